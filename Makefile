@@ -1,0 +1,61 @@
+# mjrig: `make run` and `make test` do all of the set-up themselves.
+# PYTHON=python3.12 chooses the interpreter, ARGS="check scene.yaml" what `make run` runs.
+
+BIN := .venv/bin
+ARGS ?= run config/scenes/quadruped_trot.yaml --duration 5 \
+	--picture out/quadruped.png --plot out/quadruped_plot.png
+
+export PYTHON
+# Without this pyright asks the network for a newer version of itself.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# ROS and others put their own numpy and pytest plugins here, ahead of .venv.
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format bench dist clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
+
+setup:  ## make .venv, install packages and missing system libraries (run and test do it too)
+	@sh tools/setup.sh
+
+run: setup  ## run the example scene, headless; picture and plot go to out/
+	@mkdir -p out
+	$(BIN)/mjrig $(ARGS)
+
+test: lint  ## all checks, then all tests; stops at the first failure
+	$(BIN)/pytest
+
+lint: setup  ## ruff, mypy, pyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+format: setup  ## sort imports, repair what ruff can, format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: setup  ## measure the cost of a step
+	$(BIN)/python benchmarks/step_cost.py
+
+# The wheel must work where there is no checkout: a new environment, an empty folder, bare and with the editor.
+dist: setup  ## build sdist and wheel, then try the wheel in an environment of its own
+	rm -rf dist
+	$(BIN)/python -m build
+	@set -eu; top=$$(pwd -P); wheel=$$(echo "$$top"/dist/*.whl); \
+	away=$$(mktemp -d); trap 'rm -rf "$$away"' EXIT; trap 'exit 130' INT TERM; \
+	$(BIN)/python -m venv --without-pip "$$away/venv"; \
+	mkdir "$$away/empty"; cp -R tests "$$away/empty"; cd "$$away/empty"; \
+	for extra in "" "[editor]"; do \
+		echo "== the wheel, installed as mjrig$$extra"; \
+		"$$top/$(BIN)/pip" -qq --python "$$away/venv/bin/python" install "$$wheel$$extra" pytest hypothesis; \
+		"$$away/venv/bin/mjrig" components; \
+		"$$away/venv/bin/python" -m pytest --import-mode=importlib tests; \
+	done
+
+clean:  ## remove what was built or cached, then install again (build/ is the installation)
+	rm -rf build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv/set-up
+	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+	@if [ -d .venv ]; then sh tools/setup.sh; fi

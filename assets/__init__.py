@@ -1,0 +1,1 @@
+"""Bundled robots (data only)."""

@@ -1,0 +1,1 @@
+"""Bundled scenes, scene parts, gain presets and editor defaults (data only)."""

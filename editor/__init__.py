@@ -1,0 +1,1 @@
+"""The window: viewport, inspector, panels, undo."""

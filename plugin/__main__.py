@@ -1,0 +1,5 @@
+"""`python -m mjrig`."""
+
+from mjrig.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,112 @@
+"""Actions: methods reflected as buttons, `--call` on the command line and entries in the docs."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mjrig.errors import PropertyError
+from mjrig.names import suggestion
+
+F = TypeVar("F", bound=Callable[..., Any])
+_MARK = "__mjrig_action__"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of an action; `default` is `Parameter.REQUIRED` where it must be given."""
+
+    name: str
+    type: str
+    default: object
+
+    REQUIRED = inspect.Parameter.empty
+
+    @property
+    def required(self) -> bool:
+        """Whether the argument must be given."""
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Action:
+    """A reflected method."""
+
+    name: str
+    doc: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def signature(self) -> str:
+        """As it would be written: `hold(keyframe: str)`."""
+        inner = ", ".join(
+            f"{p.name}: {p.type}" + ("" if p.required else f" = {p.default!r}")
+            for p in self.parameters
+        )
+        return f"{self.name}({inner})"
+
+
+def action(method: F) -> F:
+    """Mark a method as an action."""
+    setattr(method, _MARK, True)
+    return method
+
+
+def collect_actions(cls: type) -> dict[str, Action]:
+    """The actions of a class, base classes first."""
+    names = dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base))
+    return {n: _reflect(n, getattr(cls, n)) for n in names if hasattr(getattr(cls, n, None), _MARK)}
+
+
+def _reflect(name: str, method: Callable[..., Any]) -> Action:
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    return Action(
+        name,
+        inspect.getdoc(method) or "",
+        tuple(Parameter(p.name, _type_text(p.annotation), p.default) for p in parameters),
+    )
+
+
+def _type_text(annotation: object) -> str:
+    if annotation is inspect.Parameter.empty:
+        return "value"
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+def call_action(target: Any, name: str, arguments: object) -> Any:
+    """Call an action by name with plain-data arguments.
+
+    Args:
+        target: an object whose class has `actions()`.
+        name: the action.
+        arguments: None for none, a mapping by name, a list by position, or one single value.
+
+    Raises:
+        PropertyError: no such action, or the arguments do not fit its parameters.
+    """
+    known = {a.name: a for a in type(target).actions()}
+    if name not in known:
+        hint = suggestion(name, known, label="has")
+        raise PropertyError(f"{target.label} has no action {name!r}; {hint}")
+    parameters = [p.name for p in known[name].parameters]
+    by_name: dict[str, object]
+    if arguments is None:
+        by_name = {}
+    elif isinstance(arguments, Mapping) and set(arguments) <= set(parameters):
+        by_name = dict(arguments)
+    else:
+        # A list spreads over the parameters, unless there is only one to take it whole.
+        several = isinstance(arguments, list) and len(parameters) != 1
+        values = list(arguments) if several else [arguments]  # type: ignore[call-overload]
+        if len(values) > len(parameters):
+            raise PropertyError(
+                f"{target.label}.{known[name].signature} takes {len(parameters)} arguments, "
+                f"got {len(values)}"
+            )
+        by_name = dict(zip(parameters, values, strict=False))
+    missing = [p.name for p in known[name].parameters if p.required and p.name not in by_name]
+    if missing:
+        raise PropertyError(
+            f"{target.label}.{known[name].signature}: missing {', '.join(missing)}"
+        )
+    return getattr(target, name)(**by_name)

@@ -1,0 +1,599 @@
+"""Articulation: one robot in the world, its actuators, components and setpoints."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.actions import action
+from mjrig.binding import ActuatorBinding, BindingTable, describe_actuators, unique
+from mjrig.component import ActorComponent
+from mjrig.controller import ArticulationController
+from mjrig.direct import direct_writers, takes_rows
+from mjrig.errors import BindingError, PropertyError
+from mjrig.events import Event, EventLog
+from mjrig.names import Slots, suggestion
+from mjrig.properties import HasProperties
+from mjrig.property_kinds import FloatArray
+from mjrig.setpoints import Lease, Setpoints, Source, Targets
+
+Indices = npt.NDArray[np.intp]
+_IDENTITY = {"qw": 1.0}
+
+
+@dataclass(frozen=True)
+class ActorState:
+    """One actor's share of a state, in the order of its address arrays; ctrl None: not given."""
+
+    qpos: FloatArray
+    qvel: FloatArray
+    act: FloatArray
+    ctrl: FloatArray | None
+    mocap_pos: FloatArray
+    mocap_quat: FloatArray
+
+
+@dataclass(frozen=True)
+class ActorModel:
+    """Where an actor's parts are in the compiled model."""
+
+    name: str
+    prefix: str
+    joint_ids: Indices
+    actuator_ids: Indices
+    qpos: Indices
+    dof: Indices
+    act: Indices
+    ctrl: slice
+    mocap: Indices
+    initial: ActorState
+    keyframes: Mapping[str, ActorState] = field(default_factory=dict)
+
+
+class Articulation(HasProperties):
+    """The actor in a running world.
+
+    `bindings` are the actuators a law can be bound to; `actuator_names` all single-output ones, in
+    id order, and the order of the setpoint arrays. Made by `World`, never by hand.
+    """
+
+    def __init__(self, where: ActorModel, model: Any, data: Any, events: EventLog) -> None:
+        super().__init__()
+        self._where, self._model, self._data, self._events = where, model, data, events
+        self._described = describe_actuators(model, where.actuator_ids.tolist(), where.prefix)
+        self._components: tuple[ActorComponent, ...] = ()
+        self._table = BindingTable((), ())
+        single = [b for b in self._described if b.output_count == 1]
+        inputs = {b.actuator: b.ctrl_count for b in self._described if not takes_rows(b)}
+        self._setpoints = Setpoints(Slots([b.names for b in single], self.label), inputs, self.label)
+        self._pinned: FloatArray | None = None
+        self._pinned_name = ""
+        self._ctrl = data.ctrl[where.ctrl]
+        self._good_setpoints = self._setpoints.flat.copy()
+        self._good_inputs = {n: a.copy() for n, a in self._setpoints.input_values.items()}
+        self._good_ctrl = np.zeros_like(self._ctrl)
+        self._initial = self._where.initial
+        self._plan()
+
+    # What it is ---------------------------------------------------------------------------------
+
+    @property
+    def label(self) -> str:
+        return self._where.name
+
+    @property
+    def name(self) -> str:
+        """The actor's name."""
+        return self._where.name
+
+    @property
+    def model_map(self) -> ActorModel:
+        """Addresses of this actor in the world's model."""
+        return self._where
+
+    @property
+    def actuators(self) -> tuple[ActuatorBinding, ...]:
+        """Every actuator, bound or not, in id order."""
+        return tuple(self._described)
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Local names of all single-output actuators, in id order."""
+        return self._setpoints.names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Local names of all joints, in id order."""
+        kind = mujoco.mjtObj.mjOBJ_JOINT
+        names = (mujoco.mj_id2name(self._model, kind, i) or "" for i in self._where.joint_ids)
+        return tuple(str(n).removeprefix(self._where.prefix) for n in names)
+
+    @property
+    def keyframes(self) -> tuple[str, ...]:
+        """Local names of the model's keyframes."""
+        return tuple(self._where.keyframes)
+
+    @property
+    def bindings(self) -> BindingTable:
+        """The actuators a law is or can be bound to, and those it cannot, with the reason."""
+        return self._table
+
+    @property
+    def components(self) -> tuple[ActorComponent, ...]:
+        """What hangs on this actor, in order."""
+        return self._components
+
+    @property
+    def controllers(self) -> tuple[ArticulationController, ...]:
+        """The components that are controllers, in order."""
+        return tuple(c for c in self._components if isinstance(c, ArticulationController))
+
+    @property
+    def setpoints(self) -> Setpoints:
+        """What is commanded."""
+        return self._setpoints
+
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
+        """The actuators of those ids, in id order."""
+        wanted = set(actuator_ids)
+        return [b for b in self._described if b.actuator_id in wanted]
+
+    def children(self) -> list[HasProperties]:
+        return list(self._components)
+
+    def part(self, name: str) -> HasProperties:
+        return component_named(self, self._components, name)
+
+    # Components ---------------------------------------------------------------------------------
+
+    def add_component(self, component: ActorComponent) -> None:
+        """Bind a component and hang it on the actor; all or nothing.
+
+        What it takes over is seeded from the current pose; the other components keep their memory.
+
+        Raises:
+            BindingError: it does not fit, or claims an actuator that has an owner.
+            PropertyError: a per-actuator value does not fit the actuators.
+        """
+        if component._parent is not None:
+            raise BindingError(
+                f"{component.label} already belongs to {component._parent.label}; pass a copy()"
+            )
+        role = unique(type(component).__name__, [c._role for c in self._components])
+        component.own(self, role, "components")
+        before = self._owned()
+        try:
+            self._attach(component)
+        except BaseException:
+            component.disown()
+            raise
+        self._components = (*self._components, component)
+        self._plan()
+        self._seed(changed=self._owned() ^ before)
+
+    def remove_component(self, component: ActorComponent) -> None:
+        """Take a component off; what it owned is driven directly from then on.
+
+        Raises:
+            BindingError: it is not on this actor.
+        """
+        if component not in self._components:
+            raise BindingError(f"{component!r} is not a component of {self.name!r}")
+        before = self._owned()
+        self._components = tuple(c for c in self._components if c is not component)
+        component.detach()
+        if isinstance(component, ArticulationController):
+            component.unbind()
+            component._host = None
+        component.disown()
+        self._plan()
+        self._seed(changed=self._owned() ^ before)
+
+    def _attach(self, component: ActorComponent) -> None:
+        if isinstance(component, ArticulationController):
+            self._check_overlap(component)
+            component._host = self
+            try:
+                component.bind(self._model, self._data, self._where.actuator_ids.tolist())
+            except BaseException:
+                component._host = None
+                raise
+        component.attach(self)
+
+    def _check_overlap(self, newcomer: ArticulationController) -> None:
+        claimed = {b.actuator_id for b in newcomer.select(self._described, self.label)}
+        claimants = [*self._components, newcomer]
+        for other in self.controllers:
+            for binding in other.bindings:
+                if binding.actuator_id in claimed and other is not newcomer:
+                    raise BindingError(
+                        f"{self.name}: actuator {binding.actuator!r} is claimed by "
+                        f"{_claim(claimants, other)} and {_claim(claimants, newcomer)}; "
+                        "make the patterns disjoint"
+                    )
+
+    def _child_changed(self, child: HasProperties) -> None:
+        """A component's properties changed: rebind if what it owns may differ, then plan again."""
+        if child in self._components:
+            self._plan()
+
+    def rebind(self, controller: ArticulationController) -> None:
+        """Bind a controller again after a structural change; all or nothing.
+
+        Raises:
+            BindingError: the new patterns do not fit.
+        """
+        before = self._owned()
+        self._check_overlap(controller)
+        controller.bind(self._model, self._data, self._where.actuator_ids.tolist())
+        self._plan()
+        self._seed(changed=self._owned() ^ before)
+
+    def _owned(self) -> set[int]:
+        return {b.actuator_id for c in self.controllers for b in c.bindings}
+
+    def _plan(self) -> None:
+        """Decide who writes what; afterwards `apply_controls` only executes."""
+        owned = self._owned()
+        self._table = BindingTable(
+            [b for b in self._described if b.is_bindable or b.actuator_id in owned],
+            [b for b in self._described if not b.is_bindable and b.actuator_id not in owned],
+        )
+        active = [c for c in self.controllers if c.enabled and c.is_bound]
+        driven = {b.actuator_id for c in active for b in c.bindings}
+        direct = [b for b in self._described if b.actuator_id not in driven]
+        self._active = tuple(c.compute_and_apply for c in active)
+        self._direct = tuple(direct_writers(self._setpoints, direct, self._data.ctrl))
+        self._hooks: tuple[Callable[[float], None], ...] = tuple(
+            c.before_controls
+            for c in self._components
+            if type(c).before_controls is not ActorComponent.before_controls
+        )
+        self._needs_lengths = any(not b.on_joint for c in active for b in c.bindings)
+        self._factor = np.array([b.factor for b in self._table])
+        self._ctrl_addresses = np.array([b.ctrl_address for b in self._table], dtype=np.intp)
+
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether a law reads actuator lengths, which MuJoCo computes inside the step."""
+        return self._needs_lengths
+
+    # One step -----------------------------------------------------------------------------------
+
+    def apply_controls(self) -> None:
+        """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
+        data, setpoints = self._data, self._setpoints
+        for hook in self._hooks:
+            hook(data.time)
+        flat = setpoints.flat
+        if self._pinned is not None:
+            flat[:] = self._pinned
+        if isfinite(flat.dot(flat)):
+            self._good_setpoints[:] = flat
+        else:
+            self._repair_setpoints()
+        if self._good_inputs:
+            self._check_inputs()
+        source = setpoints.source
+        for compute_and_apply in self._active:
+            compute_and_apply(self._model, data, source)
+        for write in self._direct:
+            write()
+        ctrl = self._ctrl
+        if isfinite(ctrl.dot(ctrl)):
+            self._good_ctrl[:] = ctrl
+        else:
+            self._repair_ctrl()
+
+    def _repair_setpoints(self) -> None:
+        """Put the last finite setpoint where one is not finite."""
+        flat, size = self._setpoints.flat, len(self.actuator_names)
+        for i in np.flatnonzero(~np.isfinite(flat)):
+            row, column = divmod(int(i), size)
+            what = ("position", "velocity", "feedforward")[row]
+            self._report(
+                "non-finite setpoint",
+                self.actuator_names[column],
+                f"{what} setpoint is {flat[i]}; the last finite one, "
+                f"{self._good_setpoints[i]:g}, is used",
+            )
+            flat[i] = self._good_setpoints[i]
+        self._good_setpoints[:] = flat
+
+    def _check_inputs(self) -> None:
+        for name, values in self._setpoints.input_values.items():
+            if isfinite(values.dot(values)):
+                self._good_inputs[name][:] = values
+                continue
+            bad = ~np.isfinite(values)
+            if bad.any():
+                self._report(
+                    "non-finite setpoint", name, "input is not finite; the last finite one is used"
+                )
+                values[bad] = self._good_inputs[name][bad]
+
+    def _repair_ctrl(self) -> None:
+        """Put the last finite ctrl where one is not finite: MuJoCo would zero all of them."""
+        ctrl, first = self._ctrl, self._where.ctrl.start
+        bad = ~np.isfinite(ctrl)
+        for binding in self._described:
+            own = slice(binding.ctrl_address - first, binding.ctrl_address - first + binding.ctrl_count)
+            if bad[own].any():
+                self._report(
+                    "non-finite effort",
+                    binding.actuator,
+                    "effort is not finite; the last finite ctrl is held",
+                )
+        ctrl[bad] = self._good_ctrl[bad]
+        self._good_ctrl[:] = ctrl
+
+    def _report(self, kind: str, actuator: str, problem: str) -> None:
+        binding = next(b for b in self._described if b.actuator == actuator)
+        name = binding.joint or actuator
+        self._events.add(
+            Event(
+                float(self._data.time),
+                self.name,
+                kind,
+                actuator,
+                binding.joint,
+                f"{self.name}.{name}: {problem}",
+            )
+        )
+
+    # Commands -----------------------------------------------------------------------------------
+
+    def set_targets(
+        self, position: Targets = None, *, velocity: Targets = None, feedforward: Targets = None
+    ) -> None:
+        """Command actuators: mappings from joint or actuator pattern to value, or whole arrays.
+
+        Raises:
+            LeaseError: somebody holds one of them; the message names the holder.
+            BindingError: a pattern matches nothing; the message names the nearest valid name.
+        """
+        self._setpoints.write(position, velocity, feedforward)
+
+    def take(
+        self,
+        source: Source = Source.SCRIPT,
+        *,
+        actuators: str = ".*",
+        holder: str | None = None,
+    ) -> Lease:
+        """Take the exclusive right to command the actuators a pattern matches.
+
+        Raises:
+            LeaseError: somebody else holds one of them.
+        """
+        return self._setpoints.take(source, actuators=actuators, holder=holder)
+
+    @property
+    def source(self) -> Source:
+        """Who commands now."""
+        return self._setpoints.source
+
+    @action
+    def hold(self, keyframe: str) -> None:
+        """Pin the setpoints at a keyframe's pose until released; no state is injected.
+
+        The hold goes through the controllers and wins over every other command.
+        """
+        self._pinned = self._keyframe_setpoints(self.keyframe(keyframe))
+        self._pinned_name = keyframe
+
+    @action
+    def release_hold(self) -> None:
+        """End a hold; the setpoints stay where they were pinned."""
+        self._pinned, self._pinned_name = None, ""
+
+    @property
+    def held(self) -> str:
+        """The keyframe that is held, or empty."""
+        return self._pinned_name
+
+    @action
+    def clear(self) -> None:
+        """Zero velocities and feedforward; return positions to the pose of the last reset."""
+        self._setpoints.flat[:] = self._keyframe_setpoints(self._initial)
+        self._seed_inputs(self._initial)
+
+    def keyframe(self, name: str) -> ActorState:
+        """A keyframe of this actor by local name, at the actor's own place.
+
+        Raises:
+            BindingError: there is none of that name.
+        """
+        if name not in self._where.keyframes:
+            hint = suggestion(name, self._where.keyframes)
+            raise BindingError(f"{self.name} has no keyframe {name!r}; {hint}")
+        return self._where.keyframes[name]
+
+    # Reset and seeding --------------------------------------------------------------------------
+
+    def put(self, state: ActorState) -> None:
+        """Write this actor's share of the state; nothing of any other actor."""
+        where, data = self._where, self._data
+        data.qpos[where.qpos] = state.qpos
+        data.qvel[where.dof] = state.qvel
+        data.act[where.act] = state.act
+        self._ctrl[:] = 0.0 if state.ctrl is None else state.ctrl
+        data.mocap_pos[where.mocap] = state.mocap_pos
+        data.mocap_quat[where.mocap] = state.mocap_quat
+        self._initial = state
+
+    def reset(self) -> None:
+        """Forget controller memory and holds; seed the setpoints from the state just put."""
+        self.release_hold()
+        self._seed()
+        self._seed_inputs(self._initial)
+        self._good_ctrl[:] = self._ctrl
+        for component in self._components:
+            component.reset()
+
+    def _seed(self, changed: set[int] | None = None) -> None:
+        """Position setpoints from the pose; `changed` limits it to those actuator ids."""
+        seeds = self._seeds(self._data.qpos, self._initial.ctrl)
+        for column, binding in enumerate(self._single()):
+            if changed is None or binding.actuator_id in changed:
+                self._setpoints.values[:, column] = seeds[:, column]
+        self._good_setpoints[:] = self._setpoints.flat
+
+    def _single(self) -> list[ActuatorBinding]:
+        return [b for b in self._described if b.output_count == 1]
+
+    def _seeds(self, qpos: FloatArray, ctrl: FloatArray | None) -> FloatArray:
+        """Owned actuators stay where they are; direct ones take ctrl, else their length, else 0."""
+        owned = {b.actuator_id for c in self.controllers if c.follows_pose for b in c.bindings}
+        seeds = np.zeros_like(self._setpoints.values)
+        for column, binding in enumerate(self._single()):
+            if binding.actuator_id in owned:
+                seeds[0, column] = (
+                    qpos[binding.qpos_address]
+                    if binding.on_joint
+                    else self._data.actuator_length[binding.output_address]
+                )
+            elif ctrl is not None:
+                first = binding.ctrl_address - self._where.ctrl.start
+                for k, name in enumerate(binding.inputs):
+                    row = {"vel": 1, "ff": 2}.get(name, 0) if binding.ctrl_count > 1 else 0
+                    seeds[row, column] = ctrl[first + k]
+            elif binding.kind in ("position", "pid") or "pos" in binding.inputs:
+                seeds[0, column] = self._data.actuator_length[binding.output_address]
+        return seeds
+
+    def _seed_inputs(self, state: ActorState) -> None:
+        for binding in self._described:
+            if takes_rows(binding):
+                continue
+            first = binding.ctrl_address - self._where.ctrl.start
+            values = self._setpoints.input_values[binding.actuator]
+            if state.ctrl is not None:
+                values[:] = state.ctrl[first : first + binding.ctrl_count]
+            else:
+                values[:] = [_IDENTITY.get(name, 0.0) for name in binding.inputs]
+            if binding.inputs[:1] == ("qw",) and not values.any():
+                values[0] = 1.0  # a keyframe without ctrl compiles to zeros: no valid quaternion
+            self._good_inputs[binding.actuator][:] = values
+
+    def _keyframe_setpoints(self, state: ActorState) -> FloatArray:
+        qpos = self._data.qpos.copy()
+        qpos[self._where.qpos] = state.qpos
+        return self._seeds(qpos, state.ctrl).reshape(-1)
+
+    # Telemetry ----------------------------------------------------------------------------------
+
+    @property
+    def effort(self) -> FloatArray:
+        """Effort per binding after our clamps, joint units (N·m or N)."""
+        effort: FloatArray = self._factor * self._data.ctrl[self._ctrl_addresses]
+        return effort
+
+    @property
+    def raw_effort(self) -> FloatArray:
+        """Effort per binding as the law computed it, before any clamp, joint units."""
+        raw = self.effort
+        index = {b.actuator_id: i for i, b in enumerate(self._table)}
+        for controller in self.controllers:
+            values = controller.raw_effort
+            if values is not None and controller.enabled:
+                raw[[index[b.actuator_id] for b in controller.bindings]] = values
+        return raw
+
+    @property
+    def applied_effort(self) -> FloatArray:
+        """Effort per binding that MuJoCo used in the last step, after all of its own limits."""
+        force = self._data.actuator_force
+        applied = np.array([b.gear * force[b.output_address] for b in self._table])
+        for i, binding in enumerate(self._table):
+            if binding.joint_force_range is not None:
+                low, high = binding.joint_force_range
+                applied[i] = min(max(applied[i], low), high)
+        return applied
+
+    @property
+    def position(self) -> FloatArray:
+        """Position per binding: qpos of the joint, or actuator length."""
+        return self._measure("qpos_address", self._data.qpos, self._data.actuator_length)
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocity per binding."""
+        return self._measure("dof_address", self._data.qvel, self._data.actuator_velocity)
+
+    def _measure(self, address: str, joint: FloatArray, actuator: FloatArray) -> FloatArray:
+        return np.array(
+            [
+                joint[getattr(b, address)] if b.on_joint else actuator[b.output_address]
+                for b in self._table
+            ]
+        )
+
+    # Snapshots ----------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """What `restore` needs to continue bit-exactly, beyond MuJoCo's own state."""
+        return {
+            "setpoints": self._setpoints.snapshot(),
+            "pinned": None if self._pinned is None else self._pinned.copy(),
+            "pinned_name": self._pinned_name,
+            "good_setpoints": self._good_setpoints.copy(),
+            "good_ctrl": self._good_ctrl.copy(),
+            "initial": self._initial,
+            "components": [c.memory() for c in self._components],
+        }
+
+    def restore(self, memory: Mapping[str, Any]) -> None:
+        """Take back what `memory` returned.
+
+        Raises:
+            PropertyError: the actor has other components than then.
+        """
+        if len(memory["components"]) != len(self._components):
+            raise PropertyError(
+                f"{self.name}: the snapshot is of {len(memory['components'])} components, "
+                f"there are {len(self._components)}"
+            )
+        self._setpoints.restore(memory["setpoints"])
+        self._pinned = None if memory["pinned"] is None else memory["pinned"].copy()
+        self._pinned_name = memory["pinned_name"]
+        self._good_setpoints[:] = memory["good_setpoints"]
+        self._good_ctrl[:] = memory["good_ctrl"]
+        self._initial = memory["initial"]
+        for component, own in zip(self._components, memory["components"], strict=True):
+            component.restore(own)
+
+    def __repr__(self) -> str:
+        return (
+            f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
+            f"{len(self._components)} components)"
+        )
+
+
+def _claim(claimants: list[ActorComponent], controller: ArticulationController) -> str:
+    patterns = ", ".join(map(repr, controller.actuators))
+    index = claimants.index(controller)
+    return f"components[{index}] {type(controller).__name__} ({patterns})"
+
+
+def component_named(
+    owner: HasProperties, components: Iterable[HasProperties], name: str
+) -> HasProperties:
+    """A component by type name (`PDController`, `PDController_2`) or its short form (`pd`).
+
+    Raises:
+        PropertyError: there is none.
+    """
+    by_role = {c._role: c for c in components}
+    if name in by_role:
+        return by_role[name]
+    short = [c for role, c in by_role.items() if role.lower().replace("controller", "") == name]
+    if len(short) == 1:
+        return short[0]
+    raise PropertyError(
+        f"{owner.label} has no component {name!r}; {suggestion(name, by_role, label='has')}"
+    )

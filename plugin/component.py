@@ -1,0 +1,46 @@
+"""Component: properties and a life cycle, found by its registered type name."""
+
+from collections.abc import Mapping
+from typing import Self
+
+from mjrig.properties import HasProperties
+
+
+class Component(HasProperties):
+    """Something with properties that has a type name: on an actor, or nested in another component.
+
+    The type name is the class's name, registered in the entry-point group `mjrig.components`.
+    """
+
+    def to_data(self) -> dict[str, object]:
+        return {"type": type(self).__name__, **super().to_data()}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, object]) -> Self:
+        return super().from_data({k: v for k, v in data.items() if k != "type"})
+
+
+class ActorComponent(Component):
+    """What can be listed under an actor's `components:`.
+
+    Hooks, all optional; `self.articulation` is the actor in the world once attached.
+    """
+
+    def attach(self, articulation: HasProperties) -> None:
+        """The actor is compiled; resolve names here, raise BindingError for what does not fit."""
+
+    def detach(self) -> None:
+        """The component leaves the running world."""
+
+    def reset(self) -> None:
+        """The world was reset: forget everything."""
+
+    def before_controls(self, time: float) -> None:
+        """Called before every physics step, before any controller: the place to move setpoints."""
+
+    def memory(self) -> object:
+        """What `restore` needs to continue bit-exactly, as an own copy; None for nothing."""
+        return None
+
+    def restore(self, memory: object) -> None:
+        """Take back what `memory` returned."""

@@ -1,0 +1,248 @@
+"""ArticulationController: the base of everything that turns setpoints into ctrl."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.binding import ActuatorBinding, BindingTable, describe_actuators
+from mjrig.component import ActorComponent
+from mjrig.errors import BindingError
+from mjrig.names import Slots, is_literal
+from mjrig.property_kinds import Bool, Choice, FloatArray, Patterns
+from mjrig.setpoints import Setpoints, Source
+
+EVERYTHING = (".*",)
+
+
+class Transmissions(StrEnum):
+    """Which transmissions a law may run on."""
+
+    JOINT = "joint"
+    ALL = "all"
+
+
+class ControlHost(Protocol):
+    """What a controller needs from whoever binds it: an articulation, or a bare model."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def setpoints(self) -> Setpoints: ...
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]: ...
+    def rebind(self, controller: "ArticulationController") -> None: ...
+
+
+class BareModel:
+    """A host for a controller bound to an MjModel without an articulation."""
+
+    def __init__(self, model: Any, data: Any, actuator_ids: Iterable[int]) -> None:
+        self.label = "model"
+        self._model, self._data = model, data
+        self._found = describe_actuators(model, actuator_ids)
+        single = [b for b in self._found if b.output_count == 1]
+        self.setpoints = Setpoints(Slots([b.names for b in single], "model"), owner="model")
+        for i, binding in enumerate(single):
+            if binding.on_joint:
+                self.setpoints.position[i] = data.qpos[binding.qpos_address]
+
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
+        """The actuators of those ids."""
+        wanted = set(actuator_ids)
+        return [b for b in self._found if b.actuator_id in wanted]
+
+    def rebind(self, controller: "ArticulationController") -> None:
+        """Bind again after a structural change."""
+        controller.bind(self._model, self._data, [b.actuator_id for b in self._found])
+
+
+class ArticulationController(ActorComponent):
+    """Owns some actuators of an articulation and writes their ctrl before every physics step.
+
+    A subclass implements `compute_and_apply`; `on_bind` is the place to prepare arrays. Bound,
+    `bindings` are the actuators it owns and `columns` their places in the setpoint arrays.
+    """
+
+    enabled = Bool(True, doc="Off: setpoints go to the actuators directly.")
+    actuators = Patterns(
+        EVERYTHING,
+        structural=True,
+        doc="Patterns of the actuators it owns: actuator or joint names, matched in full.",
+    )
+    allow_non_motor = Bool(
+        False,
+        structural=True,
+        category="Binding",
+        doc="Own actuators that are not motors too, if they are named literally.",
+    )
+    transmissions = Choice(
+        Transmissions.JOINT,
+        structural=True,
+        category="Binding",
+        doc="all: run on tendons, sites and slider-cranks too, on actuator length and velocity.",
+    )
+
+    #: Whether its setpoints are positions, to be seeded from the pose; else they are raw commands.
+    follows_pose: ClassVar[bool] = True
+
+    _host: ControlHost | None
+    _bound_to: ControlHost
+    _bound_as: tuple[object, ...]
+    _table: BindingTable
+    _columns: npt.NDArray[np.intp]
+
+    def prepare(self) -> None:
+        self._host = None
+        self._bound_as = ()
+        self._table = BindingTable((), ())
+        self._columns = np.empty(0, dtype=np.intp)
+
+    # Binding ------------------------------------------------------------------------------------
+
+    def select(self, candidates: Sequence[ActuatorBinding], owner: str) -> BindingTable:
+        """Split candidates into what this controller owns and what it matches but skips.
+
+        Raises:
+            BindingError: a pattern matches nothing, a literal name cannot be bound, or an actuator
+                has a gear or gain of zero.
+        """
+        slots = Slots([b.names for b in candidates], owner)
+        owned: dict[int, ActuatorBinding] = {}
+        skipped: dict[int, ActuatorBinding] = {}
+        for number, pattern in enumerate(self.actuators):
+            at = () if isinstance(self._authored.get("actuators"), str) else (number,)
+            for i in self._matches(slots, pattern, at):
+                binding = candidates[i]
+                literal = is_literal(pattern)
+                if self._may_own(binding, literal):
+                    self._check_factor(binding, at)
+                    owned[i] = binding
+                elif literal:
+                    raise BindingError(
+                        f"{self.label}: {binding.actuator!r} {binding.skip_reason}; "
+                        f"{_remedy(binding)}",
+                        ("actuators",),
+                        at=at,
+                    )
+                else:
+                    skipped[i] = binding
+        return BindingTable(owned.values(), [b for i, b in skipped.items() if i not in owned])
+
+    def _matches(self, slots: Slots, pattern: str, at: tuple[int, ...]) -> list[int]:
+        if self.actuators == EVERYTHING:  # the default is no claim that there is something
+            return list(range(len(slots)))
+        try:
+            return slots.match(pattern)
+        except BindingError as error:
+            text = f"{self.label}.actuators: {error}"
+            raise BindingError(text, ("actuators",), at=at) from None
+
+    def _may_own(self, binding: ActuatorBinding, literal: bool) -> bool:
+        if binding.is_bindable:
+            return True
+        if binding.ctrl_count != 1 or binding.output_count != 1:
+            return False
+        if self.allow_non_motor and literal and binding.on_joint:
+            return True
+        elsewhere = binding.transmission in ("tendon", "site", "slider-crank")
+        motor = binding.kind == "motor" or (self.allow_non_motor and literal)
+        return self.transmissions is Transmissions.ALL and elsewhere and motor
+
+    def _check_factor(self, binding: ActuatorBinding, at: tuple[int, ...]) -> None:
+        if binding.factor == 0.0:
+            what = "gear" if binding.gear == 0.0 else "gain"
+            raise BindingError(
+                f"{self.label}: {binding.actuator!r} has {what} 0: no ctrl gives it an effort",
+                ("actuators",),
+                at=at,
+            )
+
+    def bind(self, model: Any, data: Any, actuator_ids: Iterable[int]) -> None:
+        """Own what the patterns match among these actuators; all or nothing.
+
+        Raises:
+            BindingError: see `select`.
+            PropertyError: a per-actuator value does not fit the actuators.
+        """
+        ids = list(actuator_ids)
+        host = self._host or BareModel(model, data, ids)
+        table = self.select(host.describe(ids), host.label)
+        before = dict(self.__dict__)
+        try:
+            self.spread_over(table.slots(host.label))
+            index = {name: i for i, name in enumerate(host.setpoints.names)}
+            self._table = table
+            self._columns = np.array([index[b.actuator] for b in table], dtype=np.intp)
+            self._bound_to = host
+            self._bound_as = self._structure()
+            self.on_bind(model, data)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        host = self._host
+        if host is not None and self.is_structurally_changed():
+            host.rebind(self)
+
+    def is_structurally_changed(self) -> bool:
+        """Whether a property that decides what it owns differs from what it was bound with."""
+        return self._structure() != self._bound_as
+
+    def _structure(self) -> tuple[object, ...]:
+        return tuple(self.__dict__[p.name] for p in self.properties() if p.structural)
+
+    def on_bind(self, model: Any, data: Any) -> None:
+        """Hook: `bindings` are known; fetch views and make arrays."""
+
+    def unbind(self) -> None:
+        """Own nothing any more."""
+        self.prepare()
+        self.spread_over(None)
+
+    @property
+    def setpoints(self) -> Setpoints:
+        """The store this controller reads; `columns` are its own places in it."""
+        return self._bound_to.setpoints
+
+    @property
+    def columns(self) -> npt.NDArray[np.intp]:
+        """Places of the owned actuators in the setpoint arrays."""
+        return self._columns
+
+    @property
+    def bindings(self) -> BindingTable:
+        """What it owns, in actuator-id order; `.skipped` says what it matched but left."""
+        return self._table
+
+    @property
+    def num_bindings(self) -> int:
+        """How many actuators it owns."""
+        return len(self._table)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it owns anything."""
+        return len(self._table) > 0
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
+        """Write `data.ctrl` of the owned actuators; called before every physics step."""
+        raise NotImplementedError
+
+    @property
+    def raw_effort(self) -> FloatArray | None:
+        """Effort before clamps per binding, joint units; None: the same as what was applied."""
+        return None
+
+
+def _remedy(binding: ActuatorBinding) -> str:
+    if binding.transmission in ("tendon", "site", "slider-crank") and binding.kind == "motor":
+        return "set transmissions: all to run the law on its length, or leave it out"
+    if binding.on_joint and binding.ctrl_count == 1:
+        return "drive it with PassthroughController or use a motor, or set allow_non_motor: true"
+    return "leave it out: it is driven directly"

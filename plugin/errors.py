@@ -1,0 +1,71 @@
+"""Every error mjrig raises on purpose.
+
+MjrigError
+├── PropertyError      a value a property refuses (also a ValueError)
+├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
+├── LeaseError         a setpoint somebody else holds
+├── SceneError         anything wrong while reading, building or binding a scene from a file
+├── ExecutionError     an execution that is not available here
+└── MissingExtraError  an optional package is not installed (also an ImportError)
+"""
+
+from collections.abc import Hashable
+from typing import Self
+
+
+class MjrigError(Exception):
+    """Root of mjrig's errors."""
+
+
+class LocatedError(MjrigError):
+    """An error that knows the path of the value it is about, relative to who raised it.
+
+    `keys` leads to the property: names and list indices. `at` leads on into its value, to the item
+    or mapping key that is wrong. `about_key`: the key itself is wrong, not what it holds.
+    A loader turns them into line and column.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        keys: tuple[Hashable, ...] = (),
+        *,
+        at: tuple[Hashable, ...] = (),
+        about_key: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.keys, self.at, self.about_key = keys, at, about_key
+
+    def below(self, *keys: Hashable) -> Self:
+        """The same error, seen from further up."""
+        return type(self)(
+            str(self), (*keys, *self.keys), at=self.at, about_key=self.about_key
+        )
+
+
+class PropertyError(LocatedError, ValueError):
+    """A property refused a value; nothing was changed."""
+
+
+class BindingError(LocatedError, ValueError):
+    """A name, pattern or actuator cannot be bound; nothing was changed."""
+
+
+class LeaseError(MjrigError):
+    """A setpoint was written while somebody else holds it."""
+
+
+class SceneError(MjrigError):
+    """A scene cannot be read, built or bound: `file:line:column: path: what is wrong`."""
+
+
+class ExecutionError(MjrigError, ValueError):
+    """The requested execution is unknown or not available."""
+
+
+class MissingExtraError(MjrigError, ImportError):
+    """An optional package is needed."""
+
+    def __init__(self, what: str, extra: str, cause: object = "") -> None:
+        detail = f" ({cause})" if cause else ""
+        super().__init__(f"{what} needs the extra '{extra}': pip install 'mjrig[{extra}]'{detail}")

@@ -1,0 +1,34 @@
+"""What happened in a world that somebody should know."""
+
+from collections import deque
+from dataclasses import dataclass
+
+KEPT = 1000
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened; `actuator` and `joint` may be empty."""
+
+    time: float
+    actor: str
+    kind: str
+    actuator: str
+    joint: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"t={self.time:.4f} s: {self.message}"
+
+
+class EventLog:
+    """The latest events, oldest first, and how many there were in all."""
+
+    def __init__(self) -> None:
+        self.latest: deque[Event] = deque(maxlen=KEPT)
+        self.count = 0
+
+    def add(self, event: Event) -> None:
+        """Note an event."""
+        self.latest.append(event)
+        self.count += 1

@@ -1,0 +1,121 @@
+"""Names and patterns: full-match rules, nearest valid names, values by pattern."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TypeVar
+
+from mjrig.errors import BindingError
+
+MAX_LISTED = 12
+T = TypeVar("T")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names separated by commas, cut when the list is long."""
+    names = list(names)
+    shown = ", ".join(names[:MAX_LISTED])
+    return f"{shown}, …" if len(names) > MAX_LISTED else shown or "none"
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate a typo most likely meant, or None."""
+    candidates = list(candidates)
+    lowered = {c.lower(): c for c in reversed(candidates)}
+    if name.lower() in lowered:
+        return lowered[name.lower()]
+    found = get_close_matches(name, candidates, n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def suggestion(name: str, candidates: Iterable[str], *, label: str = "available") -> str:
+    """`did you mean 'x'?`, or the list of what there is."""
+    candidates = list(dict.fromkeys(candidates))
+    close = nearest(name, candidates)
+    return f"did you mean {close!r}?" if close else f"{label}: {listed(candidates)}"
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a name pattern.
+
+    Raises:
+        BindingError: it is not a regular expression.
+    """
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise BindingError(f"{pattern!r} is not a valid pattern: {error}") from error
+
+
+def is_literal(pattern: str) -> bool:
+    """Whether a pattern is a plain name, with nothing a regular expression would expand."""
+    return re.escape(pattern).replace("\\-", "-") == pattern
+
+
+class Slots:
+    """The places a per-actuator value is spread over: aliases per place, and whose they are.
+
+    Each slot has the names it answers to, actuator first: `("FL_hip", "FL_roll_hip")`.
+    """
+
+    def __init__(self, aliases: Sequence[Sequence[str]], owner: str = "") -> None:
+        self.aliases = tuple(tuple(dict.fromkeys(a)) for a in aliases)
+        self.owner = owner
+
+    def __len__(self) -> int:
+        return len(self.aliases)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The first alias of each slot."""
+        return tuple(a[0] for a in self.aliases)
+
+    def match(self, pattern: str) -> list[int]:
+        """Indices of the slots one of whose names the pattern matches in full.
+
+        Raises:
+            BindingError: nothing matches; the message names the nearest valid one.
+        """
+        fullmatch = compile_pattern(pattern).fullmatch
+        found = [i for i, names in enumerate(self.aliases) if any(map(fullmatch, names))]
+        if not found:
+            raise BindingError(self.nothing_matches(pattern), at=(pattern,), about_key=True)
+        return found
+
+    def nothing_matches(self, pattern: str) -> str:
+        """The message for a pattern without a match."""
+        whose = f" of {self.owner!r}" if self.owner else ""
+        names = list(dict.fromkeys(n for alias in self.aliases for n in alias))
+        hint = _nearest_pattern(pattern, names)
+        hint = f"did you mean {hint!r}?" if hint else f"available: {listed(names)}"
+        return f"{pattern!r} matches no actuator or joint{whose}; {hint}"
+
+    def spread(self, values: Mapping[str, T]) -> dict[int, tuple[str, T]]:
+        """Slot → (pattern, value) for a mapping of patterns.
+
+        Raises:
+            BindingError: a pattern matches nothing, or two patterns disagree about a slot.
+        """
+        chosen: dict[int, tuple[str, T]] = {}
+        for pattern, value in values.items():
+            for i in self.match(pattern):
+                if i in chosen and chosen[i][1] != value:
+                    other, before = chosen[i]
+                    raise BindingError(
+                        f"{self.names[i]!r} is matched by {other!r} ({before}) "
+                        f"and {pattern!r} ({value})",
+                        at=(pattern,),
+                        about_key=True,
+                    )
+                chosen[i] = (pattern, value)
+        return chosen
+
+
+def _nearest_pattern(pattern: str, names: Sequence[str]) -> str | None:
+    """A typo inside a pattern keeps its wildcard: '.*_hpi' → '.*_hip'."""
+    candidates = list(names)
+    if pattern.startswith(".*"):
+        candidates += [".*" + name[i:] for name in names for i in range(1, len(name))]
+    if pattern.endswith(".*"):
+        candidates += [name[:i] + ".*" for name in names for i in range(1, len(name))]
+    return nearest(pattern, dict.fromkeys(candidates))

@@ -1,0 +1,459 @@
+"""The kinds of property: scalars, texts, choices, paths, vectors and nested components."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig import registry
+from mjrig.errors import PropertyError
+from mjrig.properties import HasProperties, Property, frozen
+
+T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
+C = TypeVar("C", bound=HasProperties)
+FloatArray = npt.NDArray[np.float64]
+
+# YAML 1.1 reads `1e-3` as text; a person means the number.
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?\.?(inf|Inf|INF)|\.?(nan|NaN|NAN)")
+
+
+def number(value: object) -> float | None:
+    """A real number from a number or its text; None if it is neither (a bool is not)."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        return float(value.replace(".inf", "inf").replace(".Inf", "inf").replace(".INF", "inf"))
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return None
+    return float(value) if np.isrealobj(value) else None
+
+
+def plain(value: object) -> object:
+    """A number as plain Python data, an int where it was written as one."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, int) else number(value)
+
+
+class Bounds:
+    """A hard range (refused outside) and a soft one (the slider's extent)."""
+
+    def __init__(
+        self,
+        unit: str,
+        low: float,
+        high: float,
+        soft_low: float | None,
+        soft_high: float | None,
+        *,
+        above: bool = False,
+    ) -> None:
+        self.unit = f" {unit}" if unit else ""
+        self.low, self.high, self.above = low, high, above
+        self.soft_low = low if soft_low is None else soft_low
+        self.soft_high = high if soft_high is None else soft_high
+
+    def problem(self, value: float) -> str | None:
+        """Why a value is refused, or None."""
+        if math.isnan(value):
+            return "must be a number, got nan"
+        if value < self.low or (self.above and value == self.low):
+            return f"must be {self.low_text()}, got {value:g}"
+        if value > self.high:
+            return f"must be <= {self.high:g}{self.unit}, got {value:g}"
+        return None
+
+    def low_text(self) -> str:
+        """The lower bound in words."""
+        return f"{'>' if self.above else '>='} {self.low:g}{self.unit}"
+
+    def text(self) -> str:
+        """The range in words; empty where there is none."""
+        parts = [self.low_text()] if self.low > -math.inf else []
+        parts += [f"<= {self.high:g}{self.unit}"] if self.high < math.inf else []
+        return ", ".join(parts)
+
+    def json_schema(self) -> dict[str, object]:
+        """The hard range in JSON Schema's words; texts such as 1e-3 and inf are numbers too."""
+        schema: dict[str, object] = {"type": "number"}
+        if self.low > -math.inf:
+            schema["exclusiveMinimum" if self.above else "minimum"] = self.low
+        if self.high < math.inf:
+            schema["maximum"] = self.high
+        text = {"type": "string", "pattern": rf"^({_NUMBER.pattern})$"}
+        return {"anyOf": [schema, text]}
+
+
+class Bool(Property[bool]):
+    """True or false."""
+
+    kind = "bool"
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[bool, bool]:
+        if not isinstance(value, bool | np.bool_):
+            raise self.error(obj, f"must be true or false, got {value!r}")
+        return bool(value), bool(value)
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": "boolean"}
+
+
+class _Numeric(Property[T]):
+    """What Float and Int share: a range."""
+
+    def __init__(
+        self,
+        default: T,
+        *,
+        min: float = -math.inf,
+        max: float = math.inf,
+        soft_min: float | None = None,
+        soft_max: float | None = None,
+        above: bool = False,
+        display: str = "",
+        **about: Any,
+    ) -> None:
+        super().__init__(default, **about)
+        self.bounds = Bounds(self.unit, min, max, soft_min, soft_max, above=above)
+        self.display = display
+
+    def range_text(self) -> str:
+        return self.bounds.text()
+
+    def checked(self, obj: HasProperties, value: object) -> float:
+        """A number inside the range."""
+        found = number(value)
+        if found is None:
+            raise self.error(obj, f"must be a number, got {value!r}")
+        problem = self.bounds.problem(found)
+        if problem:
+            raise self.error(obj, problem)
+        return found
+
+
+class Float(_Numeric[float]):
+    """A real number; `display="deg"` shows degrees for stored radians."""
+
+    kind = "float"
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, float]:
+        found = self.checked(obj, value)
+        return plain(value), found
+
+    def json_schema(self) -> dict[str, object]:
+        return self.bounds.json_schema()
+
+    def default_text(self) -> str:
+        return f"{self.default:g}"
+
+
+class OptionalFloat(_Numeric[float | None]):
+    """A real number, or nothing."""
+
+    kind = "float"
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, float | None]:
+        if value is None:
+            return None, None
+        found = self.checked(obj, value)
+        return plain(value), found
+
+    def json_schema(self) -> dict[str, object]:
+        return {"anyOf": [self.bounds.json_schema(), {"type": "null"}]}
+
+
+class Int(_Numeric[int]):
+    """A whole number."""
+
+    kind = "int"
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[int, int]:
+        found = self.checked(obj, value)
+        if not math.isfinite(found) or found != int(found):
+            raise self.error(obj, f"must be a whole number, got {value!r}")
+        return int(found), int(found)
+
+    def json_schema(self) -> dict[str, object]:
+        schema: dict[str, object] = {"type": "integer"}
+        if self.bounds.low > -math.inf:
+            schema["minimum"] = self.bounds.low
+        if self.bounds.high < math.inf:
+            schema["maximum"] = self.bounds.high
+        return schema
+
+
+class Text(Property[str]):
+    """A string."""
+
+    kind = "text"
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[str, str]:
+        if isinstance(value, bool | int | float):
+            raise self.error(obj, f"must be text, got {value!r}; quote it")
+        if not isinstance(value, str):
+            raise self.error(obj, f"must be text, got {value!r}")
+        return value, value
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": "string"}
+
+    def default_text(self) -> str:
+        return repr(self.default)
+
+
+class Patterns(Property[tuple[str, ...]]):
+    """One name pattern or a list of them (regular expressions, matched in full)."""
+
+    kind = "patterns"
+
+    def __set__(self, obj: HasProperties, value: str | Sequence[str]) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, tuple[str, ...]]:
+        patterns = [value] if isinstance(value, str) else value
+        if not isinstance(patterns, list | tuple) or not patterns:
+            raise self.error(obj, f"must be a pattern or a list of patterns, got {value!r}")
+        for i, pattern in enumerate(patterns):
+            if not isinstance(pattern, str):
+                raise self.error(obj, f"must be a pattern, got {pattern!r}; quote it", (i,))
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise self.error(obj, f"{pattern!r} is not a valid pattern: {error}", (i,)) from None
+        return (value if isinstance(value, str) else list(patterns)), tuple(patterns)
+
+    def json_schema(self) -> dict[str, object]:
+        text = {"type": "string", "format": "regex"}
+        return {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]}
+
+    def default_text(self) -> str:
+        return ", ".join(map(repr, self.default))
+
+
+class Choice(Property[E]):
+    """One member of a StrEnum."""
+
+    kind = "choice"
+
+    def __init__(self, default: E, **about: Any) -> None:
+        super().__init__(default, **about)
+        self.choices = tuple(type(default))
+
+    def __set__(self, obj: HasProperties, value: E | str) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[str, E]:
+        for member in self.choices:
+            if isinstance(value, str) and value == member.value:
+                return member.value, member
+        allowed = ", ".join(m.value for m in self.choices)
+        raise self.error(obj, f"must be one of {allowed}; got {value!r}")
+
+    def json_schema(self) -> dict[str, object]:
+        return {"enum": [m.value for m in self.choices]}
+
+
+class FilePath(Property[Path | None]):
+    """A file, as written: relative to the scene file, absolute, or `package:…`."""
+
+    kind = "path"
+
+    def __init__(self, *, suffixes: tuple[str, ...] = (), **about: Any) -> None:
+        super().__init__(None, **about)
+        self.suffixes = suffixes
+
+    def __set__(self, obj: HasProperties, value: str | Path | None) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, Path | None]:
+        if value is None:
+            return None, None
+        if not isinstance(value, str | Path) or not str(value):
+            raise self.error(obj, f"must be a file name, got {value!r}")
+        path = Path(value)
+        if self.suffixes and path.suffix.lower() not in self.suffixes:
+            raise self.error(obj, f"must end in {' or '.join(self.suffixes)}, got {str(value)!r}")
+        return str(value), path
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": "string"}
+
+    def default_text(self) -> str:
+        return "none"
+
+
+class Vector(Property[FloatArray]):
+    """A fixed number of reals."""
+
+    kind = "vector"
+
+    def __init__(
+        self,
+        default: Sequence[float],
+        *,
+        min: float = -math.inf,
+        max: float = math.inf,
+        soft_min: float | None = None,
+        soft_max: float | None = None,
+        **about: Any,
+    ) -> None:
+        super().__init__(frozen(default), **about)
+        self.size = len(default)
+        self.bounds = Bounds(self.unit, min, max, soft_min, soft_max)
+
+    def __set__(self, obj: HasProperties, value: npt.ArrayLike) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, FloatArray]:
+        items = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(items, list | tuple):
+            raise self.error(obj, f"must be a list of {self.size} numbers, got {value!r}")
+        if len(items) != self.size:
+            raise self.error(obj, f"must have {self.size} values, got {len(items)}")
+        for i, item in enumerate(items):
+            found = number(item)
+            if found is None:
+                raise self.error(obj, f"must be numbers, got {item!r}", (i,))
+            problem = self.bounds.problem(found)
+            if problem or math.isinf(found):
+                raise self.error(obj, problem or f"must be finite, got {found:g}", (i,))
+        return [plain(item) for item in items], frozen([number(item) for item in items])
+
+    def changed(self, before: FloatArray, after: FloatArray) -> bool:
+        return not np.array_equal(before, after)
+
+    def json_schema(self) -> dict[str, object]:
+        return {
+            "type": "array",
+            "items": self.bounds.json_schema(),
+            "minItems": self.size,
+            "maxItems": self.size,
+        }
+
+    def default_text(self) -> str:
+        return str([float(f"{v:g}") for v in self.default])
+
+
+class Nested(Property[C | None]):
+    """One nested component: of exactly this class, or of any registered type below it.
+
+    Args:
+        base: the class; where it is a family (`polymorphic`), a mapping names its `type`.
+    """
+
+    kind = "component"
+    nests: ClassVar[bool] = True
+
+    def __init__(self, base: type[C], *, polymorphic: bool = False, **about: Any) -> None:
+        super().__init__(None, **about)
+        self.base = base
+        self.polymorphic = polymorphic
+
+    def __set__(self, obj: HasProperties, value: C | Mapping[str, object] | None) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, C | None]:
+        if value is None:
+            return None, None
+        child = _nested(self, obj, value, self.name)
+        return child, child
+
+    def to_data(self, authored: Any) -> object:
+        return None if authored is None else authored.to_data()
+
+    def json_schema(self) -> dict[str, object]:
+        family = "family" if self.polymorphic else "class"
+        return {"x-mjrig": {family: self.base}}
+
+    def default_text(self) -> str:
+        return "none"
+
+
+class NestedList(Property[tuple[C, ...]]):
+    """A list of nested components, in order: of one class, or of a registered family."""
+
+    kind = "components"
+    nests: ClassVar[bool] = True
+
+    def __init__(self, base: type[C], *, polymorphic: bool = True, **about: Any) -> None:
+        super().__init__((), **about)
+        self.base = base
+        self.polymorphic = polymorphic
+
+    def __set__(self, obj: HasProperties, value: Sequence[C | Mapping[str, object]]) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, tuple[C, ...]]:
+        if not isinstance(value, list | tuple):
+            raise self.error(obj, f"must be a list, got {value!r}")
+        roles: list[str] = []
+        made = []
+        for i, item in enumerate(value):
+            roles.append(self.role(item, i, roles))
+            made.append(_nested(self, obj, item, roles[i], (i,)))
+        if len(set(map(id, made))) < len(made):
+            raise self.error(obj, "has one component twice; pass a copy()")
+        return tuple(made), tuple(made)
+
+    def role(self, item: object, index: int, taken: Sequence[str]) -> str:
+        """What an item is called in labels and paths."""
+        return f"{self.name}[{index}]"
+
+    def to_data(self, authored: Any) -> object:
+        return [child.to_data() for child in authored]
+
+    def json_schema(self) -> dict[str, object]:
+        family = "family" if self.polymorphic else "class"
+        return {"type": "array", "items": {"x-mjrig": {family: self.base}}}
+
+    def default_text(self) -> str:
+        return "[]"
+
+
+def _nested(
+    prop: Nested[C] | NestedList[C],
+    obj: HasProperties,
+    value: object,
+    role: str,
+    index: tuple[int, ...] = (),
+) -> C:
+    """The child a value stands for, owned by `obj`, its arrays spread like the owner's."""
+    base = prop.base
+    if isinstance(value, base):
+        if value._parent is not None and value._parent is not obj:
+            where = value._parent.label
+            raise prop.error(obj, f"{value!r} already belongs to {where}; pass a copy()", index)
+        value.own(obj, role, prop.name)
+        child = value
+    elif isinstance(value, Mapping):
+        data = dict(value)
+        cls = _class_named(prop, obj, data, index) if prop.polymorphic else base
+        child = cls.blank()
+        child.own(obj, role, prop.name)
+        try:
+            child.assign(data)
+        except PropertyError as error:
+            raise error.below(prop.name, *index) from None
+    else:
+        raise prop.error(obj, f"must be a mapping, got {value!r}", index)
+    if obj._slots is not None:
+        child.spread_over(obj._slots)
+    return child
+
+
+def _class_named(
+    prop: Nested[C] | NestedList[C], obj: HasProperties, data: dict[str, Any], index: tuple[int, ...]
+) -> type[C]:
+    """The class a mapping's `type` names; the key is taken out of the mapping."""
+    if "type" not in data:
+        known = ", ".join(registry.names(prop.base))
+        raise prop.error(obj, f"needs a 'type', one of {known}", index)
+    name = data.pop("type")
+    try:
+        return registry.get(str(name), prop.base)
+    except PropertyError as error:
+        raise prop.error(obj, str(error), (*index, "type")) from None

@@ -1,0 +1,225 @@
+"""What is commanded to the actuators of one articulation, and who may command it."""
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.errors import BindingError, LeaseError
+from mjrig.names import Slots, listed
+from mjrig.property_kinds import FloatArray
+
+POSITION, VELOCITY, FEEDFORWARD = 0, 1, 2
+Targets = Mapping[str, float] | npt.ArrayLike | None
+
+
+class Source(IntEnum):
+    """Who commands: recorded and shown, selects nothing."""
+
+    NETWORK = 0
+    UI = 1
+    SCRIPT = 2
+    REPLAY = 3
+    POLICY = 4
+
+
+class Lease:
+    """The right to write the setpoints of some actuators, until released.
+
+    Also a context manager. `indices` are positions in the articulation's `actuator_names`.
+    """
+
+    def __init__(
+        self, setpoints: "Setpoints", holder: str, source: Source, indices: list[int]
+    ) -> None:
+        self.holder = holder
+        self.source = source
+        self.indices = tuple(indices)
+        self._setpoints = setpoints
+
+    @property
+    def is_held(self) -> bool:
+        """False once released."""
+        return self in self._setpoints.leases
+
+    def set_targets(
+        self, position: Targets = None, *, velocity: Targets = None, feedforward: Targets = None
+    ) -> None:
+        """As `Articulation.set_targets`, for the holder of this lease.
+
+        Raises:
+            LeaseError: it was released, or a name lies outside what it covers.
+            BindingError: a pattern matches nothing.
+        """
+        if not self.is_held:
+            raise LeaseError(f"the lease of {self.holder!r} was released; take a new one")
+        self._setpoints.write(position, velocity, feedforward, lease=self)
+
+    def release(self) -> None:
+        """Give the setpoints back; releasing twice is fine."""
+        self._setpoints.release(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        return f"Lease({self.holder!r}, {self.source.name}, {len(self.indices)} actuators)"
+
+
+class Setpoints:
+    """The setpoint store of an articulation.
+
+    `position`, `velocity` and `feedforward` are arrays over `names`: all single-output actuators
+    in id order. `inputs[name]` is the input vector of a multi-input actuator that is not `pid`-like
+    (an orientation actuator). While a lease is held these are read-only, and its holder writes
+    through the lease; otherwise any write is allowed and counts as SCRIPT.
+
+    `values` (3, n) is the same memory for the controllers, always writeable.
+    """
+
+    def __init__(
+        self, slots: Slots, inputs: Mapping[str, int] | None = None, owner: str = ""
+    ) -> None:
+        self.names = slots.names
+        self.owner = owner
+        self.values: FloatArray = np.zeros((3, len(slots)))
+        self.flat = self.values.reshape(-1)
+        self.input_values = {name: np.zeros(size) for name, size in (inputs or {}).items()}
+        self.leases: list[Lease] = []
+        self._slots = slots
+        self._public = [self.values[k, :] for k in range(3)]
+        self._public_inputs = {n: a[:] for n, a in self.input_values.items()}
+
+    @property
+    def position(self) -> FloatArray:
+        """Position targets, shape (n,)."""
+        return self._public[POSITION]
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocity targets, shape (n,)."""
+        return self._public[VELOCITY]
+
+    @property
+    def feedforward(self) -> FloatArray:
+        """Feedforward efforts, shape (n,)."""
+        return self._public[FEEDFORWARD]
+
+    @property
+    def inputs(self) -> Mapping[str, FloatArray]:
+        """Input vectors of multi-input actuators by name."""
+        return self._public_inputs
+
+    # Writing ------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        position: Targets = None,
+        velocity: Targets = None,
+        feedforward: Targets = None,
+        *,
+        lease: Lease | None = None,
+    ) -> None:
+        """Write setpoints, all or nothing.
+
+        Raises:
+            LeaseError: somebody else holds one of the actuators.
+            BindingError: a pattern matches nothing, or two disagree.
+            ValueError: an array of another length.
+        """
+        rows = {POSITION: position, VELOCITY: velocity, FEEDFORWARD: feedforward}
+        staged = [(row, *self._spread(v)) for row, v in rows.items() if v is not None]
+        for _, indices, _ in staged:
+            self._check_right(indices, lease)
+        for row, indices, values in staged:
+            self.values[row, indices] = values
+
+    def _spread(self, targets: Mapping[str, float] | npt.ArrayLike) -> tuple[list[int], FloatArray]:
+        if not isinstance(targets, Mapping):
+            array = np.asarray(targets, dtype=np.float64)
+            if array.shape not in ((len(self.names),), ()):
+                raise ValueError(
+                    f"{self.owner}: targets must have {len(self.names)} values, "
+                    f"got shape {array.shape}; order: {listed(self.names)}"
+                )
+            return list(range(len(self.names))), np.broadcast_to(array, (len(self.names),))
+        try:
+            chosen = self._slots.spread(targets)
+            values = np.array([v for _, v in chosen.values()], dtype=np.float64)
+        except BindingError as error:
+            raise BindingError(f"{self.owner}: {error}", error.keys) from None
+        except (TypeError, ValueError):
+            raise BindingError(f"{self.owner}: targets must be numbers, got {targets!r}") from None
+        return list(chosen), values
+
+    def _check_right(self, indices: Sequence[int], lease: Lease | None) -> None:
+        for other in self.leases:
+            if other is lease:
+                continue
+            for i in indices:
+                if i in other.indices:
+                    raise LeaseError(
+                        f"{self.owner}: {self.names[i]!r} is held by {other.holder!r} "
+                        f"({other.source.name}); release that lease first"
+                    )
+        outside = [i for i in indices if lease is not None and i not in lease.indices]
+        if lease is not None and outside:
+            raise LeaseError(
+                f"{self.owner}: {self.names[outside[0]]!r} is not covered by the lease "
+                f"of {lease.holder!r}"
+            )
+
+    # Leases -------------------------------------------------------------------------------------
+
+    def take(
+        self, source: Source, *, actuators: str = ".*", holder: str | None = None
+    ) -> Lease:
+        """Take the exclusive right to write some actuators.
+
+        Raises:
+            LeaseError: somebody holds one of them; the message names the holder.
+            BindingError: the pattern matches nothing.
+        """
+        lease = Lease(self, holder or source.name.lower(), source, self._slots.match(actuators))
+        self._check_right(lease.indices, lease)
+        self.leases.append(lease)
+        self._update_writeable()
+        return lease
+
+    def release(self, lease: Lease) -> None:
+        """Give a lease back."""
+        if lease in self.leases:
+            self.leases.remove(lease)
+            self._update_writeable()
+
+    def source_of(self, index: int) -> Source:
+        """Who commands one actuator."""
+        return next((s.source for s in self.leases if index in s.indices), Source.SCRIPT)
+
+    @property
+    def source(self) -> Source:
+        """Who commands: the holder of the first lease, or SCRIPT."""
+        return self.leases[0].source if self.leases else Source.SCRIPT
+
+    def _update_writeable(self) -> None:
+        free = not self.leases
+        for array in (*self._public, *self._public_inputs.values()):
+            array.setflags(write=free)
+
+    # State --------------------------------------------------------------------------------------
+
+    def snapshot(self) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """An own copy of all values."""
+        return self.values.copy(), {n: a.copy() for n, a in self.input_values.items()}
+
+    def restore(self, state: tuple[FloatArray, dict[str, FloatArray]]) -> None:
+        """Take back what `snapshot` returned."""
+        values, inputs = state
+        self.values[:] = values
+        for name, array in inputs.items():
+            self.input_values[name][:] = array

@@ -1,0 +1,197 @@
+"""The `sim:` block: MuJoCo's options by their MJCF names."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.errors import PropertyError
+from mjrig.properties import HasProperties, Property
+from mjrig.property_kinds import Choice, number
+
+_ENUMS = {
+    "integrator": ("Euler", "RK4", "implicit", "implicitfast", "discrete"),
+    "cone": ("pyramidal", "elliptic"),
+    "jacobian": ("dense", "sparse", "auto"),
+    "solver": ("PGS", "CG", "Newton"),
+}
+_POSITIVE = ("timestep", "impratio")
+
+
+class Actuation(StrEnum):
+    """How a lowered gain may be integrated under an implicit integrator."""
+
+    EXPLICIT = "explicit"
+    IMPLICIT = "implicit"
+
+
+class ModelOption(Property[Any]):
+    """One field of mjOption or one flag; nothing authored: as the model says."""
+
+    kind = "option"
+
+    def __init__(self, *, like: object = None, choices: Sequence[str] = (), **about: Any) -> None:
+        super().__init__(None, category="Simulation", structural=True, **about)
+        self.like = like
+        self.choices = tuple(choices) or None
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, object]:
+        if self.choices is not None:
+            return self._accept_choice(obj, value)
+        if isinstance(self.like, np.ndarray):
+            size = len(self.like)
+            items = value.tolist() if isinstance(value, np.ndarray) else value
+            if not isinstance(items, list | tuple) or len(items) != size:
+                raise self.error(obj, f"must be a list of {size} numbers, got {value!r}")
+            numbers = [self._number(obj, item, (i,)) for i, item in enumerate(items)]
+            return list(items), tuple(numbers)
+        found = self._number(obj, value, ())
+        if isinstance(self.like, int):
+            if found != int(found) or found < 0:
+                raise self.error(obj, f"must be a whole number >= 0, got {value!r}")
+            return int(found), int(found)
+        if self.name in _POSITIVE and found <= 0:
+            raise self.error(obj, f"must be > 0, got {found:g}")
+        return value, found
+
+    def _accept_choice(self, obj: HasProperties, value: object) -> tuple[object, object]:
+        assert self.choices is not None
+        if self.choices == ("enable", "disable") and isinstance(value, bool):
+            return value, "enable" if value else "disable"
+        if value not in self.choices:
+            allowed = ", ".join(self.choices)
+            raise self.error(obj, f"must be one of {allowed}; got {value!r}")
+        return value, value
+
+    def _number(self, obj: HasProperties, value: object, at: tuple[int, ...]) -> float:
+        found = number(value)
+        if found is None or not np.isfinite(found):
+            raise self.error(obj, f"must be a finite number, got {value!r}", at)
+        return found
+
+    def json_schema(self) -> dict[str, object]:
+        if self.choices == ("enable", "disable"):
+            return {"enum": ["enable", "disable", True, False]}
+        if self.choices is not None:
+            return {"enum": list(self.choices)}
+        text = {"type": ["number", "string"]}
+        if isinstance(self.like, np.ndarray):
+            size = len(self.like)
+            return {"type": "array", "items": text, "minItems": size, "maxItems": size}
+        return {"type": "integer", "minimum": 0} if isinstance(self.like, int) else text
+
+    def default_text(self) -> str:
+        return "as the model says"
+
+
+def _flags() -> dict[str, tuple[str, int]]:
+    """MJCF flag name → (mjOption field, bit)."""
+    found: dict[str, tuple[str, int]] = {}
+    for enum, prefix, field in (
+        (mujoco.mjtDisableBit, "mjDSBL_", "disableflags"),
+        (mujoco.mjtEnableBit, "mjENBL_", "enableflags"),
+    ):
+        for name, bit in enum.__members__.items():
+            if name.startswith(prefix):
+                found[name.removeprefix(prefix).lower()] = (field, int(bit))
+    # `actuation` is the name of mjrig's own choice; mjrig without actuators is no use anyway.
+    found.pop("actuation")
+    return found
+
+
+FLAGS = _flags()
+_DEFAULTS = mujoco.MjOption()
+FIELDS = tuple(
+    n for n in dir(_DEFAULTS) if n[0] != "_" and n not in ("disableflags", "enableflags")
+)
+_MJCF_NAME = {"disableactuator": "actuatorgroupdisable"}
+
+
+class SimOptions(HasProperties):
+    """Options of the simulation; what is not given comes from the model."""
+
+    actuation = Choice(
+        Actuation.EXPLICIT,
+        category="Simulation",
+        structural=True,
+        doc="implicit: gains lowered to MuJoCo actuators may be integrated implicitly.",
+    )
+    for _field in FIELDS:
+        _name = _MJCF_NAME.get(_field, _field)
+        locals()[_name] = ModelOption(
+            like=getattr(_DEFAULTS, _field),
+            choices=_ENUMS.get(_field, ()),
+            unit="s" if _field == "timestep" else "",
+            doc=f"MJCF option `{_name}`.",
+        )
+    for _name in FLAGS:
+        locals()[_name] = ModelOption(
+            choices=("enable", "disable"), doc=f"MJCF option flag `{_name}`."
+        )
+    del _field, _name
+
+    @property
+    def label(self) -> str:
+        return "sim"
+
+    def apply(self, option: Any) -> None:
+        """Write what was authored into an mjOption."""
+        for field in FIELDS:
+            value = self.__dict__[_MJCF_NAME.get(field, field)]
+            if value is None:
+                continue
+            if field in _ENUMS:
+                value = _ENUMS[field].index(value)
+            if isinstance(value, tuple):
+                getattr(option, field)[:] = value
+            else:
+                setattr(option, field, value)
+        for flag, (field, bit) in FLAGS.items():
+            value = self.__dict__[flag]
+            if value is not None:
+                on = (value == "enable") == (field == "enableflags")
+                bits = int(getattr(option, field))
+                setattr(option, field, bits | bit if on else bits & ~bit)
+
+
+def copy_options(source: Any, target: Any) -> None:
+    """Copy every field of an mjOption, flags included: attaching a model alone loses them."""
+    for field in (*FIELDS, "disableflags", "enableflags"):
+        value = getattr(source, field)
+        if isinstance(value, np.ndarray):
+            getattr(target, field)[:] = value
+        else:
+            setattr(target, field, value)
+
+
+def differing_option(
+    options: Sequence[tuple[str, Any]], sim: SimOptions
+) -> PropertyError | None:
+    """The error for models that disagree about an option `sim` does not set, or None."""
+    (first, reference), *others = options
+    for name, option in others:
+        for field in FIELDS:
+            mjcf = _MJCF_NAME.get(field, field)
+            ours, theirs = getattr(reference, field), getattr(option, field)
+            if sim.__dict__[mjcf] is None and not np.array_equal(ours, theirs):
+                return _disagreement(first, name, mjcf, _text(field, ours), _text(field, theirs))
+        for flag, (field, bit) in FLAGS.items():
+            ours, theirs = (bool(int(getattr(o, field)) & bit) for o in (reference, option))
+            if sim.__dict__[flag] is None and ours != theirs:
+                words = ("disable", "enable") if field == "enableflags" else ("enable", "disable")
+                return _disagreement(first, name, flag, words[ours], words[theirs])
+    return None
+
+
+def _text(field: str, value: Any) -> str:
+    return _ENUMS[field][int(value)] if field in _ENUMS else str(value)
+
+
+def _disagreement(first: str, second: str, name: str, ours: str, theirs: str) -> PropertyError:
+    return PropertyError(
+        f"sim.{name}: the models differ: {ours} in {first!r}, {theirs} in {second!r}; "
+        f"set it under sim:",
+        ("sim", name),
+    )

@@ -1,0 +1,260 @@
+"""World: a compiled scene with its articulations, stepped through time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.build import build
+from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.events import Event, EventLog
+from mjrig.execution import Execution, choose
+from mjrig.names import listed, suggestion
+from mjrig.properties import HasProperties
+from mjrig.property_kinds import FloatArray
+from mjrig.scene import Scene
+
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything needed to continue bit-exactly; gains, `enabled` and leases are not in it."""
+
+    integration: FloatArray
+    actors: Mapping[str, Any]
+    steps: int
+
+
+class World(HasProperties):
+    """A scene brought to life.
+
+    Args:
+        scene: a Scene, or the path of a scene file.
+        execution: `auto`, `python`, `native` or `compiled`.
+        pause_on_event: stop stepping when a setpoint or an effort is not finite.
+
+    Raises:
+        SceneError: the scene cannot be built or bound; nothing is left half-built.
+        ExecutionError: the execution is not known or not available.
+    """
+
+    def __init__(
+        self,
+        scene: Scene | str | Path,
+        execution: str = "auto",
+        *,
+        pause_on_event: bool = False,
+    ) -> None:
+        super().__init__()
+        if not isinstance(scene, Scene):
+            scene = Scene.load(scene)
+        self._execution = choose(execution)
+        self._scene = scene
+        self._log = EventLog()
+        self._pause_on_event = pause_on_event
+        self._paused = False
+        self._steps = 0
+        built = build(scene)
+        self._model = built.model
+        self._data = mujoco.MjData(built.model)
+        self._articulations = {
+            where.name: Articulation(where, self._model, self._data, self._log)
+            for where in built.actors
+        }
+        self._robots = tuple(self._articulations.values())
+        for robot in self._robots:
+            robot.put(robot.model_map.initial)
+        mujoco.mj_forward(self._model, self._data)
+        self._add_components()
+        self.reset()
+
+    def _add_components(self) -> None:
+        for i, actor in enumerate(self._scene.actors):
+            for j, component in enumerate(actor.components):
+                with self._scene.locating("actors", i, "components", j):
+                    self._articulations[actor.name].add_component(component.copy())
+
+    # What it is ---------------------------------------------------------------------------------
+
+    @property
+    def label(self) -> str:
+        return "world"
+
+    @property
+    def scene(self) -> Scene:
+        """The description it was built from."""
+        return self._scene
+
+    @property
+    def model(self) -> Any:
+        """The MjModel."""
+        return self._model
+
+    @property
+    def data(self) -> Any:
+        """The MjData."""
+        return self._data
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return float(self._data.time)
+
+    @property
+    def timestep(self) -> float:
+        """Physics timestep [s]."""
+        return float(self._model.opt.timestep)
+
+    @property
+    def execution(self) -> Execution:
+        """How the controllers run, and why so."""
+        return self._execution
+
+    @property
+    def articulations(self) -> Mapping[str, Articulation]:
+        """The actors by name, in scene order."""
+        return MappingProxyType(self._articulations)
+
+    def __getitem__(self, name: str) -> Articulation:
+        """An actor by name.
+
+        Raises:
+            BindingError: there is none of that name.
+        """
+        if name not in self._articulations:
+            hint = suggestion(name, self._articulations)
+            raise BindingError(f"the world has no actor {name!r}; {hint}")
+        return self._articulations[name]
+
+    def part(self, name: str) -> HasProperties:
+        return self[name]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The latest events, oldest first."""
+        return tuple(self._log.latest)
+
+    @property
+    def paused(self) -> bool:
+        """Whether an event stopped the world; `resume` lets it go on."""
+        return self._paused
+
+    def resume(self) -> None:
+        """Go on after an event."""
+        self._paused = False
+
+    # Time ---------------------------------------------------------------------------------------
+
+    def step(self, n: int = 1) -> int:
+        """Advance `n` physics steps; controllers run before each. Returns the steps taken.
+
+        Fewer than `n` are taken only with `pause_on_event`.
+        """
+        if n < 0:
+            raise ValueError(f"cannot step {n} times")
+        if self._pause_on_event:
+            return self._step_watching(n)
+        if any(robot.needs_lengths for robot in self._robots):
+            for _ in range(n):
+                self._step_with_lengths()
+        else:
+            model, data, mj_step = self._model, self._data, mujoco.mj_step
+            applies = [robot.apply_controls for robot in self._robots]
+            for _ in range(n):
+                for apply_controls in applies:
+                    apply_controls()
+                mj_step(model, data)
+        self._steps += n
+        return n
+
+    def _step_watching(self, n: int) -> int:
+        for done in range(n):
+            if self._paused:
+                return done
+            before = self._log.count
+            self._step_with_lengths()
+            self._steps += 1
+            self._paused = self._log.count > before
+        return n
+
+    def _step_with_lengths(self) -> None:
+        """One step whose laws see the actuator lengths of this very state."""
+        model, data = self._model, self._data
+        if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
+            mujoco.mj_fwdPosition(model, data)
+            mujoco.mj_fwdVelocity(model, data)
+            for robot in self._robots:
+                robot.apply_controls()
+            mujoco.mj_step(model, data)
+            return
+        mujoco.mj_step1(model, data)
+        for robot in self._robots:
+            robot.apply_controls()
+        mujoco.mj_step2(model, data)
+
+    def reset(self, keyframe: str | None = None) -> None:
+        """Back to the initial state, or every actor that has it to a keyframe.
+
+        Raises:
+            BindingError: no actor has a keyframe of that name.
+        """
+        if keyframe is not None:
+            known = dict.fromkeys(k for r in self._robots for k in r.keyframes)
+            if keyframe not in known:
+                hint = suggestion(keyframe, known)
+                raise BindingError(f"no actor has a keyframe {keyframe!r}; {hint}")
+        mujoco.mj_resetData(self._model, self._data)
+        for robot in self._robots:
+            use = keyframe is not None and keyframe in robot.keyframes
+            robot.put(robot.keyframe(keyframe) if use and keyframe else robot.model_map.initial)
+        mujoco.mj_forward(self._model, self._data)
+        for robot in self._robots:
+            robot.reset()
+        self._steps = 0
+        self._paused = False
+
+    @property
+    def steps(self) -> int:
+        """Physics steps since the last reset."""
+        return self._steps
+
+    # Snapshots ----------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """The state of everything that moves, as an own copy."""
+        state = np.empty(mujoco.mj_stateSize(self._model, _STATE))
+        mujoco.mj_getState(self._model, self._data, state, _STATE)
+        return Snapshot(state, {r.name: r.memory() for r in self._robots}, self._steps)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Rewind to a snapshot of this world; the future is bit-exactly the same.
+
+        Raises:
+            PropertyError: it is a snapshot of another world.
+        """
+        size = mujoco.mj_stateSize(self._model, _STATE)
+        if snapshot.integration.size != size or list(snapshot.actors) != list(self._articulations):
+            raise PropertyError(
+                f"the snapshot is of another world: actors {listed(snapshot.actors)}, "
+                f"{snapshot.integration.size} numbers; this one has {listed(self._articulations)}, "
+                f"{size}"
+            )
+        for robot in self._robots:
+            robot.restore(snapshot.actors[robot.name])
+        mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
+        mujoco.mj_forward(self._model, self._data)
+        # NOTE: mj_forward moves the warm start on; put the saved one back.
+        mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
+        self._steps = snapshot.steps
+
+    def __repr__(self) -> str:
+        return f"World({listed(self._articulations)}; t={self.time:g} s)"
+
+
+__all__ = ["ExecutionError", "Snapshot", "World"]

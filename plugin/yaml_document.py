@@ -1,0 +1,158 @@
+"""A YAML text with the place of every value: safe, strict, and ready to be edited in place."""
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from mjrig.errors import SceneError
+
+MAX_CHARACTERS = 16_000_000
+MAX_NODES = 1_000_000
+_TAGS = tuple(
+    f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
+)
+_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
+
+Keys = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value stands: line and column (from 1) of its key and of itself."""
+
+    key: tuple[int, int]
+    value: tuple[int, int]
+
+
+class Document:
+    """A parsed text: `data` in plain Python, `root` as nodes with marks."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self.places: dict[Keys, Place] = {}
+        self._visited = 0
+        if len(text) > MAX_CHARACTERS:
+            raise SceneError(
+                f"{file}:1:1: the file has {len(text)} characters; at most {MAX_CHARACTERS} are read"
+            )
+        try:
+            self.root = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            raise SceneError(f"{file}:{_where(error)}: {_reason(error)}") from error
+        except yaml.YAMLError as error:
+            raise SceneError(f"{file}:1:1: {error}".replace("\n", " ")) from error
+        except RecursionError:
+            raise SceneError(f"{file}:1:1: nested too deeply") from None
+        self.data = None if self.root is None else self._plain(self.root, (), (1, 1))
+
+    def place(self, path: Keys) -> tuple[Place, bool]:
+        """The place of a path, or of the nearest ancestor that is in the text, and which it is."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.places:
+                return self.places[path[:length]], length == len(path)
+        return Place((1, 1), (1, 1)), False
+
+    def error(self, path: Keys, message: str, *, at: Keys = (), about_key: bool = False) -> SceneError:
+        """A SceneError that says where: `file:line:column: path: message`."""
+        place, exact = self.place((*path, *at))
+        line, column = place.key if about_key and exact else place.value
+        where = f"{self.file}:{line}:{column}: "
+        return SceneError(where + (f"{format_path(path)}: " if path else "") + message)
+
+    # Nodes to plain data ------------------------------------------------------------------------
+
+    def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
+        self._visited += 1
+        if self._visited > MAX_NODES:  # aliases of aliases grow without bound
+            raise self._fail(node, path, f"has more than {MAX_NODES} values")
+        self.places[path] = Place(key, _mark(node.start_mark))
+        if node.tag not in _TAGS and node.tag != "tag:yaml.org,2002:timestamp":
+            tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+            raise self._fail(node, path, f"the tag {tag} is not allowed; write plain YAML")
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [
+                self._plain(item, (*path, i), _mark(item.start_mark))
+                for i, item in enumerate(node.value)
+            ]
+        return self._scalar(node, path)
+
+    def _mapping(self, node: Any, path: Keys) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                values = self._plain(value_node, (*path, "<<"), _mark(key_node.start_mark))
+                for part in reversed(values if isinstance(values, list) else [values]):
+                    if not isinstance(part, dict):
+                        raise self._fail(value_node, path, "<< needs a mapping")
+                    merged |= part
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self._fail(key_node, path, "a key must be text")
+            if key_node.tag not in _TAGS:
+                self._plain(key_node, path, _mark(key_node.start_mark))  # refuses the tag
+            name = key_node.value
+            if name in data:
+                line, column = self.places[(*path, name)].key
+                raise self._fail(
+                    key_node, path, f"the key {name!r} stands twice; first at {line}:{column}"
+                )
+            data[name] = self._plain(value_node, (*path, name), _mark(key_node.start_mark))
+        return {**merged, **data}
+
+    def _scalar(self, node: Any, path: Keys) -> Any:
+        text = node.value
+        kind = node.tag.rpartition(":")[2]
+        if kind in ("str", "timestamp"):
+            return text
+        if kind == "int" and not _DECIMAL.fullmatch(text):
+            raise self._fail(node, path, f"{text} is not a decimal number; write it as one")
+        if kind == "float" and ":" in text:
+            raise self._fail(node, path, f"{text} is not a decimal number; write it as one")
+        loader = yaml.SafeLoader("")
+        try:
+            return loader.construct_object(node, deep=True)
+        finally:
+            loader.dispose()
+
+    def _fail(self, node: Any, path: Keys, message: str) -> SceneError:
+        line, column = _mark(node.start_mark)
+        where = f"{format_path(path)}: " if path else ""
+        return SceneError(f"{self.file}:{line}:{column}: {where}{message}")
+
+
+def format_path(path: Keys) -> str:
+    """`actors[0].components[1].kp`."""
+    text = ""
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
+
+
+def parse_value(text: str) -> Any:
+    """A value written on a command line, read as a scene file would.
+
+    Raises:
+        SceneError: it is not YAML.
+    """
+    return Document(text, "value").data
+
+
+def _mark(mark: Any) -> tuple[int, int]:
+    return mark.line + 1, mark.column + 1
+
+
+def _where(error: yaml.MarkedYAMLError) -> str:
+    mark = error.problem_mark or error.context_mark
+    return f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
+
+
+def _reason(error: yaml.MarkedYAMLError) -> str:
+    parts = [p for p in (error.problem, error.context) if p]
+    return "not valid YAML: " + ", ".join(parts)

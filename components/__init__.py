@@ -2,6 +2,7 @@
 
 from mjrig.components.passthrough_controller import PassthroughController
 from mjrig.components.pd_controller import PDController
+from mjrig.components.trot_gait import TrotGait
 from mjrig.controller import ArticulationController
 
-__all__ = ["ArticulationController", "PDController", "PassthroughController"]
+__all__ = ["ArticulationController", "PDController", "PassthroughController", "TrotGait"]

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 from mjrig.components.gather import Buffer, Operation, as_slice, gather, merge, scaled
 from mjrig.controller import ArticulationController
 from mjrig.property_kinds import FloatArray
@@ -19,8 +20,11 @@ class LawController(ArticulationController):
     """
 
     _factor: FloatArray
-    _before: tuple[Operation, ...]
-    _inputs: tuple[Buffer, ...]
+    _read_state: tuple[Operation, ...]
+    _state_inputs: tuple[Buffer, ...]
+    _read_targets: tuple[Operation, ...]
+    _target_inputs: tuple[Buffer, ...]
+    _version: int
     _raw: Buffer
     _low: Buffer
     _high: Buffer
@@ -73,23 +77,22 @@ class LawController(ArticulationController):
             scaled(*rows[VELOCITY], factor),
             scaled(*rows[FEEDFORWARD], factor, divide=True),
         ]
-        self._inputs = tuple(buffer for buffer, _ in prepared)
-        self._before = tuple(op for _, operations in prepared for op in operations)
+        self._state_inputs = tuple(buffer for buffer, _ in prepared[:2])
+        self._read_state = tuple(op for _, operations in prepared[:2] for op in operations)
+        self._target_inputs = tuple(buffer for buffer, _ in prepared[2:])
+        self._read_targets = tuple(op for _, operations in prepared[2:] for op in operations)
+        self._version = -1
         self._write = tuple(self._writers(data.ctrl))
 
     def _state(
         self, joint: FloatArray, actuator: FloatArray, address: str
     ) -> tuple[Buffer, list[Operation]]:
         on_joint = [i for i, b in enumerate(self.bindings) if b.on_joint]
-        joints = gather(
-            joint, [getattr(self.bindings[i], address) for i in on_joint], self.dtype()
-        )
+        joints = gather(joint, [getattr(self.bindings[i], address) for i in on_joint], self.dtype())
         if len(on_joint) == self.num_bindings:
             return joints
         others = [i for i, b in enumerate(self.bindings) if not b.on_joint]
-        lengths = gather(
-            actuator, [self.bindings[i].output_address for i in others], self.dtype()
-        )
+        lengths = gather(actuator, [self.bindings[i].output_address for i in others], self.dtype())
         parts = [(np.array(on_joint), *joints), (np.array(others), *lengths)]
         return merge([p for p in parts if len(p[0])], self.num_bindings)
 
@@ -120,14 +123,21 @@ class LawController(ArticulationController):
         self.load_law()
         limit = (self.limits() / np.abs(self._factor)).astype(self.dtype())
         self._low, self._high = -limit, limit
+        self._version = -1  # the commanded part holds gains too
 
     # Run ----------------------------------------------------------------------------------------
 
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
-        for read in self._before:
+        version = self._bound_to.setpoints.version
+        if version != self._version:
+            self._version = version
+            for read in self._read_targets:
+                read()
+            self._law.command(*self._target_inputs)
+        for read in self._read_state:
             read()
         raw, clamped = self._raw, self._clamped
-        self._law.compute(*self._inputs, raw)
+        self._law.compute(*self._state_inputs, raw)
         np.minimum(raw, self._high, out=clamped)
         np.maximum(clamped, self._low, out=clamped)
         for write in self._write:
@@ -146,8 +156,8 @@ class LawController(ArticulationController):
     def reset(self) -> None:
         self._raw[:] = 0.0
 
-    def memory(self) -> object:
+    def memory(self) -> Any:
         return self._raw.copy()
 
-    def restore(self, memory: object) -> None:
+    def restore(self, memory: Any) -> None:
         self._raw[:] = memory

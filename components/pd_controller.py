@@ -1,16 +1,19 @@
 """PDController: position and velocity feedback with feedforward and a torque limit."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.actions import action
 from mjrig.components.law_controller import LawController
-from mjrig.components.laws import PDLaw
+from mjrig.components.laws import PDLaw, PDLaw32
 from mjrig.errors import PropertyError
 from mjrig.per_actuator import PerActuator, patch
 from mjrig.property_kinds import Bool, Choice, Float, FloatArray
+
+Values = Annotated[npt.ArrayLike, "one value per actuator"]
 
 
 class Precision(StrEnum):
@@ -87,9 +90,7 @@ class PDController(LawController):
     )
 
     @action
-    def set_gains(
-        self, kp: npt.ArrayLike, kv: npt.ArrayLike, torque_limits: npt.ArrayLike
-    ) -> None:
+    def set_gains(self, kp: Values, kv: Values, torque_limits: Values) -> None:
         """Set all gains explicitly: arrays with one value per binding, or scalars for all.
 
         Raises:
@@ -116,7 +117,7 @@ class PDController(LawController):
         patch(self, values)
 
     def make_law(self, size: int, dtype: Any) -> PDLaw:
-        return PDLaw(size, dtype)
+        return PDLaw32(size) if dtype is np.float32 else PDLaw(size)
 
     def load_law(self) -> None:
         square = self._factor * self._factor

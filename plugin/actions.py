@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
@@ -70,6 +70,8 @@ def _reflect(name: str, method: Callable[..., Any]) -> Action:
 def _type_text(annotation: object) -> str:
     if annotation is inspect.Parameter.empty:
         return "value"
+    if get_origin(annotation) is Annotated:  # Annotated[ArrayLike, "values"]: as it is described
+        return str(get_args(annotation)[1])
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
@@ -106,7 +108,5 @@ def call_action(target: Any, name: str, arguments: object) -> Any:
         by_name = dict(zip(parameters, values, strict=False))
     missing = [p.name for p in known[name].parameters if p.required and p.name not in by_name]
     if missing:
-        raise PropertyError(
-            f"{target.label}.{known[name].signature}: missing {', '.join(missing)}"
-        )
+        raise PropertyError(f"{target.label}.{known[name].signature}: missing {', '.join(missing)}")
     return getattr(target, name)(**by_name)

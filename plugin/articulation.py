@@ -61,6 +61,8 @@ class Articulation(HasProperties):
     id order, and the order of the setpoint arrays. Made by `World`, never by hand.
     """
 
+    needs_lengths: bool
+
     def __init__(self, where: ActorModel, model: Any, data: Any, events: EventLog) -> None:
         super().__init__()
         self._where, self._model, self._data, self._events = where, model, data, events
@@ -69,13 +71,15 @@ class Articulation(HasProperties):
         self._table = BindingTable((), ())
         single = [b for b in self._described if b.output_count == 1]
         inputs = {b.actuator: b.ctrl_count for b in self._described if not takes_rows(b)}
-        self._setpoints = Setpoints(Slots([b.names for b in single], self.label), inputs, self.label)
+        self._setpoints = Setpoints(
+            Slots([b.names for b in single], self.label), inputs, self.label
+        )
         self._pinned: FloatArray | None = None
         self._pinned_name = ""
         self._ctrl = data.ctrl[where.ctrl]
         self._good_setpoints = self._setpoints.flat.copy()
         self._good_inputs = {n: a.copy() for n, a in self._setpoints.input_values.items()}
-        self._good_ctrl = np.zeros_like(self._ctrl)
+        self._good_ctrl = self._ctrl.tobytes()
         self._initial = self._where.initial
         self._plan()
 
@@ -253,14 +257,10 @@ class Articulation(HasProperties):
             for c in self._components
             if type(c).before_controls is not ActorComponent.before_controls
         )
-        self._needs_lengths = any(not b.on_joint for c in active for b in c.bindings)
+        #: Whether a law reads actuator lengths, which MuJoCo computes inside the step.
+        self.needs_lengths = any(not b.on_joint for c in active for b in c.bindings)
         self._factor = np.array([b.factor for b in self._table])
         self._ctrl_addresses = np.array([b.ctrl_address for b in self._table], dtype=np.intp)
-
-    @property
-    def needs_lengths(self) -> bool:
-        """Whether a law reads actuator lengths, which MuJoCo computes inside the step."""
-        return self._needs_lengths
 
     # One step -----------------------------------------------------------------------------------
 
@@ -269,25 +269,28 @@ class Articulation(HasProperties):
         data, setpoints = self._data, self._setpoints
         for hook in self._hooks:
             hook(data.time)
-        flat = setpoints.flat
         if self._pinned is not None:
-            flat[:] = self._pinned
-        if isfinite(flat.dot(flat)):
-            self._good_setpoints[:] = flat
-        else:
-            self._repair_setpoints()
+            setpoints.flat[:] = self._pinned
+        if setpoints.changed():
+            self._check_setpoints()
         if self._good_inputs:
             self._check_inputs()
-        source = setpoints.source
         for compute_and_apply in self._active:
-            compute_and_apply(self._model, data, source)
+            compute_and_apply(self._model, data, setpoints.source)
         for write in self._direct:
             write()
         ctrl = self._ctrl
         if isfinite(ctrl.dot(ctrl)):
-            self._good_ctrl[:] = ctrl
+            self._good_ctrl = ctrl.tobytes()
         else:
             self._repair_ctrl()
+
+    def _check_setpoints(self) -> None:
+        flat = self._setpoints.flat
+        if isfinite(flat.dot(flat)):
+            self._good_setpoints[:] = flat
+        else:
+            self._repair_setpoints()
 
     def _repair_setpoints(self) -> None:
         """Put the last finite setpoint where one is not finite."""
@@ -321,15 +324,17 @@ class Articulation(HasProperties):
         ctrl, first = self._ctrl, self._where.ctrl.start
         bad = ~np.isfinite(ctrl)
         for binding in self._described:
-            own = slice(binding.ctrl_address - first, binding.ctrl_address - first + binding.ctrl_count)
+            own = slice(
+                binding.ctrl_address - first, binding.ctrl_address - first + binding.ctrl_count
+            )
             if bad[own].any():
                 self._report(
                     "non-finite effort",
                     binding.actuator,
                     "effort is not finite; the last finite ctrl is held",
                 )
-        ctrl[bad] = self._good_ctrl[bad]
-        self._good_ctrl[:] = ctrl
+        ctrl[bad] = np.frombuffer(self._good_ctrl)[bad]
+        self._good_ctrl = ctrl.tobytes()
 
     def _report(self, kind: str, actuator: str, problem: str) -> None:
         binding = next(b for b in self._described if b.actuator == actuator)
@@ -431,7 +436,7 @@ class Articulation(HasProperties):
         self.release_hold()
         self._seed()
         self._seed_inputs(self._initial)
-        self._good_ctrl[:] = self._ctrl
+        self._good_ctrl = self._ctrl.tobytes()
         for component in self._components:
             component.reset()
 
@@ -542,7 +547,7 @@ class Articulation(HasProperties):
             "pinned": None if self._pinned is None else self._pinned.copy(),
             "pinned_name": self._pinned_name,
             "good_setpoints": self._good_setpoints.copy(),
-            "good_ctrl": self._good_ctrl.copy(),
+            "good_ctrl": self._good_ctrl,
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
         }
@@ -562,7 +567,7 @@ class Articulation(HasProperties):
         self._pinned = None if memory["pinned"] is None else memory["pinned"].copy()
         self._pinned_name = memory["pinned_name"]
         self._good_setpoints[:] = memory["good_setpoints"]
-        self._good_ctrl[:] = memory["good_ctrl"]
+        self._good_ctrl = memory["good_ctrl"]
         self._initial = memory["initial"]
         for component, own in zip(self._components, memory["components"], strict=True):
             component.restore(own)

@@ -1,7 +1,7 @@
 """Component: properties and a life cycle, found by its registered type name."""
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 from mjrig.properties import HasProperties
 
@@ -38,9 +38,9 @@ class ActorComponent(Component):
     def before_controls(self, time: float) -> None:
         """Called before every physics step, before any controller: the place to move setpoints."""
 
-    def memory(self) -> object:
+    def memory(self) -> Any:
         """What `restore` needs to continue bit-exactly, as an own copy; None for nothing."""
         return None
 
-    def restore(self, memory: object) -> None:
+    def restore(self, memory: Any) -> None:
         """Take back what `memory` returned."""

@@ -11,6 +11,7 @@ from mjrig.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.component import ActorComponent
 from mjrig.errors import BindingError
 from mjrig.names import Slots, is_literal
+from mjrig.per_actuator import PerActuator
 from mjrig.property_kinds import Bool, Choice, FloatArray, Patterns
 from mjrig.setpoints import Setpoints, Source
 
@@ -35,6 +36,19 @@ class ControlHost(Protocol):
     def rebind(self, controller: "ArticulationController") -> None: ...
 
 
+class UntrackedSetpoints(Setpoints):
+    """Setpoints nobody looks after: every look may find something new."""
+
+    @property
+    def version(self) -> int:
+        self._version = getattr(self, "_version", 0) + 1
+        return self._version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self._version = value
+
+
 class BareModel:
     """A host for a controller bound to an MjModel without an articulation."""
 
@@ -43,7 +57,8 @@ class BareModel:
         self._model, self._data = model, data
         self._found = describe_actuators(model, actuator_ids)
         single = [b for b in self._found if b.output_count == 1]
-        self.setpoints = Setpoints(Slots([b.names for b in single], "model"), owner="model")
+        slots = Slots([b.names for b in single], "model")
+        self.setpoints: Setpoints = UntrackedSetpoints(slots, owner="model")
         for i, binding in enumerate(single):
             if binding.on_joint:
                 self.setpoints.position[i] = data.qpos[binding.qpos_address]
@@ -233,6 +248,11 @@ class ArticulationController(ActorComponent):
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
         """Write `data.ctrl` of the owned actuators; called before every physics step."""
         raise NotImplementedError
+
+    def gains(self) -> dict[str, FloatArray]:
+        """The resolved per-actuator properties by name, for tables."""
+        found = (p for p in self.properties() if isinstance(p, PerActuator))
+        return {p.name: self.__dict__[p.name] for p in found}
 
     @property
     def raw_effort(self) -> FloatArray | None:

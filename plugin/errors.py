@@ -38,9 +38,7 @@ class LocatedError(MjrigError):
 
     def below(self, *keys: Hashable) -> Self:
         """The same error, seen from further up."""
-        return type(self)(
-            str(self), (*keys, *self.keys), at=self.at, about_key=self.about_key
-        )
+        return type(self)(str(self), (*keys, *self.keys), at=self.at, about_key=self.about_key)
 
 
 class PropertyError(LocatedError, ValueError):

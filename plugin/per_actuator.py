@@ -74,7 +74,12 @@ class PerActuator(Property[FloatArray]):
         if isinstance(value, Mapping):
             for pattern in value:
                 if not isinstance(pattern, str):
-                    raise self.error(obj, f"{pattern!r} is not a name pattern; quote it", (pattern,), about_key=True)
+                    raise self.error(
+                        obj,
+                        f"{pattern!r} is not a name pattern; quote it",
+                        (pattern,),
+                        about_key=True,
+                    )
             return {p: self._one(obj, v, f" for {p!r}", (p,)) for p, v in value.items()}
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
@@ -240,7 +245,9 @@ class PatternMap(Property[Mapping[str, float]]):
         made: dict[str, float] = {}
         for pattern, item in value.items():
             if not isinstance(pattern, str):
-                raise self.error(obj, f"{pattern!r} is not a name pattern; quote it", (pattern,), about_key=True)
+                raise self.error(
+                    obj, f"{pattern!r} is not a name pattern; quote it", (pattern,), about_key=True
+                )
             found = number(item)
             if found is None or not math.isfinite(found):
                 raise self.error(

@@ -20,7 +20,9 @@ C = TypeVar("C", bound=HasProperties)
 FloatArray = npt.NDArray[np.float64]
 
 # YAML 1.1 reads `1e-3` as text; a person means the number.
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?\.?(inf|Inf|INF)|\.?(nan|NaN|NAN)")
+_NUMBER = re.compile(
+    r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?\.?(inf|Inf|INF)|\.?(nan|NaN|NAN)"
+)
 
 
 def number(value: object) -> float | None:
@@ -223,7 +225,9 @@ class Patterns(Property[tuple[str, ...]]):
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise self.error(obj, f"{pattern!r} is not a valid pattern: {error}", (i,)) from None
+                raise self.error(
+                    obj, f"{pattern!r} is not a valid pattern: {error}", (i,)
+                ) from None
         return (value if isinstance(value, str) else list(patterns)), tuple(patterns)
 
     def json_schema(self) -> dict[str, object]:
@@ -446,7 +450,10 @@ def _nested(
 
 
 def _class_named(
-    prop: Nested[C] | NestedList[C], obj: HasProperties, data: dict[str, Any], index: tuple[int, ...]
+    prop: Nested[C] | NestedList[C],
+    obj: HasProperties,
+    data: dict[str, Any],
+    index: tuple[int, ...],
 ) -> type[C]:
     """The class a mapping's `type` names; the key is taken out of the mapping."""
     if "type" not in data:

@@ -322,6 +322,3 @@ def _why_unreadable(path: Path, error: OSError) -> str:
         hint = f"; {suggestion(path.name, names)}" if names else ""
         return f"there is no such file{hint}"
     return f"cannot be read: {error.strerror}"
-
-
-

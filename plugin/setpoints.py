@@ -79,7 +79,8 @@ class Setpoints:
     (an orientation actuator). While a lease is held these are read-only, and its holder writes
     through the lease; otherwise any write is allowed and counts as SCRIPT.
 
-    `values` (3, n) is the same memory for the controllers, always writeable.
+    `values` (3, n) is the same memory for the controllers, always writeable. `version` grows
+    whenever `changed` finds that somebody wrote something else, by whatever way.
     """
 
     def __init__(
@@ -91,6 +92,8 @@ class Setpoints:
         self.flat = self.values.reshape(-1)
         self.input_values = {name: np.zeros(size) for name, size in (inputs or {}).items()}
         self.leases: list[Lease] = []
+        self.version = 0
+        self._seen = b""
         self._slots = slots
         self._public = [self.values[k, :] for k in range(3)]
         self._public_inputs = {n: a[:] for n, a in self.input_values.items()}
@@ -114,6 +117,15 @@ class Setpoints:
     def inputs(self) -> Mapping[str, FloatArray]:
         """Input vectors of multi-input actuators by name."""
         return self._public_inputs
+
+    def changed(self) -> bool:
+        """Whether any value differs from the last call; comparing bytes is the cheapest way."""
+        now = self.flat.tobytes()
+        if now == self._seen:
+            return False
+        self._seen = now
+        self.version += 1
+        return True
 
     # Writing ------------------------------------------------------------------------------------
 
@@ -176,9 +188,7 @@ class Setpoints:
 
     # Leases -------------------------------------------------------------------------------------
 
-    def take(
-        self, source: Source, *, actuators: str = ".*", holder: str | None = None
-    ) -> Lease:
+    def take(self, source: Source, *, actuators: str = ".*", holder: str | None = None) -> Lease:
         """Take the exclusive right to write some actuators.
 
         Raises:

@@ -166,9 +166,7 @@ def copy_options(source: Any, target: Any) -> None:
             setattr(target, field, value)
 
 
-def differing_option(
-    options: Sequence[tuple[str, Any]], sim: SimOptions
-) -> PropertyError | None:
+def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> PropertyError | None:
     """The error for models that disagree about an option `sim` does not set, or None."""
     (first, reference), *others = options
     for name, option in others:

@@ -160,16 +160,15 @@ class World(HasProperties):
             raise ValueError(f"cannot step {n} times")
         if self._pause_on_event:
             return self._step_watching(n)
-        if any(robot.needs_lengths for robot in self._robots):
-            for _ in range(n):
-                self._step_with_lengths()
-        else:
-            model, data, mj_step = self._model, self._data, mujoco.mj_step
-            applies = [robot.apply_controls for robot in self._robots]
-            for _ in range(n):
-                for apply_controls in applies:
-                    apply_controls()
-                mj_step(model, data)
+        robots = self._robots
+        for robot in robots:
+            if robot.needs_lengths:
+                return self._step_with_lengths(n)
+        model, data, mj_step = self._model, self._data, mujoco.mj_step
+        for _ in range(n):
+            for robot in robots:
+                robot.apply_controls()
+            mj_step(model, data)
         self._steps += n
         return n
 
@@ -178,13 +177,18 @@ class World(HasProperties):
             if self._paused:
                 return done
             before = self._log.count
-            self._step_with_lengths()
-            self._steps += 1
+            self._step_with_lengths(1)
             self._paused = self._log.count > before
         return n
 
-    def _step_with_lengths(self) -> None:
-        """One step whose laws see the actuator lengths of this very state."""
+    def _step_with_lengths(self, n: int) -> int:
+        """Steps whose laws see the actuator lengths of the very state they act on."""
+        for _ in range(n):
+            self._step_once_with_lengths()
+        self._steps += n
+        return n
+
+    def _step_once_with_lengths(self) -> None:
         model, data = self._model, self._data
         if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
             mujoco.mj_fwdPosition(model, data)

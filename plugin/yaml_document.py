@@ -56,7 +56,9 @@ class Document:
                 return self.places[path[:length]], length == len(path)
         return Place((1, 1), (1, 1)), False
 
-    def error(self, path: Keys, message: str, *, at: Keys = (), about_key: bool = False) -> SceneError:
+    def error(
+        self, path: Keys, message: str, *, at: Keys = (), about_key: bool = False
+    ) -> SceneError:
         """A SceneError that says where: `file:line:column: path: message`."""
         place, exact = self.place((*path, *at))
         line, column = place.key if about_key and exact else place.value

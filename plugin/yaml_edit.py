@@ -45,7 +45,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, str) != isinstance(b, str):
         return number(a) is not None and number(a) == number(b)
-    return type(a) is type(b) and a == b or (number(a) is not None and number(a) == number(b))
+    return (type(a) is type(b) and a == b) or (number(a) is not None and number(a) == number(b))
 
 
 def format_flow(value: Any) -> str:
@@ -129,7 +129,11 @@ class _Differ:
     def _add_entries(self, node: Any, last: Any, fresh: Mapping[str, Any]) -> Splice:
         if node.flow_style:
             at = self._end(last)
-            return (at, at, "".join(f", {format_flow(k)}: {format_flow(v)}" for k, v in fresh.items()))
+            return (
+                at,
+                at,
+                "".join(f", {format_flow(k)}: {format_flow(v)}" for k, v in fresh.items()),
+            )
         at = self._line_end(self._end(last))
         return (at, at, "\n" + format_block(fresh, node.start_mark.column))
 

@@ -70,7 +70,7 @@ add_system_packages() {
         apt_install $missing && return
         apt_failed=$missing
     fi
-    say "for pictures and windows, please install: $missing (go on without)"
+    say "for pictures and windows, please install: $missing (going on without)"
 }
 
 # ---- .venv -----------------------------------------------------------------------------------------------

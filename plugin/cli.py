@@ -1,0 +1,177 @@
+"""The command line: one program, one sub-command per job.
+
+Exit codes: 0 fine, 1 the scene or input is wrong, 2 wrong usage.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points, version
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import MjrigError
+
+COMMANDS = "mjrig.commands"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        return code
+    except MjrigError as error:
+        if options.debug:
+            raise
+        print(f"mjrig: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # `mjrig check … | head`
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("mjrig: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mjrig", description="Actors, components and live properties for MuJoCo."
+    )
+    parser.add_argument("--version", action="version", version=f"mjrig {version('mjrig')}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_run(_command(commands, "run", _run, "run a scene without a window"))
+    check = _command(commands, "check", _check, "show the binding table and pre-flight warnings")
+    check.add_argument("scene", metavar="SCENE", type=Path)
+    _add_set(check)
+    listing = _command(commands, "components", _components, "list what can be put on an actor")
+    listing.add_argument("type", metavar="TYPE", nargs="?", help="show one type in full")
+    listing.add_argument(
+        "--reference", action="store_true", help="print the reference page (Markdown)"
+    )
+    _command(commands, "schema", _schema, "print the JSON Schema of scene files")
+    for point in sorted(entry_points(group=COMMANDS), key=lambda p: p.name):
+        point.load()(commands)
+    return parser
+
+
+def _command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    parser.add_argument(
+        "--duration", type=_duration, default=5.0, metavar="S", help="simulated seconds (5)"
+    )
+    parser.add_argument(
+        "--execution", default="auto", metavar="HOW", help="auto, python, native or compiled"
+    )
+    parser.add_argument("--picture", type=Path, metavar="F.png", help="picture of the end")
+    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of targets and efforts")
+    _add_set(parser)
+    parser.add_argument(
+        "--call",
+        action="append",
+        default=[],
+        metavar="PATH[=ARGS]",
+        help="call an action before the run: dog.hold=home, dog.PDController.set_gains=[40, 1, 30]",
+    )
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        help="set a property before the run: dog.PDController.kp=40",
+    )
+
+
+def _duration(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
+    return value
+
+
+def _split(text: str) -> tuple[str, object]:
+    """`path=value`; the value is read as YAML, None without one."""
+    from mjrig.yaml_document import parse_value
+
+    path, equals, value = text.partition("=")
+    return path.strip(), parse_value(value) if equals else None
+
+
+def _load(options: argparse.Namespace) -> Any:
+    from mjrig.errors import PropertyError
+    from mjrig.scene import Scene
+
+    scene = Scene.load(options.scene)
+    for text in options.set:
+        path, value = _split(text)
+        if "=" not in text:
+            raise PropertyError(f"--set {text}: write PATH=VALUE, as in dog.PDController.kp=40")
+        scene.set(path, value)
+    return scene
+
+
+def _run(options: argparse.Namespace) -> int:
+    from mjrig.actions import call_action
+    from mjrig.run import run
+    from mjrig.scene import find
+    from mjrig.world import World
+
+    world = World(_load(options), options.execution)
+    for text in options.call:
+        path, arguments = _split(text)
+        target, name = find(world, path)
+        call_action(target, name, arguments)
+    print(run(world, options.duration, picture=options.picture, plot=options.plot))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from mjrig.check import report
+    from mjrig.world import World
+
+    print(report(World(_load(options))))
+    return 0
+
+
+def _components(options: argparse.Namespace) -> int:
+    from mjrig import registry
+    from mjrig.properties import HasProperties
+    from mjrig.schema import describe, reference_page
+    from mjrig.table import format_table
+
+    if options.reference:
+        print(reference_page(), end="")
+        return 0
+    if options.type:
+        print("\n".join(describe(registry.get(options.type, HasProperties))))
+        return 0
+    rows = []
+    for name in registry.names():
+        cls = registry.get(name, HasProperties)
+        summary = (cls.__doc__ or "").strip().partition("\n")[0]
+        rows.append((name, str(len(cls.properties())), registry.module_of(name), summary))
+    print("\n".join(format_table(("type", "properties", "from", ""), rows)))
+    return 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from mjrig.schema import scene_schema
+
+    print(json.dumps(scene_schema(), indent=2, ensure_ascii=False))
+    return 0

@@ -1,0 +1,110 @@
+"""A run without a window: step, measure, tell what happened."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.errors import MissingExtraError
+from mjrig.progress import Progress
+from mjrig.property_kinds import FloatArray
+from mjrig.trace import Trace
+from mjrig.world import World
+
+#: Samples are taken at about this rate: enough for statistics and plots.
+SAMPLE_HZ = 200.0
+
+
+def run(
+    world: World, duration: float, *, picture: Path | None = None, plot: Path | None = None
+) -> str:
+    """Step a world for `duration` simulated seconds; returns the summary."""
+    steps = round(duration / world.timestep)
+    every = max(1, round(1.0 / (SAMPLE_HZ * world.timestep)))
+    traces = {n: Trace([b.actuator for b in r.bindings]) for n, r in world.articulations.items()}
+    start = {n: base_position(world, r) for n, r in world.articulations.items()}
+    began = time.perf_counter()
+    stepping = 0.0
+    with Progress(steps, world.timestep) as progress:
+        for done in range(0, steps, every):
+            before = time.perf_counter()
+            world.step(min(every, steps - done))
+            stepping += time.perf_counter() - before
+            for name, robot in world.articulations.items():
+                traces[name].sample(robot, world.time)
+            progress.update(done + every)
+    lines = [_headline(world, duration, steps, stepping, time.perf_counter() - began)]
+    for name, robot in world.articulations.items():
+        lines += _about(world, robot, traces[name], start[name])
+    lines += _about_events(world)
+    if picture is not None:
+        lines.append(_picture(world, picture))
+    if plot is not None:
+        lines.append(_plot(traces, plot))
+    return "\n".join(lines)
+
+
+def base_position(world: World, robot: Articulation) -> FloatArray | None:
+    """Position of the free base, or None for a robot that is fixed."""
+    for joint in robot.model_map.joint_ids:
+        if world.model.jnt_type[joint] == 0:
+            address = int(world.model.jnt_qposadr[joint])
+            return np.array(world.data.qpos[address : address + 3])
+    return None
+
+
+def _headline(world: World, duration: float, steps: int, stepping: float, total: float) -> str:
+    name = world.scene.path.name if world.scene.path else "scene"
+    speed = f"{duration / stepping:.1f} × real time" if stepping > 0 else "no steps"
+    return (
+        f"{name}: {duration:g} s simulated in {total:.2f} s ({speed}), {steps} steps "
+        f"of {world.timestep * 1000:g} ms, execution {world.execution}"
+    )
+
+
+def _about(world: World, robot: Articulation, trace: Trace, start: FloatArray | None) -> list[str]:
+    owned = sum(c.num_bindings for c in robot.controllers if c.enabled)
+    lines = [f"{robot.name}: {len(robot.actuators)} actuators, {owned} under a controller"]
+    end = base_position(world, robot)
+    if start is not None and end is not None:
+        moved = ", ".join(f"{d:+.3f}" for d in end - start)
+        lines.append(f"  base moved by ({moved}) m")
+    if trace.time and trace.names and owned:
+        error = np.sqrt(np.mean((np.array(trace.target) - np.array(trace.position)) ** 2, axis=0))
+        worst = int(error.argmax())
+        lines.append(
+            f"  tracking error rms {np.sqrt(np.mean(error**2)):.4f}, "
+            f"worst {trace.names[worst]} {error[worst]:.4f}"
+        )
+        cut = np.abs(np.array(trace.raw_effort)) > np.abs(np.array(trace.effort)) + 1e-9
+        share = 100.0 * cut.mean(axis=0)
+        worst = int(share.argmax())
+        lines.append(
+            f"  effort at its limit {share.mean():.1f} % of the time, "
+            f"worst {trace.names[worst]} {share[worst]:.1f} %"
+        )
+    return lines
+
+
+def _about_events(world: World) -> list[str]:
+    if not world.events:
+        return ["events: none"]
+    return [f"events: {len(world.events)}", *(f"  {e}" for e in world.events[:10])]
+
+
+def _picture(world: World, path: Path) -> str:
+    from mjrig.picture import draw
+
+    problem = draw(world.model, world.data, path)
+    return f"picture: {path}" if problem is None else f"no picture: {problem}"
+
+
+def _plot(traces: dict[str, Trace], path: Path) -> str:
+    from mjrig.plot import plot_traces
+
+    try:
+        plot_traces(traces, path)
+    except MissingExtraError as error:
+        return f"no plot: {error}"
+    return f"plot: {path}"

@@ -1,0 +1,155 @@
+"""From declarations to JSON Schema and to the reference page."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mjrig import registry
+from mjrig.articulation import Articulation
+from mjrig.component import Component
+from mjrig.properties import HasProperties, Property
+from mjrig.scene import Actor, Pose, Scene
+from mjrig.sim_options import SimOptions
+from mjrig.table import format_table
+
+Schema = dict[str, Any]
+
+
+def scene_schema() -> Schema:
+    """JSON Schema of a scene file, with every component type that is installed."""
+    definitions: Schema = {}
+    schema = _object(Scene, definitions)
+    schema["required"] = ["mjrig"]
+    definitions["Actor"]["required"] = ["name", "model"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "mjrig scene",
+        **schema,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _object(cls: type[HasProperties], definitions: Schema) -> Schema:
+    properties: Schema = {}
+    if issubclass(cls, Component):
+        properties["type"] = {"const": cls.__name__}
+    for prop in cls.properties():
+        if prop.stored:
+            properties[prop.name] = {**_property(prop, definitions), **_about(prop)}
+    doc = (cls.__doc__ or "").strip().partition("\n")[0]
+    schema: Schema = {
+        "type": "object",
+        "description": doc,
+        "properties": properties,
+        "additionalProperties": False,
+    }
+    if issubclass(cls, Component):
+        schema["required"] = ["type"]
+    return schema
+
+
+def _about(prop: Property[Any]) -> Schema:
+    parts = [prop.doc, f"[{prop.unit}]" if prop.unit else "", f"Default: {prop.default_text()}."]
+    return {"description": " ".join(p for p in parts if p)}
+
+
+def _property(prop: Property[Any], definitions: Schema) -> Schema:
+    resolved = _resolve(prop.json_schema(), definitions)
+    return resolved if isinstance(resolved, dict) else {}
+
+
+def _resolve(schema: Any, definitions: Schema) -> Any:
+    """Replace references to classes and families by references to definitions."""
+    if isinstance(schema, list):
+        return [_resolve(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "x-mjrig" in schema:
+        ((kind, cls),) = schema["x-mjrig"].items()
+        if kind == "class":
+            return _reference(cls, definitions)
+        found = [registry.get(name, cls) for name in registry.names(cls)]
+        return {"oneOf": [_reference(c, definitions) for c in found]} if found else {}
+    return {key: _resolve(value, definitions) for key, value in schema.items()}
+
+
+def _reference(cls: type[HasProperties], definitions: Schema) -> Schema:
+    name = cls.__name__
+    if name not in definitions:
+        definitions[name] = {}  # holds the place: types may nest each other
+        definitions[name] = _object(cls, definitions)
+    return {"$ref": f"#/$defs/{name}"}
+
+
+# Descriptions -----------------------------------------------------------------------------------
+
+
+def describe(cls: type[HasProperties]) -> list[str]:
+    """What a type is and has, as lines for the terminal."""
+    lines = [cls.__name__, *("  " + line for line in _doc_lines(cls)), "", "properties"]
+    header = ("name", "kind", "default", "unit", "range", "")
+    rows = [
+        (p.name, p.kind, p.default_text().strip("`"), p.unit, p.range_text(), p.doc)
+        for p in cls.properties()
+        if p.shown
+    ]
+    lines += ["  " + line for line in format_table(header, rows)] if rows else ["  none"]
+    if cls.actions():
+        lines += ["", "actions"]
+        for act in cls.actions():
+            lines.append(f"  {act.signature}")
+            lines.append(f"      {act.doc.partition(chr(10))[0]}")
+    return lines
+
+
+def _doc_lines(cls: type) -> list[str]:
+    return [line.strip() for line in (cls.__doc__ or "").strip().splitlines()]
+
+
+def reference_page() -> str:
+    """The reference page of docs/, in Markdown."""
+    lines = [
+        "# Reference",
+        "",
+        "Generated from the declarations by `mjrig components --reference`; do not edit.",
+        "",
+        "## Scene files",
+        "",
+    ]
+    for cls in (Scene, Actor, Pose, SimOptions):
+        lines += _section(cls)
+    lines += ["## The actor in a running world", "", *_section(Articulation), "## Components", ""]
+    for name in registry.names():
+        lines += _section(registry.get(name, HasProperties))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(cls: type[HasProperties]) -> Iterator[str]:
+    yield f"### {cls.__name__}"
+    yield ""
+    yield from _doc_lines(cls)
+    yield ""
+    if cls.properties():
+        yield "| property | kind | default | unit | range | |"
+        yield "|---|---|---|---|---|---|"
+        for prop in cls.properties():
+            yield _markdown_row(prop)
+        yield ""
+    for act in cls.actions():
+        yield f"- `{act.signature}`: {act.doc.partition(chr(10))[0]}"
+    if cls.actions():
+        yield ""
+
+
+def _markdown_row(prop: Property[Any]) -> str:
+    notes = [prop.doc]
+    if prop.edit_if:
+        notes.append(f"Needs `{prop.edit_if}`.")
+    if prop.structural:
+        notes.append("Structural.")
+    if prop.read_only:
+        notes.append("Read-only.")
+    cells = (
+        f"`{prop.name}`", prop.kind, prop.default_text(), prop.unit, prop.range_text(),
+        " ".join(n for n in notes if n),
+    )  # fmt: skip
+    return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |"

@@ -35,6 +35,14 @@ _JOINT_TYPE = {
 }
 
 
+_KIND_BY_GAIN = {
+    int(mujoco.mjtGain.mjGAIN_MUSCLE): "muscle",
+    int(mujoco.mjtGain.mjGAIN_DCMOTOR): "dcmotor",
+    int(mujoco.mjtGain.mjGAIN_SO3): "orientation",
+    int(mujoco.mjtGain.mjGAIN_PID): "pid",
+}
+
+
 @dataclass(frozen=True)
 class ActuatorBinding:
     """One actuator of an articulation resolved to addresses.
@@ -182,36 +190,26 @@ def _target_name(model: Any, i: int, prefix: str) -> str:
 
 def actuator_kind(model: Any, i: int) -> str:
     """The MJCF element a compiled actuator amounts to."""
-    gain, bias, dyn = (
-        int(model.actuator_gaintype[i]),
-        int(model.actuator_biastype[i]),
-        int(model.actuator_dyntype[i]),
-    )
-    by_gain = {
-        int(mujoco.mjtGain.mjGAIN_MUSCLE): "muscle",
-        int(mujoco.mjtGain.mjGAIN_DCMOTOR): "dcmotor",
-        int(mujoco.mjtGain.mjGAIN_SO3): "orientation",
-        int(mujoco.mjtGain.mjGAIN_PID): "pid",
-    }
-    if gain in by_gain:
-        return by_gain[gain]
+    gain = int(model.actuator_gaintype[i])
+    if gain in _KIND_BY_GAIN:
+        return _KIND_BY_GAIN[gain]
     if int(model.actuator_trntype[i]) == int(_TRN.mjTRN_BODY):
         return "adhesion"
-    none = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtDyn.mjDYN_NONE))
+    bias, dyn = int(model.actuator_biastype[i]), int(model.actuator_dyntype[i])
     fixed = gain == int(mujoco.mjtGain.mjGAIN_FIXED)
-    if (bias, dyn) == none:
+    if bias == int(mujoco.mjtBias.mjBIAS_NONE) and dyn == int(mujoco.mjtDyn.mjDYN_NONE):
         return "motor" if fixed else "damper"
     if fixed and bias == int(mujoco.mjtBias.mjBIAS_AFFINE):
-        kp, kv = -model.actuator_biasprm[i][1], -model.actuator_biasprm[i][2]
-        if dyn == int(mujoco.mjtDyn.mjDYN_INTEGRATOR):
-            return "intvelocity"
-        if dyn == int(mujoco.mjtDyn.mjDYN_FILTER):
-            return "cylinder"
-        if kp:
-            return "position"
-        if kv:
-            return "velocity"
+        return _servo_kind(dyn, *(-model.actuator_biasprm[i][1:3]))
     return "general"
+
+
+def _servo_kind(dyn: int, kp: float, kv: float) -> str:
+    by_dynamics = {
+        int(mujoco.mjtDyn.mjDYN_INTEGRATOR): "intvelocity",
+        int(mujoco.mjtDyn.mjDYN_FILTER): "cylinder",
+    }
+    return by_dynamics.get(dyn) or ("position" if kp else "velocity" if kv else "general")
 
 
 def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
@@ -270,14 +268,9 @@ def _skip_reason(kind: str, transmission: str, target: str, inputs: int) -> str:
     """Why no law can be bound to an actuator; empty if one can."""
     if inputs != 1:
         return f"is a {kind} actuator with {inputs} inputs, and a law commands one"
-    if transmission == "tendon":
-        return f"drives the tendon {target!r}, not a joint"
-    if transmission in ("site", "body", "slider-crank"):
-        return f"acts on the {transmission} {target!r}, not on a joint"
+    if transmission in ("hinge", "slide"):
+        return "" if kind == "motor" else f"is a {kind} actuator and would take torque as a target"
     if transmission in ("ball", "free"):
         return f"drives the {transmission} joint {target!r}; a law needs a hinge or slide joint"
-    if transmission not in ("hinge", "slide"):
-        return f"has the transmission {transmission!r}, not a joint"
-    if kind != "motor":
-        return f"is a {kind} actuator and would take torque as a target"
-    return ""
+    verb = "drives" if transmission == "tendon" else "acts on"
+    return f"{verb} the {transmission} {target!r}, not a joint"

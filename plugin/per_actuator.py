@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mjrig.errors import BindingError
 from mjrig.names import Slots, is_literal, listed
@@ -72,15 +71,7 @@ class PerActuator(Property[FloatArray]):
         if value is None:
             return None
         if isinstance(value, Mapping):
-            for pattern in value:
-                if not isinstance(pattern, str):
-                    raise self.error(
-                        obj,
-                        f"{pattern!r} is not a name pattern; quote it",
-                        (pattern,),
-                        about_key=True,
-                    )
-            return {p: self._one(obj, v, f" for {p!r}", (p,)) for p, v in value.items()}
+            return self.checked_mapping(obj, value)
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
         if isinstance(value, list | tuple | np.ndarray):
@@ -88,6 +79,18 @@ class PerActuator(Property[FloatArray]):
             items = value.tolist() if isinstance(value, np.ndarray) else value
             return [plain(item) for item in items]
         return self._one(obj, value, "", ())
+
+    def checked_mapping(self, obj: HasProperties, value: Mapping[Any, Any]) -> dict[str, float]:
+        """A mapping whose keys are texts and whose values are inside the range.
+
+        Raises:
+            PropertyError: a key or a value does not fit.
+        """
+        for pattern in value:
+            if not isinstance(pattern, str):
+                problem = f"{pattern!r} is not a name pattern; quote it"
+                raise self.error(obj, problem, (pattern,), about_key=True)
+        return {p: self._one(obj, v, f" for {p!r}", (p,)) for p, v in value.items()}
 
     def _check_whole(self, obj: HasProperties, values: Sequence[object] | FloatArray) -> None:
         """Check a list; the vectorised test keeps gain scheduling cheap."""
@@ -278,18 +281,6 @@ def patch(obj: HasProperties, values: Mapping[str, object]) -> None:
         for name, value in values.items():
             prop = obj.property_named(name)
             if isinstance(prop, PerActuator) and isinstance(value, Mapping):
-                prop._author(obj, value)
-                value = prop.merged(obj, {p: number(v) for p, v in value.items()})  # type: ignore[misc]
-            prop.assign(obj, value)
-
-
-def as_array(values: npt.ArrayLike, size: int, what: str) -> FloatArray:
-    """A float array of exactly `size` values.
-
-    Raises:
-        ValueError: another length.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != (size,):
-        raise ValueError(f"{what} must have {size} values, got shape {array.shape}")
-    return array
+                prop.assign(obj, prop.merged(obj, prop.checked_mapping(obj, value)))
+            else:
+                prop.assign(obj, value)

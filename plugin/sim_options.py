@@ -76,7 +76,7 @@ class ModelOption(Property[Any]):
             return {"enum": ["enable", "disable", True, False]}
         if self.choices is not None:
             return {"enum": list(self.choices)}
-        text = {"type": ["number", "string"]}
+        text: dict[str, object] = {"type": ["number", "string"]}
         if isinstance(self.like, np.ndarray):
             size = len(self.like)
             return {"type": "array", "items": text, "minItems": size, "maxItems": size}
@@ -109,6 +109,25 @@ FIELDS = tuple(
 _MJCF_NAME = {"disableactuator": "actuatorgroupdisable"}
 
 
+def _declarations() -> dict[str, ModelOption]:
+    """One property per field of mjOption and per flag."""
+    fields = {_MJCF_NAME.get(field, field): field for field in FIELDS}
+    options = {
+        name: ModelOption(
+            like=getattr(_DEFAULTS, field),
+            choices=_ENUMS.get(field, ()),
+            unit="s" if field == "timestep" else "",
+            doc=f"MJCF option `{name}`.",
+        )
+        for name, field in fields.items()
+    }
+    flags = {
+        name: ModelOption(choices=("enable", "disable"), doc=f"MJCF option flag `{name}`.")
+        for name in FLAGS
+    }
+    return options | flags
+
+
 class SimOptions(HasProperties):
     """Options of the simulation; what is not given comes from the model."""
 
@@ -118,19 +137,8 @@ class SimOptions(HasProperties):
         structural=True,
         doc="implicit: gains lowered to MuJoCo actuators may be integrated implicitly.",
     )
-    for _field in FIELDS:
-        _name = _MJCF_NAME.get(_field, _field)
-        locals()[_name] = ModelOption(
-            like=getattr(_DEFAULTS, _field),
-            choices=_ENUMS.get(_field, ()),
-            unit="s" if _field == "timestep" else "",
-            doc=f"MJCF option `{_name}`.",
-        )
-    for _name in FLAGS:
-        locals()[_name] = ModelOption(
-            choices=("enable", "disable"), doc=f"MJCF option flag `{_name}`."
-        )
-    del _field, _name
+    # MuJoCo's own list of options is the declaration: no second list of fields here.
+    locals().update(_declarations())
 
     @property
     def label(self) -> str:

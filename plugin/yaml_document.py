@@ -37,7 +37,7 @@ class Document:
         self._visited = 0
         if len(text) > MAX_CHARACTERS:
             raise SceneError(
-                f"{file}:1:1: the file has {len(text)} characters; at most {MAX_CHARACTERS} are read"
+                f"{file}:1:1: has {len(text)} characters; at most {MAX_CHARACTERS} are read"
             )
         try:
             self.root = yaml.compose(text, Loader=yaml.SafeLoader)

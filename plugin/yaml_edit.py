@@ -191,7 +191,7 @@ class _Differ:
         if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
             last = node.value[-1]
             return self._end(last[1] if isinstance(last, tuple) else last)
-        start, end = node.start_mark.index, node.end_mark.index
+        start, end = int(node.start_mark.index), int(node.end_mark.index)
         return start + len(self.text[start:end].rstrip())
 
     def _dash(self, node: Any) -> int:

@@ -165,7 +165,7 @@ build_requirements() {
     $venv/bin/python -c '
 import tomllib
 with open("pyproject.toml", "rb") as file:
-    print(*tomllib.load(file)["build-system"]["requires"], sep="\n")'
+    print(*(word.replace(" ", "") for word in tomllib.load(file)["build-system"]["requires"]))'
 }
 
 install_everything() {

@@ -31,6 +31,10 @@ class LawController(ArticulationController):
     _clamped: Buffer
     _write: tuple[Operation, ...]
 
+    def prepare(self) -> None:
+        super().prepare()
+        self._factor, self._raw = np.zeros(0), np.zeros(0)
+
     def make_law(self, size: int, dtype: Any) -> Any:
         """Hook: the law, made for `size` actuators."""
         raise NotImplementedError

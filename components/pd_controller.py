@@ -100,13 +100,20 @@ class PDController(LawController):
         given = {"kp": kp, "kv": kv, "torque_limit": torque_limits}
         with self.changes():
             for name, values in given.items():
-                array = np.asarray(values, dtype=np.float64)
+                try:
+                    array = np.asarray(values, dtype=np.float64)
+                except (TypeError, ValueError):
+                    raise PropertyError(
+                        f"{self.label}.{name}: must be a number or a list of numbers, "
+                        f"got {values!r}"
+                    ) from None
                 if array.ndim and array.shape != (size,):
                     raise PropertyError(
                         f"{self.label}.{name}: must have {size} values, one per actuator, "
                         f"got {array.shape[0] if array.ndim == 1 else array.shape}"
                     )
-                self.property_named(name).assign(self, np.broadcast_to(array, (size,)))
+                spread = np.broadcast_to(array, (size,)) if self.is_bound else array
+                self.property_named(name).assign(self, spread)
 
     def patch(self, **values: object) -> None:
         """Merge gains into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.

@@ -1,0 +1,167 @@
+"""Delay: commands reach the law some steps late."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from mjrig.component import Component
+from mjrig.components.space import Array, Space
+from mjrig.components.state import State
+from mjrig.errors import PropertyError
+from mjrig.per_actuator import PerActuator, PerActuatorInput
+from mjrig.property_kinds import Int, Vector
+
+
+class Delay(Component):
+    """The law at step t sees the command of step t − N; while there is none, the oldest.
+
+    N per actuator: `steps`, or `seconds` rounded to steps, or drawn from `random` = [least, most] at
+    every reset. Position, velocity and feedforward are delayed together.
+    """
+
+    steps = PerActuator(
+        constant=0.0, min=0.0, finite=True, whole=True, unit="steps", category="Delay",
+        doc="Delay in control steps.",
+    )  # fmt: skip
+    seconds = PerActuator(
+        constant=0.0, min=0.0, finite=True, unit="s", category="Delay",
+        doc="Delay in seconds instead of steps; rounded to control steps.",
+    )  # fmt: skip
+    random = Vector(
+        [0.0, 0.0], min=0.0, unit="steps", category="Delay",
+        doc="Least and most steps of a delay drawn at every reset, instead of steps.",
+    )  # fmt: skip
+    seed = Int(0, min=0, category="Delay", doc="Seed of the draws.")
+    max_steps = Int(
+        0, min=0, unit="steps", category="Delay",
+        doc="Room for delays to come, so that steps may grow later; 0: as many as needed.",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        steps: PerActuatorInput = None,
+        *,
+        seconds: PerActuatorInput = None,
+        random: Sequence[int] | None = None,
+        seed: int = 0,
+        max_steps: int | None = None,
+    ) -> None:
+        given = {"steps": steps, "seconds": seconds, "random": random, "max_steps": max_steps}
+        super().__init__(seed=seed, **{n: v for n, v in given.items() if v is not None})
+
+    def prepare(self) -> None:
+        self._space: Space | None = None
+        self._tick = math.nan
+
+    def validate(self) -> None:
+        ways = [n for n in ("steps", "seconds", "random") if self.is_authored(n)]
+        if len(ways) > 1:
+            raise PropertyError(f"{self.label}: has {' and '.join(ways)}; give one", (ways[1],))
+        low, high = self.random
+        if low > high or low != int(low) or high != int(high):
+            raise PropertyError(
+                f"{self.label}.random: must be whole numbers, least first, got {[low, high]}",
+                ("random",),
+            )
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        self._tick = math.nan  # the lags are worked out again with the next step
+
+    # Lags ---------------------------------------------------------------------------------------
+
+    def lags(self, dt: float | None, state: State | None = None) -> npt.NDArray[np.int64]:
+        """Delay of each actuator in steps of dt; random ones are those of a state.
+
+        Raises:
+            ValueError: the delay is in seconds and there is no dt.
+        """
+        if self.is_authored("random") and state is not None:
+            return state.delay_lags.astype(np.int64)
+        if self.is_authored("seconds"):
+            if dt is None or not dt > 0.0:
+                raise ValueError(f"a delay in seconds needs dt, the time of a step [s]; got {dt}")
+            # Half a step is rounded up, whatever the last bit of the quotient says.
+            return np.floor(self.seconds / dt + 0.5 + 1e-9).astype(np.int64)
+        return self.steps.astype(np.int64)
+
+    def depth(self, dt: float | None) -> int:
+        """The longest delay there can be, in steps."""
+        if self.is_authored("random"):
+            longest = int(self.random[1])
+        elif self.is_authored("seconds") and dt is None:
+            longest = 0
+        else:
+            longest = int(self.lags(dt).max(initial=0))
+        if self.max_steps and longest > self.max_steps:
+            raise PropertyError(
+                f"{self.label}: a delay of {longest} steps is above max_steps {self.max_steps}",
+                ("max_steps",),
+            )
+        return max(longest, self.max_steps)
+
+    # Memory -------------------------------------------------------------------------------------
+
+    def remember(self, state: State, space: Space, dt: float | None) -> None:
+        """Register the ring of past commands, empty."""
+        self._space = space
+        self._rows = self.depth(dt) + 1
+        state.add("delay_ring", np.zeros((self._rows, 3, *space.shape), space.dtype))
+        state.add("delay_count", np.zeros(space.shape, np.int64))
+        state.add("delay_head", np.zeros(1, np.int64), kept=True)
+        state.add("delay_lags", np.zeros(space.shape, np.int64))
+        state.add("delay_random", np.zeros(1, np.uint64), kept=True)
+        self.draw(state, None)
+
+    def draw(self, state: State, mask: npt.ArrayLike | None) -> None:
+        """Draw random delays anew for the actuators of a mask."""
+        if not self.is_authored("random"):
+            return
+        chosen = state.mask(mask)
+        count = int(state.delay_random[0])
+        generator = np.random.default_rng([self.seed, count])
+        low, high = (int(v) for v in self.random)
+        drawn = generator.integers(low, high + 1, size=chosen.shape)
+        np.copyto(state.delay_lags, drawn, where=chosen)
+        state.delay_random[0] = count + 1
+
+    def grow(self, state: State, dt: float | None) -> None:
+        """Make room for longer delays, keeping what is remembered."""
+        rows = self.depth(dt) + 1
+        if rows <= self._rows:
+            return
+        old, head = state.delay_ring, int(state.delay_head[0])
+        ring = np.zeros((rows, *old.shape[1:]), old.dtype)
+        for age in range(self._rows):  # row `head − age` holds the command `age` steps old
+            ring[(head - age) % rows] = old[(head - age) % self._rows]
+        state.add("delay_ring", ring)
+        np.minimum(state.delay_count, self._rows, out=state.delay_count)
+        self._rows = rows
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def pass_on(
+        self, target_q: Array, target_qd: Array, feedforward: Array, state: State, dt: float | None
+    ) -> tuple[Array, Array, Array]:
+        """Push a command and return the one that arrives now."""
+        if self._tick != dt:
+            self.grow(state, dt)
+            self._tick = math.nan if dt is None else dt
+        lags = self.lags(dt, state)
+        ring, count = state.delay_ring, state.delay_count
+        head = (int(state.delay_head[0]) + 1) % self._rows
+        state.delay_head[0] = head
+        newest = ring[head]
+        newest[0], newest[1], newest[2] = target_q, target_qd, feedforward
+        rows = (head - np.minimum(lags, count)) % self._rows
+        np.minimum(count + 1, self._rows - 1, out=count)
+        target_q, target_qd, feedforward = np.take_along_axis(ring, rows[None, None], axis=0)[0]
+        return target_q, target_qd, feedforward
+
+    def why_not_compiled(self) -> str:
+        """Why the delay has no compiled form; empty if it has."""
+        return ""
+
+    def why_not_native(self) -> str:
+        """Why the delay has no MuJoCo form; empty if it has."""
+        return "a random delay is drawn in Python" if self.is_authored("random") else ""

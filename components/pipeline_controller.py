@@ -1,0 +1,358 @@
+"""What the controllers with a law share: delay → law → clamps on the actuators they own."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+import mujoco
+import numpy as np
+from mjrig.components.clamp import Clamp, MaxEffort
+from mjrig.components.delay import Delay
+from mjrig.components.gather import Buffer, Operation, as_slice, gather, merge, scaled
+from mjrig.components.law import Law
+from mjrig.components.pipeline import Pipeline, Support
+from mjrig.components.space import Space
+from mjrig.controller import ArticulationController
+from mjrig.per_actuator import PerActuator, patch
+from mjrig.property_kinds import Bool, Choice, Float, FloatArray, Int, Nested, NestedList
+from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
+
+
+class Precision(StrEnum):
+    """The floating-point type a law runs in."""
+
+    FLOAT64 = "float64"
+    FLOAT32 = "float32"
+
+
+class EffortMode(StrEnum):
+    """At which end of the step the effort is computed."""
+
+    EXPLICIT = "explicit"
+    IMPLICIT = "implicit"
+
+
+class PipelineController(ArticulationController):
+    """Runs a pipeline on the owned actuators.
+
+    With g = gear·gain the law is evaluated in actuator space: q, v, q* and v* times g, feedforward
+    and limits divided by g, gains by g². Its value is the ctrl, and the joint effort is g times it.
+    Only this form has the engine's bits for any gear. A law or clamp that knows nothing of spaces
+    makes the whole pipeline run in joint space.
+    """
+
+    default_torque_limit = Float(
+        200.0,
+        min=0.0,
+        soft_max=400.0,
+        unit="N·m",
+        category="Limits",
+        doc="Effort limit of the actuators torque_limit does not name.",
+    )
+    torque_limit = PerActuator(
+        fallback="default_torque_limit",
+        min=0.0,
+        soft_max=400.0,
+        unit="N·m",
+        category="Limits",
+        doc="Largest effort per actuator, at the joint, after all clamps; inf: none.",
+    )
+    delay = Nested(Delay, structural=True, category="Actuation", doc="Holds commands back.")
+    clamps = NestedList(
+        Clamp,
+        structural=True,
+        category="Actuation",
+        doc="What the motors can give, applied in this order, before torque_limit.",
+    )
+    law = Nested(
+        Law,
+        polymorphic=True,
+        structural=True,
+        category="Actuation",
+        doc="A law instead of the controller's own.",
+    )
+    decimation = Int(
+        1,
+        min=1,
+        soft_max=20,
+        unit="steps",
+        structural=True,
+        category="Actuation",
+        doc="Runs every so many physics steps and holds its effort in between.",
+    )
+    effort = Choice(
+        EffortMode.EXPLICIT,
+        structural=True,
+        category="Numerics",
+        doc="implicit: the effort of the end of the step, so that stiff gains stay stable.",
+    )
+    clamp_targets = Bool(
+        False,
+        structural=True,
+        category="Targets",
+        doc="Hold position targets inside the joint range.",
+    )
+    precision = Choice(
+        Precision.FLOAT64,
+        structural=True,
+        category="Numerics",
+        doc="float32: the operation order of training stacks, in their precision.",
+    )
+
+    _pipe: Pipeline
+    _run: Callable[[], None]
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._factor = np.zeros(0)
+        self._phase = 0
+        self._version = -1
+        self._custom: dict[str, FloatArray] = {}
+
+    # Hooks --------------------------------------------------------------------------------------
+
+    def make_law(self) -> Law:
+        """Hook: the controller's own law."""
+        raise NotImplementedError
+
+    def load_law(self, law: Any) -> None:
+        """Hook: hand the resolved gains to the controller's own law."""
+
+    def patch(self, **values: object) -> None:
+        """Merge values into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.
+
+        Raises:
+            PropertyError: a name is unknown or a value does not fit; nothing was changed.
+        """
+        patch(self, values)
+
+    # Bind: everything that can be decided is decided here ----------------------------------------
+
+    def on_bind(self, model: Any, data: Any) -> None:
+        self._model, self._data = model, data
+        self._factor = np.array([b.factor for b in self.bindings])
+        self._tick = self.decimation * float(model.opt.timestep)
+        law = self.law or self.make_law()
+        self._limit = MaxEffort()
+        for part in (law, self._limit):
+            part.spread_over(self._slots)
+        parts: list[Law | Clamp] = [law, *self.clamps]
+        anywhere = all(part.any_space for part in parts)
+        size = self.num_bindings
+        factor = self._factor if anywhere else np.ones(size)
+        space = Space(size, None, self._dtype(), factor)
+        clamps = [*self.clamps, self._limit]
+        law.check_dt(self._tick)
+        self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
+        self._custom = {name: np.zeros(size) for name in law.custom_names}
+        law._custom = self._custom
+        self._plan(data)
+        self._load()
+        self._phase = 0
+
+    def _dtype(self) -> Any:
+        return np.float32 if self.precision is Precision.FLOAT32 else np.float64
+
+    def _plan(self, data: Any) -> None:
+        """Prepare the operations that read the state, read the setpoints and write ctrl."""
+        factor = self._pipe.space.factor
+        q = self._state(data.qpos, data.actuator_length, "qpos_address")
+        qd = self._state(data.qvel, data.actuator_velocity, "dof_address")
+        rows = [self._row(POSITION), self._row(VELOCITY), self._row(FEEDFORWARD)]
+        if self.clamp_targets:
+            rows[POSITION] = self._inside_joint_range(*rows[POSITION])
+        state = [scaled(*q, factor), scaled(*qd, factor)]
+        targets = [
+            scaled(*rows[POSITION], factor),
+            scaled(*rows[VELOCITY], factor),
+            scaled(*rows[FEEDFORWARD], factor, divide=True),
+        ]
+        self._state_inputs = tuple(buffer for buffer, _ in state)
+        self._read_state = tuple(op for _, operations in state for op in operations)
+        self._target_inputs = tuple(buffer for buffer, _ in targets)
+        self._read_targets = tuple(op for _, operations in targets for op in operations)
+        self._write = tuple(self._writers(data.ctrl))
+        implicit = self.effort is EffortMode.IMPLICIT
+        self._tick_once = self._tick_implicit if implicit else self._tick_explicit
+        self._run = self._tick_once if self.decimation == 1 else self._run_decimated
+        self._version = -1
+
+    def _state(
+        self, joint: FloatArray, actuator: FloatArray, address: str
+    ) -> tuple[Buffer, list[Operation]]:
+        on_joint = [i for i, b in enumerate(self.bindings) if b.on_joint]
+        dtype = self._dtype()
+        joints = gather(joint, [getattr(self.bindings[i], address) for i in on_joint], dtype)
+        if len(on_joint) == self.num_bindings:
+            return joints
+        others = [i for i, b in enumerate(self.bindings) if not b.on_joint]
+        lengths = gather(actuator, [self.bindings[i].output_address for i in others], dtype)
+        parts = [(np.array(on_joint), *joints), (np.array(others), *lengths)]
+        return merge([p for p in parts if len(p[0])], self.num_bindings)
+
+    def _row(self, row: int) -> tuple[Buffer, list[Operation]]:
+        return gather(self.setpoints.values[row], self.columns.tolist(), self._dtype())
+
+    def _inside_joint_range(
+        self, target: Buffer, operations: list[Operation]
+    ) -> tuple[Buffer, list[Operation]]:
+        low, high = self._target_range(target.dtype)
+        inside = np.zeros_like(target)
+        return inside, [
+            *operations,
+            partial(np.maximum, target, low, out=inside),
+            partial(np.minimum, inside, high, out=inside),
+        ]
+
+    def _target_range(self, dtype: Any = np.float64) -> tuple[Buffer, Buffer]:
+        """The range position targets are held in, joint units."""
+        unlimited = (-np.inf, np.inf)
+        ranges = [b.joint_range if self.clamp_targets else None for b in self.bindings]
+        table = np.array([r or unlimited for r in ranges], dtype).reshape(-1, 2)
+        return table[:, 0].copy(), table[:, 1].copy()
+
+    def _writers(self, ctrl: FloatArray) -> list[Operation]:
+        value: Buffer = self._pipe._effort
+        operations: list[Operation] = []
+        if not np.array_equal(self._pipe.space.factor, self._factor):  # ran in joint space
+            value, operations = scaled(value, [], self._factor, divide=True)
+        addresses = [b.ctrl_address for b in self.bindings]
+        where: Any = as_slice(addresses)
+        if where is not None:
+            return [*operations, partial(np.copyto, ctrl[where], value)]
+        index = np.array(addresses, dtype=np.intp)
+        return [*operations, partial(ctrl.__setitem__, index, value)]
+
+    def _load(self) -> None:
+        """Hand the resolved values to the parts."""
+        if self.law is None:
+            self.load_law(self._pipe.law)
+        self._limit.load_limits(-self.torque_limit, self.torque_limit)
+        self._version = -1  # what the law precomputed from the setpoints holds gains too
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
+        self._run()
+
+    def _tick_explicit(self) -> None:
+        fresh = self._take_targets()
+        for read in self._read_state:
+            read()
+        self._pipe.advance(*self._state_inputs, *self._target_inputs, self._tick, fresh)
+        for write in self._write:
+            write()
+
+    def _tick_implicit(self) -> None:
+        self._take_targets()
+        for read in self._read_state:
+            read()
+        inputs = (*self._state_inputs, *self._target_inputs)
+        self._pipe.advance_implicit(*inputs, self._tick, self._inverse_mass())
+        for write in self._write:
+            write()
+
+    def _run_decimated(self) -> None:
+        """Tick on steps 0, k, 2k after a reset; hold the effort in between."""
+        if self._phase == 0:
+            self._tick_once()
+        else:
+            for write in self._write:
+                write()
+        self._phase = (self._phase + 1) % self.decimation
+
+    def _take_targets(self) -> bool:
+        version = self._bound_to.setpoints.version
+        if version == self._version:
+            return False
+        self._version = version
+        for read in self._read_targets:
+            read()
+        return True
+
+    def _inverse_mass(self) -> FloatArray:
+        """The block of M⁻¹ of the owned joints, in the pipeline's space."""
+        dofs = np.array([b.dof_address for b in self.bindings], dtype=np.intp)
+        unit = np.zeros((len(dofs), self._model.nv))
+        unit[np.arange(len(dofs)), dofs] = 1.0
+        solved = np.zeros_like(unit)
+        mujoco.mj_solveM(self._model, self._data, solved, unit)
+        factor = self._pipe.space.factor
+        block: FloatArray = solved[:, dofs] * factor[:, None] * factor[None, :]
+        return block
+
+    @property
+    def needs_position_stage(self) -> bool:
+        implicit = self.effort is EffortMode.IMPLICIT
+        return implicit or super().needs_position_stage
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        super().on_change(names)
+        if self.is_bound:
+            self._load()
+
+    # Telemetry ----------------------------------------------------------------------------------
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline it runs; in actuator space where `pipeline.space.factor` is not one."""
+        return self._pipe
+
+    @property
+    def custom_inputs(self) -> dict[str, FloatArray]:
+        """Extra inputs of the law by name, one value per binding: write into them."""
+        return self._custom
+
+    @property
+    def raw_effort(self) -> FloatArray | None:
+        if not self.is_bound:
+            return np.zeros(0)
+        raw: FloatArray = self._pipe.space.factor * self._pipe._raw
+        return raw
+
+    @property
+    def clamp_names(self) -> tuple[str, ...]:
+        """The clamps in order, `torque_limit` last."""
+        return (*(c._role for c in self.clamps), "torque_limit")
+
+    @property
+    def clamp_counts(self) -> dict[str, Any]:
+        """For each clamp, in how many ticks since the reset it acted, per binding."""
+        return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
+
+    @property
+    def executions(self) -> dict[str, Support]:
+        """Which executions can run it as it is, with the reason."""
+        found = self._pipe.executions
+        if self.effort is EffortMode.IMPLICIT:
+            only = Support(False, "effort: implicit solves in Python")
+            found |= {"compiled": only, "native": only}
+        return found
+
+    # Memory -------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        if self.is_bound:
+            self._pipe.reset()
+        self._phase = 0
+        self._version = -1
+
+    def memory(self) -> Any:
+        if not self.is_bound:
+            return None
+        pipe = self._pipe
+        buffers = (pipe._raw.copy(), pipe._effort.copy())
+        return pipe.state.save(), buffers, pipe.clamp_counts, self._phase
+
+    def restore(self, memory: Any) -> None:
+        if memory is None:
+            return
+        state, (raw, effort), counts, self._phase = memory
+        self._pipe.state.restore(state)
+        self._pipe._raw[:], self._pipe._effort[:] = raw, effort
+        for mine, saved in zip(self._pipe._acted, counts, strict=True):
+            mine[:] = saved
+        self._version = -1
+
+

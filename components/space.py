@@ -1,0 +1,60 @@
+"""Space: what a pipeline runs on, and in which units."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Space:
+    """How many actuators, in which precision, in which units.
+
+    `factor` is g in joint effort = g · value; with ones the pipeline runs in joint space. In
+    actuator space positions and velocities are times g, gains divided by g², efforts by g.
+    """
+
+    size: int
+    batch: int | None = None
+    dtype: Any = np.float64
+    factor: Array = field(default_factory=lambda: np.ones(1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n,) or (batch, n)."""
+        return (self.size,) if self.batch is None else (self.batch, self.size)
+
+    @property
+    def in_joint_space(self) -> bool:
+        """Whether every factor is one."""
+        return bool(np.all(self.factor == 1.0))
+
+    def zeros(self) -> Array:
+        """A buffer of the pipeline's shape."""
+        return np.zeros(self.shape, self.dtype)
+
+    def gain(self, values: Array) -> Array:
+        """A feedback gain [effort / position] in this space."""
+        return self._typed(values / (self.factor * self.factor))
+
+    def effort(self, values: Array) -> Array:
+        """An effort, with its sign."""
+        return self._typed(values / self.factor)
+
+    def effort_size(self, values: Array) -> Array:
+        """The size of an effort."""
+        return self._typed(values / np.abs(self.factor))
+
+    def motion(self, values: Array) -> Array:
+        """A position or velocity, with its sign."""
+        return self._typed(values * self.factor)
+
+    def motion_size(self, values: Array) -> Array:
+        """The size of a position or velocity."""
+        return self._typed(values * np.abs(self.factor))
+
+    def _typed(self, values: Array) -> Array:
+        return np.broadcast_to(values, (self.size,)).astype(self.dtype)

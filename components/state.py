@@ -1,0 +1,113 @@
+"""State: everything a pipeline remembers, in one place, changed in place."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Mask = npt.NDArray[np.bool_]
+
+
+class State:
+    """Named arrays; a mask over the actuators can reset some of each.
+
+    `state.integral`, `state.hidden`, … are the live arrays.
+    """
+
+    def __init__(self, size: int, batch: int | None) -> None:
+        self._size, self._batch = size, batch
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+        self._rows: dict[str, int | None] = {}
+        self._kept: set[str] = set()
+
+    def add(
+        self, name: str, array: npt.NDArray[Any], *, rows: int | None = None, kept: bool = False
+    ) -> npt.NDArray[Any]:
+        """Register an array whose last axes are those of the pipeline.
+
+        Args:
+            name: attribute it is read by.
+            array: the live memory, starting at zero.
+            rows: instead, the one axis that worlds and actuators are flattened along.
+            kept: a reset leaves it alone.
+        """
+        self._arrays[name], self._rows[name] = array, rows
+        if kept:
+            self._kept.add(name)
+        return array
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        arrays: dict[str, npt.NDArray[Any]] = self.__dict__.get("_arrays", {})
+        if name not in arrays:
+            raise AttributeError(f"this pipeline has no {name!r}; it has: {', '.join(arrays)}")
+        return arrays[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is remembered."""
+        return tuple(self._arrays)
+
+    def mask(self, mask: npt.ArrayLike | None) -> Mask:
+        """A mask as one bool per actuator (and world).
+
+        Raises:
+            ValueError: it is not bool or has another shape.
+        """
+        full = (self._size,) if self._batch is None else (self._batch, self._size)
+        if mask is None:
+            return np.ones(full, np.bool_)
+        array = np.asarray(mask)
+        if array.dtype != np.bool_ or array.shape not in ((self._size,), full):
+            raise ValueError(
+                f"mask must be bool of shape {(self._size,)}, got {array.dtype} of {array.shape}"
+            )
+        return np.broadcast_to(array, full)
+
+    def reset(self, mask: npt.ArrayLike | None = None) -> None:
+        """Forget: everything, or the actuators of a mask."""
+        chosen = self.mask(mask)
+        for name, array in self._arrays.items():
+            axis = self._rows[name]
+            if name in self._kept:
+                continue
+            if axis is not None:
+                np.moveaxis(array, axis, 0)[chosen.reshape(-1)] = 0
+            else:
+                array[..., chosen] = 0
+
+    def save(self) -> dict[str, npt.NDArray[Any]]:
+        """An own copy of every array."""
+        return {name: array.copy() for name, array in self._arrays.items()}
+
+    def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `save` returned.
+
+        Raises:
+            ValueError: it is the state of another kind of pipeline.
+        """
+        shapes = {n: a.shape for n, a in self._arrays.items()}
+        other = {n: a.shape for n, a in saved.items()}
+        if shapes != other:
+            raise ValueError(f"the state is of another pipeline: {other}, this one has {shapes}")
+        for name, array in saved.items():
+            self._arrays[name][...] = array
+
+    def assign(self, other: "State") -> None:
+        """Copy another state into this one.
+
+        Raises:
+            ValueError: it is the state of another kind of pipeline.
+        """
+        self.restore(other._arrays)
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        made = type(self)(self._size, self._batch)
+        for name, array in self._arrays.items():
+            made.add(name, array.copy(), rows=self._rows[name], kept=name in self._kept)
+        return made
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{n}{list(a.shape)}" for n, a in self._arrays.items())
+        return f"State({inner})"

@@ -53,7 +53,8 @@ def law_effort(
 ) -> tuple[Effort, Effort]:
     """f as a function of the predicted state: before and behind the clamps.
 
-    The law's memory is frozen: it has advanced with the present error already.
+    The law's memory is frozen: an integral has advanced with the present error already, a network's
+    state has not.
 
     Raises:
         ValueError: the law has no implicit form.
@@ -84,8 +85,8 @@ def _linear(effort: Effort, q: Array, qd: Array, h: float, inverse_mass: Array) 
     probe_q, probe_qd = PROBE * (1.0 + np.abs(q)), PROBE * (1.0 + np.abs(qd))
     a = (effort(q + probe_q, qd) - here) / probe_q
     b = (effort(q, qd + probe_qd) - here) / probe_qd
-    own = np.diag(inverse_mass)
-    bound = STABLE_SHARE / (h * own)
+    own = np.maximum(np.diag(inverse_mass), np.finfo(np.float64).tiny)
+    bound = np.minimum(STABLE_SHARE / h, own * np.finfo(np.float64).max) / own
     slope = a * h + b
     scale = np.where(slope > bound, bound / np.where(slope > bound, slope, 1.0), 1.0)
     a, b = a * scale, b * scale

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from mjrig.components.clamp import Clamp
 from mjrig.components.delay import Delay
 from mjrig.components.implicit import law_effort, solve_implicit
-from mjrig.components.law import Law, Slopes
+from mjrig.components.law import Implicit, Law, Slopes
 from mjrig.components.scatter import Scatter
 from mjrig.components.space import Array, Space
 from mjrig.components.state import State
@@ -335,9 +335,20 @@ class Pipeline:
         tolerance: float = 1e-5,
     ) -> Array:
         """`step_implicit` without the checks; returns an own array."""
-        self.advance(q, qd, target_q, target_qd, feedforward, dt)
+        law, state = self.law, self._state
+        if self.delay is not None:
+            law.command(*self.delay.pass_on(target_q, target_qd, feedforward, state, dt))
+        else:
+            law.command(target_q, target_qd, feedforward)
+        exact = law.implicit() is Implicit.EXACT
+        if exact:
+            law.respond(q, qd, state, dt, self._raw)
+            law.advance(state)
         wide = np.asarray(q, np.float64), np.asarray(qd, np.float64)
-        raw, clamped = law_effort(self.law, self._state, self.clamps, *wide, dt, inverse_mass)
+        raw, clamped = law_effort(law, state, self.clamps, *wide, dt, inverse_mass)
+        if not exact:
+            law.respond(q, qd, state, dt, self._raw)
+            law.advance(state)
         impulse, at_q, at_qd = solve_implicit(
             clamped, *wide, dt, inverse_mass, iterations=iterations, tolerance=tolerance
         )

@@ -75,6 +75,25 @@ def _type_text(annotation: object) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
+_PLAIN_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "str": ("text", (str,)),
+    "bool": ("true or false", (bool,)),
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+}
+
+
+def _misfit(parameter: Parameter, given: Mapping[str, object]) -> str | None:
+    """Why an argument does not fit a parameter of a plain type, or None."""
+    if parameter.name not in given or parameter.type not in _PLAIN_TYPES:
+        return None
+    value = given[parameter.name]
+    words, types = _PLAIN_TYPES[parameter.type]
+    if isinstance(value, types) and (bool in types or not isinstance(value, bool)):
+        return None
+    return f"{parameter.name} must be {words}, got {value!r}"
+
+
 def call_action(target: Any, name: str, arguments: object) -> Any:
     """Call an action by name with plain-data arguments.
 
@@ -96,6 +115,12 @@ def call_action(target: Any, name: str, arguments: object) -> Any:
         by_name = {}
     elif isinstance(arguments, Mapping) and set(arguments) <= set(parameters):
         by_name = dict(arguments)
+    elif isinstance(arguments, Mapping) and len(parameters) != 1:
+        unknown = next(str(key) for key in arguments if key not in parameters)
+        hint = suggestion(unknown, parameters, label="has")
+        raise PropertyError(
+            f"{target.label}.{known[name].signature} has no argument {unknown!r}; {hint}"
+        )
     else:
         # A list spreads over the parameters, unless there is only one to take it whole.
         several = isinstance(arguments, list) and len(parameters) != 1
@@ -106,6 +131,10 @@ def call_action(target: Any, name: str, arguments: object) -> Any:
                 f"got {len(values)}"
             )
         by_name = dict(zip(parameters, values, strict=False))
+    for parameter in known[name].parameters:
+        problem = _misfit(parameter, by_name)
+        if problem:
+            raise PropertyError(f"{target.label}.{known[name].signature}: {problem}")
     missing = [p.name for p in known[name].parameters if p.required and p.name not in by_name]
     if missing:
         raise PropertyError(f"{target.label}.{known[name].signature}: missing {', '.join(missing)}")

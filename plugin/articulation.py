@@ -16,7 +16,7 @@ from mjrig.controller import ArticulationController
 from mjrig.direct import direct_writers, takes_rows
 from mjrig.errors import BindingError, PropertyError
 from mjrig.events import Event, EventLog
-from mjrig.names import Slots, suggestion
+from mjrig.names import Slots, listed, suggestion
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.setpoints import Lease, Setpoints, Source, Targets
@@ -75,12 +75,14 @@ class Articulation(HasProperties):
             Slots([b.names for b in single], self.label), inputs, self.label
         )
         self._pinned: FloatArray | None = None
+        self._pinned_inputs: dict[str, FloatArray] = {}
         self._pinned_name = ""
         self._ctrl = data.ctrl[where.ctrl]
         self._good_setpoints = self._setpoints.flat.copy()
         self._good_inputs = {n: a.copy() for n, a in self._setpoints.input_values.items()}
         self._good_ctrl = self._ctrl.tobytes()
         self._initial = self._where.initial
+        self._scratch: Any = None
         self._plan()
 
     # What it is ---------------------------------------------------------------------------------
@@ -173,6 +175,8 @@ class Articulation(HasProperties):
         try:
             self._attach(component)
         except BaseException:
+            if isinstance(component, ArticulationController):
+                component.unbind()
             component.disown()
             raise
         self._components = (*self._components, component)
@@ -192,7 +196,6 @@ class Articulation(HasProperties):
         component.detach()
         if isinstance(component, ArticulationController):
             component.unbind()
-            component._host = None
         component.disown()
         self._plan()
         self._seed(changed=self._owned() ^ before)
@@ -201,11 +204,7 @@ class Articulation(HasProperties):
         if isinstance(component, ArticulationController):
             self._check_overlap(component)
             component._host = self
-            try:
-                component.bind(self._model, self._data, self._where.actuator_ids.tolist())
-            except BaseException:
-                component._host = None
-                raise
+            component.bind(self._model, self._data, self._where.actuator_ids.tolist())
         component.attach(self)
 
     def _check_overlap(self, newcomer: ArticulationController) -> None:
@@ -271,6 +270,8 @@ class Articulation(HasProperties):
             hook(data.time)
         if self._pinned is not None:
             setpoints.flat[:] = self._pinned
+            for name, values in self._pinned_inputs.items():
+                setpoints.input_values[name][:] = values
         if setpoints.changed():
             self._check_setpoints()
         if self._good_inputs:
@@ -388,13 +389,15 @@ class Articulation(HasProperties):
 
         The hold goes through the controllers and wins over every other command.
         """
-        self._pinned = self._keyframe_setpoints(self.keyframe(keyframe))
+        state = self.keyframe(keyframe)
+        self._pinned = self._keyframe_setpoints(state)
+        self._pinned_inputs = self._input_seeds(state)
         self._pinned_name = keyframe
 
     @action
     def release_hold(self) -> None:
         """End a hold; the setpoints stay where they were pinned."""
-        self._pinned, self._pinned_name = None, ""
+        self._pinned, self._pinned_inputs, self._pinned_name = None, {}, ""
 
     @property
     def held(self) -> str:
@@ -443,10 +446,10 @@ class Articulation(HasProperties):
     def _seed(self, changed: set[int] | None = None) -> None:
         """Position setpoints from the pose; `changed` limits it to those actuator ids."""
         seeds = self._seeds(self._data.qpos, self._initial.ctrl)
+        good = self._good_setpoints.reshape(seeds.shape)
         for column, binding in enumerate(self._single()):
             if changed is None or binding.actuator_id in changed:
-                self._setpoints.values[:, column] = seeds[:, column]
-        self._good_setpoints[:] = self._setpoints.flat
+                self._setpoints.values[:, column] = good[:, column] = seeds[:, column]
 
     def _single(self) -> list[ActuatorBinding]:
         return [b for b in self._described if b.output_count == 1]
@@ -455,35 +458,55 @@ class Articulation(HasProperties):
         """Owned actuators stay where they are; direct ones take ctrl, else their length, else 0."""
         owned = {b.actuator_id for c in self.controllers if c.follows_pose for b in c.bindings}
         seeds = np.zeros_like(self._setpoints.values)
+        lengths = self._lengths(qpos)
         for column, binding in enumerate(self._single()):
             if binding.actuator_id in owned:
                 seeds[0, column] = (
                     qpos[binding.qpos_address]
                     if binding.on_joint
-                    else self._data.actuator_length[binding.output_address]
+                    else lengths[binding.output_address]
                 )
             elif ctrl is not None:
                 first = binding.ctrl_address - self._where.ctrl.start
                 for k, name in enumerate(binding.inputs):
                     row = {"vel": 1, "ff": 2}.get(name, 0) if binding.ctrl_count > 1 else 0
                     seeds[row, column] = ctrl[first + k]
-            elif binding.kind in ("position", "pid") or "pos" in binding.inputs:
-                seeds[0, column] = self._data.actuator_length[binding.output_address]
+            elif binding.kind == "position" or "pos" in binding.inputs:
+                seeds[0, column] = lengths[binding.output_address]
         return seeds
 
+    def _lengths(self, qpos: FloatArray) -> FloatArray:
+        """Actuator lengths at a pose; those in the data are of the state before the last step."""
+        if self._scratch is None:
+            self._scratch = mujoco.MjData(self._model)
+        model, scratch = self._model, self._scratch
+        scratch.qpos[:] = qpos
+        scratch.mocap_pos[:], scratch.mocap_quat[:] = self._data.mocap_pos, self._data.mocap_quat
+        for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon):
+            compute(model, scratch)
+        mujoco.mj_transmission(model, scratch)
+        lengths: FloatArray = scratch.actuator_length
+        return lengths
+
     def _seed_inputs(self, state: ActorState) -> None:
+        for name, values in self._input_seeds(state).items():
+            self._setpoints.input_values[name][:] = self._good_inputs[name][:] = values
+
+    def _input_seeds(self, state: ActorState) -> dict[str, FloatArray]:
+        """Input vectors from a state's ctrl, else zero, or the identity for quaternions."""
+        seeds = {}
         for binding in self._described:
             if takes_rows(binding):
                 continue
             first = binding.ctrl_address - self._where.ctrl.start
-            values = self._setpoints.input_values[binding.actuator]
             if state.ctrl is not None:
-                values[:] = state.ctrl[first : first + binding.ctrl_count]
+                values = state.ctrl[first : first + binding.ctrl_count].copy()
             else:
-                values[:] = [_IDENTITY.get(name, 0.0) for name in binding.inputs]
+                values = np.array([_IDENTITY.get(name, 0.0) for name in binding.inputs])
             if binding.inputs[:1] == ("qw",) and not values.any():
                 values[0] = 1.0  # a keyframe without ctrl compiles to zeros: no valid quaternion
-            self._good_inputs[binding.actuator][:] = values
+            seeds[binding.actuator] = values
+        return seeds
 
     def _keyframe_setpoints(self, state: ActorState) -> FloatArray:
         qpos = self._data.qpos.copy()
@@ -545,28 +568,38 @@ class Articulation(HasProperties):
         return {
             "setpoints": self._setpoints.snapshot(),
             "pinned": None if self._pinned is None else self._pinned.copy(),
+            "pinned_inputs": self._pinned_inputs,
             "pinned_name": self._pinned_name,
             "good_setpoints": self._good_setpoints.copy(),
+            "good_inputs": {n: a.copy() for n, a in self._good_inputs.items()},
             "good_ctrl": self._good_ctrl,
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
+            "owned": [_owns(c) for c in self._components],
         }
 
-    def restore(self, memory: Mapping[str, Any]) -> None:
-        """Take back what `memory` returned.
+    def check_memory(self, memory: Mapping[str, Any]) -> None:
+        """Whether `restore` can take it.
 
         Raises:
-            PropertyError: the actor has other components than then.
+            PropertyError: the components are or own others than then.
         """
-        if len(memory["components"]) != len(self._components):
+        owned = [_owns(c) for c in self._components]
+        if memory["owned"] != owned:
             raise PropertyError(
-                f"{self.name}: the snapshot is of {len(memory['components'])} components, "
-                f"there are {len(self._components)}"
+                f"{self.name}: the snapshot is of the components {listed(memory['owned'])}; "
+                f"now they are {listed(owned)}"
             )
+
+    def restore(self, memory: Mapping[str, Any]) -> None:
+        """Take back what `memory` returned, after `check_memory`."""
         self._setpoints.restore(memory["setpoints"])
         self._pinned = None if memory["pinned"] is None else memory["pinned"].copy()
         self._pinned_name = memory["pinned_name"]
+        self._pinned_inputs = memory["pinned_inputs"]
         self._good_setpoints[:] = memory["good_setpoints"]
+        for name, values in memory["good_inputs"].items():
+            self._good_inputs[name][:] = values
         self._good_ctrl = memory["good_ctrl"]
         self._initial = memory["initial"]
         for component, own in zip(self._components, memory["components"], strict=True):
@@ -577,6 +610,12 @@ class Articulation(HasProperties):
             f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
             f"{len(self._components)} components)"
         )
+
+
+def _owns(component: ActorComponent) -> str:
+    if not isinstance(component, ArticulationController):
+        return component._role
+    return f"{component._role} ({', '.join(b.actuator for b in component.bindings)})"
 
 
 def _claim(claimants: list[ActorComponent], controller: ArticulationController) -> str:

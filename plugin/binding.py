@@ -6,6 +6,7 @@ from typing import Any, overload
 
 import mujoco
 
+from mjrig.errors import BindingError
 from mjrig.names import Slots
 
 _TRN = mujoco.mjtTrn
@@ -143,8 +144,14 @@ def describe_actuators(
         model: an MjModel.
         ids: which actuators; None: all.
         prefix: what MuJoCo names start with (`dog/`); it is taken off.
+
+    Raises:
+        BindingError: the model has no actuator of such an id.
     """
     chosen = range(model.nactuator) if ids is None else sorted(set(ids))
+    for i in chosen:
+        if not 0 <= i < model.nactuator:
+            raise BindingError(f"there is no actuator {i}; the model has {model.nactuator}")
     taken: set[str] = set()
     found = []
     for i in chosen:
@@ -181,7 +188,8 @@ def _target_name(model: Any, i: int, prefix: str) -> str:
     transmission, (target, _) = _transmission(model, i), model.actuator_trnid[i]
     if transmission == "orientation":
         # NOTE: an orientation actuator sits on a ball joint, or on a site with a refsite.
-        kind = mujoco.mjtObj.mjOBJ_JOINT if model.njnt else mujoco.mjtObj.mjOBJ_SITE
+        on_site = model.actuator_trnid[i][1] >= 0
+        kind = mujoco.mjtObj.mjOBJ_SITE if on_site else mujoco.mjtObj.mjOBJ_JOINT
         return _local(model, kind, int(target), prefix) or "orientation"
     kind = _TARGET_OBJECT.get(transmission)
     name = _local(model, kind, int(target), prefix) if kind is not None and target >= 0 else ""
@@ -230,6 +238,7 @@ def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
             model.jnt_actfrclimited[joint_id], model.jnt_actfrcrange[joint_id]
         )
     ctrl, out = int(model.actuator_ctrladr[i]), int(model.actuator_outadr[i])
+    gear = model.actuator_gear[out]
     count = int(model.actuator_ctrlnum[i])
     kind = actuator_kind(model, i)
     return ActuatorBinding(
@@ -246,7 +255,7 @@ def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
         kind=kind,
         transmission=transmission,
         target=_target_name(model, i, prefix),
-        gear=float(model.actuator_gear[out][0]) if qpos_address >= 0 else 1.0,
+        gear=float(gear[0]) if qpos_address >= 0 else float(gear.any()),
         # A position actuator's gain is its stiffness, not a factor between ctrl and effort.
         gain=float(model.actuator_gainprm[i][0]) if kind in ("motor", "adhesion") else 1.0,
         inputs=tuple(str(mujoco.mj_actuatorInputName(model, i, k) or "") for k in range(count)),
@@ -266,10 +275,11 @@ def _range(limited: Any, values: Any) -> tuple[float, float] | None:
 
 def _skip_reason(kind: str, transmission: str, target: str, inputs: int) -> str:
     """Why no law can be bound to an actuator; empty if one can."""
+    what = f"is {'an' if kind[0] in 'aio' else 'a'} {kind} actuator"
     if inputs != 1:
-        return f"is a {kind} actuator with {inputs} inputs, and a law commands one"
+        return f"{what} with {inputs} inputs, and a law commands one"
     if transmission in ("hinge", "slide"):
-        return "" if kind == "motor" else f"is a {kind} actuator and would take torque as a target"
+        return "" if kind == "motor" else f"{what} and would take torque as a target"
     if transmission in ("ball", "free"):
         return f"drives the {transmission} joint {target!r}; a law needs a hinge or slide joint"
     verb = "drives" if transmission == "tendon" else "acts on"

@@ -22,6 +22,16 @@ _DOF_SIZE = {0: 6, 1: 3, 2: 1, 3: 1}
 
 
 @dataclass(frozen=True)
+class KeyParts:
+    """What a keyframe says itself; the rest the compiler fills in, at the actor's place already."""
+
+    qpos: bool
+    ctrl: bool
+    mpos: bool
+    mquat: bool
+
+
+@dataclass(frozen=True)
 class Built:
     """A compiled scene."""
 
@@ -45,15 +55,15 @@ def build(scene: Scene) -> Built:
     world.modelname = "mjrig"
     with scene.locating():
         _set_options(world, list(zip(scene.actors, specs, strict=True)), scene.sim or SimOptions())
-    with_ctrl = [_name_everything(spec) for spec in specs]
+    keys = [_name_everything(spec) for spec in specs]
     for i, (actor, spec) in enumerate(zip(scene.actors, specs, strict=True)):
         with scene.locating("actors", i):
-            _attach(world, actor, spec)
+            _attach(world, actor, spec, scene.base)
     model = _compile(world, scene)
     actors = []
-    for i, (actor, named) in enumerate(zip(scene.actors, with_ctrl, strict=True)):
+    for i, (actor, parts) in enumerate(zip(scene.actors, keys, strict=True)):
         with scene.locating("actors", i):
-            actors.append(_locate(model, actor, named))
+            actors.append(_locate(model, actor, parts))
     return Built(world, model, tuple(actors))
 
 
@@ -87,13 +97,16 @@ def _set_options(world: Any, loaded: list[tuple[Actor, Any]], sim: SimOptions) -
         copy_options(world.option, spec.option)  # attaching warns about each difference
 
 
-def _name_everything(spec: Any) -> dict[str, bool]:
-    """Name what has no name, so that a prefix finds it; returns keyframe name → has ctrl."""
+def _name_everything(spec: Any) -> dict[str, KeyParts]:
+    """Name what has no name, so that a prefix finds it; returns what each keyframe says."""
     _name_all(spec.bodies, lambda body: "body")
     _name_all(spec.joints, lambda joint: joint.parent.name)
     _name_all(spec.actuators, lambda actuator: actuator.target or "actuator")
     _name_all(spec.keys, lambda key: "key")
-    return {key.name: len(key.ctrl) > 0 for key in spec.keys}
+    return {
+        key.name: KeyParts(*(len(v) > 0 for v in (key.qpos, key.ctrl, key.mpos, key.mquat)))
+        for key in spec.keys
+    }
 
 
 def _name_all(elements: Any, name: Any) -> None:
@@ -104,13 +117,26 @@ def _name_all(elements: Any, name: Any) -> None:
             taken.add(element.name)
 
 
-def _attach(world: Any, actor: Actor, spec: Any) -> None:
+def _attach(world: Any, actor: Actor, spec: Any, base: Path) -> None:
     position, quaternion = rotation(actor.pose)
     frame = world.worldbody.add_frame(pos=position, quat=quaternion)
     try:
+        if any(len(key.ctrl) > len(spec.actuators) for key in spec.keys):
+            spec.compile()  # NOTE: before that, attaching counts one input per actuator
+        wanted = _count(world) + _count(spec)
         world.attach(spec, prefix=f"{actor.name}/", frame=frame)
+        if _count(world) != wanted:
+            # NOTE: attaching leaves out what refers to a name that does not exist, without a word;
+            # compiling the model alone says what it is.
+            _load(actor, base).compile()
     except Exception as error:
         raise PropertyError(f"{actor.label}.model: {_one_line(error)}", ("model",)) from error
+
+
+def _count(spec: Any) -> int:
+    """How many elements refer to others by name."""
+    kinds = (spec.actuators, spec.sensors, spec.tendons, spec.equalities, spec.excludes, spec.pairs)
+    return sum(map(len, kinds))
 
 
 def _compile(world: Any, scene: Scene) -> Any:
@@ -118,7 +144,7 @@ def _compile(world: Any, scene: Scene) -> Any:
         return world.compile()
     except Exception as error:
         text = _one_line(error)
-        culprit = next((i for i, a in enumerate(scene.actors) if f"{a.name}/" in text), 0)
+        culprit = next((i for i, a in enumerate(scene.actors) if f"'{a.name}/" in text), 0)
         with scene.locating("actors", culprit):
             raise PropertyError(f"the model does not compile: {text}", ("model",)) from error
         raise AssertionError from error  # not reached: locating raises
@@ -129,7 +155,7 @@ def _ids(model: Any, count: int, kind: Any, prefix: str) -> np.ndarray[Any, np.d
     return np.array([i for i, n in enumerate(names) if str(n).startswith(prefix)], dtype=np.intp)
 
 
-def _locate(model: Any, actor: Actor, has_ctrl: Mapping[str, bool]) -> ActorModel:
+def _locate(model: Any, actor: Actor, keys: Mapping[str, KeyParts]) -> ActorModel:
     """Where an actor is in the model, what it starts as, and its keyframes at its own place."""
     prefix = f"{actor.name}/"
     objects = mujoco.mjtObj
@@ -149,7 +175,7 @@ def _locate(model: Any, actor: Actor, has_ctrl: Mapping[str, bool]) -> ActorMode
         initial=_EMPTY,
     )
     keyframes = {
-        name: _keyframe_state(model, where, actor, name, ctrl) for name, ctrl in has_ctrl.items()
+        name: _keyframe_state(model, where, actor, name, parts) for name, parts in keys.items()
     }
     if actor.keyframe and actor.keyframe not in keyframes:
         hint = suggestion(actor.keyframe, keyframes)
@@ -193,7 +219,7 @@ def _default_state(model: Any, where: ActorModel) -> ActorState:
 
 
 def _keyframe_state(
-    model: Any, where: ActorModel, actor: Actor, name: str, has_ctrl: bool
+    model: Any, where: ActorModel, actor: Actor, name: str, says: KeyParts
 ) -> ActorState:
     """A keyframe moved to the actor's place: after attaching, its base pose is still absolute."""
     k = model.key(where.prefix + name).id
@@ -202,22 +228,24 @@ def _keyframe_state(
     for joint in where.joint_ids:
         if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
             q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-            qpos[q : q + 3], qpos[q + 3 : q + 7] = _moved(
-                position, quaternion, qpos[q : q + 3], qpos[q + 3 : q + 7]
-            )
+            if says.qpos:
+                qpos[q : q + 3], qpos[q + 3 : q + 7] = _moved(
+                    position, quaternion, qpos[q : q + 3], qpos[q + 3 : q + 7]
+                )
             mujoco.mju_rotVecQuat(qvel[v : v + 3], qvel[v : v + 3].copy(), quaternion)
-    moved = [
-        _moved(position, quaternion, model.key_mpos[k].reshape(-1, 3)[m], quat)
-        for m in where.mocap
-        for quat in [model.key_mquat[k].reshape(-1, 4)[m]]
-    ]
+    mocap_pos = model.key_mpos[k].reshape(-1, 3)[where.mocap]
+    mocap_quat = model.key_mquat[k].reshape(-1, 4)[where.mocap]
+    for point, turn in zip(mocap_pos, mocap_quat, strict=True):
+        at, turned = _moved(position, quaternion, point, turn)
+        point[:] = at if says.mpos else point
+        turn[:] = turned if says.mquat else turn
     return ActorState(
         qpos=qpos[where.qpos],
         qvel=qvel[where.dof],
         act=model.key_act[k][where.act].copy(),
-        ctrl=model.key_ctrl[k][where.ctrl].copy() if has_ctrl else None,
-        mocap_pos=np.array([p for p, _ in moved]).reshape(-1, 3),
-        mocap_quat=np.array([q for _, q in moved]).reshape(-1, 4),
+        ctrl=model.key_ctrl[k][where.ctrl].copy() if says.ctrl else None,
+        mocap_pos=mocap_pos,
+        mocap_quat=mocap_quat,
     )
 
 
@@ -239,7 +267,12 @@ def _put_joints(model: Any, where: ActorModel, actor: Actor, qpos: FloatArray) -
     }
     chosen: dict[str, tuple[str, float]] = {}
     for pattern, value in actor.joints.items():
-        matched = [n for n in names if compile_pattern(pattern).fullmatch(n)]
+        try:
+            fullmatch = compile_pattern(pattern).fullmatch
+        except BindingError as error:
+            text = f"{actor.label}.joints: {error}"
+            raise BindingError(text, ("joints",), at=(pattern,), about_key=True) from None
+        matched = [n for n in names if fullmatch(n)]
         if not matched:
             hint = suggestion(pattern, names)
             raise BindingError(

@@ -147,7 +147,7 @@ def _about_limit(binding: ActuatorBinding, gains: dict[str, float]) -> Iterator[
     if math.isinf(limit) and not known:
         yield "has no effort limit, neither here nor in the model"
     for name, (low, high) in known.items():
-        bound = min(-low, high)
+        bound = min(abs(low), abs(high)) if low <= 0.0 <= high else 0.0
         if limit > bound and not math.isinf(limit):
             yield (
                 f"torque limit {limit:g} {unit} is above the model's {name} "

@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 the scene or input is wrong, 2 wrong usage.
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points, version
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
         return code
     except MjrigError as error:
         if options.debug:
@@ -29,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mjrig: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `mjrig check … | head`
-        sys.stderr.close()
+        # Python flushes once more on its way out; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         print("mjrig: interrupted", file=sys.stderr)
@@ -99,7 +102,10 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
 
 
 def _duration(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
     if not 0.0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
     return value

@@ -36,6 +36,29 @@ class ControlHost(Protocol):
     def rebind(self, controller: "ArticulationController") -> None: ...
 
 
+class Unbound:
+    """The host of a controller that has none yet."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    @property
+    def setpoints(self) -> Setpoints:
+        """There are none.
+
+        Raises:
+            BindingError: always.
+        """
+        raise BindingError(f"{self.label} is not bound: put it on an actor, or call bind()")
+
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
+        """There are none."""
+        return []
+
+    def rebind(self, controller: "ArticulationController") -> None:
+        """Nothing to bind again."""
+
+
 class UntrackedSetpoints(Setpoints):
     """Setpoints nobody looks after: every look may find something new."""
 
@@ -60,8 +83,11 @@ class BareModel:
         slots = Slots([b.names for b in single], "model")
         self.setpoints: Setpoints = UntrackedSetpoints(slots, owner="model")
         for i, binding in enumerate(single):
-            if binding.on_joint:
-                self.setpoints.position[i] = data.qpos[binding.qpos_address]
+            self.setpoints.position[i] = (
+                data.qpos[binding.qpos_address]
+                if binding.on_joint
+                else data.actuator_length[binding.output_address]
+            )
 
     def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
         """The actuators of those ids."""
@@ -70,7 +96,11 @@ class BareModel:
 
     def rebind(self, controller: "ArticulationController") -> None:
         """Bind again after a structural change."""
-        controller.bind(self._model, self._data, [b.actuator_id for b in self._found])
+        controller._host = self  # and not a new one, whose setpoints would be others
+        try:
+            controller.bind(self._model, self._data, [b.actuator_id for b in self._found])
+        finally:
+            controller._host = None
 
 
 class ArticulationController(ActorComponent):
@@ -110,6 +140,7 @@ class ArticulationController(ActorComponent):
 
     def prepare(self) -> None:
         self._host = None
+        self._bound_to = Unbound(type(self).__name__)
         self._bound_as = ()
         self._table = BindingTable((), ())
         self._columns = np.empty(0, dtype=np.intp)
@@ -186,12 +217,12 @@ class ArticulationController(ActorComponent):
         table = self.select(host.describe(ids), host.label)
         before = dict(self.__dict__)
         try:
+            self._bound_as = self._structure()
             self.spread_over(table.slots(host.label))
             index = {name: i for i, name in enumerate(host.setpoints.names)}
             self._table = table
             self._columns = np.array([index[b.actuator] for b in table], dtype=np.intp)
             self._bound_to = host
-            self._bound_as = self._structure()
             self.on_bind(model, data)
         except BaseException:
             self.__dict__.clear()
@@ -199,9 +230,16 @@ class ArticulationController(ActorComponent):
             raise
 
     def on_change(self, names: tuple[str, ...]) -> None:
-        host = self._host
-        if host is not None and self.is_structurally_changed():
-            host.rebind(self)
+        if self._must_rebind():
+            (self._host or self._bound_to).rebind(self)
+
+    def _must_rebind(self) -> bool:
+        return bool(self._bound_as) and self.is_structurally_changed()
+
+    def _resolve(self, names: Sequence[str]) -> None:
+        # After a structural change the values are spread over other actuators: `bind` does that.
+        if not self._must_rebind():
+            super()._resolve(names)
 
     def is_structurally_changed(self) -> bool:
         """Whether a property that decides what it owns differs from what it was bound with."""

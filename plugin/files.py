@@ -13,8 +13,8 @@ PACKAGE = "package:"
 
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file in one go: a crash leaves the old one or the new one, never a part."""
-    folder = path.parent
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+    path = Path(os.path.realpath(path))  # a link stays one
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode("utf-8"))
@@ -42,7 +42,7 @@ def find_file(name: Path, base: Path) -> Path:
     if text.startswith(PACKAGE):
         return _in_package(text)
     path = name if name.is_absolute() else base / name
-    if not path.is_file():
+    if not os.path.isfile(path):  # unlike Path's, it takes a name of any length
         near = path.parent
         names = [p.name for p in near.iterdir() if p.is_file()] if near.is_dir() else []
         hint = f"; {suggestion(path.name, sorted(names))}" if names else ""
@@ -60,6 +60,6 @@ def _in_package(text: str) -> Path:
     for part in inside.split("/"):
         root = root.joinpath(part)
     path = Path(str(root))
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise PropertyError(f"the package {module!r} has no file {inside!r}")
     return path

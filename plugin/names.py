@@ -20,7 +20,7 @@ def listed(names: Iterable[str]) -> str:
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate a typo most likely meant, or None."""
-    candidates = list(candidates)
+    name, candidates = str(name), list(candidates)  # a number where a name belongs is a typo too
     lowered = {c.lower(): c for c in reversed(candidates)}
     if name.lower() in lowered:
         return lowered[name.lower()]
@@ -49,7 +49,12 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 def is_literal(pattern: str) -> bool:
     """Whether a pattern is a plain name, with nothing a regular expression would expand."""
-    return re.escape(pattern).replace("\\-", "-") == pattern
+    return literal(pattern) == pattern
+
+
+def literal(name: str) -> str:
+    """The pattern that matches this name only."""
+    return re.escape(name).replace("\\-", "-")
 
 
 class Slots:

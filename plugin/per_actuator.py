@@ -3,12 +3,13 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
 from mjrig.errors import BindingError
-from mjrig.names import Slots, is_literal, listed
+from mjrig.names import Slots, is_literal, listed, literal
 from mjrig.properties import HasProperties, Property, frozen
 from mjrig.property_kinds import Bounds, FloatArray, number, plain
 
@@ -35,6 +36,7 @@ class PerActuator(Property[FloatArray]):
         fallback: the scalar property that gives the value of an actuator nothing names.
         constant: the value instead, where there is no such property.
         finite: refuse infinity.
+        whole: refuse fractions.
     """
 
     kind = "per_actuator"
@@ -50,13 +52,23 @@ class PerActuator(Property[FloatArray]):
         soft_max: float | None = None,
         above: bool = False,
         finite: bool = False,
+        whole: bool = False,
         **about: Any,
     ) -> None:
         super().__init__(frozen([]), **about)
         self.fallback = fallback
         self.constant = constant
         self.finite = finite
+        self.whole = whole
         self.bounds = Bounds(self.unit, min, max, soft_min, soft_max, above=above)
+
+    if TYPE_CHECKING:  # again beside __set__: what is read is an array, whatever was assigned
+
+        @overload
+        def __get__(self, obj: None, owner: type) -> Self: ...
+        @overload
+        def __get__(self, obj: object, owner: type) -> FloatArray: ...
+        def __get__(self, obj: object | None, owner: type) -> Self | FloatArray: ...
 
     def __set__(self, obj: HasProperties, value: PerActuatorInput) -> None:
         self.assign(obj, value)
@@ -97,8 +109,11 @@ class PerActuator(Property[FloatArray]):
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "f":
             low, high = values.min(initial=math.inf), values.max(initial=-math.inf)
             inside = low > self.bounds.low or (low == self.bounds.low and not self.bounds.above)
-            bounded = high <= self.bounds.high and not (self.finite and high == math.inf)
-            if values.size and inside and bounded and not np.isnan(values).any():
+            bounded = high <= self.bounds.high and not (
+                self.finite and (high == math.inf or low == -math.inf)
+            )
+            whole = not self.whole or (high < math.inf and bool((values == np.floor(values)).all()))
+            if values.size and inside and bounded and whole and not np.isnan(values).any():
                 return
         names = obj._slots.names if obj._slots and len(obj._slots) == len(values) else None
         for i, item in enumerate(values):
@@ -113,6 +128,8 @@ class PerActuator(Property[FloatArray]):
         problem = self.bounds.problem(found)
         if problem is None and self.finite and math.isinf(found):
             problem = f"must be finite, got {found:g}"
+        if problem is None and self.whole and not found.is_integer():
+            problem = f"must be a whole number, got {found:g}"
         if problem:
             raise self.error(obj, problem + where, at)
         kept = plain(value)
@@ -185,7 +202,8 @@ class PerActuator(Property[FloatArray]):
         if isinstance(authored, list):
             if slots is None:
                 raise self.error(obj, "is a list; a patch by name needs a bound component")
-            authored = dict(zip(slots.names, authored, strict=True))
+            self.resolve(obj, slots)  # an open group may hold a list of another length
+            authored = dict(zip(map(literal, slots.names), authored, strict=True))
         elif not isinstance(authored, dict):
             authored = {} if authored is None else {DEFAULT: authored}
         if slots is None:
@@ -207,12 +225,15 @@ class PerActuator(Property[FloatArray]):
         for pattern, value in authored.items():
             matched = set() if pattern == DEFAULT else set(slots.match(pattern))
             if matched & taken:
-                kept |= {slots.names[i]: value for i in sorted(matched - taken)}
+                kept |= {literal(slots.names[i]): value for i in sorted(matched - taken)}
             else:
                 kept[pattern] = value
         return kept
 
     # Description --------------------------------------------------------------------------------
+
+    def is_modified(self, obj: HasProperties) -> bool:
+        return obj._authored[self.name] is not None  # also where no array is resolved yet
 
     def changed(self, before: FloatArray, after: FloatArray) -> bool:
         return not np.array_equal(before, after)
@@ -230,6 +251,7 @@ class PerActuator(Property[FloatArray]):
                 one,
                 {"type": "array", "items": one},
                 {"type": "object", "additionalProperties": one},
+                {"type": "null"},
             ]
         }
 
@@ -240,7 +262,7 @@ class PatternMap(Property[Mapping[str, float]]):
     kind = "pattern_map"
 
     def __init__(self, **about: Any) -> None:
-        super().__init__({}, **about)
+        super().__init__(MappingProxyType({}), **about)
 
     def accept(self, obj: HasProperties, value: object) -> tuple[object, Mapping[str, float]]:
         if not isinstance(value, Mapping):
@@ -257,7 +279,7 @@ class PatternMap(Property[Mapping[str, float]]):
                     obj, f"must be a finite number, got {item!r} for {pattern!r}", (pattern,)
                 )
             made[pattern] = found
-        return {p: plain(v) for p, v in value.items()}, made
+        return {p: plain(v) for p, v in value.items()}, MappingProxyType(made)
 
     def json_schema(self) -> dict[str, object]:
         return {"type": "object", "additionalProperties": {"type": ["number", "string"]}}

@@ -9,11 +9,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
+
+from mjrig.errors import MissingExtraError
 
 SIZE = (1280, 720)
 TIMEOUT_S = 120
@@ -24,6 +27,8 @@ def draw(model: Any, data: Any, path: Path) -> str | None:
 
     The camera named `hero` is used where a model has one.
     """
+    if find_spec("PIL") is None:
+        return str(MissingExtraError("a picture", "plot"))
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         model_file, state_file = Path(folder) / "model.mjb", Path(folder) / "state.npz"

@@ -11,12 +11,14 @@ therefore a full snapshot, which is what grouping, rollback and undo rest on.
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 
 from mjrig.actions import Action, collect_actions
 from mjrig.errors import PropertyError
+from mjrig.files import find_file
 from mjrig.names import Slots, listed, nearest, suggestion
 
 T = TypeVar("T")
@@ -92,8 +94,9 @@ class Property(Generic[T]):
         """
         if self.read_only:
             raise self.error(obj, "is read-only")
-        authored, canonical = self.accept(obj, value)
-        obj._replace(self, authored, canonical)
+        with obj.changes():  # also what accepting a nested component does to it is undone
+            authored, canonical = self.accept(obj, value)
+            obj._replace(self, authored, canonical)
 
     def accept(self, obj: "HasProperties", value: object) -> tuple[object, T]:
         """The authored form (own copy, plain data) and the canonical value of an input.
@@ -138,6 +141,10 @@ class Property(Generic[T]):
         """Whether two values differ."""
         return before is not after and before != after
 
+    def is_modified(self, obj: "HasProperties") -> bool:
+        """Whether what was written differs from the default."""
+        return self.changed(self.default, obj.__dict__[self.name])
+
 
 class HasProperties:
     """Base of everything that declares properties."""
@@ -149,6 +156,7 @@ class HasProperties:
 
     _authored: dict[str, object]
     _pending: list[str] | None
+    _before: list[tuple["HasProperties", dict[str, object]]]
     _watchers: tuple[Watcher, ...]
     _parent: "HasProperties | None"
     _role: str
@@ -173,14 +181,14 @@ class HasProperties:
     def __init__(self, **values: object) -> None:
         state = self.__dict__
         state.update({name: p.default for name, p in self._properties.items()})
-        state.update(_authored={}, _pending=None, _watchers=(), _slots=None)
+        state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
         state.update(_parent=None, _role="", _inside="")
         self.prepare()
         if values:
             self.assign(values)
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name[0] != "_" and name not in self._assignable:
+        if not name.startswith("_") and name not in self._assignable:
             raise PropertyError(self._no_property(name))
         object.__setattr__(self, name, value)
 
@@ -232,7 +240,7 @@ class HasProperties:
     def is_modified(self, name: str) -> bool:
         """Whether a property was written and differs from its default."""
         prop = self.property_named(name)
-        return name in self._authored and prop.changed(prop.default, self.__dict__[name])
+        return name in self._authored and prop.is_modified(self)
 
     def why_not_editable(self, name: str) -> str | None:
         """The reason a property cannot be edited now, or None if it can."""
@@ -266,7 +274,7 @@ class HasProperties:
             rest = {n: a for n, a in self._authored.items() if n != name}
             with self.changes() as pending:
                 self.__dict__["_authored"] = rest
-                self.__dict__[name] = prop.default
+                self._swap(prop, prop.default)
                 pending.append(name)
 
     @contextmanager
@@ -278,7 +286,7 @@ class HasProperties:
         before = [(o, dict(o.__dict__)) for o in self._family()]
         pending: list[str] = []
         names: tuple[str, ...] = ()
-        self.__dict__["_pending"] = pending
+        self.__dict__.update(_pending=pending, _before=before)
         committing = False
         try:
             yield pending
@@ -293,7 +301,7 @@ class HasProperties:
             if committing:  # what was derived from the refused values is derived again
                 self._commit(names)
             raise
-        self.__dict__["_pending"] = None
+        self.__dict__.update(_pending=None, _before=[])
         if names:
             self._notify(names)
 
@@ -315,8 +323,20 @@ class HasProperties:
     def _replace(self, prop: Property[Any], authored: object, value: object) -> None:
         with self.changes() as pending:
             self.__dict__["_authored"] = {**self._authored, prop.name: authored}
-            self.__dict__[prop.name] = value
+            self._swap(prop, value)
             pending.append(prop.name)
+
+    def _swap(self, prop: Property[Any], value: object) -> None:
+        """Put a new value in place; nested components that are no longer in it become free."""
+        if not prop.nests:
+            self.__dict__[prop.name] = value
+            return
+        before = self.children()
+        self.__dict__[prop.name] = value
+        kept = set(map(id, self.children()))
+        for child in before:
+            if id(child) not in kept:
+                child.disown()
 
     def _resolve(self, names: Sequence[str]) -> None:
         """Recompute the values that are derived from the ones in `names`."""
@@ -335,6 +355,7 @@ class HasProperties:
         if self._pending is not None:
             self._pending.append(name)
             return
+        self.validate()
         self.on_change((name,))
         if self._parent is not None:
             self._parent._child_changed(self)
@@ -354,12 +375,24 @@ class HasProperties:
         """
         before = [(o, dict(o.__dict__)) for o in self._family()]
         try:
-            for member in self._family():
-                member.__dict__["_slots"] = slots
-                member._resolve(tuple(member._properties))
+            self._spread(slots)
         except BaseException:
             _put_back(before)
             raise
+
+    def _spread(self, slots: Slots | None) -> None:
+        self.__dict__["_slots"] = slots
+        self._resolve(tuple(self._properties))
+        for name in self._nesting:
+            value = self.__dict__[name]
+            parts = enumerate(value) if isinstance(value, tuple) else [(None, value)]
+            for index, child in parts:
+                if isinstance(child, HasProperties):
+                    try:
+                        child._spread(slots)
+                    except PropertyError as error:
+                        keys = (name,) if index is None else (name, index)
+                        raise error.below(*keys) from None
 
     def _family(self) -> list["HasProperties"]:
         """This object and everything nested in it, at any depth."""
@@ -388,6 +421,14 @@ class HasProperties:
         raise PropertyError(
             f"{self.label} has no part {name!r}; {suggestion(name, by_role, label='has')}"
         )
+
+    def find_file(self, name: Path) -> Path:
+        """A file named in a property: relative to the folder of the scene, if there is one."""
+        return find_file(name, self.folder())
+
+    def folder(self) -> Path:
+        """The folder that file names are relative to."""
+        return self._parent.folder() if self._parent is not None else Path()
 
     # Plain data ---------------------------------------------------------------------------------
 
@@ -424,29 +465,47 @@ class HasProperties:
         """Become part of `parent`: `role` is shown in labels, `inside` is the property's name."""
         self.__dict__.update(_parent=parent, _role=role, _inside=inside)
 
+    def adopt(self, child: "HasProperties", role: str, inside: str) -> None:
+        """Make a component part of this one; it is freed again if the open group fails."""
+        self._before.extend((o, dict(o.__dict__)) for o in child._family())
+        child.own(self, role, inside)
+
     def disown(self) -> None:
         """Stop being part of anything."""
         self.__dict__.update(_parent=None, _role="", _inside="")
 
     def copy(self) -> Self:
         """An independent copy of what was authored: not bound, watched or nested anywhere."""
-        return self.from_data(self.to_data())
+        return type(self)._authored_as(deepcopy(self._assigned()))
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, object]]]:
-        return (type(self).from_data, (self.to_data(),))
+        return (type(self)._authored_as, (self._assigned(),))
+
+    def _assigned(self) -> dict[str, object]:
+        """What was authored by assignment; nested components as they are, registered or not."""
+        return {n: a for n, a in self._authored.items() if not self._properties[n].read_only}
+
+    @classmethod
+    def _authored_as(cls, values: Mapping[str, object]) -> Self:
+        made = cls.blank()
+        made.assign(values)
+        return made
 
     def __repr__(self) -> str:
-        inner = ", ".join(f"{n}={v!r}" for n, v in self.to_data().items())
+        inner = ", ".join(f"{n}={v!r}" for n, v in HasProperties.to_data(self).items())
         return f"{type(self).__name__}({inner})"
 
 
 def _put_back(before: list[tuple[HasProperties, dict[str, object]]]) -> None:
-    for obj, state in before:
-        obj.__dict__.clear()
+    # The oldest state of an object comes first and wins. Nothing is missing at any moment: another
+    # thread may be reading.
+    for obj, state in reversed(before):
         obj.__dict__.update(state)
+        for name in obj.__dict__.keys() - state.keys():
+            del obj.__dict__[name]
 
 
 def _check_condition(cls: type[HasProperties], name: str, condition: str) -> None:

@@ -28,10 +28,13 @@ _NUMBER = re.compile(
 def number(value: object) -> float | None:
     """A real number from a number or its text; None if it is neither (a bool is not)."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
-        return float(value.replace(".inf", "inf").replace(".Inf", "inf").replace(".INF", "inf"))
+        return float(re.sub(r"\.(?=[iInN])", "", value))  # YAML's .inf and .nan
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return None
-    return float(value) if np.isrealobj(value) else None
+    try:
+        return float(value) if np.isrealobj(value) else None
+    except OverflowError:  # an integer beyond any float
+        return None
 
 
 def plain(value: object) -> object:
@@ -39,6 +42,11 @@ def plain(value: object) -> object:
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, int) else number(value)
+
+
+def digits(value: float) -> str:
+    """A number with as many digits as it has: what was got must not read like the limit."""
+    return repr(float(value)).removesuffix(".0")
 
 
 class Bounds:
@@ -64,19 +72,19 @@ class Bounds:
         if math.isnan(value):
             return "must be a number, got nan"
         if value < self.low or (self.above and value == self.low):
-            return f"must be {self.low_text()}, got {value:g}"
+            return f"must be {self.low_text()}, got {digits(value)}"
         if value > self.high:
-            return f"must be <= {self.high:g}{self.unit}, got {value:g}"
+            return f"must be <= {digits(self.high)}{self.unit}, got {digits(value)}"
         return None
 
     def low_text(self) -> str:
         """The lower bound in words."""
-        return f"{'>' if self.above else '>='} {self.low:g}{self.unit}"
+        return f"{'>' if self.above else '>='} {digits(self.low)}{self.unit}"
 
     def text(self) -> str:
         """The range in words; empty where there is none."""
         parts = [self.low_text()] if self.low > -math.inf else []
-        parts += [f"<= {self.high:g}{self.unit}"] if self.high < math.inf else []
+        parts += [f"<= {digits(self.high)}{self.unit}"] if self.high < math.inf else []
         return ", ".join(parts)
 
     def json_schema(self) -> dict[str, object]:
@@ -167,6 +175,9 @@ class OptionalFloat(_Numeric[float | None]):
     def json_schema(self) -> dict[str, object]:
         return {"anyOf": [self.bounds.json_schema(), {"type": "null"}]}
 
+    def default_text(self) -> str:
+        return "none" if self.default is None else f"{self.default:g}"
+
 
 class Int(_Numeric[int]):
     """A whole number."""
@@ -177,7 +188,9 @@ class Int(_Numeric[int]):
         found = self.checked(obj, value)
         if not math.isfinite(found) or found != int(found):
             raise self.error(obj, f"must be a whole number, got {value!r}")
-        return int(found), int(found)
+        kept = plain(value)
+        whole = kept if isinstance(kept, int) else int(found)  # beyond 2**53 a float is not exact
+        return whole, whole
 
     def json_schema(self) -> dict[str, object]:
         schema: dict[str, object] = {"type": "integer"}
@@ -284,7 +297,7 @@ class FilePath(Property[Path | None]):
         return str(value), path
 
     def json_schema(self) -> dict[str, object]:
-        return {"type": "string"}
+        return {"type": ["string", "null"]}
 
     def default_text(self) -> str:
         return "none"
@@ -342,6 +355,57 @@ class Vector(Property[FloatArray]):
         return str([float(f"{v:g}") for v in self.default])
 
 
+class Samples(Property[FloatArray]):
+    """A list of reals of any length, or a list of such lists of one length."""
+
+    kind = "samples"
+
+    def __init__(
+        self,
+        default: Sequence[float],
+        *,
+        min: float = -math.inf,
+        max: float = math.inf,
+        **about: Any,
+    ) -> None:
+        super().__init__(frozen(default), **about)
+        self.bounds = Bounds(self.unit, min, max, None, None)
+
+    def __set__(self, obj: HasProperties, value: npt.ArrayLike) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, FloatArray]:
+        items = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(items, list | tuple):
+            raise self.error(obj, f"must be a list of numbers, got {value!r}")
+        nested = any(isinstance(item, list | tuple) for item in items)
+        rows = items if nested else [items]
+        for i, row in enumerate(rows):
+            where = (i,) if nested else ()
+            if not isinstance(row, list | tuple) or len(row) != len(rows[0]):
+                raise self.error(obj, "must be lists of one length", where)
+            for k, item in enumerate(row):
+                found = number(item)
+                if found is None or math.isinf(found):
+                    raise self.error(obj, f"must be finite numbers, got {item!r}", (*where, k))
+                problem = self.bounds.problem(found)
+                if problem:
+                    raise self.error(obj, problem, (*where, k))
+        authored = [[plain(item) for item in row] for row in rows]
+        array = frozen([[number(item) for item in row] for row in rows])
+        return (authored, array) if nested else (authored[0], frozen(array[0]))
+
+    def changed(self, before: FloatArray, after: FloatArray) -> bool:
+        return not np.array_equal(before, after)
+
+    def json_schema(self) -> dict[str, object]:
+        row = {"type": "array", "items": self.bounds.json_schema()}
+        return {"anyOf": [row, {"type": "array", "items": row}]}
+
+    def default_text(self) -> str:
+        return "[]"
+
+
 class Nested(Property[C | None]):
     """One nested component: of exactly this class, or of any registered type below it.
 
@@ -371,7 +435,7 @@ class Nested(Property[C | None]):
 
     def json_schema(self) -> dict[str, object]:
         family = "family" if self.polymorphic else "class"
-        return {"x-mjrig": {family: self.base}}
+        return {"anyOf": [{"x-mjrig": {family: self.base}}, {"type": "null"}]}
 
     def default_text(self) -> str:
         return "none"
@@ -428,10 +492,10 @@ def _nested(
     """The child a value stands for, owned by `obj`, its arrays spread like the owner's."""
     base = prop.base
     if isinstance(value, base):
-        if value._parent is not None and value._parent is not obj:
+        if value._parent is not None and (value._parent, value._inside) != (obj, prop.name):
             where = value._parent.label
             raise prop.error(obj, f"{value!r} already belongs to {where}; pass a copy()", index)
-        value.own(obj, role, prop.name)
+        obj.adopt(value, role, prop.name)
         child = value
     elif isinstance(value, Mapping):
         data = dict(value)
@@ -445,7 +509,10 @@ def _nested(
     else:
         raise prop.error(obj, f"must be a mapping, got {value!r}", index)
     if obj._slots is not None:
-        child.spread_over(obj._slots)
+        try:
+            child.spread_over(obj._slots)
+        except PropertyError as error:
+            raise error.below(prop.name, *index) from None
     return child
 
 

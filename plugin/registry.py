@@ -1,5 +1,6 @@
 """Component types by name, found through the entry-point group `mjrig.components`."""
 
+import re
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
@@ -69,7 +70,7 @@ def get(name: str, base: type[C]) -> type[C]:
     cls = _load(name)
     if not issubclass(cls, base):
         hint = suggestion(name, names(base))
-        raise PropertyError(f"{name!r} is not a {_family(base)} type; {hint}")
+        raise PropertyError(f"{name!r} is no {_family(base)} type; {hint}")
     found: type[C] = cls
     return found
 
@@ -80,4 +81,8 @@ def module_of(name: str) -> str:
 
 
 def _family(base: type[Any]) -> str:
-    return base.__name__.lower()
+    """The family in words: `articulation controller`; the roots of the tree are `component`."""
+    name = base.__name__
+    if name in ("HasProperties", "Component", "ActorComponent"):
+        return "component"
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()

@@ -1,12 +1,13 @@
 """A run without a window: step, measure, tell what happened."""
 
+import os
 import time
 from pathlib import Path
 
 import numpy as np
 
 from mjrig.articulation import Articulation
-from mjrig.errors import MissingExtraError
+from mjrig.errors import MissingExtraError, MjrigError
 from mjrig.progress import Progress
 from mjrig.property_kinds import FloatArray
 from mjrig.trace import Trace
@@ -19,7 +20,14 @@ SAMPLE_HZ = 200.0
 def run(
     world: World, duration: float, *, picture: Path | None = None, plot: Path | None = None
 ) -> str:
-    """Step a world for `duration` simulated seconds; returns the summary."""
+    """Step a world for `duration` simulated seconds; returns the summary.
+
+    Raises:
+        MjrigError: a picture or plot cannot be written there; nothing was stepped.
+    """
+    for path in (picture, plot):
+        if path is not None:
+            _prepare(path)
     steps = round(duration / world.timestep)
     every = max(1, round(1.0 / (SAMPLE_HZ * world.timestep)))
     traces = {n: Trace([b.actuator for b in r.bindings]) for n, r in world.articulations.items()}
@@ -91,6 +99,18 @@ def _about_events(world: World) -> list[str]:
     if not world.events:
         return ["events: none"]
     return [f"events: {len(world.events)}", *(f"  {e}" for e in world.events[:10])]
+
+
+def _prepare(path: Path) -> None:
+    """Find out before a long run, not after it."""
+    if path.suffix.lower() != ".png":
+        raise MjrigError(f"{path}: must end in .png")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MjrigError(f"{path}: cannot be written: {error.strerror}") from error
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise MjrigError(f"{path}: cannot be written")
 
 
 def _picture(world: World, path: Path) -> str:

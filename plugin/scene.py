@@ -148,7 +148,9 @@ class Scene(HasProperties):
         try:
             text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise SceneError(f"{path}:1:1: not UTF-8 text: {error.reason}") from error
+            before = error.object[: error.start].decode("utf-8")
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            raise SceneError(f"{path}:{line}:{column}: not UTF-8 text: {error.reason}") from error
         except OSError as error:
             raise SceneError(f"{path}:1:1: {_why_unreadable(path, error)}") from error
         return cls._read(text, str(path), path.parent, path)
@@ -282,8 +284,9 @@ class Scene(HasProperties):
         Raises:
             PropertyError: the path leads nowhere or the value does not fit; nothing was changed.
         """
-        target, name = find(self, path)
-        target.property_named(name).assign(target, value)
+        with self.changes():  # a part that was made on the way goes again after an error
+            target, name = find(self, path)
+            target.property_named(name).assign(target, value)
 
 
 def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:

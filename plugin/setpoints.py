@@ -153,7 +153,11 @@ class Setpoints:
 
     def _spread(self, targets: Mapping[str, float] | npt.ArrayLike) -> tuple[list[int], FloatArray]:
         if not isinstance(targets, Mapping):
-            array = np.asarray(targets, dtype=np.float64)
+            try:
+                array = np.asarray(targets, dtype=np.float64)
+            except (TypeError, ValueError):
+                text = f"{self.owner}: targets must be numbers, got {targets!r}"
+                raise ValueError(text) from None
             if array.shape not in ((len(self.names),), ()):
                 raise ValueError(
                     f"{self.owner}: targets must have {len(self.names)} values, "
@@ -162,7 +166,7 @@ class Setpoints:
             return list(range(len(self.names))), np.broadcast_to(array, (len(self.names),))
         try:
             chosen = self._slots.spread(targets)
-            values = np.array([v for _, v in chosen.values()], dtype=np.float64)
+            values = np.array([float(v) for _, v in chosen.values()])
         except BindingError as error:
             raise BindingError(f"{self.owner}: {error}", error.keys) from None
         except (TypeError, ValueError):

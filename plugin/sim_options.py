@@ -9,7 +9,7 @@ import numpy as np
 
 from mjrig.errors import PropertyError
 from mjrig.properties import HasProperties, Property
-from mjrig.property_kinds import Choice, number
+from mjrig.property_kinds import Choice, number, plain
 
 _ENUMS = {
     "integrator": ("Euler", "RK4", "implicit", "implicitfast", "discrete"),
@@ -18,6 +18,8 @@ _ENUMS = {
     "solver": ("PGS", "CG", "Newton"),
 }
 _POSITIVE = ("timestep", "impratio")
+_MAX_INT = 2**31 - 1  # MuJoCo's own
+_NO_GRAVITY = int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
 
 
 class Actuation(StrEnum):
@@ -46,15 +48,15 @@ class ModelOption(Property[Any]):
             if not isinstance(items, list | tuple) or len(items) != size:
                 raise self.error(obj, f"must be a list of {size} numbers, got {value!r}")
             numbers = [self._number(obj, item, (i,)) for i, item in enumerate(items)]
-            return list(items), tuple(numbers)
+            return [plain(item) for item in items], tuple(numbers)
         found = self._number(obj, value, ())
         if isinstance(self.like, int):
-            if found != int(found) or found < 0:
-                raise self.error(obj, f"must be a whole number >= 0, got {value!r}")
+            if found != int(found) or not 0 <= found <= _MAX_INT:
+                raise self.error(obj, f"must be a whole number from 0 to {_MAX_INT}, got {value!r}")
             return int(found), int(found)
         if self.name in _POSITIVE and found <= 0:
             raise self.error(obj, f"must be > 0, got {found:g}")
-        return value, found
+        return plain(value), found
 
     def _accept_choice(self, obj: HasProperties, value: object) -> tuple[object, object]:
         assert self.choices is not None
@@ -98,6 +100,7 @@ def _flags() -> dict[str, tuple[str, int]]:
                 found[name.removeprefix(prefix).lower()] = (field, int(bit))
     # `actuation` is the name of mjrig's own choice; mjrig without actuators is no use anyway.
     found.pop("actuation")
+    found.pop("gravity")  # the name of the vector; [0, 0, 0] says the same
     return found
 
 
@@ -156,6 +159,8 @@ class SimOptions(HasProperties):
                 getattr(option, field)[:] = value
             else:
                 setattr(option, field, value)
+        if self.__dict__["gravity"] is not None:  # a model may have switched it off by its flag
+            option.disableflags = int(option.disableflags) & ~_NO_GRAVITY
         for flag, (field, bit) in FLAGS.items():
             value = self.__dict__[flag]
             if value is not None:
@@ -180,7 +185,7 @@ def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> Pro
     for name, option in others:
         for field in FIELDS:
             mjcf = _MJCF_NAME.get(field, field)
-            ours, theirs = getattr(reference, field), getattr(option, field)
+            ours, theirs = _effective(reference, field), _effective(option, field)
             if sim.__dict__[mjcf] is None and not np.array_equal(ours, theirs):
                 return _disagreement(first, name, mjcf, _text(field, ours), _text(field, theirs))
         for flag, (field, bit) in FLAGS.items():
@@ -189,6 +194,11 @@ def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> Pro
                 words = ("disable", "enable") if field == "enableflags" else ("enable", "disable")
                 return _disagreement(first, name, flag, words[ours], words[theirs])
     return None
+
+
+def _effective(option: Any, field: str) -> Any:
+    off = field == "gravity" and int(option.disableflags) & _NO_GRAVITY
+    return np.zeros(3) if off else getattr(option, field)
 
 
 def _text(field: str, value: Any) -> str:

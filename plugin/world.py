@@ -11,7 +11,7 @@ import numpy as np
 
 from mjrig.articulation import Articulation
 from mjrig.build import build
-from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.errors import BindingError, ExecutionError, LeaseError, PropertyError
 from mjrig.events import Event, EventLog
 from mjrig.execution import Execution, choose
 from mjrig.names import listed, suggestion
@@ -78,7 +78,10 @@ class World(HasProperties):
         for i, actor in enumerate(self._scene.actors):
             for j, component in enumerate(actor.components):
                 with self._scene.locating("actors", i, "components", j):
-                    self._articulations[actor.name].add_component(component.copy())
+                    try:
+                        self._articulations[actor.name].add_component(component.copy())
+                    except LeaseError as error:  # two components that command the same actuators
+                        raise BindingError(str(error)) from error
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -240,7 +243,7 @@ class World(HasProperties):
         """Rewind to a snapshot of this world; the future is bit-exactly the same.
 
         Raises:
-            PropertyError: it is a snapshot of another world.
+            PropertyError: it is a snapshot of another world, or of other components.
         """
         size = mujoco.mj_stateSize(self._model, _STATE)
         if snapshot.integration.size != size or list(snapshot.actors) != list(self._articulations):
@@ -249,6 +252,8 @@ class World(HasProperties):
                 f"{snapshot.integration.size} numbers; this one has {listed(self._articulations)}, "
                 f"{size}"
             )
+        for robot in self._robots:
+            robot.check_memory(snapshot.actors[robot.name])
         for robot in self._robots:
             robot.restore(snapshot.actors[robot.name])
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)

@@ -10,7 +10,8 @@ import yaml
 from mjrig.errors import SceneError
 
 MAX_CHARACTERS = 16_000_000
-MAX_NODES = 1_000_000
+MAX_NODES = 200_000
+MAX_DIGITS = 300
 _TAGS = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
 )
@@ -27,6 +28,26 @@ class Place:
     value: tuple[int, int]
 
 
+class AliasNode(yaml.Node):
+    """`*name`, at its own place in the text; `target` is the node it stands for."""
+
+    id = "alias"
+
+    def __init__(self, target: Any, event: Any) -> None:
+        self.target, self.tag, self.value = target, target.tag, target.value
+        self.start_mark, self.end_mark = event.start_mark, event.end_mark
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes as the safe loader does, but keeps the places of aliases."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if not self.check_event(yaml.AliasEvent):
+            return super().compose_node(parent, index)
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        return AliasNode(super().compose_node(parent, index), event)
+
+
 class Document:
     """A parsed text: `data` in plain Python, `root` as nodes with marks."""
 
@@ -35,19 +56,22 @@ class Document:
         self.file = file
         self.places: dict[Keys, Place] = {}
         self._visited = 0
+        self._within: list[Any] = []  # the alias targets being read, outermost first
         if len(text) > MAX_CHARACTERS:
             raise SceneError(
                 f"{file}:1:1: has {len(text)} characters; at most {MAX_CHARACTERS} are read"
             )
         try:
-            self.root = yaml.compose(text, Loader=yaml.SafeLoader)
+            self.root: Any = yaml.compose(text, Loader=_Loader)
+            self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
             raise SceneError(f"{file}:{_where(error)}: {_reason(error)}") from error
-        except yaml.YAMLError as error:
-            raise SceneError(f"{file}:1:1: {error}".replace("\n", " ")) from error
-        except RecursionError:
-            raise SceneError(f"{file}:1:1: nested too deeply") from None
-        self.data = None if self.root is None else self._plain(self.root, (), (1, 1))
+        except yaml.reader.ReaderError as error:
+            line, column = _line_and_column(text, error.position)
+            code = f"#x{error.character:04x}"
+            raise SceneError(f"{file}:{line}:{column}: not text: character {code}") from error
+        except RecursionError as error:
+            raise SceneError(f"{file}:1:1: nested too deeply") from error
 
     def place(self, path: Keys) -> tuple[Place, bool]:
         """The place of a path, or of the nearest ancestor that is in the text, and which it is."""
@@ -68,6 +92,8 @@ class Document:
     # Nodes to plain data ------------------------------------------------------------------------
 
     def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
+        if isinstance(node, AliasNode):
+            return self._aliased(node, path, key)
         self._visited += 1
         if self._visited > MAX_NODES:  # aliases of aliases grow without bound
             raise self._fail(node, path, f"has more than {MAX_NODES} values")
@@ -83,6 +109,14 @@ class Document:
                 for i, item in enumerate(node.value)
             ]
         return self._scalar(node, path)
+
+    def _aliased(self, node: AliasNode, path: Keys, key: tuple[int, int]) -> Any:
+        if any(node.target is outer for outer in self._within):
+            raise self._fail(node, path, "the alias stands inside of what it stands for")
+        self._within.append(node.target)
+        value = self._plain(node.target, path, key)
+        self._within.pop()
+        return value
 
     def _mapping(self, node: Any, path: Keys) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -117,9 +151,13 @@ class Document:
             raise self._fail(node, path, f"{text} is not a decimal number; write it as one")
         if kind == "float" and ":" in text:
             raise self._fail(node, path, f"{text} is not a decimal number; write it as one")
+        if kind == "int" and len(text) > MAX_DIGITS:
+            raise self._fail(node, path, f"has {len(text)} digits; at most {MAX_DIGITS} are read")
         loader = yaml.SafeLoader("")
         try:
             return loader.construct_object(node, deep=True)
+        except (yaml.YAMLError, ValueError, KeyError) as error:  # only an explicit tag gets here
+            raise self._fail(node, path, f"{text!r} does not fit its tag !!{kind}") from error
         finally:
             loader.dispose()
 
@@ -153,6 +191,11 @@ def _mark(mark: Any) -> tuple[int, int]:
 def _where(error: yaml.MarkedYAMLError) -> str:
     mark = error.problem_mark or error.context_mark
     return f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
+
+
+def _line_and_column(text: str, position: int) -> tuple[int, int]:
+    before = text[:position]
+    return before.count("\n") + 1, position - before.rfind("\n")
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:

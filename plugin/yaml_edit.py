@@ -4,7 +4,9 @@ The new data is compared with what the text says now; each difference becomes on
 parser's marks. The result is parsed again and compared before anybody gets to see it.
 """
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -12,9 +14,11 @@ import yaml
 
 from mjrig.errors import SceneError
 from mjrig.property_kinds import number
-from mjrig.yaml_document import Document
+from mjrig.yaml_document import AliasNode, Document
 
 Splice = tuple[int, int, str]
+_MERGE = "tag:yaml.org,2002:merge"
+_BLANK = " \t\r\n"
 
 
 def updated_text(document: Document, data: Any) -> str:
@@ -23,13 +27,20 @@ def updated_text(document: Document, data: Any) -> str:
     Raises:
         SceneError: that cannot be done by splicing (an edit below a YAML alias).
     """
+    differ = _Differ(document)
     if document.root is None:
-        return document.text + format_block(data, 0) + "\n"
-    splices = sorted(_Differ(document.text).compare(document.root, document.data, data))
+        splices = [differ.lines_after(len(document.text), format_block(data, 0))]
+    else:
+        splices = differ.compare(document.root, document.data, data, _Slot())
     text = document.text
-    for start, end, new in reversed(splices):
+    # Where several begin at one place, the first listed comes first in the text.
+    for start, end, new in reversed(sorted(splices, key=lambda s: s[:2])):
         text = text[:start] + new + text[end:]
-    if not same(Document(text, document.file).data, data):
+    try:
+        written = Document(text, document.file).data
+    except SceneError:
+        written = None
+    if not same(written, data):
         raise SceneError(
             f"{document.file}:1:1: the change cannot be written without rewriting the file; "
             "does it touch a value shared by a YAML alias? write that value out"
@@ -48,12 +59,44 @@ def same(a: Any, b: Any) -> bool:
     return (type(a) is type(b) and a == b) or (number(a) is not None and number(a) == number(b))
 
 
+# Values to text ---------------------------------------------------------------------------------
+
+
+class _Dumper(yaml.SafeDumper):
+    """Every value written out, on one line."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def _text(self, data: str) -> Any:
+        style = '"' if len(data.splitlines()) > 1 or data[-1:].isspace() else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Dumper.add_representer(str, _Dumper._text)
+
+
 def format_flow(value: Any) -> str:
-    """A value on one line."""
-    text = yaml.safe_dump(
-        value, default_flow_style=True, width=1_000_000, sort_keys=False, allow_unicode=True
+    """A value on one line, as it may stand behind a key."""
+    text = _dump(value)
+    return text.removesuffix("...\n").removesuffix("\n")
+
+
+def format_inside_flow(value: Any) -> str:
+    """A value on one line, as it may stand between brackets: `a,b` needs quotes there."""
+    return _dump([value])[1:-2]
+
+
+def _dump(value: Any) -> str:
+    text: str = yaml.dump(
+        value,
+        Dumper=_Dumper,
+        default_flow_style=True,
+        width=1_000_000,
+        sort_keys=False,
+        allow_unicode=True,
     )
-    return text.removesuffix("...\n").strip()
+    return text
 
 
 def format_block(value: Any, indent: int) -> str:
@@ -69,7 +112,7 @@ def format_block(value: Any, indent: int) -> str:
                 lines.append(f"{head}\n{format_block(item, indent + 2)}")
         return "\n".join(lines)
     if isinstance(value, list | tuple) and value:
-        return "\n".join(f"{pad}- {format_block(item, indent + 2).lstrip()}" for item in value)
+        return "\n".join(f"{pad}- {format_block(item, indent + 2).lstrip(' ')}" for item in value)
     return pad + format_flow(value)
 
 
@@ -81,110 +124,217 @@ def _is_flat(value: Any) -> bool:
     return all(not isinstance(i, Mapping | list | tuple) for i in items)
 
 
+# Differences to splices -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Where a value stands: behind a key (its node), in a flow collection, or neither."""
+
+    key: Any = None
+    flow: bool = False
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One item of a list, or one key with its value: from its dash, key or bracket to its end."""
+
+    start: int
+    end: int
+
+
+@dataclass
+class _Plan:
+    """What becomes of the entries of a collection."""
+
+    gone: set[int] = field(default_factory=set)
+    #: Place among the old entries → the new ones that go in front of it.
+    fresh: dict[int, Any] = field(default_factory=dict)
+
+
 class _Differ:
     """Collects splices; every method returns the splices of one node."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, document: Document) -> None:
+        self.document, self.text = document, document.text
+        self.newline = "\r\n" if "\r\n" in self.text else "\n"
+        self._dashes: list[int] | None = None
+        self._shared = {id(a.target) for a in _aliases(document.root)}
 
-    def compare(self, node: Any, old: Any, new: Any, indent: int = -2) -> list[Splice]:
+    def compare(self, node: Any, old: Any, new: Any, slot: _Slot) -> list[Splice]:
         if same(old, new):
             return []
-        if isinstance(node, yaml.MappingNode) and isinstance(new, Mapping) and old and new:
-            return self._mapping(node, old, new)
-        if isinstance(node, yaml.SequenceNode) and isinstance(new, list) and old and new:
-            return self._sequence(node, old, new)
-        return [self._replace(node, new, indent)]
-
-    def _replace(self, node: Any, new: Any, indent: int) -> Splice:
-        start, end = node.start_mark.index, self._end(node)
-        block = indent >= 0 and not _is_flat(new)
-        if block:
-            while start > 0 and self.text[start - 1] == " ":
-                start -= 1
-            return (start, end, "\n" + format_block(new, indent + 2))
-        glue = " " if start > 0 and self.text[start - 1] in ":-" else ""
-        return (start, end, glue + format_flow(new))
-
-    # Mappings -----------------------------------------------------------------------------------
-
-    def _mapping(self, node: Any, old: Any, new: Mapping[str, Any]) -> list[Splice]:
-        entries = {k.value: (k, v) for k, v in node.value}
-        indent = -2 if node.flow_style else node.start_mark.column
-        splices: list[Splice] = []
-        for key, (_, value_node) in entries.items():
-            if key in new and key in old:
-                splices += self.compare(value_node, old[key], new[key], indent)
-        gone = [k for k in entries if k not in new]
-        if len(gone) == len(entries):
-            return [self._replace(node, dict(new), -2)]
-        for key in gone:
-            splices.append(self._remove_entry(node, list(entries), key, entries))
-        fresh = {k: v for k, v in new.items() if k not in old}
-        if fresh:
-            kept = [v for k, (_, v) in entries.items() if k not in gone]
-            splices.append(self._add_entries(node, kept[-1], fresh))
-        return splices
-
-    def _add_entries(self, node: Any, last: Any, fresh: Mapping[str, Any]) -> Splice:
-        if node.flow_style:
-            at = self._end(last)
-            return (
-                at,
-                at,
-                "".join(f", {format_flow(k)}: {format_flow(v)}" for k, v in fresh.items()),
+        if isinstance(node, AliasNode) or id(node) in self._shared:
+            mark = node.start_mark
+            raise SceneError(
+                f"{self.document.file}:{mark.line + 1}:{mark.column + 1}: "
+                "this value is shared by a YAML alias; write it out to change it"
             )
-        at = self._line_end(self._end(last))
-        return (at, at, "\n" + format_block(fresh, node.start_mark.column))
+        if isinstance(node, yaml.MappingNode) and isinstance(new, Mapping) and old and new:
+            return self._mapping(node, old, new, slot)
+        if isinstance(node, yaml.SequenceNode) and isinstance(new, list | tuple) and old and new:
+            return self._sequence(node, old, new, slot)
+        return self._replace(node, new, slot)
 
-    def _remove_entry(
-        self, node: Any, keys: list[str], key: str, entries: Mapping[str, Any]
-    ) -> Splice:
-        key_node, value_node = entries[key]
-        start, end = key_node.start_mark.index, self._end(value_node)
-        position = keys.index(key)
-        if node.flow_style:
-            if position + 1 < len(keys):
-                return (start, entries[keys[position + 1]][0].start_mark.index, "")
-            return (self._end(entries[keys[position - 1]][1]), end, "")
-        first_of_item = self.text[self._line_start(start) : start].strip() != ""
-        if first_of_item:  # `- name: x`: the dash stays, the next key moves up
-            return (start, entries[keys[position + 1]][0].start_mark.index, "")
-        return (self._line_start(start), self._next_line(end), "")
-
-    # Sequences ----------------------------------------------------------------------------------
-
-    def _sequence(self, node: Any, old: list[Any], new: list[Any]) -> list[Splice]:
-        if node.flow_style and len(old) != len(new):
-            return [self._replace(node, new, -2)]
+    def _mapping(self, node: Any, old: Any, new: Mapping[str, Any], slot: _Slot) -> list[Splice]:
+        entries = [_Entry(k.start_mark.index, self._end(v)) for k, v in node.value]
+        own = {k.value: i for i, (k, _) in enumerate(node.value) if k.tag != _MERGE}
+        plan = _Plan(gone={i for key, i in own.items() if key not in new})
+        # A merged key that changes gets an entry of its own, which wins over the merged one.
+        fresh = {
+            k: v for k, v in new.items() if k not in own and (k not in old or not same(old[k], v))
+        }
+        if fresh:
+            plan.fresh[len(entries)] = fresh
+        if len(plan.gone) == len(entries) or self._is_pair(node):
+            return self._replace(node, new, slot)
         splices: list[Splice] = []
-        matcher = SequenceMatcher(None, [*map(_identity, old)], [*map(_identity, new)], False)
-        for tag, i, i_end, j, j_end in matcher.get_opcodes():
-            if tag == "equal" or (tag == "replace" and i_end - i == j_end - j):
-                for a, b in zip(range(i, i_end), range(j, j_end), strict=True):
-                    splices += self.compare(node.value[a], old[a], new[b])
-                continue
-            for a in range(i, i_end):
-                start = self._dash(node.value[a])
-                end = self._end(node.value[a])
-                splices.append((self._line_start(start), self._next_line(end), ""))
-            if j_end > j:
-                splices.append(self._insert_items(node, i, i_end, new[j:j_end]))
+        for key, i in own.items():
+            if key in new:
+                below = _Slot(node.value[i][0], node.flow_style)
+                splices += self.compare(node.value[i][1], old[key], new[key], below)
+        return splices + self._rearranged(node, entries, plan)
+
+    def _is_pair(self, node: Any) -> bool:
+        """Whether a mapping is `a: 1` in `[a: 1]`: without brackets there is no room for more."""
+        return bool(node.flow_style) and self.text[node.start_mark.index] not in "{&!"
+
+    def _sequence(self, node: Any, old: Any, new: Sequence[Any], slot: _Slot) -> list[Splice]:
+        starts = [i.start_mark.index if node.flow_style else self._dash(i) for i in node.value]
+        entries = [_Entry(s, self._end(i)) for s, i in zip(starts, node.value, strict=True)]
+        kept, plan = _matched(list(old), list(new))
+        if not kept:
+            return self._replace(node, new, slot)
+        splices: list[Splice] = []
+        for i, j in kept.items():
+            splices += self.compare(node.value[i], old[i], new[j], _Slot(flow=node.flow_style))
+        return splices + self._rearranged(node, entries, plan)
+
+    # Entries removed and added ------------------------------------------------------------------
+
+    def _rearranged(self, node: Any, entries: list[_Entry], plan: _Plan) -> list[Splice]:
+        if node.flow_style:
+            return [*self._flow_removed(entries, plan), *self._flow_added(entries, plan)]
+        start = entries[0].start
+        column = start - self._line_start(start)
+        if not self.text[self._line_start(start) : start].strip(_BLANK):
+            return self._block_changed(entries, plan, column, 0)
+        # `- name: x`: the first entry shares its line with the dash, which stays.
+        first = next(i for i in range(len(entries)) if i not in plan.gone)
+        fresh = _joined([plan.fresh.pop(i) for i in range(first + 1) if i in plan.fresh])
+        splices = self._block_changed(entries, plan, column, first)
+        if fresh is not None:
+            new = self._lines(format_block(fresh, column)).lstrip(" ")
+            if first:
+                splices.append((start, self._line_end(entries[first - 1].end), new))
+            else:
+                splices.append((start, start, new + self.newline + " " * column))
+        elif first:
+            splices.append(self._moved_up(entries, first))
         return splices
 
-    def _insert_items(self, node: Any, i: int, i_end: int, items: list[Any]) -> Splice:
-        column = self._dash(node.value[0]) - self._line_start(self._dash(node.value[0]))
-        block = format_block(items, column)
-        if i_end > i:  # takes the place of removed items
-            at = self._line_start(self._dash(node.value[i]))
-            return (at, at, block + "\n")
-        if i == 0:
-            at = self._line_start(self._dash(node.value[0]))
-            return (at, at, block + "\n")
-        at = self._line_end(self._end(node.value[i - 1]))
-        return (at, at, "\n" + block)
+    def _moved_up(self, entries: list[_Entry], first: int) -> Splice:
+        """The entries before `first` go; it takes their place behind the dash."""
+        start, end = entries[0].start, self._line_end(entries[first - 1].end)
+        if self.text[end : entries[first].start].strip(_BLANK):  # a comment: the dash stays alone
+            return (len(self.text[:start].rstrip(" ")), end, "")
+        return (start, entries[first].start, "")
+
+    def _block_changed(
+        self, entries: list[_Entry], plan: _Plan, column: int, first: int
+    ) -> list[Splice]:
+        """Whole lines taken out and put in, from the entry `first` on."""
+        splices: list[Splice] = []
+        for i in sorted(plan.gone):
+            if i >= first:
+                start, end = self._line_start(entries[i].start), self._next_line(entries[i].end)
+                splices.append((start, end, ""))
+        for place, fresh in plan.fresh.items():
+            block = format_block(fresh, column)
+            before = max(place - 1, 0)
+            if place and before not in plan.gone:
+                splices.append(self.lines_after(entries[before].end, block))
+            else:
+                at = self._line_start(entries[before].start)
+                splices.append((at, at, self._lines(block) + self.newline))
+        return splices
+
+    def _flow_removed(self, entries: list[_Entry], plan: _Plan) -> Iterable[Splice]:
+        kept = [i for i in range(len(entries)) if i not in plan.gone]
+        for i in sorted(plan.gone):
+            if i < kept[-1]:
+                yield (entries[i].start, entries[i + 1].start, "")
+            else:
+                yield (entries[i - 1].end, entries[i].end, "")
+
+    def _flow_added(self, entries: list[_Entry], plan: _Plan) -> Iterable[Splice]:
+        first = next(i for i in range(len(entries)) if i not in plan.gone)
+        for place, fresh in plan.fresh.items():
+            text = format_flow(fresh)[1:-1]
+            if place <= first:
+                yield (entries[first].start, entries[first].start, text + ", ")
+            else:
+                last = max(i for i in range(place) if i not in plan.gone)
+                yield (entries[last].end, entries[last].end, ", " + text)
+
+    # One value for another ----------------------------------------------------------------------
+
+    def _replace(self, node: Any, new: Any, slot: _Slot) -> list[Splice]:
+        start, end = node.start_mark.index, self._end(node)
+        if slot.flow:
+            return [(start, end, self._glue(start, slot) + format_inside_flow(new))]
+        after = self._lost_newline(node, end)
+        if slot.key is None:
+            glue = self._glue(start, slot)
+            column = start - self._line_start(start) + len(glue)
+            return [(start, end, glue + self._hanging(node, new, column) + after)]
+        column = slot.key.start_mark.column
+        colon = self.text.index(":", slot.key.end_mark.index) + 1
+        key_line = self._line_end(colon)
+        if _is_block(node) and start > key_line:  # what stands behind the colon stays
+            gone = (key_line, self._line_end(end))
+            if _is_flat(new):
+                return [(colon, colon, " " + format_flow(new)), (*gone, "")]
+            return [(*gone, self._lines("\n" + format_block(new, column + 2)))]
+        if _is_flat(new):
+            return [(start, end, self._glue(start, slot) + format_flow(new) + after)]
+        return [(colon, end, after), self.lines_after(end, format_block(new, column + 2))]
+
+    def _hanging(self, node: Any, new: Any, column: int) -> str:
+        """A value that begins where the old one did, behind a dash or at the top of the text."""
+        is_plain = not isinstance(new, Mapping | list | tuple) or not new
+        was_plain = not isinstance(node, yaml.CollectionNode)
+        if is_plain or (was_plain and _is_flat(new)) or not (was_plain or _is_block(node)):
+            return format_flow(new)
+        return self._lines(format_block(new, column)).lstrip(" ")
+
+    def _glue(self, start: int, slot: _Slot) -> str:
+        """What must stand between the text before a value and the value."""
+        if slot.flow and slot.key is not None:
+            between = self.text[slot.key.end_mark.index : start]
+            if ":" not in between:  # `{a}`: a key alone
+                return ": "
+        return " " if self.text[start - 1 : start] in (":", "-") else ""
+
+    def _lost_newline(self, node: Any, end: int) -> str:
+        """A block scalar that keeps its blank lines ends at the start of the next line."""
+        is_kept = end > 0 and self.text[end - 1] == "\n" and isinstance(node, yaml.ScalarNode)
+        return self.newline if is_kept else ""
 
     # Places in the text -------------------------------------------------------------------------
+
+    def lines_after(self, index: int, block: str) -> Splice:
+        """Put lines below the one an entry ends on."""
+        block = self._lines(block)
+        if index > 0 and self.text[index - 1] == "\n":  # it ends with the line break
+            return (index, index, block + self.newline)
+        at = self._next_line(index)
+        if self.text[at - 1 : at] == "\n" or not self.text:
+            return (at, at, block + self.newline)
+        return (at, at, self.newline + block)
+
+    def _lines(self, block: str) -> str:
+        return block.replace("\n", self.newline)
 
     def _end(self, node: Any) -> int:
         """Where the content of a node ends, without the blank lines and comments behind it."""
@@ -192,20 +342,72 @@ class _Differ:
             last = node.value[-1]
             return self._end(last[1] if isinstance(last, tuple) else last)
         start, end = int(node.start_mark.index), int(node.end_mark.index)
-        return start + len(self.text[start:end].rstrip())
+        if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+            header = self.text[start : self._line_end(start)].partition("#")[0]
+            return end if "+" in header else start + len(self.text[start:end].rstrip(_BLANK))
+        return end
 
     def _dash(self, node: Any) -> int:
-        return self.text.rindex("-", 0, node.start_mark.index)
+        """The dash of a list item: the last one before it that is not inside a text."""
+        if self._dashes is None:
+            tokens = yaml.scan(self.text, Loader=yaml.SafeLoader)
+            dashes = (t for t in tokens if isinstance(t, yaml.BlockEntryToken))
+            self._dashes = [t.start_mark.index for t in dashes]
+        return self._dashes[bisect_left(self._dashes, node.start_mark.index) - 1]
 
     def _line_start(self, index: int) -> int:
         return self.text.rfind("\n", 0, index) + 1
 
     def _line_end(self, index: int) -> int:
+        """Where the line break of a line begins."""
         end = self.text.find("\n", index)
-        return len(self.text) if end < 0 else end
+        end = len(self.text) if end < 0 else end
+        return end - 1 if end > index and self.text[end - 1] == "\r" else end
 
     def _next_line(self, index: int) -> int:
-        return min(self._line_end(index) + 1, len(self.text))
+        if index > 0 and self.text[index - 1] == "\n":
+            return index
+        return self.text.find("\n", index) + 1 or len(self.text)
+
+
+def _is_block(node: Any) -> bool:
+    return isinstance(node, yaml.CollectionNode) and not node.flow_style
+
+
+def _aliases(node: Any) -> Iterable[AliasNode]:
+    if isinstance(node, AliasNode):
+        yield node
+    elif isinstance(node, yaml.CollectionNode):
+        for item in node.value:
+            for part in item if isinstance(item, tuple) else (item,):
+                yield from _aliases(part)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """New entries of one place: lists strung together, or the one mapping; None for none."""
+    if not parts:
+        return None
+    return parts[0] if isinstance(parts[0], Mapping) else [item for part in parts for item in part]
+
+
+def _matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:
+    """Which items of a list live on as which; the rest goes or is new."""
+    kept: dict[int, int] = {}
+    plan = _Plan()
+    exact = SequenceMatcher(None, [*map(repr, old)], [*map(repr, new)], False)
+    for tag, i, i_end, j, j_end in exact.get_opcodes():
+        if tag == "equal":
+            kept.update(zip(range(i, i_end), range(j, j_end), strict=True))
+            continue
+        names = [_identity(item) for item in old[i:i_end]], [_identity(n) for n in new[j:j_end]]
+        for kind, a, a_end, b, b_end in SequenceMatcher(None, *names, False).get_opcodes():
+            if kind == "equal" or (kind == "replace" and a_end - a == b_end - b):
+                kept.update(zip(range(i + a, i + a_end), range(j + b, j + b_end), strict=True))
+                continue
+            plan.gone.update(range(i + a, i + a_end))
+            if b_end > b:
+                plan.fresh.setdefault(i + a_end, []).extend(new[j + b : j + b_end])
+    return kept, plan
 
 
 def _identity(item: Any) -> str:

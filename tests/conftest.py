@@ -1,0 +1,69 @@
+"""What all tests share."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+# One GLFW per process: imgui_bundle brings its own and must come before mujoco's.
+with suppress(ImportError):
+    import imgui_bundle  # noqa: F401
+
+#: One hinge with a motor, named so that patterns have something to match.
+HINGE = """
+<mujoco>
+  <option timestep="0.002"/>
+  <worldbody>
+    <body name="rod">
+      <joint name="swing" axis="0 1 0"/>
+      <geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.5"/>
+    </body>
+  </worldbody>
+  <actuator><motor name="swing_motor" joint="swing"/></actuator>
+  <keyframe><key name="home" qpos="0.5"/></keyframe>
+</mujoco>
+"""
+
+#: Two legs of two motors, and a tendon that no law can own.
+LEGS = """
+<mujoco>
+  <worldbody>
+    <body name="left">
+      <joint name="left_hip" axis="0 1 0"/>
+      <geom size="0.1"/>
+      <body name="left_shin" pos="0 0 -0.3">
+        <joint name="left_knee" axis="0 1 0"/>
+        <geom size="0.1"/>
+      </body>
+    </body>
+    <body name="right" pos="0 1 0">
+      <joint name="right_hip" axis="0 1 0"/>
+      <geom size="0.1"/>
+      <body name="right_shin" pos="0 0 -0.3">
+        <joint name="right_knee" axis="0 1 0"/>
+        <geom size="0.1"/>
+      </body>
+    </body>
+  </worldbody>
+  <tendon><fixed name="knees"><joint joint="left_knee" coef="1"/></fixed></tendon>
+  <actuator>
+    <motor name="left_hip" joint="left_hip"/>
+    <motor name="left_knee" joint="left_knee"/>
+    <motor name="right_hip" joint="right_hip"/>
+    <motor name="right_knee" joint="right_knee"/>
+    <motor name="pull" tendon="knees"/>
+  </actuator>
+  <keyframe>
+    <key name="home" qpos="0.1 0.2 0.3 0.4"/>
+    <key name="crouch" qpos="1 1 1 1"/>
+  </keyframe>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A folder with `hinge.xml` and `legs.xml`."""
+    (tmp_path / "hinge.xml").write_text(HINGE)
+    (tmp_path / "legs.xml").write_text(LEGS)
+    return tmp_path

@@ -1,0 +1,135 @@
+"""What is installed is what is in the checkout, and imports go one way only."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import mjrig
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = {
+    "plugin": "mjrig",
+    "components": "mjrig.components",
+    "editor": "mjrig.editor",
+    "assets": "mjrig.assets",
+    "config": "mjrig.config",
+}
+#: Folder → what it must not import: the arrow is editor → components → plugin.
+FORBIDDEN = {
+    "plugin": ("mjrig.components", "mjrig.editor"),
+    "components": ("mjrig.editor",),
+    "editor": (),
+}
+HEAVY = (
+    "glfw", "imgui_bundle", "mujoco", "onnxruntime", "h5py", "numba", "mjrig.components",
+)  # fmt: skip
+
+needs_checkout = pytest.mark.skipif(
+    not (ROOT / "pyproject.toml").is_file(), reason="there is no checkout beside the tests"
+)
+
+
+def points() -> list[EntryPoint]:
+    return [*entry_points(group="mjrig.components"), *entry_points(group="mjrig.commands")]
+
+
+@pytest.mark.parametrize("point", points(), ids=lambda p: p.name)
+def test_every_entry_point_loads(point: EntryPoint) -> None:
+    loaded = point.load()
+    assert callable(loaded)
+    if point.group == "mjrig.components":
+        assert loaded.__name__ == point.name
+
+
+@needs_checkout
+def test_packages_are_the_folders_that_have_an_init() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    found = set()
+    for folder, package in FOLDERS.items():
+        for init in (ROOT / folder).rglob("__init__.py"):
+            below = init.parent.relative_to(ROOT / folder).parts
+            found.add(".".join((package, *below)))
+    assert sorted(settings["packages"]) == sorted(found)
+    assert settings["package-dir"] == {package: folder for folder, package in FOLDERS.items()}
+
+
+def imports(file: Path) -> Iterator[tuple[int, str]]:
+    """(line, module) of every import, inside of functions too; relative ones start with a dot."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield node.lineno, module
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+@needs_checkout
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_imports_go_from_editor_to_components_to_plugin(folder: str) -> None:
+    against = [
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for line, module in imports(file)
+        for forbidden in FORBIDDEN[folder]
+        if module == forbidden or module.startswith(f"{forbidden}.")
+    ]
+    assert against == []
+
+
+@needs_checkout
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_imports_are_absolute_and_by_the_name_mjrig(folder: str) -> None:
+    others = [
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for line, module in imports(file)
+        if module.startswith(".") or module.partition(".")[0] in FOLDERS
+    ]
+    assert others == []
+
+
+def test_importing_mjrig_and_its_command_line_is_light() -> None:
+    script = f"import sys, mjrig, mjrig.cli; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_every_public_name_resolves() -> None:
+    names = dir(mjrig)
+    assert {"Scene", "World", "SceneError", "PropertyError", "action"} <= set(names)
+    for name in names:
+        assert getattr(mjrig, name).__name__ == name
+
+
+@needs_checkout
+def test_the_names_checkers_see_are_the_names_there_are() -> None:
+    tree = ast.parse((ROOT / "plugin" / "__init__.py").read_text())
+    seen = {
+        (alias.asname, node.module)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mjrig.")
+        for alias in node.names
+    }
+    assert seen == {(name, f"mjrig.{home}") for name, home in mjrig._HOME.items()}
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(mjrig, "Wrold")  # noqa: B009
+    assert str(caught.value) == "module 'mjrig' has no attribute 'Wrold'"
+
+
+def test_the_typing_mark_and_the_data_are_shipped() -> None:
+    assert files("mjrig").joinpath("py.typed").is_file()
+    assert files("mjrig.assets").joinpath("arm").joinpath("arm.xml").is_file()
+    assert files("mjrig.config").joinpath("scenes").joinpath("arm.yaml").is_file()

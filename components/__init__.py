@@ -1,8 +1,37 @@
-"""What can be put on an actor."""
+"""What can be put on an actor, and what that is made of."""
 
+from mjrig.components.clamp import Clamp, DCMotor, MaxEffort, PositionTable
+from mjrig.components.delay import Delay
+from mjrig.components.feedback import PD, PID
+from mjrig.components.law import Law
+from mjrig.components.law_controller import LawController
+from mjrig.components.networks import GRU, LSTM, MLP
+from mjrig.components.neural_controller import NeuralController
 from mjrig.components.passthrough_controller import PassthroughController
 from mjrig.components.pd_controller import PDController
+from mjrig.components.pid_controller import PIDController
+from mjrig.components.pipeline import Pipeline
 from mjrig.components.trot_gait import TrotGait
 from mjrig.controller import ArticulationController
 
-__all__ = ["ArticulationController", "PDController", "PassthroughController", "TrotGait"]
+__all__ = [
+    "GRU",
+    "LSTM",
+    "MLP",
+    "PD",
+    "PID",
+    "ArticulationController",
+    "Clamp",
+    "DCMotor",
+    "Delay",
+    "Law",
+    "LawController",
+    "MaxEffort",
+    "NeuralController",
+    "PDController",
+    "PIDController",
+    "PassthroughController",
+    "Pipeline",
+    "PositionTable",
+    "TrotGait",
+]

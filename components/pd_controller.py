@@ -1,29 +1,21 @@
 """PDController: position and velocity feedback with feedforward and a torque limit."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-
 from mjrig.actions import action
-from mjrig.components.law_controller import LawController
-from mjrig.components.laws import PDLaw, PDLaw32
+from mjrig.components.feedback import PD
+from mjrig.components.law import Law
+from mjrig.components.pipeline_controller import PipelineController
 from mjrig.errors import PropertyError
-from mjrig.per_actuator import PerActuator, patch
-from mjrig.property_kinds import Bool, Choice, Float, FloatArray
+from mjrig.per_actuator import PerActuator
+from mjrig.property_kinds import Float
 
 Values = Annotated[npt.ArrayLike, "one value per actuator"]
 
 
-class Precision(StrEnum):
-    """The floating-point type a law runs in."""
-
-    FLOAT64 = "float64"
-    FLOAT32 = "float32"
-
-
-class PDController(LawController):
+class PDController(PipelineController):
     """τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit  [N·m or N]."""
 
     default_kp = Float(
@@ -42,14 +34,6 @@ class PDController(LawController):
         category="Gains",
         doc="Damping of the actuators kv does not name.",
     )
-    default_torque_limit = Float(
-        200.0,
-        min=0.0,
-        soft_max=400.0,
-        unit="N·m",
-        category="Gains",
-        doc="Effort limit of the actuators torque_limit does not name.",
-    )
     kp = PerActuator(
         fallback="default_kp",
         min=0.0,
@@ -67,26 +51,6 @@ class PDController(LawController):
         unit="N·m·s/rad",
         category="Gains",
         doc="Damping per actuator.",
-    )
-    torque_limit = PerActuator(
-        fallback="default_torque_limit",
-        min=0.0,
-        soft_max=400.0,
-        unit="N·m",
-        category="Gains",
-        doc="Largest effort per actuator, at the joint; inf: none.",
-    )
-    clamp_targets = Bool(
-        False,
-        structural=True,
-        category="Targets",
-        doc="Hold position targets inside the joint range.",
-    )
-    precision = Choice(
-        Precision.FLOAT64,
-        structural=True,
-        category="Numerics",
-        doc="float32: the operation order of training stacks, in their precision.",
     )
 
     @action
@@ -115,26 +79,8 @@ class PDController(LawController):
                 spread = np.broadcast_to(array, (size,)) if self.is_bound else array
                 self.property_named(name).assign(self, spread)
 
-    def patch(self, **values: object) -> None:
-        """Merge gains into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.
+    def make_law(self) -> Law:
+        return PD()
 
-        Raises:
-            PropertyError: a name is unknown or a value does not fit; nothing was changed.
-        """
-        patch(self, values)
-
-    def make_law(self, size: int, dtype: Any) -> PDLaw:
-        return PDLaw32(size) if dtype is np.float32 else PDLaw(size)
-
-    def load_law(self) -> None:
-        square = self._factor * self._factor
-        self._law.set_gains(self.kp / square, self.kv / square)
-
-    def limits(self) -> FloatArray:
-        return self.torque_limit
-
-    def dtype(self) -> Any:
-        return np.float32 if self.precision is Precision.FLOAT32 else np.float64
-
-    def targets_are_clamped(self) -> bool:
-        return self.clamp_targets
+    def load_law(self, law: Any) -> None:
+        law.load_gains(self.kp, self.kv, np.zeros(1))

@@ -2,27 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from mjrig.components.clamp import Clamp
+from mjrig.components.clamp import Clamp, DCMotor
 from mjrig.components.delay import Delay
 from mjrig.components.implicit import law_effort, solve_implicit
 from mjrig.components.law import Implicit, Law, Slopes
 from mjrig.components.scatter import Scatter
 from mjrig.components.space import Array, Space
 from mjrig.components.state import State
+from mjrig.execution import Support
 from mjrig.names import Slots, listed
 
 Input = npt.ArrayLike | None
-
-
-class Support(NamedTuple):
-    """Whether an execution can run a pipeline, and why (not)."""
-
-    available: bool
-    reason: str
 
 
 class Pipeline:
@@ -130,7 +124,11 @@ class Pipeline:
         return {
             "python": Support(True, "the reference; runs anything"),
             "compiled": Support(not compiled, "; ".join(compiled) or "every part has a kernel"),
-            "native": Support(not native, "; ".join(native) or "every part has a MuJoCo form"),
+            "native": Support(
+                not native,
+                "; ".join(native) or "every part has a MuJoCo form",
+                exact=not any(isinstance(clamp, DCMotor) for clamp in self.clamps),
+            ),
         }
 
     def reset(self, mask: npt.ArrayLike | None = None) -> None:

@@ -8,12 +8,16 @@ from typing import Any
 import mujoco
 import numpy as np
 from mjrig.components.clamp import Clamp, MaxEffort
+from mjrig.components.compiled import CompiledStep, why_no_numba
 from mjrig.components.delay import Delay
 from mjrig.components.gather import Buffer, Operation, as_slice, gather, merge, scaled
 from mjrig.components.law import Law
-from mjrig.components.pipeline import Pipeline, Support
+from mjrig.components.native import native_effort_of, native_form_of, why_not_native
+from mjrig.components.pipeline import Pipeline
 from mjrig.components.space import Space
 from mjrig.controller import ArticulationController
+from mjrig.execution import Execution, Support
+from mjrig.lowering import Lowered, NativeForm
 from mjrig.per_actuator import PerActuator, patch
 from mjrig.property_kinds import Bool, Choice, Float, FloatArray, Int, Nested, NestedList
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
@@ -109,6 +113,7 @@ class PipelineController(ArticulationController):
         self._phase = 0
         self._version = -1
         self._custom: dict[str, FloatArray] = {}
+        self._compiled: CompiledStep | None = None
 
     # Hooks --------------------------------------------------------------------------------------
 
@@ -147,9 +152,12 @@ class PipelineController(ArticulationController):
         self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
         self._custom = {name: np.zeros(size) for name in law.custom_names}
         law._custom = self._custom
+        self._compiled = None
         self._plan(data)
         self._load()
         self._phase = 0
+        if self._execution.name == "compiled":  # bound again after a structural change
+            self.run_as(self._execution)
 
     def _dtype(self) -> Any:
         return np.float32 if self.precision is Precision.FLOAT32 else np.float64
@@ -230,6 +238,10 @@ class PipelineController(ArticulationController):
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
         self._version = -1  # what the law precomputed from the setpoints holds gains too
+        if self._compiled is not None:
+            self._compiled.refresh()
+        if self._lowered is not None and self.enabled:
+            self._lowered.load(self.native_form())
 
     # Run ----------------------------------------------------------------------------------------
 
@@ -308,6 +320,8 @@ class PipelineController(ArticulationController):
     def raw_effort(self) -> FloatArray | None:
         if not self.is_bound:
             return np.zeros(0)
+        if self._lowered is not None:
+            return native_effort_of(self, self._lowered)[0]
         raw: FloatArray = self._pipe.space.factor * self._pipe._raw
         return raw
 
@@ -321,26 +335,72 @@ class PipelineController(ArticulationController):
         """For each clamp, in how many ticks since the reset it acted, per binding."""
         return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
 
-    @property
-    def executions(self) -> dict[str, Support]:
-        """Which executions can run it as it is, with the reason."""
-        found = self._pipe.executions
-        if self.effort is EffortMode.IMPLICIT:
-            only = Support(False, "effort: implicit solves in Python")
-            found |= {"compiled": only, "native": only}
+    # Other ways to run --------------------------------------------------------------------------
+
+    def supports(self) -> dict[str, Support]:
+        found = self._pipe.executions if self.is_bound else super().supports()
+        reason = "effort: implicit solves in Python" if self.effort is EffortMode.IMPLICIT else ""
+        elsewhere = [b.actuator for b in self.bindings if not b.on_joint]
+        if elsewhere:
+            reason = f"{elsewhere[0]!r} is not on a joint"
+        if reason:
+            return found | dict.fromkeys(("compiled", "native"), Support(False, reason))
+        if found["compiled"].available and why_no_numba():
+            found["compiled"] = Support(False, why_no_numba())
+        if found["native"].available and (why := why_not_native(self)):
+            found["native"] = Support(False, why)
         return found
+
+    def run_as(self, execution: Execution) -> None:
+        super().run_as(execution)
+        if execution.name == "compiled":
+            self._compiled = CompiledStep(self, self._pipe, self._data)
+            self._tick_once = self._compiled
+            self._write = ()  # the kernel writes ctrl itself, and holding it is no work
+            self._run = self._tick_once if self.decimation == 1 else self._run_decimated
+
+    def native_form(self) -> NativeForm:
+        return native_form_of(self)
+
+    def delay_room(self) -> int:
+        return self.delay.depth(self._tick) if self.delay is not None else 0
+
+    def lower(self, lowered: Lowered) -> None:
+        super().lower(lowered)
+        ctrl = self._data.ctrl
+        self._native_write = [
+            *self._read_targets,
+            *(
+                partial(ctrl.__setitem__, lowered.inputs[:, k].copy(), row)
+                for k, row in enumerate(self._target_inputs)
+            ),
+        ]
+
+    def native_writers(self) -> list[Operation]:
+        return self._native_write
+
+    @property
+    def native_effort(self) -> FloatArray | None:
+        if self._lowered is None:
+            return None
+        _, effort, _ = native_effort_of(self, self._lowered)
+        return effort
 
     # Memory -------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         if self.is_bound:
             self._pipe.reset()
+        if self._compiled is not None:
+            self._compiled.refresh()
         self._phase = 0
         self._version = -1
 
     def memory(self) -> Any:
         if not self.is_bound:
             return None
+        if self._compiled is not None:
+            self._compiled.write_back()
         pipe = self._pipe
         buffers = (pipe._raw.copy(), pipe._effort.copy())
         return pipe.state.save(), buffers, pipe.clamp_counts, self._phase
@@ -354,5 +414,7 @@ class PipelineController(ArticulationController):
         for mine, saved in zip(self._pipe._acted, counts, strict=True):
             mine[:] = saved
         self._version = -1
+        if self._compiled is not None:
+            self._compiled.refresh()
 
 

@@ -1,8 +1,9 @@
 """Articulation: one robot in the world, its actuators, components and setpoints."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -16,6 +17,8 @@ from mjrig.controller import ArticulationController
 from mjrig.direct import direct_writers, takes_rows
 from mjrig.errors import BindingError, PropertyError
 from mjrig.events import Event, EventLog
+from mjrig.execution import Execution
+from mjrig.lowering import Lowered
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
@@ -52,6 +55,8 @@ class ActorModel:
     mocap: Indices
     initial: ActorState
     keyframes: Mapping[str, ActorState] = field(default_factory=dict)
+    #: The actuators as they were before some became others; None: as the model says.
+    described: tuple[ActuatorBinding, ...] | None = None
 
 
 class Articulation(HasProperties):
@@ -61,12 +66,30 @@ class Articulation(HasProperties):
     id order, and the order of the setpoint arrays. Made by `World`, never by hand.
     """
 
-    needs_lengths: bool
+    #: Whether a law reads what MuJoCo computes inside the step.
+    needs_position_stage: bool
+    #: Whether nothing of ours has to run between physics steps.
+    is_idle: bool
 
-    def __init__(self, where: ActorModel, model: Any, data: Any, events: EventLog) -> None:
+    def __init__(
+        self,
+        where: ActorModel,
+        model: Any,
+        data: Any,
+        events: EventLog,
+        folder: Path = Path(),
+        described: Sequence[ActuatorBinding] | None = None,
+    ) -> None:
         super().__init__()
+        self._folder = folder
         self._where, self._model, self._data, self._events = where, model, data, events
-        self._described = describe_actuators(model, where.actuator_ids.tolist(), where.prefix)
+        self._described = list(
+            described
+            if described is not None
+            else describe_actuators(model, where.actuator_ids.tolist(), where.prefix)
+        )
+        self._tiny = np.full(len(data.ctrl[where.ctrl]), 1e-200)
+        self._fill_history = False
         self._components: tuple[ActorComponent, ...] = ()
         self._table = BindingTable((), ())
         single = [b for b in self._described if b.output_count == 1]
@@ -151,15 +174,25 @@ class Articulation(HasProperties):
     def children(self) -> list[HasProperties]:
         return list(self._components)
 
+    def folder(self) -> Path:
+        return self._folder
+
     def part(self, name: str) -> HasProperties:
         return component_named(self, self._components, name)
 
     # Components ---------------------------------------------------------------------------------
 
-    def add_component(self, component: ActorComponent) -> None:
+    def add_component(
+        self, component: ActorComponent, execution: Execution | None = None
+    ) -> None:
         """Bind a component and hang it on the actor; all or nothing.
 
         What it takes over is seeded from the current pose; the other components keep their memory.
+
+        Args:
+            component: an own one, not on any actor.
+            execution: how a controller runs; None: in python. `native` needs a model that was
+                compiled for it, as `World` does.
 
         Raises:
             BindingError: it does not fit, or claims an actuator that has an owner.
@@ -174,6 +207,8 @@ class Articulation(HasProperties):
         before = self._owned()
         try:
             self._attach(component)
+            if isinstance(component, ArticulationController) and execution is not None:
+                self._run_as(component, execution)
         except BaseException:
             if isinstance(component, ArticulationController):
                 component.unbind()
@@ -182,6 +217,12 @@ class Articulation(HasProperties):
         self._components = (*self._components, component)
         self._plan()
         self._seed(changed=self._owned() ^ before)
+
+    def _run_as(self, controller: ArticulationController, execution: Execution) -> None:
+        controller.run_as(execution)
+        if execution.name == "native":
+            timestep = float(self._model.opt.timestep)
+            controller.lower(Lowered(self._model, self._data, controller.bindings, timestep))
 
     def remove_component(self, component: ActorComponent) -> None:
         """Take a component off; what it owned is driven directly from then on.
@@ -246,18 +287,26 @@ class Articulation(HasProperties):
             [b for b in self._described if b.is_bindable or b.actuator_id in owned],
             [b for b in self._described if not b.is_bindable and b.actuator_id not in owned],
         )
-        active = [c for c in self.controllers if c.enabled and c.is_bound]
-        driven = {b.actuator_id for c in active for b in c.bindings}
+        working = [c for c in self.controllers if c.enabled and c.is_bound]
+        driven = {b.actuator_id for c in working for b in c.bindings}
         direct = [b for b in self._described if b.actuator_id not in driven]
+        active = [c for c in working if c.lowered is None]
         self._active = tuple(c.compute_and_apply for c in active)
+        self._native = tuple(
+            write for c in working if c.lowered is not None for write in c.native_writers()
+        )
+        for controller in self.controllers:
+            if controller.lowered is not None:
+                _switch(controller.lowered, controller if controller.enabled else None)
+        self._setpoints.touch()
         self._direct = tuple(direct_writers(self._setpoints, direct, self._data.ctrl))
         self._hooks: tuple[Callable[[float], None], ...] = tuple(
             c.before_controls
             for c in self._components
             if type(c).before_controls is not ActorComponent.before_controls
         )
-        #: Whether a law reads actuator lengths, which MuJoCo computes inside the step.
-        self.needs_lengths = any(not b.on_joint for c in active for b in c.bindings)
+        self.needs_position_stage = any(c.needs_position_stage for c in active)
+        self.is_idle = not self._active and not self._hooks
         self._factor = np.array([b.factor for b in self._table])
         self._ctrl_addresses = np.array([b.ctrl_address for b in self._table], dtype=np.intp)
 
@@ -265,33 +314,55 @@ class Articulation(HasProperties):
 
     def apply_controls(self) -> None:
         """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
-        data, setpoints = self._data, self._setpoints
+        data, setpoints, ctrl = self._data, self._setpoints, self._ctrl
         for hook in self._hooks:
             hook(data.time)
         if self._pinned is not None:
-            setpoints.flat[:] = self._pinned
-            for name, values in self._pinned_inputs.items():
-                setpoints.input_values[name][:] = values
+            self._pin()
         if setpoints.changed():
-            self._check_setpoints()
+            self._take_setpoints()
         if self._good_inputs:
             self._check_inputs()
         for compute_and_apply in self._active:
             compute_and_apply(self._model, data, setpoints.source)
         for write in self._direct:
             write()
-        ctrl = self._ctrl
-        if isfinite(ctrl.dot(ctrl)):
-            self._good_ctrl = ctrl.tobytes()
-        else:
-            self._repair_ctrl()
+        now = ctrl.tobytes()
+        if now != self._good_ctrl:
+            self._take_ctrl(now)
 
-    def _check_setpoints(self) -> None:
+    def _pin(self) -> None:
+        self._setpoints.flat[:] = self._pinned
+        for name, values in self._pinned_inputs.items():
+            self._setpoints.input_values[name][:] = values
+
+    def _take_setpoints(self) -> None:
+        """Setpoints changed: check them, and hand them to what MuJoCo runs itself."""
         flat = self._setpoints.flat
-        if isfinite(flat.dot(flat)):
+        if isfinite(np.vdot(flat, flat)):
             self._good_setpoints[:] = flat
         else:
             self._repair_setpoints()
+        for write in self._native:
+            write()
+        if self._fill_history:
+            self._fill_history = False
+            for controller in self.controllers:
+                if controller.lowered is not None:
+                    controller.lowered.prefill()
+        if self._native:
+            self._good_ctrl = self._ctrl.tobytes()
+
+    def _take_ctrl(self, now: bytes) -> None:
+        """Ctrl changed: it must be finite, and what MuJoCo runs itself must have its setpoints."""
+        if isfinite(self._ctrl.dot(self._tiny)):
+            self._good_ctrl = now
+        else:
+            self._repair_ctrl()
+        if self._native and not self._active:  # somebody else wrote into ctrl
+            for write in (*self._native, *self._direct):
+                write()
+            self._good_ctrl = self._ctrl.tobytes()
 
     def _repair_setpoints(self) -> None:
         """Put the last finite setpoint where one is not finite."""
@@ -310,7 +381,7 @@ class Articulation(HasProperties):
 
     def _check_inputs(self) -> None:
         for name, values in self._setpoints.input_values.items():
-            if isfinite(values.dot(values)):
+            if isfinite(np.vdot(values, values)):
                 self._good_inputs[name][:] = values
                 continue
             bad = ~np.isfinite(values)
@@ -437,6 +508,8 @@ class Articulation(HasProperties):
     def reset(self) -> None:
         """Forget controller memory and holds; seed the setpoints from the state just put."""
         self.release_hold()
+        self._setpoints.touch()
+        self._fill_history = True
         self._seed()
         self._seed_inputs(self._initial)
         self._good_ctrl = self._ctrl.tobytes()
@@ -519,18 +592,25 @@ class Articulation(HasProperties):
     def effort(self) -> FloatArray:
         """Effort per binding after our clamps, joint units (N·m or N)."""
         effort: FloatArray = self._factor * self._data.ctrl[self._ctrl_addresses]
+        self._overlay(effort, lambda controller: controller.native_effort)
         return effort
 
     @property
     def raw_effort(self) -> FloatArray:
         """Effort per binding as the law computed it, before any clamp, joint units."""
         raw = self.effort
+        self._overlay(raw, lambda controller: controller.raw_effort)
+        return raw
+
+    def _overlay(
+        self, efforts: FloatArray, read: Callable[[ArticulationController], FloatArray | None]
+    ) -> None:
+        """Put what enabled controllers say in the places of the actuators they own."""
         index = {b.actuator_id: i for i, b in enumerate(self._table)}
         for controller in self.controllers:
-            values = controller.raw_effort
-            if values is not None and controller.enabled:
-                raw[[index[b.actuator_id] for b in controller.bindings]] = values
-        return raw
+            values = read(controller) if controller.enabled else None
+            if values is not None:
+                efforts[[index[b.actuator_id] for b in controller.bindings]] = values
 
     @property
     def applied_effort(self) -> FloatArray:
@@ -573,6 +653,7 @@ class Articulation(HasProperties):
             "good_setpoints": self._good_setpoints.copy(),
             "good_inputs": {n: a.copy() for n, a in self._good_inputs.items()},
             "good_ctrl": self._good_ctrl,
+            "fill_history": self._fill_history,
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
             "owned": [_owns(c) for c in self._components],
@@ -601,6 +682,8 @@ class Articulation(HasProperties):
         for name, values in memory["good_inputs"].items():
             self._good_inputs[name][:] = values
         self._good_ctrl = memory["good_ctrl"]
+        self._fill_history = memory["fill_history"]
+        self._setpoints.touch()
         self._initial = memory["initial"]
         for component, own in zip(self._components, memory["components"], strict=True):
             component.restore(own)
@@ -610,6 +693,14 @@ class Articulation(HasProperties):
             f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
             f"{len(self._components)} components)"
         )
+
+
+def _switch(lowered: Lowered, controller: ArticulationController | None) -> None:
+    """Lowered actuators run the law, or pass their feedforward input on."""
+    if controller is not None:
+        lowered.load(controller.native_form())
+    else:
+        lowered.drive_directly()
 
 
 def _owns(component: ActorComponent) -> str:

@@ -59,7 +59,7 @@ def build(scene: Scene) -> Built:
     for i, (actor, spec) in enumerate(zip(scene.actors, specs, strict=True)):
         with scene.locating("actors", i):
             _attach(world, actor, spec, scene.base)
-    model = _compile(world, scene)
+    model = compile_spec(world, scene)
     actors = []
     for i, (actor, parts) in enumerate(zip(scene.actors, keys, strict=True)):
         with scene.locating("actors", i):
@@ -139,7 +139,8 @@ def _count(spec: Any) -> int:
     return sum(map(len, kinds))
 
 
-def _compile(world: Any, scene: Scene) -> Any:
+def compile_spec(world: Any, scene: Scene) -> Any:
+    """The compiled model; a refusal is told of the actor it names."""
     try:
         return world.compile()
     except Exception as error:
@@ -167,9 +168,9 @@ def _locate(model: Any, actor: Actor, keys: Mapping[str, KeyParts]) -> ActorMode
         prefix=prefix,
         joint_ids=joints,
         actuator_ids=actuators,
-        qpos=_spans(model.jnt_qposadr[joints], [_QPOS_SIZE[t] for t in model.jnt_type[joints]]),
-        dof=_spans(model.jnt_dofadr[joints], [_DOF_SIZE[t] for t in model.jnt_type[joints]]),
-        act=_spans(model.actuator_actadr[actuators], model.actuator_actnum[actuators]),
+        qpos=spans(model.jnt_qposadr[joints], [_QPOS_SIZE[t] for t in model.jnt_type[joints]]),
+        dof=spans(model.jnt_dofadr[joints], [_DOF_SIZE[t] for t in model.jnt_type[joints]]),
+        act=spans(model.actuator_actadr[actuators], model.actuator_actnum[actuators]),
         ctrl=_ctrl_slice(model, actuators),
         mocap=np.array([m for m in model.body_mocapid[bodies] if m >= 0], dtype=np.intp),
         initial=_EMPTY,
@@ -193,13 +194,14 @@ _NOTHING = np.zeros(0)
 _EMPTY = ActorState(_NOTHING, _NOTHING, _NOTHING, None, _NOTHING, _NOTHING)
 
 
-def _spans(starts: Any, sizes: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
+def spans(starts: Any, sizes: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """All addresses of blocks given by start and size; blocks that start below 0 are empty."""
     spans = [np.arange(a, a + n) for a, n in zip(starts, sizes, strict=True) if a >= 0]
     return np.concatenate([np.zeros(0, dtype=np.intp), *spans]).astype(np.intp)
 
 
 def _ctrl_slice(model: Any, actuators: Any) -> slice:
-    addresses = _spans(model.actuator_ctrladr[actuators], model.actuator_ctrlnum[actuators])
+    addresses = spans(model.actuator_ctrladr[actuators], model.actuator_ctrlnum[actuators])
     if not len(addresses):
         return slice(0, 0)
     assert np.array_equal(addresses, np.arange(addresses[0], addresses[-1] + 1))

@@ -46,7 +46,7 @@ class Row:
     reason: str
 
 
-def rows(robot: Articulation, execution: str) -> list[Row]:
+def rows(robot: Articulation) -> list[Row]:
     """The binding table: every actuator, in id order."""
     owners = {b.actuator_id: (c, i) for c in robot.controllers for i, b in enumerate(c.bindings)}
     found = []
@@ -62,7 +62,7 @@ def rows(robot: Articulation, execution: str) -> list[Row]:
                 binding.gear,
                 gains,
                 controller._role if driven and controller else "setpoint, directly",
-                execution if driven else "",
+                controller.execution.name if driven and controller else "",
                 _why_direct(binding, controller),
             )
         )
@@ -183,7 +183,7 @@ def report(world: World) -> str:
     """The tables and warnings of a world, as text."""
     lines: list[str] = []
     for robot in world.articulations.values():
-        table = rows(robot, str(world.execution))
+        table = rows(robot)
         bound = sum(1 for r in table if not r.reason)
         lines.append(f"{robot.name}: {len(table)} actuators, {bound} bound to a law")
         lines += ["  " + line for line in format_table(HEADER, [_cells(r) for r in table])]
@@ -192,7 +192,10 @@ def report(world: World) -> str:
             lines.append("  driven directly:")
             lines += [f"    {r.actuator}: {r.reason}" for r in direct]
         lines.append("")
-    lines.append(f"execution: {world.execution} ({world.execution.reason})")
+    for robot in world.articulations.values():
+        for c in robot.controllers:
+            if c.is_bound:
+                lines.append(f"{c.label} runs as {c.execution.name}: {c.execution.reason}")
     found = findings(world)
     lines.append(f"warnings: {len(found) or 'none'}")
     lines += [f"  {f}" for f in found]

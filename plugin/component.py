@@ -23,7 +23,7 @@ class Component(HasProperties):
 class ActorComponent(Component):
     """What can be listed under an actor's `components:`.
 
-    Hooks, all optional; `self.articulation` is the actor in the world once attached.
+    Hooks, all optional.
     """
 
     def attach(self, articulation: HasProperties) -> None:

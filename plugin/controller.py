@@ -1,6 +1,6 @@
 """ArticulationController: the base of everything that turns setpoints into ctrl."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
@@ -10,6 +10,8 @@ import numpy.typing as npt
 from mjrig.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.component import ActorComponent
 from mjrig.errors import BindingError
+from mjrig.execution import Execution, Support
+from mjrig.lowering import Lowered, NativeForm
 from mjrig.names import Slots, is_literal
 from mjrig.per_actuator import PerActuator
 from mjrig.property_kinds import Bool, Choice, FloatArray, Patterns
@@ -133,6 +135,7 @@ class ArticulationController(ActorComponent):
     follows_pose: ClassVar[bool] = True
 
     _host: ControlHost | None
+    _lowered: Lowered | None
     _bound_to: ControlHost
     _bound_as: tuple[object, ...]
     _table: BindingTable
@@ -140,6 +143,8 @@ class ArticulationController(ActorComponent):
 
     def prepare(self) -> None:
         self._host = None
+        self._lowered = None
+        self._execution = Execution("python", "the default")
         self._bound_to = Unbound(type(self).__name__)
         self._bound_as = ()
         self._table = BindingTable((), ())
@@ -253,6 +258,8 @@ class ArticulationController(ActorComponent):
 
     def unbind(self) -> None:
         """Own nothing any more."""
+        if self._lowered is not None:
+            self._lowered.drive_directly()
         self.prepare()
         self.spread_over(None)
 
@@ -286,6 +293,55 @@ class ArticulationController(ActorComponent):
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
         """Write `data.ctrl` of the owned actuators; called before every physics step."""
         raise NotImplementedError
+
+    @property
+    def needs_position_stage(self) -> bool:
+        """Whether it reads what MuJoCo computes inside the step: lengths, the mass matrix."""
+        return any(not b.on_joint for b in self.bindings)
+
+    # Other ways to run --------------------------------------------------------------------------
+
+    @property
+    def execution(self) -> Execution:
+        """How it runs, and why so."""
+        return self._execution
+
+    def supports(self) -> dict[str, Support]:
+        """What can run it, as it is bound now, with the reason."""
+        text = f"{type(self).__name__} is written in Python"
+        no = Support(False, text)
+        return {"python": Support(True, "the reference"), "compiled": no, "native": no}
+
+    def run_as(self, execution: Execution) -> None:
+        """Hook: run so from now on; `native` is followed by `lower`."""
+        self._execution = execution
+
+    def delay_room(self) -> int:
+        """Hook: the longest delay it may be given later [steps]."""
+        return 0
+
+    def native_form(self) -> NativeForm:
+        """Hook: the law as MuJoCo can run it."""
+        raise NotImplementedError
+
+    def lower(self, lowered: Lowered) -> None:
+        """Let MuJoCo run the law; setpoints go to the inputs of `lowered`."""
+        self._lowered = lowered
+        lowered.load(self.native_form())
+
+    @property
+    def lowered(self) -> Lowered | None:
+        """The actuators that run the law natively, or None."""
+        return self._lowered
+
+    def native_writers(self) -> list[Callable[[], object]]:
+        """Hook: calls that copy the setpoints to the inputs of the lowered actuators."""
+        return []
+
+    @property
+    def native_effort(self) -> FloatArray | None:
+        """Hook: effort after our clamps in the last step, joint units, of a lowered law."""
+        return None
 
     def gains(self) -> dict[str, FloatArray]:
         """The resolved per-actuator properties by name, for tables."""

@@ -1,16 +1,33 @@
-"""Which way the controllers run, and why."""
+"""Which way the controllers run, and why: the fastest that changes no bit, unless told otherwise."""
 
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import mujoco
 
 from mjrig.errors import ExecutionError
 from mjrig.names import suggestion
+from mjrig.sim_options import Actuation
 
 EXECUTIONS = ("auto", "python", "native", "compiled")
+_IMPLICIT = ("implicit", "implicitfast", "discrete")
+_INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
+_log = logging.getLogger("mjrig")
+
+
+class Support(NamedTuple):
+    """Whether an execution can run something, why (not), and whether with the bits of python."""
+
+    available: bool
+    reason: str
+    exact: bool = True
 
 
 @dataclass(frozen=True)
 class Execution:
-    """The chosen execution and the reason for it."""
+    """How one controller runs, and the reason."""
 
     name: str
     reason: str
@@ -19,18 +36,72 @@ class Execution:
         return self.name
 
 
-def choose(requested: str) -> Execution:
-    """Resolve what was asked for.
+def check_request(requested: str) -> None:
+    """Refuse what is no execution.
 
     Raises:
-        ExecutionError: it is not known, or not available in this version.
+        ExecutionError: it is not known.
     """
     if requested not in EXECUTIONS:
         hint = suggestion(requested, EXECUTIONS)
         raise ExecutionError(f"there is no execution {requested!r}; {hint}")
-    if requested in ("native", "compiled"):
-        raise ExecutionError(
-            f"execution {requested!r} is not available yet; use 'python' (or 'auto')"
+
+
+def why_not_lowered_here(model: Any, actuation: Actuation) -> str:
+    """Why this model's integrator forbids lowering; empty if it does not."""
+    integrator = _INTEGRATORS[int(model.opt.integrator)]
+    if integrator == "Euler":
+        return ""
+    if integrator in _IMPLICIT:
+        if actuation is Actuation.IMPLICIT:
+            return ""
+        return (
+            f"under {integrator} MuJoCo would integrate the gains implicitly; "
+            "say sim: {actuation: implicit} if that is wanted"
         )
-    reason = "asked for" if requested == "python" else "the only execution available"
-    return Execution("python", reason)
+    return f"under {integrator} MuJoCo would evaluate the law at every stage, not once per step"
+
+
+def choose(
+    requested: str, label: str, supports: Mapping[str, Support], not_here: str
+) -> Execution:
+    """The execution of one controller.
+
+    Args:
+        requested: what the world was asked for.
+        label: the controller, for messages.
+        supports: what can run it.
+        not_here: why nothing is lowered in this model; empty if that is possible.
+
+    Raises:
+        ExecutionError: what was asked for cannot run it.
+    """
+    native, compiled = supports["native"], supports["compiled"]
+    if requested == "python":
+        return Execution("python", "asked for")
+    if requested == "native":
+        reason = not_here if native.available else native.reason
+        if reason:
+            raise ExecutionError(f"{label} cannot run natively: {reason}")
+        return Execution("native", "asked for")
+    if requested == "compiled":
+        if compiled.available:
+            return Execution("compiled", "asked for")
+        _log.warning("%s runs in python: %s", label, compiled.reason)
+        return Execution("python", f"not compiled: {compiled.reason}")
+    if native.available and native.exact and not not_here:
+        return Execution("native", "MuJoCo computes the same bits itself")
+    why_not = not_here if native.available and native.exact else native.reason
+    if compiled.available:
+        return Execution("compiled", f"not native: {why_not}")
+    return Execution("python", f"not native: {why_not}; not compiled: {compiled.reason}")
+
+
+def integrator_of(model: Any) -> str:
+    """The integrator by its MJCF name."""
+    return _INTEGRATORS[int(model.opt.integrator)]
+
+
+def is_rk4(model: Any) -> bool:
+    """Whether a step has four stages."""
+    return int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)

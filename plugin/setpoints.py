@@ -127,6 +127,10 @@ class Setpoints:
         self.version += 1
         return True
 
+    def touch(self) -> None:
+        """Make the next `changed` true: what was made of the values is to be made again."""
+        self._seen = b""
+
     # Writing ------------------------------------------------------------------------------------
 
     def write(

@@ -10,16 +10,20 @@ import mujoco
 import numpy as np
 
 from mjrig.articulation import Articulation
-from mjrig.build import build
-from mjrig.errors import BindingError, ExecutionError, LeaseError, PropertyError
+from mjrig.build import Built, build
+from mjrig.controller import ArticulationController
+from mjrig.errors import BindingError, LeaseError, PropertyError
 from mjrig.events import Event, EventLog
-from mjrig.execution import Execution, choose
+from mjrig.execution import Execution, check_request, choose, is_rk4, why_not_lowered_here
 from mjrig.names import listed, suggestion
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
+from mjrig.rebuild import lower
 from mjrig.scene import Scene
+from mjrig.sim_options import Actuation
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+Key = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -54,34 +58,70 @@ class World(HasProperties):
         super().__init__()
         if not isinstance(scene, Scene):
             scene = Scene.load(scene)
-        self._execution = choose(execution)
+        check_request(execution)
+        self._requested = execution
         self._scene = scene
         self._log = EventLog()
         self._pause_on_event = pause_on_event
         self._paused = False
         self._steps = 0
-        built = build(scene)
+        self._assemble(build(scene))
+        self.reset()
+
+    def _assemble(self, built: Built) -> None:
+        """Bring a built scene to life; a second time where controllers become MuJoCo actuators."""
+        self._come_alive(built, {})
+        chosen = self._choose_executions()
+        native = {key for key, execution in chosen.items() if execution.name == "native"}
+        if native:
+            described = {r.name: r.actuators for r in self._robots}
+            forms = {key: self._controller(key) for key in sorted(native)}
+            self._come_alive(lower(built, self._scene, described, forms), chosen)
+        else:
+            for key, execution in chosen.items():
+                self._controller(key).run_as(execution)
+
+    def _come_alive(self, built: Built, executions: Mapping[Key, Execution]) -> None:
         self._model = built.model
         self._data = mujoco.MjData(built.model)
+        self._timestep = float(built.model.opt.timestep)
         self._articulations = {
-            where.name: Articulation(where, self._model, self._data, self._log)
+            where.name: Articulation(
+                where, self._model, self._data, self._log, self._scene.base, where.described
+            )
             for where in built.actors
         }
         self._robots = tuple(self._articulations.values())
         for robot in self._robots:
             robot.put(robot.model_map.initial)
         mujoco.mj_forward(self._model, self._data)
-        self._add_components()
-        self.reset()
-
-    def _add_components(self) -> None:
         for i, actor in enumerate(self._scene.actors):
             for j, component in enumerate(actor.components):
                 with self._scene.locating("actors", i, "components", j):
                     try:
-                        self._articulations[actor.name].add_component(component.copy())
+                        self._articulations[actor.name].add_component(
+                            component.copy(), executions.get((i, j))
+                        )
                     except LeaseError as error:  # two components that command the same actuators
                         raise BindingError(str(error)) from error
+
+    def _controller(self, key: Key) -> ArticulationController:
+        component = self._robots[key[0]].components[key[1]]
+        assert isinstance(component, ArticulationController)
+        return component
+
+    def _choose_executions(self) -> dict[Key, Execution]:
+        """The execution of every controller that can run in more ways than one."""
+        actuation = self._scene.sim.actuation if self._scene.sim else Actuation.EXPLICIT
+        not_here = why_not_lowered_here(self._model, actuation)
+        chosen: dict[Key, Execution] = {}
+        for i, robot in enumerate(self._robots):
+            for j, component in enumerate(robot.components):
+                if isinstance(component, ArticulationController) and component.follows_pose:
+                    supports = component.supports()
+                    label = component.label
+                    chosen[i, j] = choose(self._requested, label, supports, not_here)
+        return chosen
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -115,9 +155,10 @@ class World(HasProperties):
         return float(self._model.opt.timestep)
 
     @property
-    def execution(self) -> Execution:
-        """How the controllers run, and why so."""
-        return self._execution
+    def execution(self) -> str:
+        """How the controllers run: one name, or several joined by `+`."""
+        found = {c.execution.name for r in self._robots for c in r.controllers if c.follows_pose}
+        return "+".join(sorted(found)) or "python"
 
     @property
     def articulations(self) -> Mapping[str, Articulation]:
@@ -163,37 +204,77 @@ class World(HasProperties):
             raise ValueError(f"cannot step {n} times")
         if self._pause_on_event:
             return self._step_watching(n)
-        robots = self._robots
+        model, data, robots = self._model, self._data, self._robots
+        began = data.time
+        idle = True
         for robot in robots:
-            if robot.needs_lengths:
-                return self._step_with_lengths(n)
-        model, data, mj_step = self._model, self._data, mujoco.mj_step
-        for _ in range(n):
+            if robot.needs_position_stage:
+                return self._step_in_stages(n)
+            idle = idle and robot.is_idle
+        if idle:  # everything is in MuJoCo's hands: nobody looks between the steps
             for robot in robots:
                 robot.apply_controls()
-            mj_step(model, data)
+            mujoco.mj_step(model, data, n)
+        else:
+            mj_step = mujoco.mj_step
+            for _ in range(n):
+                for robot in robots:
+                    robot.apply_controls()
+                mj_step(model, data)
         self._steps += n
+        if data.time < began + (n - 0.5) * self._timestep:
+            self._note_divergence()
         return n
+
+    def _note_divergence(self) -> None:
+        """MuJoCo put everything back to the start because an acceleration went through the roof."""
+        warning = mujoco.mjtWarning
+        for kind, what in (
+            (warning.mjWARN_BADQACC, "acceleration"),
+            (warning.mjWARN_BADQVEL, "velocity"),
+            (warning.mjWARN_BADQPOS, "position"),
+        ):
+            record = self._data.warning[int(kind)]
+            if record.number:
+                self._log.add(self._divergence(what, int(record.lastinfo)))
+                return
+
+    def _divergence(self, what: str, index: int) -> Event:
+        model = self._model
+        address = model.jnt_qposadr if what == "position" else model.jnt_dofadr
+        joint = int(np.searchsorted(address, index, side="right")) - 1
+        actor, _, name = model.joint(joint).name.partition("/")
+        return Event(
+            self.time,
+            actor,
+            "diverged",
+            "",
+            name,
+            f"{actor}.{name}: diverged: its {what} became too large; "
+            "MuJoCo put the whole state back to the start",
+        )
 
     def _step_watching(self, n: int) -> int:
         for done in range(n):
             if self._paused:
                 return done
-            before = self._log.count
-            self._step_with_lengths(1)
+            before, began = self._log.count, self._data.time
+            self._step_in_stages(1)
+            if self._data.time < began + 0.5 * self._timestep:
+                self._note_divergence()
             self._paused = self._log.count > before
         return n
 
-    def _step_with_lengths(self, n: int) -> int:
-        """Steps whose laws see the actuator lengths of the very state they act on."""
+    def _step_in_stages(self, n: int) -> int:
+        """Steps whose laws see lengths and masses of the very state they act on."""
         for _ in range(n):
-            self._step_once_with_lengths()
+            self._step_once_in_stages()
         self._steps += n
         return n
 
-    def _step_once_with_lengths(self) -> None:
+    def _step_once_in_stages(self) -> None:
         model, data = self._model, self._data
-        if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
+        if is_rk4(model):
             mujoco.mj_fwdPosition(model, data)
             mujoco.mj_fwdVelocity(model, data)
             for robot in self._robots:
@@ -265,5 +346,3 @@ class World(HasProperties):
     def __repr__(self) -> str:
         return f"World({listed(self._articulations)}; t={self.time:g} s)"
 
-
-__all__ = ["ExecutionError", "Snapshot", "World"]

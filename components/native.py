@@ -1,0 +1,92 @@
+"""The native form of a pipeline: which MuJoCo actuator does the same, and what it did."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mjrig.components.clamp import DCMotor, MaxEffort
+from mjrig.components.feedback import PD, PID
+from mjrig.lowering import DCForm, Lowered, NativeForm
+from mjrig.property_kinds import FloatArray
+
+if TYPE_CHECKING:
+    from mjrig.components.pipeline_controller import PipelineController
+
+
+def why_not_native(controller: "PipelineController") -> str:
+    """Why a controller whose parts all have a MuJoCo form has none; empty if it has one."""
+    pipe = controller.pipeline
+    if controller.decimation != 1:
+        return f"it runs every {controller.decimation} steps, a MuJoCo actuator every step"
+    odd = [b.actuator for b in controller.bindings if b.gain != 1.0 or b.kind != "motor"]
+    if odd:
+        return f"{odd[0]!r} is not a motor with gain 1"
+    motors = [c for c in pipe.clamps if isinstance(c, DCMotor)]
+    if len(motors) > 1:
+        return "it has more than one DCMotor"
+    if motors and pipe.clamps[0] is not motors[0]:
+        return "something is clamped before the DCMotor"
+    if motors and isinstance(pipe.law, PID):
+        return "a dcmotor actuator uses its integral before it is updated"
+    if motors and not np.isfinite(motors[0]._limit).all():
+        return "its DCMotor has no velocity limit"
+    if motors and not (motors[0]._saturation > 0.0).all():
+        return "its DCMotor has no saturation effort"
+    if isinstance(pipe.law, PD) and pipe.law._constant.any():
+        return "a constant effort is not part of a MuJoCo actuator"
+    return ""
+
+
+def native_form_of(controller: "PipelineController") -> NativeForm:
+    """The numbers of the MuJoCo actuators, actuator space."""
+    pipe = controller.pipeline
+    law: Any = pipe.law
+    low, high, dc = _limits(controller)
+    delay = controller.delay
+    return NativeForm(
+        kp=law._kp,
+        kv=law._kv,
+        low=low,
+        high=high,
+        ki=law._ki if isinstance(law, PID) else None,
+        integral_max=law._high if isinstance(law, PID) else None,
+        lags=None if delay is None else delay.lags(controller._tick),
+        dc=dc,
+    )
+
+
+def _limits(controller: "PipelineController") -> tuple[FloatArray, FloatArray, DCForm | None]:
+    low = np.full(controller.num_bindings, -np.inf)
+    high = np.full(controller.num_bindings, np.inf)
+    dc = None
+    for clamp in controller.pipeline.clamps:
+        if isinstance(clamp, MaxEffort):
+            low, high = np.maximum(low, clamp._low), np.minimum(high, clamp._high)
+        elif isinstance(clamp, DCMotor):
+            dc = DCForm(clamp._saturation, clamp._limit)
+            low, high = np.maximum(low, -clamp._max), np.minimum(high, clamp._max)
+    return low, high, dc
+
+
+def native_effort_of(
+    controller: "PipelineController", lowered: Lowered
+) -> tuple[FloatArray, FloatArray, list[Any]]:
+    """Raw effort, effort and which clamp acted in the last step, computed from what MuJoCo saw.
+
+    Joint units. The engine has only the force behind all limits.
+    """
+    pipe = controller.pipeline
+    law: Any = pipe.law
+    q, qd = lowered.length(), lowered.velocity()
+    target_q, target_qd, feedforward = lowered.commands()
+    raw = (law._kp * target_q + law._kv * target_qd) + feedforward
+    if isinstance(law, PID):
+        raw = raw + law._ki * lowered.integral()
+    raw = raw + ((-law._kp) * q + (-law._kv) * qd)
+    effort, acted = raw, []
+    for clamp in pipe.clamps:
+        after = np.zeros_like(effort)
+        clamp.apply(effort, q, qd, after)
+        acted.append(after != effort)
+        effort = after
+    factor = pipe.space.factor
+    return factor * raw, factor * effort, acted

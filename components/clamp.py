@@ -98,6 +98,10 @@ class MaxEffort(Clamp):
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         return self._low, self._high
 
+    def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
+        np.maximum(effort, self._low, out=out)
+        np.minimum(out, self._high, out=out)
+
     def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
         zero = np.zeros_like(q)
         return zero, zero, zero, zero

@@ -4,6 +4,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from mjrig.components.clamp import DCMotor, MaxEffort, PositionTable
 from mjrig.components.feedback import PD, PID
 from mjrig.components.pipeline import Pipeline
@@ -19,38 +20,70 @@ def why_no_numba() -> str:
 
 
 class CompiledStep:
-    """One tick of a controller as one call; it shares the pipeline's memory.
+    """One tick of a controller as one call; it shares the pipeline's buffers.
 
-    `refresh` must follow every change of a parameter.
+    `refresh` must follow every change of a parameter, `write_back` precede every look at the
+    pipeline's memory.
     """
 
     def __init__(self, controller: "PipelineController", pipe: Pipeline, data: Any) -> None:
         from mjrig.components import kernel
 
-        self._kernel = kernel
-        self._controller, self._pipe = controller, pipe
-        bindings = controller.bindings
+        self._kernel, self._tick = kernel, kernel.tick
+        self._controller, self._pipe, self._data = controller, pipe, data
+        size, clamps = controller.num_bindings, len(pipe.clamps)
         self._index = np.array(
             [
-                [b.qpos_address for b in bindings],
-                [b.dof_address for b in bindings],
-                [b.ctrl_address for b in bindings],
+                [b.qpos_address for b in controller.bindings],
+                [b.dof_address for b in controller.bindings],
+                [b.ctrl_address for b in controller.bindings],
                 controller.columns,
             ],
-            dtype=np.int64,
+            dtype=np.float64,
         )
-        self._arrays = (data.qpos, data.qvel, controller.setpoints.values, data.ctrl)
-        self._values = np.zeros((2, len(bindings)))
+        self._values = np.zeros((2, size))
         # The pipeline's own buffers become rows of the kernel's, so that both mean the same.
         pipe._raw, pipe._effort = self._values
-        self._acted = np.zeros((len(pipe.clamps), len(bindings)), np.int64)
-        pipe._acted = list(self._acted)
         pipe.arrange()
+        self._acted = np.zeros((clamps, size))
+        self._lags = np.zeros((3, size))
+        self._status = np.zeros(1)
         self.refresh()
 
     def refresh(self) -> None:
         """Take the parameters and the memory of the pipeline as they are now."""
-        kernel, pipe, size = self._kernel, self._pipe, self._values.shape[1]
+        kernel, pipe, controller = self._kernel, self._pipe, self._controller
+        size, dt = controller.num_bindings, controller._tick
+        integral, ring = np.zeros(size), np.zeros((0, 3, size))
+        if isinstance(pipe.law, PID):
+            integral = pipe.state.integral
+        if pipe.delay is not None:
+            pipe.delay.grow(pipe.state, dt)
+            ring = pipe.state.delay_ring
+            self._lags[kernel.COUNT] = pipe.state.delay_count
+            self._lags[kernel.LAG] = pipe.delay.lags(dt, pipe.state)
+            self._lags[kernel.HEAD, 0] = pipe.state.delay_head[0]
+        self._acted[:] = pipe._acted
+        kinds, clamps, tables = self._clamps(size)
+        sizes = np.array(
+            [
+                size, controller.setpoints.values.shape[1], len(kinds), *tables.shape[::3],
+                len(ring), isinstance(pipe.law, PID), dt,
+            ],
+            dtype=np.float64,
+        )  # fmt: skip
+        # Kept alive here: the kernel has nothing but their addresses.
+        self._arrays = [
+            sizes, self._data.qpos, self._data.qvel, controller.setpoints.values, self._data.ctrl,
+            self._index, self._gains(size), kinds, clamps, tables, ring, self._lags, integral,
+            self._values, self._acted, self._status,
+        ]  # fmt: skip
+        assert all(a.dtype == np.float64 and a.flags.c_contiguous for a in self._arrays)
+        self._pointers = np.array([a.ctypes.data for a in self._arrays], dtype=np.uint64)
+        self._address = self._pointers.ctypes.data
+
+    def _gains(self, size: int) -> npt.NDArray[np.float64]:
+        kernel, pipe = self._kernel, self._pipe
         law = pipe.law
         assert isinstance(law, PD)
         gain = np.zeros((8, size))
@@ -59,25 +92,13 @@ class CompiledStep:
         gain[kernel.CONSTANT] = law._constant
         low, high = self._controller._target_range()
         gain[kernel.TARGET_LOW], gain[kernel.TARGET_HIGH] = low, high
-        integral = np.zeros(0)
         if isinstance(law, PID):
             gain[kernel.KI], gain[kernel.INTEGRAL_MAX] = law._ki, law._high
-            integral = pipe.state.integral
-        kinds, clamps, tables = self._clamps(size)
-        ring, self._memory = np.zeros((0, 3, size)), np.zeros((3, size), np.int64)
-        if pipe.delay is not None:
-            pipe.delay.grow(pipe.state, self._controller._tick)
-            ring = pipe.state.delay_ring
-            self._memory[0] = pipe.state.delay_count
-            self._memory[1] = pipe.delay.lags(self._controller._tick, pipe.state)
-            self._memory[2, 0] = pipe.state.delay_head[0]
-        fixed = (self._index, gain, kinds, clamps, tables, ring, self._memory, integral)
-        dt = self._controller._tick
-        self._arguments = (*self._arrays, *fixed, self._values, self._acted, dt)
+        return gain
 
     def _clamps(self, size: int) -> tuple[Any, Any, Any]:
         kernel, pipe = self._kernel, self._pipe
-        kinds = np.zeros(len(pipe.clamps), np.int64)
+        kinds = np.zeros(len(pipe.clamps))
         clamps = np.zeros((len(pipe.clamps), 4, size))
         found = [c for c in pipe.clamps if isinstance(c, PositionTable)]
         longest = max((t._x.shape[1] for t in found), default=2)
@@ -92,18 +113,28 @@ class CompiledStep:
             elif isinstance(clamp, PositionTable):
                 kinds[i] = kernel.TABLE
                 # A shorter table repeats its last point: beyond it the value is constant anyway.
-                room = longest - clamp._x.shape[1]
-                padding = ((0, 0), (0, room))
-                tables[found.index(clamp), 0] = np.pad(clamp._x, padding, mode="edge")
-                tables[found.index(clamp), 1] = np.pad(clamp._y, padding, mode="edge")
+                padding = ((0, 0), (0, longest - clamp._x.shape[1]))
+                place = found.index(clamp)
+                tables[place, 0] = np.pad(clamp._x, padding, mode="edge")
+                tables[place, 1] = np.pad(clamp._y, padding, mode="edge")
         return kinds, clamps, tables
 
     def __call__(self) -> None:
-        self._kernel.run(*self._arguments)
+        self._tick(self._address)
+        if self._status[0]:
+            self._report()
+
+    def _report(self) -> None:
+        self._status[0] = 0.0
+        for binding, effort in zip(self._controller.bindings, self._values[1], strict=True):
+            if not np.isfinite(effort):
+                self._controller.report_non_finite(binding)
 
     def write_back(self) -> None:
-        """Bring the delay's counters home, before somebody reads the pipeline's memory."""
-        pipe = self._pipe
+        """Bring the counters home."""
+        kernel, pipe = self._kernel, self._pipe
+        for mine, theirs in zip(self._acted, pipe._acted, strict=True):
+            theirs[...] = mine
         if pipe.delay is not None:
-            pipe.state.delay_count[...] = self._memory[0]
-            pipe.state.delay_head[0] = self._memory[2, 0]
+            pipe.state.delay_count[...] = self._lags[kernel.COUNT]
+            pipe.state.delay_head[0] = int(self._lags[kernel.HEAD, 0])

@@ -76,6 +76,7 @@ class Pipeline:
             clamp.enter(space)
         self._state = State(space.size, space.batch)
         law.remember(self._state, space)
+        self._remembers = bool(self._state.names)
         if delay is not None:
             delay.remember(self._state, space, dt)
         self._raw, self._effort = space.zeros(), space.zeros()
@@ -88,7 +89,8 @@ class Pipeline:
         """Decide which buffer each clamp writes: in turns, so that the last one is the effort."""
         buffers = (self._effort, self.space.zeros())
         turns = (buffers[(len(self.clamps) - 1 - k) % 2] for k in range(len(self.clamps)))
-        self._stages = tuple(zip(self.clamps, self._acted, turns, strict=True))
+        applies = [clamp.apply for clamp in self.clamps]
+        self._stages = tuple(zip(applies, self._acted, turns, strict=True))
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -191,14 +193,15 @@ class Pipeline:
             law.command(target_q, target_qd, feedforward)
         # 2. law
         law.respond(q, qd, state, dt, raw)
-        flat = raw.reshape(-1)
-        law.advance(state, None if isfinite(flat.dot(flat)) else np.isfinite(raw))
+        if self._remembers:
+            finite = isfinite(np.vdot(raw, raw))
+            law.advance(state, None if finite else np.isfinite(raw))
         # 3. clamps
         before = raw
-        for clamp, count, after in self._stages:
-            clamp.apply(before, q, qd, after)
+        for apply, count, after in self._stages:
+            apply(before, q, qd, after)
             if before.tobytes() != after.tobytes():
-                count += before != after
+                np.add(count, before != after, out=count)
             before = after
         if not self._stages:
             effort[...] = raw
@@ -249,7 +252,7 @@ class Pipeline:
         if array.shape != self.space.shape:
             raise ValueError(f"{name} must have shape {self.space.shape}, got {array.shape}")
         flat = array.reshape(-1)
-        if not isfinite(flat.dot(flat)):
+        if not isfinite(np.vdot(flat, flat)):
             bad = np.argwhere(~np.isfinite(array))
             if len(bad):
                 index = ", ".join(map(str, bad[0]))

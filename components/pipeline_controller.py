@@ -176,9 +176,8 @@ class PipelineController(ArticulationController):
             scaled(*rows[VELOCITY], factor),
             scaled(*rows[FEEDFORWARD], factor, divide=True),
         ]
-        self._state_inputs = tuple(buffer for buffer, _ in state)
+        self._inputs = tuple(buffer for buffer, _ in (*state, *targets))
         self._read_state = tuple(op for _, operations in state for op in operations)
-        self._target_inputs = tuple(buffer for buffer, _ in targets)
         self._read_targets = tuple(op for _, operations in targets for op in operations)
         self._write = tuple(self._writers(data.ctrl))
         implicit = self.effort is EffortMode.IMPLICIT
@@ -248,11 +247,14 @@ class PipelineController(ArticulationController):
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
         self._run()
 
+    def stepper(self, model: Any, data: Any) -> Callable[[], object]:
+        return self._run
+
     def _tick_explicit(self) -> None:
-        fresh = self._take_targets()
+        fresh = self._bound_to.setpoints.version != self._version and self._take_targets()
         for read in self._read_state:
             read()
-        self._pipe.advance(*self._state_inputs, *self._target_inputs, self._tick, fresh)
+        self._pipe.advance(*self._inputs, self._tick, fresh)
         for write in self._write:
             write()
 
@@ -260,8 +262,7 @@ class PipelineController(ArticulationController):
         self._take_targets()
         for read in self._read_state:
             read()
-        inputs = (*self._state_inputs, *self._target_inputs)
-        self._pipe.advance_implicit(*inputs, self._tick, self._inverse_mass())
+        self._pipe.advance_implicit(*self._inputs, self._tick, self._inverse_mass())
         for write in self._write:
             write()
 
@@ -275,10 +276,7 @@ class PipelineController(ArticulationController):
         self._phase = (self._phase + 1) % self.decimation
 
     def _take_targets(self) -> bool:
-        version = self._bound_to.setpoints.version
-        if version == self._version:
-            return False
-        self._version = version
+        self._version = self._bound_to.setpoints.version
         for read in self._read_targets:
             read()
         return True
@@ -359,6 +357,10 @@ class PipelineController(ArticulationController):
             self._write = ()  # the kernel writes ctrl itself, and holding it is no work
             self._run = self._tick_once if self.decimation == 1 else self._run_decimated
 
+    @property
+    def guards_ctrl(self) -> bool:
+        return self._compiled is not None
+
     def native_form(self) -> NativeForm:
         return native_form_of(self)
 
@@ -372,7 +374,7 @@ class PipelineController(ArticulationController):
             *self._read_targets,
             *(
                 partial(ctrl.__setitem__, lowered.inputs[:, k].copy(), row)
-                for k, row in enumerate(self._target_inputs)
+                for k, row in enumerate(self._inputs[2:])
             ),
         ]
 

@@ -66,6 +66,9 @@ class Articulation(HasProperties):
     id order, and the order of the setpoint arrays. Made by `World`, never by hand.
     """
 
+    # Nobody assigns properties here, and the hot path pays for each look at a name.
+    __setattr__ = object.__setattr__
+
     #: Whether a law reads what MuJoCo computes inside the step.
     needs_position_stage: bool
     #: Whether nothing of ours has to run between physics steps.
@@ -79,8 +82,10 @@ class Articulation(HasProperties):
         events: EventLog,
         folder: Path = Path(),
         described: Sequence[ActuatorBinding] | None = None,
+        on_plan: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__()
+        self._on_plan = on_plan
         self._folder = folder
         self._where, self._model, self._data, self._events = where, model, data, events
         self._described = list(
@@ -218,6 +223,11 @@ class Articulation(HasProperties):
         self._plan()
         self._seed(changed=self._owned() ^ before)
 
+    def run_as(self, controller: ArticulationController, execution: Execution) -> None:
+        """Change how a controller runs; `native` needs a model that was compiled for it."""
+        self._run_as(controller, execution)
+        self._plan()
+
     def _run_as(self, controller: ArticulationController, execution: Execution) -> None:
         controller.run_as(execution)
         if execution.name == "native":
@@ -291,7 +301,8 @@ class Articulation(HasProperties):
         driven = {b.actuator_id for c in working for b in c.bindings}
         direct = [b for b in self._described if b.actuator_id not in driven]
         active = [c for c in working if c.lowered is None]
-        self._active = tuple(c.compute_and_apply for c in active)
+        self._active = tuple(c.stepper(self._model, self._data) for c in active)
+        self._watch_ctrl = not active or not all(c.guards_ctrl for c in active)
         self._native = tuple(
             write for c in working if c.lowered is not None for write in c.native_writers()
         )
@@ -307,6 +318,7 @@ class Articulation(HasProperties):
         )
         self.needs_position_stage = any(c.needs_position_stage for c in active)
         self.is_idle = not self._active and not self._hooks
+        self._on_plan()
         self._factor = np.array([b.factor for b in self._table])
         self._ctrl_addresses = np.array([b.ctrl_address for b in self._table], dtype=np.intp)
 
@@ -314,22 +326,23 @@ class Articulation(HasProperties):
 
     def apply_controls(self) -> None:
         """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
-        data, setpoints, ctrl = self._data, self._setpoints, self._ctrl
+        setpoints = self._setpoints
         for hook in self._hooks:
-            hook(data.time)
+            hook(self._data.time)
         if self._pinned is not None:
             self._pin()
         if setpoints.changed():
             self._take_setpoints()
         if self._good_inputs:
             self._check_inputs()
-        for compute_and_apply in self._active:
-            compute_and_apply(self._model, data, setpoints.source)
+        for step in self._active:
+            step()
         for write in self._direct:
             write()
-        now = ctrl.tobytes()
-        if now != self._good_ctrl:
-            self._take_ctrl(now)
+        if self._watch_ctrl:
+            now = self._ctrl.tobytes()
+            if now != self._good_ctrl:
+                self._take_ctrl(now)
 
     def _pin(self) -> None:
         self._setpoints.flat[:] = self._pinned
@@ -400,13 +413,14 @@ class Articulation(HasProperties):
                 binding.ctrl_address - first, binding.ctrl_address - first + binding.ctrl_count
             )
             if bad[own].any():
-                self._report(
-                    "non-finite effort",
-                    binding.actuator,
-                    "effort is not finite; the last finite ctrl is held",
-                )
+                self.report_non_finite(binding)
         ctrl[bad] = np.frombuffer(self._good_ctrl)[bad]
         self._good_ctrl = ctrl.tobytes()
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Note that an effort was not finite, and that the last finite ctrl is held."""
+        problem = "effort is not finite; the last finite ctrl is held"
+        self._report("non-finite effort", binding.actuator, problem)
 
     def _report(self, kind: str, actuator: str, problem: str) -> None:
         binding = next(b for b in self._described if b.actuator == actuator)

@@ -36,6 +36,7 @@ class ControlHost(Protocol):
     def setpoints(self) -> Setpoints: ...
     def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]: ...
     def rebind(self, controller: "ArticulationController") -> None: ...
+    def report_non_finite(self, binding: ActuatorBinding) -> None: ...
 
 
 class Unbound:
@@ -59,6 +60,9 @@ class Unbound:
 
     def rebind(self, controller: "ArticulationController") -> None:
         """Nothing to bind again."""
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Nobody listens."""
 
 
 class UntrackedSetpoints(Setpoints):
@@ -103,6 +107,9 @@ class BareModel:
             controller.bind(self._model, self._data, [b.actuator_id for b in self._found])
         finally:
             controller._host = None
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Nobody listens: a bare model has no events."""
 
 
 class ArticulationController(ActorComponent):
@@ -289,6 +296,19 @@ class ArticulationController(ActorComponent):
         return len(self._table) > 0
 
     # Run ----------------------------------------------------------------------------------------
+
+    def stepper(self, model: Any, data: Any) -> Callable[[], object]:
+        """What is called before every physics step; a subclass may give something leaner."""
+        return lambda: self.compute_and_apply(model, data, self.setpoints.source)
+
+    @property
+    def guards_ctrl(self) -> bool:
+        """Whether it never writes a ctrl that is not finite."""
+        return False
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Tell the host that an effort was not finite, and that the last finite ctrl is held."""
+        self._bound_to.report_non_finite(binding)
 
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
         """Write `data.ctrl` of the owned actuators; called before every physics step."""

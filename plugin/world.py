@@ -48,6 +48,11 @@ class World(HasProperties):
         ExecutionError: the execution is not known or not available.
     """
 
+    # Nobody assigns properties here, and the hot path pays for each look at a name.
+    __setattr__ = object.__setattr__
+
+    _robots: tuple[Articulation, ...] = ()
+
     def __init__(
         self,
         scene: Scene | str | Path,
@@ -79,7 +84,7 @@ class World(HasProperties):
             self._come_alive(lower(built, self._scene, described, forms), chosen)
         else:
             for key, execution in chosen.items():
-                self._controller(key).run_as(execution)
+                self._robots[key[0]].run_as(self._controller(key), execution)
 
     def _come_alive(self, built: Built, executions: Mapping[Key, Execution]) -> None:
         self._model = built.model
@@ -87,11 +92,18 @@ class World(HasProperties):
         self._timestep = float(built.model.opt.timestep)
         self._articulations = {
             where.name: Articulation(
-                where, self._model, self._data, self._log, self._scene.base, where.described
+                where,
+                self._model,
+                self._data,
+                self._log,
+                folder=self._scene.base,
+                described=where.described,
+                on_plan=self._replan,
             )
             for where in built.actors
         }
         self._robots = tuple(self._articulations.values())
+        self._replan()
         for robot in self._robots:
             robot.put(robot.model_map.initial)
         mujoco.mj_forward(self._model, self._data)
@@ -202,27 +214,45 @@ class World(HasProperties):
         """
         if n < 0:
             raise ValueError(f"cannot step {n} times")
+        return self._advance(n)
+
+    def _replan(self) -> None:
+        """Choose how to step, after what runs between the steps changed."""
+        robots = self._robots
+        self._applies = tuple(robot.apply_controls for robot in robots)
         if self._pause_on_event:
-            return self._step_watching(n)
-        model, data, robots = self._model, self._data, self._robots
-        began = data.time
-        idle = True
-        for robot in robots:
-            if robot.needs_position_stage:
-                return self._step_in_stages(n)
-            idle = idle and robot.is_idle
-        if idle:  # everything is in MuJoCo's hands: nobody looks between the steps
-            for robot in robots:
-                robot.apply_controls()
-            mujoco.mj_step(model, data, n)
+            self._advance = self._step_watching
+        elif any(robot.needs_position_stage for robot in robots):
+            self._advance = self._step_in_stages
+        elif all(robot.is_idle for robot in robots):
+            self._advance = self._step_idle
         else:
-            mj_step = mujoco.mj_step
-            for _ in range(n):
-                for robot in robots:
-                    robot.apply_controls()
-                mj_step(model, data)
+            self._advance = self._step_controlled
+
+    def _step_idle(self, n: int) -> int:
+        """Everything is in MuJoCo's hands: nobody looks between the steps."""
+        model, data = self._model, self._data
+        end = data.time + (n - 0.5) * self._timestep
+        for apply_controls in self._applies:
+            apply_controls()
+        if n == 1:
+            mujoco.mj_step(model, data)
+        else:
+            mujoco.mj_step(model, data, n)
         self._steps += n
-        if data.time < began + (n - 0.5) * self._timestep:
+        if data.time < end:
+            self._note_divergence()
+        return n
+
+    def _step_controlled(self, n: int) -> int:
+        model, data, mj_step, applies = self._model, self._data, mujoco.mj_step, self._applies
+        end = data.time + (n - 0.5) * self._timestep
+        for _ in range(n):
+            for apply_controls in applies:
+                apply_controls()
+            mj_step(model, data)
+        self._steps += n
+        if data.time < end:
             self._note_divergence()
         return n
 
@@ -258,18 +288,19 @@ class World(HasProperties):
         for done in range(n):
             if self._paused:
                 return done
-            before, began = self._log.count, self._data.time
+            before = self._log.count
             self._step_in_stages(1)
-            if self._data.time < began + 0.5 * self._timestep:
-                self._note_divergence()
             self._paused = self._log.count > before
         return n
 
     def _step_in_stages(self, n: int) -> int:
         """Steps whose laws see lengths and masses of the very state they act on."""
+        end = self._data.time + (n - 0.5) * self._timestep
         for _ in range(n):
             self._step_once_in_stages()
         self._steps += n
+        if self._data.time < end:
+            self._note_divergence()
         return n
 
     def _step_once_in_stages(self) -> None:

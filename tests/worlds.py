@@ -195,7 +195,7 @@ def make_worlds(
 ) -> mjrig.World:
     """A world with several actors: name → MJCF, and properties by name."""
     with TemporaryDirectory() as folder:
-        return mjrig.World(make_scene(models, folder, actors, sim))
+        return mjrig.World(make_scene(models, folder, actors, sim), "python")
 
 
 def make_world(
@@ -203,7 +203,7 @@ def make_world(
     components: Sequence[mjrig.ActorComponent] = (),
     *,
     sim: Mapping[str, object] | None = None,
-    execution: str = "auto",
+    execution: str = "python",
     pause_on_event: bool = False,
     **actor: object,
 ) -> mjrig.World:

@@ -1,12 +1,15 @@
 """PIDController: PD with an integral."""
 
 import math
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
 from mjrig.components.feedback import PID
 from mjrig.components.law import Law
 from mjrig.components.pd_controller import PDController
+from mjrig.execution import Support
+from mjrig.lowering import NativeForm
 from mjrig.per_actuator import PerActuator
 from mjrig.property_kinds import Choice, Float
 
@@ -58,6 +61,17 @@ class PIDController(PDController):
 
     def make_law(self) -> Law:
         return PID()
+
+    def supports(self) -> dict[str, Support]:
+        found = super().supports()
+        if self.integration is Integration.INTEGRATOR:
+            only = Support(False, "integration: integrator is done by MuJoCo's integrator")
+            found |= {"python": only, "compiled": only}
+        return found
+
+    def native_form(self) -> NativeForm:
+        early = self.integration is Integration.STEP
+        return replace(super().native_form(), early=early)
 
     def load_law(self, law: Any) -> None:
         super().load_law(law)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from mjrig.property_kinds import FloatArray
 from mjrig.setpoints import Lease, Setpoints, Source, Targets
 
 Indices = npt.NDArray[np.intp]
+Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
 _IDENTITY = {"qw": 1.0}
 
 
@@ -95,6 +97,7 @@ class Articulation(HasProperties):
         )
         self._tiny = np.full(len(data.ctrl[where.ctrl]), 1e-200)
         self._fill_history = False
+        self._trajectory: Trajectory | None = None
         self._components: tuple[ActorComponent, ...] = ()
         self._table = BindingTable((), ())
         single = [b for b in self._described if b.output_count == 1]
@@ -311,11 +314,14 @@ class Articulation(HasProperties):
                 _switch(controller.lowered, controller if controller.enabled else None)
         self._setpoints.touch()
         self._direct = tuple(direct_writers(self._setpoints, direct, self._data.ctrl))
-        self._hooks: tuple[Callable[[float], None], ...] = tuple(
+        hooks: list[Callable[[float], None]] = [
             c.before_controls
             for c in self._components
             if type(c).before_controls is not ActorComponent.before_controls
-        )
+        ]
+        if self._trajectory is not None:
+            hooks.append(partial(self._write_trajectory, self._trajectory))
+        self._hooks = tuple(hooks)
         self.needs_position_stage = any(c.needs_position_stage for c in active)
         self.is_idle = not self._active and not self._hooks
         self._on_plan()
@@ -505,6 +511,44 @@ class Articulation(HasProperties):
             hint = suggestion(name, self._where.keyframes)
             raise BindingError(f"{self.name} has no keyframe {name!r}; {hint}")
         return self._where.keyframes[name]
+
+    def follow(self, trajectory: Trajectory | None) -> None:
+        """Let a function of time give the setpoints from now on; None: no longer.
+
+        It is asked before every step, and at every stage of one where a lowered law runs under
+        RK4. It returns position, velocity and feedforward over `actuator_names`; None leaves a row
+        as it is.
+
+        Raises:
+            ValueError: it returns something else for the present time.
+        """
+        if trajectory is not None:
+            self._write_trajectory(trajectory, float(self._data.time))
+        self._trajectory = trajectory
+        self._plan()
+
+    def _write_trajectory(self, trajectory: Trajectory, time: float) -> None:
+        rows = trajectory(time)
+        if len(rows) != 3:
+            raise ValueError(
+                f"{self.name}: a trajectory gives position, velocity and feedforward, "
+                f"got {len(rows)} values"
+            )
+        for row, values in zip(self._setpoints.values, rows, strict=True):
+            if values is not None:
+                row[:] = values
+
+    def follow_stage(self, time: float) -> None:
+        """Ask the trajectory in the middle of a step, for what MuJoCo runs itself."""
+        if self._trajectory is not None:
+            self._write_trajectory(self._trajectory, time)
+            for write in self._native:
+                write()
+
+    @property
+    def follows_stages(self) -> bool:
+        """Whether a trajectory moves the setpoints of lowered laws."""
+        return self._trajectory is not None and bool(self._native)
 
     # Reset and seeding --------------------------------------------------------------------------
 

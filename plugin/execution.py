@@ -77,6 +77,8 @@ def choose(
         ExecutionError: what was asked for cannot run it.
     """
     native, compiled = supports["native"], supports["compiled"]
+    if not supports["python"].available:
+        return _only_native(requested, label, supports, not_here)
     if requested == "python":
         return Execution("python", "asked for")
     if requested == "native":
@@ -97,9 +99,20 @@ def choose(
     return Execution("python", f"not native: {why_not}; not compiled: {compiled.reason}")
 
 
-def integrator_of(model: Any) -> str:
-    """The integrator by its MJCF name."""
-    return _INTEGRATORS[int(model.opt.integrator)]
+def _only_native(
+    requested: str, label: str, supports: Mapping[str, Support], not_here: str
+) -> Execution:
+    """The execution of a law that only MuJoCo can run, whatever was asked for."""
+    reason = supports["python"].reason
+    if requested == "python":
+        raise ExecutionError(f"{label} cannot run in python: {reason}")
+    # A law evaluated at every stage is what is wanted here; a gain integrated implicitly is not.
+    why_not = "" if "stage" in not_here else not_here
+    if not supports["native"].available:
+        why_not = supports["native"].reason
+    if why_not:
+        raise ExecutionError(f"{label} cannot run natively, and must: {reason}; {why_not}")
+    return Execution("native", reason)
 
 
 def is_rk4(model: Any) -> bool:

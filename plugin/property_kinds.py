@@ -431,7 +431,12 @@ class Nested(Property[C | None]):
         return child, child
 
     def to_data(self, authored: Any) -> object:
-        return None if authored is None else authored.to_data()
+        if authored is None:
+            return None
+        data = authored.to_data()
+        if not self.polymorphic:
+            data.pop("type", None)  # only one class can stand here
+        return data
 
     def json_schema(self) -> dict[str, object]:
         family = "family" if self.polymorphic else "class"

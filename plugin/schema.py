@@ -28,9 +28,9 @@ def scene_schema() -> Schema:
     }
 
 
-def _object(cls: type[HasProperties], definitions: Schema) -> Schema:
+def _object(cls: type[HasProperties], definitions: Schema, *, typed: bool = False) -> Schema:
     properties: Schema = {}
-    if issubclass(cls, Component):
+    if typed:
         properties["type"] = {"const": cls.__name__}
     for prop in cls.properties():
         if prop.stored:
@@ -42,7 +42,7 @@ def _object(cls: type[HasProperties], definitions: Schema) -> Schema:
         "properties": properties,
         "additionalProperties": False,
     }
-    if issubclass(cls, Component):
+    if typed:
         schema["required"] = ["type"]
     return schema
 
@@ -68,15 +68,17 @@ def _resolve(schema: Any, definitions: Schema) -> Any:
         if kind == "class":
             return _reference(cls, definitions)
         found = [registry.get(name, cls) for name in registry.names(cls)]
-        return {"oneOf": [_reference(c, definitions) for c in found]} if found else {}
+        return {"oneOf": [_reference(c, definitions, typed=True) for c in found]} if found else {}
     return {key: _resolve(value, definitions) for key, value in schema.items()}
 
 
-def _reference(cls: type[HasProperties], definitions: Schema) -> Schema:
-    name = cls.__name__
+def _reference(cls: type[HasProperties], definitions: Schema, *, typed: bool = False) -> Schema:
+    """A reference to a definition; where only one class can stand, it needs no `type`."""
+    untyped = issubclass(cls, Component) and not typed
+    name = f"{cls.__name__} block" if untyped else cls.__name__
     if name not in definitions:
         definitions[name] = {}  # holds the place: types may nest each other
-        definitions[name] = _object(cls, definitions)
+        definitions[name] = _object(cls, definitions, typed=typed)
     return {"$ref": f"#/$defs/{name}"}
 
 

@@ -224,6 +224,8 @@ class World(HasProperties):
             self._advance = self._step_watching
         elif any(robot.needs_position_stage for robot in robots):
             self._advance = self._step_in_stages
+        elif is_rk4(self._model) and any(robot.follows_stages for robot in robots):
+            self._advance = self._step_following
         elif all(robot.is_idle for robot in robots):
             self._advance = self._step_idle
         else:
@@ -255,6 +257,25 @@ class World(HasProperties):
         if data.time < end:
             self._note_divergence()
         return n
+
+    def _step_following(self, n: int) -> int:
+        """Steps whose trajectories are asked at every stage, through MuJoCo's control callback."""
+        ours = self._data._address
+        robots = [robot for robot in self._robots if robot.follows_stages]
+        previous = mujoco.get_mjcb_control()
+
+        def at_every_stage(model: Any, data: Any) -> None:
+            if previous is not None:
+                previous(model, data)
+            if data._address == ours:
+                for robot in robots:
+                    robot.follow_stage(data.time)
+
+        mujoco.set_mjcb_control(at_every_stage)
+        try:
+            return self._step_controlled(n)
+        finally:
+            mujoco.set_mjcb_control(previous)
 
     def _note_divergence(self) -> None:
         """MuJoCo put everything back to the start because an acceleration went through the roof."""

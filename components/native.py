@@ -1,9 +1,10 @@
 """The native form of a pipeline: which MuJoCo actuator does the same, and what it did."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mjrig.components.clamp import DCMotor, MaxEffort
+from mjrig.components.clamp import Clamp, DCMotor, MaxEffort
 from mjrig.components.feedback import PD, PID
 from mjrig.lowering import DCForm, Lowered, NativeForm
 from mjrig.property_kinds import FloatArray
@@ -40,7 +41,7 @@ def native_form_of(controller: "PipelineController") -> NativeForm:
     """The numbers of the MuJoCo actuators, actuator space."""
     pipe = controller.pipeline
     law: Any = pipe.law
-    low, high, dc = _limits(controller)
+    low, high, dc = limits_of(pipe.clamps, controller.num_bindings)
     delay = controller.delay
     return NativeForm(
         kp=law._kp,
@@ -54,11 +55,13 @@ def native_form_of(controller: "PipelineController") -> NativeForm:
     )
 
 
-def _limits(controller: "PipelineController") -> tuple[FloatArray, FloatArray, DCForm | None]:
-    low = np.full(controller.num_bindings, -np.inf)
-    high = np.full(controller.num_bindings, np.inf)
+def limits_of(
+    clamps: Iterable[Clamp], size: int
+) -> tuple[FloatArray, FloatArray, DCForm | None]:
+    """The effort range clamps leave, and the torque-speed curve if one is among them."""
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
     dc = None
-    for clamp in controller.pipeline.clamps:
+    for clamp in clamps:
         if isinstance(clamp, MaxEffort):
             low, high = np.maximum(low, clamp._low), np.minimum(high, clamp._high)
         elif isinstance(clamp, DCMotor):

@@ -12,7 +12,7 @@ from mjrig.components.compiled import CompiledStep, why_no_numba
 from mjrig.components.delay import Delay
 from mjrig.components.gather import Buffer, Operation, as_slice, gather, merge, scaled
 from mjrig.components.law import Law
-from mjrig.components.native import native_effort_of, native_form_of, why_not_native
+from mjrig.components.native import limits_of, native_effort_of, native_form_of, why_not_native
 from mjrig.components.pipeline import Pipeline
 from mjrig.components.space import Space
 from mjrig.controller import ArticulationController
@@ -114,6 +114,7 @@ class PipelineController(ArticulationController):
         self._version = -1
         self._custom: dict[str, FloatArray] = {}
         self._compiled: CompiledStep | None = None
+        self._run = self._tick_explicit  # unbound, its first look at the setpoints says so
 
     # Hooks --------------------------------------------------------------------------------------
 
@@ -363,6 +364,10 @@ class PipelineController(ArticulationController):
 
     def native_form(self) -> NativeForm:
         return native_form_of(self)
+
+    def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
+        low, high, _ = limits_of(self.clamps, self.num_bindings)
+        return low, high
 
     def delay_room(self) -> int:
         return self.delay.depth(self._tick) if self.delay is not None else 0

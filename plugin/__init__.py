@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mjrig.actions import action as action
     from mjrig.articulation import Articulation as Articulation
+    from mjrig.batch import Batch as Batch
     from mjrig.binding import ActuatorBinding as ActuatorBinding
     from mjrig.binding import BindingTable as BindingTable
     from mjrig.component import ActorComponent as ActorComponent
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HOME = {
     "action": "actions",
     "Articulation": "articulation",
+    "Batch": "batch",
     "ActuatorBinding": "binding",
     "BindingTable": "binding",
     "ActorComponent": "component",

@@ -363,6 +363,11 @@ class ArticulationController(ActorComponent):
         """Hook: effort after our clamps in the last step, joint units, of a lowered law."""
         return None
 
+    def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
+        """Hook: lowest and highest effort the clamps allow besides torque_limit, actuator space."""
+        size = self.num_bindings
+        return np.full(size, -np.inf), np.full(size, np.inf)
+
     def gains(self) -> dict[str, FloatArray]:
         """The resolved per-actuator properties by name, for tables."""
         found = (p for p in self.properties() if isinstance(p, PerActuator))

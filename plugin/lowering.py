@@ -111,18 +111,19 @@ class Lowered:
     ) -> None:
         self._model, self._data, self._timestep = model, data, timestep
         self._bindings = tuple(bindings)
-        self._ids = np.array([b.actuator_id for b in bindings], dtype=np.intp)
+        #: Actuator ids, in binding order.
+        self.ids = np.array([b.actuator_id for b in bindings], dtype=np.intp)
         self._out = np.array([b.output_address for b in bindings], dtype=np.intp)
-        self._act = np.array([int(model.actuator_actadr[i]) for i in self._ids], dtype=np.intp)
+        self._act = np.array([int(model.actuator_actadr[i]) for i in self.ids], dtype=np.intp)
         #: (n, 3) addresses of the position, velocity and feedforward inputs.
         self.inputs = np.array(
-            [np.arange(INPUTS) + int(model.actuator_ctrladr[i]) for i in self._ids], dtype=np.intp
+            [np.arange(INPUTS) + int(model.actuator_ctrladr[i]) for i in self.ids], dtype=np.intp
         ).reshape(-1, INPUTS)
-        self._rooms = [int(model.actuator_history[i][0]) for i in self._ids]
+        self._rooms = [int(model.actuator_history[i][0]) for i in self.ids]
 
     def load(self, form: NativeForm) -> None:
         """Write a form's numbers into the model; effective with the next step."""
-        model, ids = self._model, self._ids
+        model, ids = self._model, self.ids
         low, high = own_force_range(self._bindings)
         self._set_force_range(np.maximum(form.low, low), np.minimum(form.high, high))
         if form.dc is not None:
@@ -146,12 +147,12 @@ class Lowered:
         resistance = constant * VOLTAGE / dc.saturation
         gains = self._model.actuator_gainprm
         for column, values in ((0, resistance), (1, constant), (4, form.kp), (6, form.kv)):
-            gains[self._ids, column] = values
-        gains[self._ids, 7] = VOLTAGE
+            gains[self.ids, column] = values
+        gains[self.ids, 7] = VOLTAGE
 
     def drive_directly(self) -> None:
         """No gains: the feedforward input is the motor's old ctrl, with the motor's old limits."""
-        model, ids = self._model, self._ids
+        model, ids = self._model, self.ids
         if (model.actuator_gaintype[ids] == int(mujoco.mjtGain.mjGAIN_DCMOTOR)).all():
             for column in (4, 6, 7):
                 model.actuator_gainprm[ids, column] = 0.0
@@ -163,18 +164,27 @@ class Lowered:
     def _set_force_range(self, low: FloatArray, high: FloatArray) -> None:
         limited = np.isfinite(low) | np.isfinite(high)
         # One-sided limits do not occur: MuJoCo's ranges are finite, ours are symmetric or finite.
-        self._model.actuator_forcelimited[self._ids] = limited
-        self._model.actuator_forcerange[self._ids, 0] = np.where(limited, low, 0.0)
-        self._model.actuator_forcerange[self._ids, 1] = np.where(limited, high, 0.0)
+        self._model.actuator_forcelimited[self.ids] = limited
+        self._model.actuator_forcerange[self.ids, 0] = np.where(limited, low, 0.0)
+        self._model.actuator_forcerange[self.ids, 1] = np.where(limited, high, 0.0)
 
     def room_for(self, lags: Iterable[int]) -> bool:
         """Whether the history is long enough for these delays."""
         return all(lag < room for lag, room in zip(lags, self._rooms, strict=True))
 
-    def prefill(self) -> None:
-        """Fill the delay history with the present ctrl: until it has passed, the oldest counts."""
-        data = self._data
-        for i, addresses, room in zip(self._ids, self.inputs, self._rooms, strict=True):
+    @property
+    def has_delay(self) -> bool:
+        """Whether there is a history of commands."""
+        return any(self._rooms)
+
+    def prefill(self, data: Any = None) -> None:
+        """Fill the delay history with the present ctrl: until it has passed, the oldest counts.
+
+        Args:
+            data: another MjData of the same model; None: its own.
+        """
+        data = self._data if data is None else data
+        for i, addresses, room in zip(self.ids, self.inputs, self._rooms, strict=True):
             if room:
                 values = np.tile(data.ctrl[addresses], (room, 1))
                 mujoco.mj_initCtrlHistory(self._model, data, int(i), None, values)
@@ -196,7 +206,7 @@ class Lowered:
         found = self._data.ctrl[self.inputs]
         began = float(self._data.time) - self._timestep
         buffer = np.zeros(INPUTS)
-        for k, (i, room) in enumerate(zip(self._ids, self._rooms, strict=True)):
+        for k, (i, room) in enumerate(zip(self.ids, self._rooms, strict=True)):
             if room:
                 mujoco.mj_readCtrl(self._model, self._data, int(i), began, buffer, 0)
                 found[k] = buffer

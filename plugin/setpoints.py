@@ -131,6 +131,17 @@ class Setpoints:
         """Make the next `changed` true: what was made of the values is to be made again."""
         self._seen = b""
 
+    def match(self, pattern: str) -> list[int]:
+        """Columns of the actuators a pattern matches, by actuator or joint name.
+
+        Raises:
+            BindingError: nothing matches.
+        """
+        try:
+            return self._slots.match(pattern)
+        except BindingError as error:
+            raise BindingError(f"{self.owner}: {error}") from None
+
     # Writing ------------------------------------------------------------------------------------
 
     def write(

@@ -186,13 +186,13 @@ def test_a_live_edit_is_judged_at_once() -> None:
 
 def test_the_table_has_every_actuator_in_id_order() -> None:
     _, robot = make_robot(ZOO, PDController())
-    table = rows(robot, "python")
+    table = rows(robot)
     assert [r.actuator for r in table] == [b.actuator for b in robot.actuators]
 
 
 def test_a_bound_row_has_gains_owner_and_execution() -> None:
     _, robot = make_robot(arm(), PDController(kp=[3, 4], kv=2, torque_limit=5))
-    row = rows(robot, "python")[1]
+    row = rows(robot)[1]
     assert row.gains == {"kp": 4.0, "kv": 2.0, "torque_limit": 5.0}
     assert (row.owner, row.execution, row.reason) == ("PDController", "python", "")
     assert (row.joint, row.kind, row.gear) == ("elbow", "motor", 1.0)
@@ -207,13 +207,13 @@ def test_a_bound_row_has_gains_owner_and_execution() -> None:
 )
 def test_a_row_driven_directly_says_why(component: PDController, reason: str) -> None:
     _, robot = make_robot(arm(), component.copy())
-    row = rows(robot, "python")[1]
+    row = rows(robot)[1]
     assert (row.owner, row.execution, row.reason) == ("setpoint, directly", "", reason)
 
 
 def test_a_skipped_row_has_its_reason_and_target() -> None:
     _, robot = make_robot(GRIPPER, PDController())
-    row = rows(robot, "python")[1]
+    row = rows(robot)[1]
     assert row.joint == "tendon grip"
     assert row.reason == "drives the tendon 'grip', not a joint"
 
@@ -225,7 +225,7 @@ def test_the_report_has_tables_execution_and_warnings() -> None:
     assert text[0] == "robot: 3 actuators, 1 bound to a law"
     assert "    b: no controller owns it" in text
     assert "    grip: drives the tendon 'cable', not a joint" in text
-    assert "execution: python (the only execution available)" in text
+    assert "robot.PDController runs as python: asked for" in text
     assert text[-2:] == [
         "warnings: 1",
         "  robot.a: has no effort limit, neither here nor in the model",

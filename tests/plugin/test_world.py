@@ -165,17 +165,14 @@ def test_a_world_does_not_share_components_with_its_scene() -> None:
     assert not component.is_bound
 
 
-@pytest.mark.parametrize("execution", ["auto", "python"])
-def test_python_is_what_runs(execution: str) -> None:
-    world = make_world(arm(), execution=execution)
-    assert str(world.execution) == "python"
+@pytest.mark.parametrize("execution", ["auto", "python", "native", "compiled"])
+def test_a_world_without_a_controller_runs_as_python(execution: str) -> None:
+    assert make_world(arm(), execution=execution).execution == "python"
 
 
-@pytest.mark.parametrize("execution", ["native", "compiled"])
-def test_an_execution_that_is_not_available_says_so(execution: str) -> None:
-    message = f"execution {execution!r} is not available yet; use 'python' (or 'auto')"
-    with refused(mjrig.ExecutionError, message):
-        make_world(arm(), execution=execution)
+@pytest.mark.parametrize("execution", ["python", "native", "compiled"])
+def test_a_world_runs_as_it_was_asked_to(execution: str) -> None:
+    assert make_world(arm(), [PDController()], execution=execution).execution == execution
 
 
 def test_an_unknown_execution_is_refused() -> None:

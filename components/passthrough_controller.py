@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from mjrig.binding import ActuatorBinding
 from mjrig.controller import ArticulationController
 from mjrig.direct import direct_writers
+from mjrig.execution import Support
 from mjrig.setpoints import Source
 
 
@@ -26,6 +27,10 @@ class PassthroughController(ArticulationController):
 
     def _check_factor(self, binding: ActuatorBinding, at: tuple[int, ...]) -> None:
         """Any gear will do: nothing is divided by it."""
+
+    def supports(self) -> dict[str, Support]:
+        plain = Support(True, "ctrl is the setpoint: there is nothing to compute")
+        return super().supports() | {"native": plain}
 
     def on_bind(self, model: Any, data: Any) -> None:
         self._writers = tuple(direct_writers(self.setpoints, list(self.bindings), data.ctrl))

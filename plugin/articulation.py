@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mjrig.actions import action
 from mjrig.binding import ActuatorBinding, BindingTable, describe_actuators, unique
 from mjrig.component import ActorComponent
+from mjrig.control import Control
 from mjrig.controller import ArticulationController
 from mjrig.direct import direct_writers, takes_rows
 from mjrig.errors import BindingError, PropertyError
@@ -98,6 +99,7 @@ class Articulation(HasProperties):
         self._tiny = np.full(len(data.ctrl[where.ctrl]), 1e-200)
         self._fill_history = False
         self._trajectory: Trajectory | None = None
+        self._control: Control | None = None
         self._components: tuple[ActorComponent, ...] = ()
         self._table = BindingTable((), ())
         single = [b for b in self._described if b.output_count == 1]
@@ -335,6 +337,8 @@ class Articulation(HasProperties):
         setpoints = self._setpoints
         for hook in self._hooks:
             hook(self._data.time)
+        if self._control is not None:
+            self._control.push()
         if self._pinned is not None:
             self._pin()
         if setpoints.changed():
@@ -470,6 +474,20 @@ class Articulation(HasProperties):
         return self._setpoints.take(source, actuators=actuators, holder=holder)
 
     @property
+    def control(self) -> Control:
+        """The inputs by coordinate and degree of freedom, with forces and muscle activations."""
+        if self._control is None:
+            self._control = Control(
+                self._model,
+                self._data,
+                self._where.joint_ids.tolist(),
+                self._described,
+                self._setpoints,
+            )
+            self._control.reset(self._initial.qpos)
+        return self._control
+
+    @property
     def source(self) -> Source:
         """Who commands now."""
         return self._setpoints.source
@@ -571,6 +589,8 @@ class Articulation(HasProperties):
         self._seed()
         self._seed_inputs(self._initial)
         self._good_ctrl = self._ctrl.tobytes()
+        if self._control is not None:
+            self._control.reset(self._initial.qpos)
         for component in self._components:
             component.reset()
 

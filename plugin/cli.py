@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         "--reference", action="store_true", help="print the reference page (Markdown)"
     )
     _command(commands, "schema", _schema, "print the JSON Schema of scene files")
+    _add_export(_command(commands, "export", _export, "write a scene as a plain MuJoCo model"))
     for point in sorted(entry_points(group=COMMANDS), key=lambda p: p.name):
         point.load()(commands)
     return parser
@@ -89,6 +90,17 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="PATH[=ARGS]",
         help="call an action before the run: dog.hold=home, dog.PDController.set_gains=[40, 1, 30]",
     )
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="F.xml|F.mjb", help="file to write"
+    )
+    parser.add_argument(
+        "--partial", action="store_true", help="leave out what MuJoCo has no actuator for"
+    )
+    _add_set(parser)
 
 
 def _add_set(parser: argparse.ArgumentParser) -> None:
@@ -152,6 +164,15 @@ def _check(options: argparse.Namespace) -> int:
     from mjrig.world import World
 
     print(report(World(_load(options))))
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from mjrig.export import export
+
+    for note in export(_load(options), options.output, partial=options.partial):
+        print(f"mjrig: {note}", file=sys.stderr)
+    print(f"{options.output} and {options.output.with_suffix('.json').name} written")
     return 0
 
 

@@ -166,6 +166,18 @@ class Setpoints:
         for row, indices, values in staged:
             self.values[row, indices] = values
 
+    def write_columns(
+        self, row: int, columns: Sequence[int] | npt.NDArray[np.intp], values: FloatArray
+    ) -> None:
+        """Write one row of some actuators.
+
+        Raises:
+            LeaseError: somebody holds one of them.
+        """
+        if len(columns):
+            self._check_right([int(c) for c in columns], None)
+            self.values[row, columns] = values
+
     def _spread(self, targets: Mapping[str, float] | npt.ArrayLike) -> tuple[list[int], FloatArray]:
         if not isinstance(targets, Mapping):
             try:

@@ -318,3 +318,74 @@ def test_a_bad_value_for_a_third_party_is_one_line_with_its_place(
     result = mjrig(site, "run", scene, "--duration", "0.1")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [f"mjrig: {scene}:{problem}"]
+
+
+# A third party's law and clamp -------------------------------------------------------------------
+
+PARTS = """\
+mjrig: 1
+actors:
+  - name: arm
+    model: arm.xml
+    components:
+      - type: {controller}
+        {law}
+        clamps:
+          - {{type: Derate, share: 0.5, rated: {{elbow: 4}}}}
+"""
+LAW = "law: {type: CubicSpring, stiffness: 30}"
+
+
+@pytest.mark.parametrize(
+    ("controller", "law"),
+    [("LawController", LAW), ("PDController", LAW), ("PDController", "kp: 50")],
+)
+def test_a_third_partys_law_and_clamp_work_under_any_controller(
+    site: Path, tmp_path: Path, controller: str, law: str
+) -> None:
+    (tmp_path / "arm.xml").write_text(ARM, encoding="utf-8")
+    path = tmp_path / "arm.yaml"
+    path.write_text(PARTS.format(controller=controller, law=law), encoding="utf-8")
+    script = (
+        "import sys, mjrig\n"
+        "world = mjrig.World(sys.argv[1])\n"
+        "robot = world['arm']\n"
+        "robot.set_targets(1.0)\n"
+        "world.step()\n"
+        "print(world.execution, robot.raw_effort.round(6).tolist(), robot.effort.tolist())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    result = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.stderr == ""
+    raw = 30.0 if "Cubic" in law else 50.0
+    assert result.stdout == f"python [{raw}] [2.0]\n"
+
+
+def test_check_says_why_a_third_partys_parts_are_not_lowered(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "arm.xml").write_text(ARM, encoding="utf-8")
+    path = tmp_path / "arm.yaml"
+    path.write_text(PARTS.format(controller="LawController", law=LAW), encoding="utf-8")
+    result = mjrig(site, "check", path)
+    assert result.returncode == 0
+    assert (
+        "arm.LawController runs as python: not native: MuJoCo has no actuator that computes "
+        "CubicSpring; MuJoCo has no actuator limit that does what Derate does; "
+        "not compiled: CubicSpring is a Python law without a compiled form; "
+        "Derate is a Python clamp without a compiled form"
+    ) in result.stdout
+
+
+def test_a_bad_value_in_a_third_partys_clamp_has_its_place(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "arm.xml").write_text(ARM, encoding="utf-8")
+    path = tmp_path / "arm.yaml"
+    text = PARTS.format(controller="LawController", law=LAW).replace("share: 0.5", "share: 1.5")
+    path.write_text(text, encoding="utf-8")
+    result = mjrig(site, "check", path)
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"mjrig: {path}:9:35: actors[0].components[0].clamps[0].share: "
+        "arm.LawController.clamps[0].share: must be <= 1, got 1.5\n"
+    )

@@ -1,6 +1,5 @@
 """Delay: commands reach the law some steps late."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +10,10 @@ from mjrig.components.state import State
 from mjrig.errors import PropertyError
 from mjrig.per_actuator import PerActuator, PerActuatorInput
 from mjrig.property_kinds import Int, Vector
+
+
+#: No step has worked out the lags yet.
+UNSETTLED = object()
 
 
 class Delay(Component):
@@ -52,7 +55,8 @@ class Delay(Component):
 
     def prepare(self) -> None:
         self._space: Space | None = None
-        self._tick = math.nan
+        self._tick: object = UNSETTLED
+        self._in_seconds = self._is_random = False
 
     def validate(self) -> None:
         ways = [n for n in ("steps", "seconds", "random") if self.is_authored(n)]
@@ -66,9 +70,20 @@ class Delay(Component):
             )
 
     def on_change(self, names: tuple[str, ...]) -> None:
-        self._tick = math.nan  # the lags are worked out again with the next step
+        self._in_seconds = self.is_authored("seconds")
+        self._is_random = self.is_authored("random")
+        self._tick = UNSETTLED  # the lags are worked out again with the next step
 
     # Lags ---------------------------------------------------------------------------------------
+
+    def check_dt(self, dt: float | None) -> None:
+        """Refuse to run without the dt it needs.
+
+        Raises:
+            ValueError: the delay is in seconds and there is no dt.
+        """
+        if self._in_seconds and (dt is None or not dt > 0.0):
+            raise ValueError(f"a delay in seconds needs dt, the time of a step [s]; got {dt}")
 
     def lags(self, dt: float | None, state: State | None = None) -> npt.NDArray[np.int64]:
         """Delay of each actuator in steps of dt; random ones are those of a state.
@@ -76,20 +91,19 @@ class Delay(Component):
         Raises:
             ValueError: the delay is in seconds and there is no dt.
         """
-        if self.is_authored("random") and state is not None:
+        self.check_dt(dt)
+        if self._is_random and state is not None:
             return state.delay_lags.astype(np.int64)
-        if self.is_authored("seconds"):
-            if dt is None or not dt > 0.0:
-                raise ValueError(f"a delay in seconds needs dt, the time of a step [s]; got {dt}")
+        if self._in_seconds:
             # Half a step is rounded up, whatever the last bit of the quotient says.
             return np.floor(self.seconds / dt + 0.5 + 1e-9).astype(np.int64)
         return self.steps.astype(np.int64)
 
     def depth(self, dt: float | None) -> int:
         """The longest delay there can be, in steps."""
-        if self.is_authored("random"):
+        if self._is_random:
             longest = int(self.random[1])
-        elif self.is_authored("seconds") and dt is None:
+        elif self._in_seconds and dt is None:
             longest = 0
         else:
             longest = int(self.lags(dt).max(initial=0))
@@ -115,7 +129,7 @@ class Delay(Component):
 
     def draw(self, state: State, mask: npt.ArrayLike | None) -> None:
         """Draw random delays anew for the actuators of a mask."""
-        if not self.is_authored("random"):
+        if not self._is_random:
             return
         chosen = state.mask(mask)
         count = int(state.delay_random[0])
@@ -124,6 +138,7 @@ class Delay(Component):
         drawn = generator.integers(low, high + 1, size=chosen.shape)
         np.copyto(state.delay_lags, drawn, where=chosen)
         state.delay_random[0] = count + 1
+        self._tick = UNSETTLED
 
     def grow(self, state: State, dt: float | None) -> None:
         """Make room for longer delays, keeping what is remembered."""
@@ -145,18 +160,37 @@ class Delay(Component):
     ) -> tuple[Array, Array, Array]:
         """Push a command and return the one that arrives now."""
         if self._tick != dt:
-            self.grow(state, dt)
-            self._tick = math.nan if dt is None else dt
-        lags = self.lags(dt, state)
+            self._settle(state, dt)
         ring, count = state.delay_ring, state.delay_count
         head = (int(state.delay_head[0]) + 1) % self._rows
         state.delay_head[0] = head
         newest = ring[head]
         newest[0], newest[1], newest[2] = target_q, target_qd, feedforward
-        rows = (head - np.minimum(lags, count)) % self._rows
-        np.minimum(count + 1, self._rows - 1, out=count)
-        target_q, target_qd, feedforward = np.take_along_axis(ring, rows[None, None], axis=0)[0]
-        return target_q, target_qd, feedforward
+        # Row `head − lag` of the ring, where there are that many commands; else the oldest.
+        row, place = self._row, self._place
+        np.minimum(self._lags, count, out=row)
+        np.subtract(head, row, out=row)
+        np.remainder(row, self._rows, out=row)
+        np.multiply(row, self._stride, out=row)
+        np.add(row, self._base, out=place)
+        np.add(count, 1, out=count)
+        np.minimum(count, self._rows - 1, out=count)
+        arrived = self._arrived
+        ring.reshape(-1).take(place, None, arrived, "clip")
+        return arrived[0], arrived[1], arrived[2]
+
+    def _settle(self, state: State, dt: float | None) -> None:
+        """Work out what holds until a delay, the tick or the memory changes."""
+        self.grow(state, dt)
+        self._tick = dt
+        lags = state.delay_lags if self._is_random else self.lags(dt)
+        self._lags = np.broadcast_to(lags, state.delay_count.shape)
+        self._row = np.zeros(state.delay_count.shape, np.int64)
+        shape = (3, *state.delay_count.shape)
+        self._stride = int(np.prod(shape))
+        self._base = np.arange(self._stride).reshape(shape)
+        self._place = np.zeros(shape, np.int64)
+        self._arrived = np.zeros(shape, state.delay_ring.dtype)
 
     def why_not_compiled(self) -> str:
         """Why the delay has no compiled form; empty if it has."""
@@ -164,4 +198,4 @@ class Delay(Component):
 
     def why_not_native(self) -> str:
         """Why the delay has no MuJoCo form; empty if it has."""
-        return "a random delay is drawn in Python" if self.is_authored("random") else ""
+        return "a random delay is drawn in Python" if self._is_random else ""

@@ -47,12 +47,13 @@ class PD(Law):
         self._minus_kp, self._minus_kv = -self._kp, -self._kv
         self._constant = space.effort(constant_effort)
         self._left_to_right = space.dtype == np.float32
-
-    def needs(self) -> dict[str, str]:
-        return {
+        self._needs = {
             **({"target_q": "kp"} if self._kp.any() else {}),
             **({"target_qd": "kv"} if self._kv.any() else {}),
         }
+
+    def needs(self) -> dict[str, str]:
+        return self._needs
 
     def command(self, target_q: Array, target_qd: Array, feedforward: Array) -> None:
         self._targets = (target_q, target_qd, feedforward)
@@ -147,9 +148,8 @@ class PID(PD):
         self._ki = space.gain(ki)
         self._high = space.motion_size(integral_max)
         self._low = -self._high
-
-    def needs(self) -> dict[str, str]:
-        return {**({"target_q": "ki"} if self._ki.any() else {}), **super().needs()}
+        if self._ki.any():
+            self._needs = {"target_q": "ki", **self._needs}
 
     def check_dt(self, dt: float | None) -> None:
         if dt is None or not (math.isfinite(dt) and dt >= 0.0):

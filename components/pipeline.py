@@ -17,6 +17,7 @@ from mjrig.execution import Support
 from mjrig.names import Slots, listed
 
 Input = npt.ArrayLike | None
+_NAMES = ("q", "qd", "target_q", "target_qd", "feedforward")
 
 
 class Pipeline:
@@ -80,7 +81,8 @@ class Pipeline:
         if delay is not None:
             delay.remember(self._state, space, dt)
         self._raw, self._effort = space.zeros(), space.zeros()
-        self._zeros = space.zeros()
+        self._block = np.zeros((5, *space.shape), space.dtype)
+        self._rows = tuple(self._block)
         self._acted = [np.zeros(space.shape, np.int64) for _ in clamps]
         self.arrange()
         self._scatter: Scatter | None = None
@@ -216,22 +218,30 @@ class Pipeline:
         feedforward: Input,
         dt: float | None,
         custom_inputs: Mapping[str, npt.ArrayLike] | None,
-    ) -> tuple[Array, Array, Array, Array, Array]:
+    ) -> tuple[Array, ...]:
+        """The inputs, checked and copied into buffers of ours."""
         self.law.check_dt(dt)
         if self.delay is not None:
-            self.delay.lags(dt, self._state)
-        given = {"target_q": target_q, "target_qd": target_qd}
+            self.delay.check_dt(dt)
         for name, gain in self.law.needs().items():
-            if given[name] is None:
+            if (target_q if name == "target_q" else target_qd) is None:
                 raise ValueError(f"{name} is None but {gain} is not zero; give {name}")
-        self._take_custom(custom_inputs or {})
-        return (
-            self._array("q", q),
-            self._array("qd", qd),
-            self._array("target_q", target_q),
-            self._array("target_qd", target_qd),
-            self._array("feedforward", feedforward),
-        )
+        if custom_inputs or self.law.custom_names:
+            self._take_custom(custom_inputs or {})
+        given = (q, qd, target_q, target_qd, feedforward)
+        shape = self.space.shape
+        for row, value, name in zip(self._rows, given, _NAMES, strict=True):
+            if value is None:
+                row[...] = 0.0
+            elif getattr(value, "shape", None) == shape:
+                row[...] = value
+            else:
+                row[...] = self._array(name, value)
+        block = self._block
+        if not isfinite(np.vdot(block, block)):
+            for row, name in zip(self._rows, _NAMES, strict=True):
+                self._refuse_non_finite(name, row)
+        return self._rows
 
     def _take_custom(self, inputs: Mapping[str, npt.ArrayLike]) -> None:
         names = self.law.custom_names
@@ -243,21 +253,22 @@ class Pipeline:
                 f"custom_inputs has {listed(sorted(unknown))}; "
                 f"{type(self.law).__name__} takes {listed(names)}"
             )
-        self.law._custom = {name: self._array(name, inputs[name]) for name in names}
+        custom = {name: self._array(name, inputs[name]) for name in names}
+        for name, array in custom.items():
+            self._refuse_non_finite(name, array)
+        self.law._custom = custom
 
-    def _array(self, name: str, value: Input) -> Array:
-        if value is None:
-            return self._zeros
+    def _array(self, name: str, value: npt.ArrayLike) -> Array:
         array = np.asarray(value, dtype=self.space.dtype)
         if array.shape != self.space.shape:
             raise ValueError(f"{name} must have shape {self.space.shape}, got {array.shape}")
-        flat = array.reshape(-1)
-        if not isfinite(np.vdot(flat, flat)):
-            bad = np.argwhere(~np.isfinite(array))
-            if len(bad):
-                index = ", ".join(map(str, bad[0]))
-                raise ValueError(f"{name}[{index}] is {array[tuple(bad[0])]}; must be finite")
         return array
+
+    def _refuse_non_finite(self, name: str, array: Array) -> None:
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            index = ", ".join(map(str, bad[0]))
+            raise ValueError(f"{name}[{index}] is {array[tuple(bad[0])]}; must be finite")
 
     # Other ways to step -------------------------------------------------------------------------
 
@@ -381,14 +392,14 @@ class Pipeline:
         saved = self._state.save()
         raw, effort = self._raw.copy(), self._effort.copy()
         try:
-            return self._slopes(q_, qd_, targets, dt if dt is not None else 0.0)
+            return self._slopes(q_, qd_, tuple(targets), dt if dt is not None else 0.0)
         finally:
             self._state.restore(saved)
             self._raw[...], self._effort[...] = raw, effort
 
-    def _slopes(self, q: Array, qd: Array, targets: list[Array], dt: float) -> Slopes:
+    def _slopes(self, q: Array, qd: Array, targets: tuple[Array, ...], dt: float) -> Slopes:
         state = self._state
-        delayed = self.delay.pass_on(*targets, state, dt) if self.delay else tuple(targets)
+        delayed = self.delay.pass_on(*targets, state, dt) if self.delay else targets
         effort = np.zeros_like(self._raw)
         self.law.compute(q, qd, *delayed, state, dt, effort)
         slopes = self.law.slopes(state, dt)

@@ -33,6 +33,7 @@ class State:
             kept: a reset leaves it alone.
         """
         self._arrays[name], self._rows[name] = array, rows
+        self.__dict__[name] = array  # read in every step
         if kept:
             self._kept.add(name)
         return array

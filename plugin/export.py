@@ -1,7 +1,7 @@
 """Export: a scene as plain MuJoCo, its controllers turned into MuJoCo's own actuators.
 
-`.mjb` holds every bit; `.xml` every number in full, as far as MuJoCo's writer has it. What neither
-can hold, the contents of delay buffers and the solver's warm start, goes into a JSON beside them.
+`.mjb` is the model of the native world, bit for bit; `.xml` the same with every number written in
+full. What neither can hold, the contents of delay buffers, goes into a JSON beside them.
 """
 
 import ctypes
@@ -40,6 +40,9 @@ SUFFIXES = (".xml", ".mjb")
 _DISABLED = "it is disabled; its actuators are driven directly"
 _NAMED_IN_DEFAULTS = ("material", "mesh", "hfield", "texture")
 _LONG_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_NUMBER_LIST = re.compile(r"\[[^\[\]\"]*\]")
+#: Attributes that are float32 in MuJoCo.
+_COLOURS = ("rgba", "ambient", "diffuse", "specular", "shininess", "haze", "reflectance")
 
 
 def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[str]:
@@ -64,22 +67,28 @@ def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[s
     world = _LoweredWorld(_present(scene) if isinstance(scene, World) else scene)
     left_out = world.left_out
     if left_out and not partial:
-        reasons = "; ".join(f"{label}: {reason}" for label, reason in left_out.values())
-        raise ExecutionError(f"cannot be exported: {reasons}; --partial leaves out what has no form")
+        reasons = [f"{label} cannot be exported: {reason}" for label, reason in left_out.values()]
+        raise ExecutionError(f"{'; '.join(reasons)}; --partial leaves it out")
     notes = [f"{label} is not in this file: {reason}" for label, reason in world.remarks()]
     if left_out:
         world = _LoweredWorld(_without(world.scene, left_out.keys()))
     _clamp_targets(world)
-    start, frames = _frames(world)
-    beside = {"mjrig": version("mjrig"), "keyframe": START, **start, "notes": notes}
+    frames = _frames(world)
+    beside = {
+        "mjrig": version("mjrig"),
+        "keyframe": START,
+        "first_command": _first_commands(world, frames[START].ctrl),
+        "notes": notes,
+    }
     with _staging(path) as folder:
         staged = folder / path.name
         if path.suffix == ".mjb":
             mujoco.mj_saveModel(_binary_model(world, frames), str(staged), None)
         else:
             notes += _write_xml(world, frames, staged, notes)
-        text = json.dumps(beside, indent=1, ensure_ascii=False) + "\n"
-        (folder / f"{path.stem}.json").write_text(text, encoding="utf-8")
+        text = json.dumps(beside, indent=2, ensure_ascii=False)
+        text = _NUMBER_LIST.sub(lambda match: " ".join(match[0].split()), text)
+        (folder / f"{path.stem}.json").write_text(text + "\n", encoding="utf-8")
     return notes
 
 
@@ -219,19 +228,15 @@ class _Frame:
         return _Frame(**mixed)
 
 
-def _frames(world: World) -> tuple[dict[str, Any], dict[str, _Frame]]:
-    """What no model holds of the start, and the keyframes: each actor's own, then the start."""
+def _frames(world: World) -> dict[str, _Frame]:
+    """The keyframes by full name: each actor's own, the others at their start, then the start."""
     start = _Frame.of(_after_reset(world, None))
-    beside = {
-        "first_command": _first_commands(world),
-        "qacc_warmstart": world.data.qacc_warmstart.tolist(),
-    }
     frames: dict[str, _Frame] = {}
     for robot in world.articulations.values():
         for name in robot.keyframes:
             there = _Frame.of(_after_reset(world, name))
             frames[robot.model_map.prefix + name] = start.with_share(there, robot.model_map)
-    return beside, {**frames, START: start}
+    return {**frames, START: start}
 
 
 def _after_reset(world: World, keyframe: str | None) -> Any:
@@ -242,9 +247,9 @@ def _after_reset(world: World, keyframe: str | None) -> Any:
     return world.data
 
 
-def _first_commands(world: World) -> dict[str, list[float]]:
+def _first_commands(world: World, ctrl: FloatArray) -> dict[str, list[float]]:
     """What the delay buffers of the actuators we made are filled with at the start."""
-    model, ctrl = world.model, world.data.ctrl
+    model = world.model
     found = {}
     for controller in _lowered(world):
         assert controller.lowered is not None
@@ -256,6 +261,8 @@ def _first_commands(world: World) -> dict[str, list[float]]:
 
 def _add_frames(spec: Any, world: World, frames: Mapping[str, _Frame]) -> Any:
     """Compile a spec with these keyframes; activations it no longer has are left out."""
+    for key in list(spec.keys):  # in the layout from before the lowering
+        spec.delete(key)
     bare = spec.compile()
     kept = _kept_activations(world.model, bare)
     for name, frame in frames.items():
@@ -311,7 +318,7 @@ def _write_xml(
         copyfile(file, path.parent / name)
     for element in root.iter():
         for name, value in element.items():
-            element.set(name, _shortest(value))
+            element.set(name, _shortest(value, np.float32 if name in _COLOURS else float))
     text = ElementTree.tostring(root, encoding="unicode")
     head, end, rest = text.partition(">")
     comments = "".join(f"\n  <!-- mjrig: {r.replace('--', '- -')} -->" for r in remarks)
@@ -358,12 +365,10 @@ def _full_precision() -> Iterator[bool]:
         library._mjPRIVATE__set_xml_precision(digits)
 
 
-def _shortest(text: str) -> str:
-    """Numbers of 17 digits in their shortest form that is the same number."""
+def _shortest(text: str, kind: type[float] | type[np.float32]) -> str:
+    """Numbers of 17 digits in the shortest form that is the same number."""
     words = text.split(" ")
-    return " ".join(
-        repr(float(w)) if len(w) > 15 and _LONG_NUMBER.fullmatch(w) else w for w in words
-    )
+    return " ".join(str(kind(w)) if len(w) > 15 and _LONG_NUMBER.fullmatch(w) else w for w in words)
 
 
 def _repair_defaults(root: Any, world: World) -> None:

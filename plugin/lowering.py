@@ -7,7 +7,7 @@ write. Driven directly it has no gains, and the feedforward input is what the mo
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -98,6 +98,13 @@ def _set_delay(actuator: Any, lag: int, room: int, timestep: float) -> None:
     actuator.interp = 0
 
 
+class LawMemory(NamedTuple):
+    """An integral (n,), empty without, and for each actuator its past commands (room, 3)."""
+
+    integral: FloatArray
+    pasts: list[FloatArray]
+
+
 class Lowered:
     """A controller's actuators in a compiled model: loads numbers, reads what the engine did.
 
@@ -120,12 +127,18 @@ class Lowered:
             [np.arange(INPUTS) + int(model.actuator_ctrladr[i]) for i in self.ids], dtype=np.intp
         ).reshape(-1, INPUTS)
         self._rooms = [int(model.actuator_history[i][0]) for i in self.ids]
+        #: What the law remembered when it was switched off; None: it runs.
+        self.aside: LawMemory | None = None
+        #: Whether the delay history waits for its first command.
+        self.awaits_command = False
 
     def load(self, form: NativeForm) -> None:
         """Write a form's numbers into the model; effective with the next step."""
+        self._take_back()
         model, ids = self._model, self.ids
         low, high = own_force_range(self._bindings)
-        self._set_force_range(np.maximum(form.low, low), np.minimum(form.high, high))
+        # Ours come first and the model's have the last word, also where they exclude each other.
+        self._set_force_range(*(np.minimum(np.maximum(x, low), high) for x in (form.low, form.high)))
         if form.dc is not None:
             self._load_dc(form, form.dc)
         else:
@@ -151,8 +164,13 @@ class Lowered:
         gains[self.ids, 7] = VOLTAGE
 
     def drive_directly(self) -> None:
-        """No gains: the feedforward input is the motor's old ctrl, with the motor's old limits."""
+        """No gains: the feedforward input is the motor's old ctrl, with the motor's old limits.
+
+        What the law remembers is set aside, since MuJoCo goes on integrating and recording.
+        """
+        self.aside = self.memory()
         model, ids = self._model, self.ids
+        model.actuator_delay[ids] = 0.0
         if (model.actuator_gaintype[ids] == int(mujoco.mjtGain.mjGAIN_DCMOTOR)).all():
             for column in (4, 6, 7):
                 model.actuator_gainprm[ids, column] = 0.0
@@ -160,6 +178,43 @@ class Lowered:
             model.actuator_biasprm[ids, 0:3] = 0.0
             model.actuator_gainprm[ids, 0] = 0.0
         self._set_force_range(*own_force_range(self._bindings))
+
+    def memory(self) -> LawMemory:
+        """What the law remembers: its integral, and past commands, oldest first."""
+        if self.aside is not None:
+            return self.aside
+        pasts = [self._past(int(i), room) for i, room in zip(self.ids, self._rooms, strict=True)]
+        return LawMemory(self.integral().copy(), pasts)
+
+    def _past(self, actuator: int, room: int) -> FloatArray:
+        # NOTE: a history is one number of the user's, the place of the newest, times and values.
+        first = int(self._model.actuator_historyadr[actuator]) + 1
+        if not room:
+            return np.zeros((0, INPUTS))
+        newest = int(self._data.history[first])
+        start = first + 1 + room
+        values = self._data.history[start : start + room * INPUTS].reshape(room, INPUTS)
+        past: FloatArray = np.roll(values, room - 1 - newest, axis=0)
+        return past
+
+    def _take_back(self) -> None:
+        """Remember again what was set aside."""
+        if self.aside is None:
+            return
+        integral, pasts = self.aside
+        if integral.size:
+            self._data.act[self._act] = integral
+        for i, past in zip(self.ids, pasts, strict=True):
+            if len(past):
+                mujoco.mj_initCtrlHistory(self._model, self._data, int(i), None, past)
+        self.aside = None
+
+    def start_over(self) -> None:
+        """The state was reset: forget what was set aside; the first command fills the history."""
+        self.awaits_command = self.has_delay
+        if self.aside is not None:
+            integral, pasts = self.aside
+            self.aside = LawMemory(np.zeros_like(integral), [np.zeros_like(p) for p in pasts])
 
     def _set_force_range(self, low: FloatArray, high: FloatArray) -> None:
         limited = np.isfinite(low) | np.isfinite(high)
@@ -228,5 +283,5 @@ def own_force_range(bindings: Sequence[ActuatorBinding]) -> tuple[FloatArray, Fl
         for limits, factor in ((binding.ctrl_range, binding.gain), (binding.force_range, 1.0)):
             if limits is not None:
                 a, b = sorted((limits[0] * factor, limits[1] * factor))
-                low[k], high[k] = max(low[k], a), min(high[k], b)
+                low[k], high[k] = (min(max(x, a), b) for x in (low[k], high[k]))
     return low, high

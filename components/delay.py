@@ -1,6 +1,7 @@
 """Delay: commands reach the law some steps late."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +56,7 @@ class Delay(Component):
 
     def prepare(self) -> None:
         self._space: Space | None = None
-        self._tick: object = UNSETTLED
+        self._settled: object = UNSETTLED
         self._in_seconds = self._is_random = False
 
     def validate(self) -> None:
@@ -72,7 +73,7 @@ class Delay(Component):
     def on_change(self, names: tuple[str, ...]) -> None:
         self._in_seconds = self.is_authored("seconds")
         self._is_random = self.is_authored("random")
-        self._tick = UNSETTLED  # the lags are worked out again with the next step
+        self._settled = UNSETTLED  # the lags are worked out again with the next step
 
     # Lags ---------------------------------------------------------------------------------------
 
@@ -120,6 +121,7 @@ class Delay(Component):
         """Register the ring of past commands, empty."""
         self._space = space
         self._rows = self.depth(dt) + 1
+        self._tick = UNSETTLED
         state.add("delay_ring", np.zeros((self._rows, 3, *space.shape), space.dtype))
         state.add("delay_count", np.zeros(space.shape, np.int64))
         state.add("delay_head", np.zeros(1, np.int64), kept=True)
@@ -138,20 +140,32 @@ class Delay(Component):
         drawn = generator.integers(low, high + 1, size=chosen.shape)
         np.copyto(state.delay_lags, drawn, where=chosen)
         state.delay_random[0] = count + 1
-        self._tick = UNSETTLED
+        self._settled = UNSETTLED
 
     def grow(self, state: State, dt: float | None) -> None:
         """Make room for longer delays, keeping what is remembered."""
         rows = self.depth(dt) + 1
         if rows <= self._rows:
             return
-        old, head = state.delay_ring, int(state.delay_head[0])
-        ring = np.zeros((rows, *old.shape[1:]), old.dtype)
-        for age in range(self._rows):  # row `head − age` holds the command `age` steps old
-            ring[(head - age) % rows] = old[(head - age) % self._rows]
+        ring = _lengthened(state.delay_ring, int(state.delay_head[0]), rows)
         state.add("delay_ring", ring)
         np.minimum(state.delay_count, self._rows, out=state.delay_count)
         self._rows = rows
+
+    def recall(self, state: State, pasts: Sequence[Array], *, started: bool) -> None:
+        """Take over past commands that were kept elsewhere: (count, 3) each, oldest first."""
+        ring, head = state.delay_ring, int(state.delay_head[0])
+        for i, past in enumerate(pasts):
+            for age in range(self._rows):
+                ring[(head - age) % self._rows, :, i] = past[max(len(past) - 1 - age, 0)]
+        state.delay_count[:] = self._rows - 1 if started else 0
+
+    def fitted(self, saved: Mapping[str, npt.NDArray[Any]]) -> Mapping[str, npt.NDArray[Any]]:
+        """A saved state with a ring of the present length: the delay may have grown since then."""
+        old, head = saved["delay_ring"], int(saved["delay_head"][0])
+        if len(old) >= self._rows:
+            return saved
+        return {**saved, "delay_ring": _lengthened(old, head, self._rows)}
 
     # Run ----------------------------------------------------------------------------------------
 
@@ -159,38 +173,52 @@ class Delay(Component):
         self, target_q: Array, target_qd: Array, feedforward: Array, state: State, dt: float | None
     ) -> tuple[Array, Array, Array]:
         """Push a command and return the one that arrives now."""
-        if self._tick != dt:
+        if self._settled != (dt, state.version):
             self._settle(state, dt)
-        ring, count = state.delay_ring, state.delay_count
+        ring = state.delay_ring
         head = (int(state.delay_head[0]) + 1) % self._rows
         state.delay_head[0] = head
         newest = ring[head]
         newest[0], newest[1], newest[2] = target_q, target_qd, feedforward
-        # Row `head − lag` of the ring, where there are that many commands; else the oldest.
-        row, place = self._row, self._place
-        np.minimum(self._lags, count, out=row)
-        np.subtract(head, row, out=row)
+        if self._is_filling:
+            return self._arriving(state, head)
+        if self._common_lag is not None:
+            arrived: Array = ring[(head - self._common_lag) % self._rows]
+        else:
+            arrived = self._take(ring, np.subtract(head, self._lags, out=self._row))
+        return arrived[0], arrived[1], arrived[2]
+
+    def _arriving(self, state: State, head: int) -> tuple[Array, Array, Array]:
+        """As long as some actuators have fewer commands than their delay: the oldest counts."""
+        count = state.delay_count
+        np.minimum(self._lags, count, out=self._row)
+        arrived = self._take(state.delay_ring, np.subtract(head, self._row, out=self._row))
+        np.minimum(count + 1, self._rows - 1, out=count)
+        self._is_filling = bool((count < self._rows - 1).any())
+        return arrived[0], arrived[1], arrived[2]
+
+    def _take(self, ring: Array, row: npt.NDArray[np.int64]) -> Array:
+        """The commands in these rows, one row per actuator."""
         np.remainder(row, self._rows, out=row)
         np.multiply(row, self._stride, out=row)
-        np.add(row, self._base, out=place)
-        np.add(count, 1, out=count)
-        np.minimum(count, self._rows - 1, out=count)
-        arrived = self._arrived
-        ring.reshape(-1).take(place, None, arrived, "clip")
-        return arrived[0], arrived[1], arrived[2]
+        np.add(row, self._base, out=self._place)
+        ring.reshape(-1).take(self._place, None, self._arrived, "clip")
+        return self._arrived
 
     def _settle(self, state: State, dt: float | None) -> None:
         """Work out what holds until a delay, the tick or the memory changes."""
         self.grow(state, dt)
-        self._tick = dt
-        lags = state.delay_lags if self._is_random else self.lags(dt)
-        self._lags = np.broadcast_to(lags, state.delay_count.shape)
-        self._row = np.zeros(state.delay_count.shape, np.int64)
-        shape = (3, *state.delay_count.shape)
-        self._stride = int(np.prod(shape))
-        self._base = np.arange(self._stride).reshape(shape)
-        self._place = np.zeros(shape, np.int64)
-        self._arrived = np.zeros(shape, state.delay_ring.dtype)
+        shape = state.delay_count.shape
+        self._lags = np.broadcast_to(self.lags(dt, state), shape)
+        first = int(self._lags.flat[0]) if self._lags.size else 0
+        self._common_lag = first if (self._lags == first).all() else None
+        self._is_filling = bool((state.delay_count < self._rows - 1).any())
+        self._stride = 3 * int(np.prod(shape))
+        self._base = np.arange(self._stride).reshape(3, *shape)
+        self._row = np.zeros(shape, np.int64)
+        self._place = np.zeros((3, *shape), np.int64)
+        self._arrived = np.zeros((3, *shape), state.delay_ring.dtype)
+        self._settled = (dt, state.version)
 
     def why_not_compiled(self) -> str:
         """Why the delay has no compiled form; empty if it has."""
@@ -199,3 +227,11 @@ class Delay(Component):
     def why_not_native(self) -> str:
         """Why the delay has no MuJoCo form; empty if it has."""
         return "a random delay is drawn in Python" if self._is_random else ""
+
+
+def _lengthened(old: npt.NDArray[Any], head: int, rows: int) -> npt.NDArray[Any]:
+    """A longer ring with the same commands: row `head − age` holds the one `age` steps old."""
+    ring = np.zeros((rows, *old.shape[1:]), old.dtype)
+    for age in range(len(old)):
+        ring[(head - age) % rows] = old[(head - age) % len(old)]
+    return ring

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def why_not_native(controller: "PipelineController") -> str:
     """Why a controller whose parts all have a MuJoCo form has none; empty if it has one."""
-    pipe = controller.pipeline
+    pipe = controller._pipe
     if controller.decimation != 1:
         return f"it runs every {controller.decimation} steps, a MuJoCo actuator every step"
     odd = [b.actuator for b in controller.bindings if b.gain != 1.0 or b.kind != "motor"]
@@ -39,7 +39,7 @@ def why_not_native(controller: "PipelineController") -> str:
 
 def native_form_of(controller: "PipelineController") -> NativeForm:
     """The numbers of the MuJoCo actuators, actuator space."""
-    pipe = controller.pipeline
+    pipe = controller._pipe
     law: Any = pipe.law
     low, high, dc = limits_of(pipe.clamps, controller.num_bindings)
     delay = controller.delay
@@ -70,6 +70,16 @@ def limits_of(
     return low, high, dc
 
 
+def take_memory(controller: "PipelineController", lowered: Lowered) -> None:
+    """Bring what MuJoCo remembers of a law into the state of its pipeline."""
+    pipe = controller._pipe
+    integral, pasts = lowered.memory()
+    if isinstance(pipe.law, PID):
+        pipe.state.integral[:] = integral
+    if pipe.delay is not None:
+        pipe.delay.recall(pipe.state, pasts, started=not lowered.awaits_command)
+
+
 def native_effort_of(
     controller: "PipelineController", lowered: Lowered
 ) -> tuple[FloatArray, FloatArray, list[Any]]:
@@ -77,7 +87,7 @@ def native_effort_of(
 
     Joint units. The engine has only the force behind all limits.
     """
-    pipe = controller.pipeline
+    pipe = controller._pipe
     law: Any = pipe.law
     q, qd = lowered.length(), lowered.velocity()
     target_q, target_qd, feedforward = lowered.commands()

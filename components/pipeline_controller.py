@@ -12,15 +12,26 @@ from mjrig.components.compiled import CompiledStep, why_no_numba
 from mjrig.components.delay import Delay
 from mjrig.components.gather import Buffer, Operation, as_slice, gather, merge, scaled
 from mjrig.components.law import Law
-from mjrig.components.native import limits_of, native_effort_of, native_form_of, why_not_native
+from mjrig.components.native import (
+    limits_of,
+    native_effort_of,
+    native_form_of,
+    take_memory,
+    why_not_native,
+)
 from mjrig.components.pipeline import Pipeline
 from mjrig.components.space import Space
 from mjrig.controller import ArticulationController
+from mjrig.errors import PropertyError
 from mjrig.execution import Execution, Support
 from mjrig.lowering import Lowered, NativeForm
 from mjrig.per_actuator import PerActuator, patch
 from mjrig.property_kinds import Bool, Choice, Float, FloatArray, Int, Nested, NestedList
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
+
+
+#: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
+NativeTelemetry = tuple[FloatArray, FloatArray | None]
 
 
 class Precision(StrEnum):
@@ -114,6 +125,7 @@ class PipelineController(ArticulationController):
         self._version = -1
         self._custom: dict[str, FloatArray] = {}
         self._compiled: CompiledStep | None = None
+        self._forget_native()
         self._run = self._tick_explicit  # unbound, its first look at the setpoints says so
 
     # Hooks --------------------------------------------------------------------------------------
@@ -136,6 +148,7 @@ class PipelineController(ArticulationController):
     # Bind: everything that can be decided is decided here ----------------------------------------
 
     def on_bind(self, model: Any, data: Any) -> None:
+        lowered, self._lowered = self._lowered, None
         self._model, self._data = model, data
         self._factor = np.array([b.factor for b in self.bindings])
         self._tick = self.decimation * float(model.opt.timestep)
@@ -157,8 +170,13 @@ class PipelineController(ArticulationController):
         self._plan(data)
         self._load()
         self._phase = 0
-        if self._execution.name == "compiled":  # bound again after a structural change
-            self.run_as(self._execution)
+        # Bound again after a structural change:
+        if lowered is not None:
+            self._leave_native(lowered, "its structure changed while it ran")
+        elif self._execution.name == "compiled":
+            compiled = self.supports()["compiled"]
+            fallback = Execution("python", f"not compiled: {compiled.reason}")
+            self.run_as(self._execution if compiled.available else fallback)
 
     def _dtype(self) -> Any:
         return np.float32 if self.precision is Precision.FLOAT32 else np.float64
@@ -234,6 +252,11 @@ class PipelineController(ArticulationController):
 
     def _load(self) -> None:
         """Hand the resolved values to the parts."""
+        self._outgrow_native(self.delay_room())
+        if self._lowered is not None:
+            self._look_back(self._lowered)
+        elif self._compiled is not None:
+            self._compiled.write_back()
         if self.law is None:
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
@@ -242,6 +265,25 @@ class PipelineController(ArticulationController):
             self._compiled.refresh()
         if self._lowered is not None and self.enabled:
             self._lowered.load(self.native_form())
+
+    def _outgrow_native(self, steps: int) -> None:
+        """MuJoCo's history of commands has a fixed length: a longer delay has to run here."""
+        lowered = self._lowered
+        if lowered is None or self.delay is None:
+            return
+        if not lowered.room_for(self.delay.lags(self._tick).tolist()):
+            take_memory(self, lowered)
+            self._leave_native(lowered, f"it has no room for a delay of {steps} steps")
+
+    def _leave_native(self, lowered: Lowered, why: str) -> None:
+        """Run the law here from now on; the actuators pass on what they are given."""
+        supports = self.supports()
+        if not supports["python"].available:
+            raise PropertyError(f"{self.label}: {why}, and {supports['python'].reason}")
+        lowered.drive_directly()
+        self._lowered = None
+        name = "compiled" if supports["compiled"].available else "python"
+        self.run_as(Execution(name, f"no longer native: {why}"))
 
     # Run ----------------------------------------------------------------------------------------
 
@@ -308,7 +350,15 @@ class PipelineController(ArticulationController):
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline it runs; in actuator space where `pipeline.space.factor` is not one."""
+        self._bring_memory_home()
         return self._pipe
+
+    def _bring_memory_home(self) -> None:
+        """Whoever runs the law, what it remembers is in the pipeline's state afterwards."""
+        if self._compiled is not None:
+            self._compiled.write_back()
+        if self._lowered is not None:
+            take_memory(self, self._lowered)
 
     @property
     def custom_inputs(self) -> dict[str, FloatArray]:
@@ -320,7 +370,7 @@ class PipelineController(ArticulationController):
         if not self.is_bound:
             return np.zeros(0)
         if self._lowered is not None:
-            return native_effort_of(self, self._lowered)[0]
+            return self._look(self._lowered)[0]
         raw: FloatArray = self._pipe.space.factor * self._pipe._raw
         return raw
 
@@ -331,7 +381,14 @@ class PipelineController(ArticulationController):
 
     @property
     def clamp_counts(self) -> dict[str, Any]:
-        """For each clamp, in how many ticks since the reset it acted, per binding."""
+        """For each clamp, in how many ticks since the reset it acted, per binding.
+
+        Of a law MuJoCo runs only those steps count after which somebody looked at its telemetry.
+        """
+        if self._compiled is not None:
+            self._compiled.write_back()
+        if self._lowered is not None and self.enabled:
+            self._look(self._lowered)
         return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
 
     # Other ways to run --------------------------------------------------------------------------
@@ -355,12 +412,12 @@ class PipelineController(ArticulationController):
         if execution.name == "compiled":
             self._compiled = CompiledStep(self, self._pipe, self._data)
             self._tick_once = self._compiled
-            self._write = ()  # the kernel writes ctrl itself, and holding it is no work
+            self._write = tuple(self._writers(self._data.ctrl))  # between ticks, from its buffers
             self._run = self._tick_once if self.decimation == 1 else self._run_decimated
 
     @property
     def guards_ctrl(self) -> bool:
-        return self._compiled is not None
+        return self._compiled is not None and self.decimation == 1
 
     def native_form(self) -> NativeForm:
         return native_form_of(self)
@@ -390,8 +447,28 @@ class PipelineController(ArticulationController):
     def native_effort(self) -> FloatArray | None:
         if self._lowered is None:
             return None
-        _, effort, _ = native_effort_of(self, self._lowered)
-        return effort
+        return self._look(self._lowered)[1]
+
+    def _look(self, lowered: Lowered) -> NativeTelemetry:
+        """What MuJoCo's actuators did in the last step; counts the clamps that acted in it."""
+        now = float(self._data.time)
+        if now != self._looked_at:
+            raw, effort, acted = native_effort_of(self, lowered)
+            self._looked_at, self._looked = now, (raw, effort)
+            for count, one in zip(self._pipe._acted, acted, strict=True):
+                np.add(count, one, out=count)
+        return self._looked
+
+    def _look_back(self, lowered: Lowered) -> None:
+        """Before anything changes: the last step was taken with the numbers as they are."""
+        if lowered.aside is None:
+            self._look(lowered)
+        elif self.enabled:  # switched on again; meanwhile there was nothing to see
+            self._looked_at = float(self._data.time)
+
+    def _forget_native(self) -> None:
+        self._looked_at = 0.0  # the time after a reset
+        self._looked: NativeTelemetry = (np.zeros(self.num_bindings), None)
 
     # Memory -------------------------------------------------------------------------------------
 
@@ -400,23 +477,36 @@ class PipelineController(ArticulationController):
             self._pipe.reset()
         if self._compiled is not None:
             self._compiled.refresh()
+        if self._lowered is not None:
+            self._lowered.start_over()
+            self._forget_native()
         self._phase = 0
         self._version = -1
 
     def memory(self) -> Any:
         if not self.is_bound:
             return None
-        if self._compiled is not None:
-            self._compiled.write_back()
-        pipe = self._pipe
+        self._bring_memory_home()
+        pipe, native = self._pipe, None
+        if (lowered := self._lowered) is not None:
+            if lowered.aside is None:
+                self._look(lowered)
+            native = lowered.memory(), lowered.aside is not None, lowered.awaits_command
+        seen = self._looked_at, self._looked
         buffers = (pipe._raw.copy(), pipe._effort.copy())
-        return pipe.state.save(), buffers, pipe.clamp_counts, self._phase
+        return pipe.state.save(), buffers, pipe.clamp_counts, self._phase, native, seen
 
     def restore(self, memory: Any) -> None:
         if memory is None:
             return
-        state, (raw, effort), counts, self._phase = memory
+        state, (raw, effort), counts, self._phase, native, seen = memory
+        if self._pipe.delay is not None:
+            state = self._pipe.delay.fitted(state)
         self._pipe.state.restore(state)
+        self._looked_at, self._looked = seen
+        if self._lowered is not None and native is not None:
+            law_memory, was_aside, self._lowered.awaits_command = native
+            self._lowered.recall(law_memory, was_aside)
         self._pipe._raw[:], self._pipe._effort[:] = raw, effort
         for mine, saved in zip(self._pipe._acted, counts, strict=True):
             mine[:] = saved

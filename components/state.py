@@ -19,6 +19,8 @@ class State:
         self._size, self._batch = size, batch
         self._arrays: dict[str, npt.NDArray[Any]] = {}
         self._rows: dict[str, int | None] = {}
+        #: Grows whenever something else than a step changed the memory.
+        self.version = 0
         self._kept: set[str] = set()
 
     def add(
@@ -68,6 +70,7 @@ class State:
     def reset(self, mask: npt.ArrayLike | None = None) -> None:
         """Forget: everything, or the actuators of a mask."""
         chosen = self.mask(mask)
+        self.version += 1
         for name, array in self._arrays.items():
             axis = self._rows[name]
             if name in self._kept:
@@ -91,6 +94,7 @@ class State:
         other = {n: a.shape for n, a in saved.items()}
         if shapes != other:
             raise ValueError(f"the state is of another pipeline: {other}, this one has {shapes}")
+        self.version += 1
         for name, array in saved.items():
             self._arrays[name][...] = array
 

@@ -97,7 +97,7 @@ class Articulation(HasProperties):
             else describe_actuators(model, where.actuator_ids.tolist(), where.prefix)
         )
         self._tiny = np.full(len(data.ctrl[where.ctrl]), 1e-200)
-        self._fill_history = False
+        self._unsettled = False
         self._trajectory: Trajectory | None = None
         self._control: Control | None = None
         self._components: tuple[ActorComponent, ...] = ()
@@ -306,11 +306,13 @@ class Articulation(HasProperties):
         driven = {b.actuator_id for c in working for b in c.bindings}
         direct = [b for b in self._described if b.actuator_id not in driven]
         active = [c for c in working if c.lowered is None]
-        self._active = tuple(c.stepper(self._model, self._data) for c in active)
-        self._watch_ctrl = not active or not all(c.guards_ctrl for c in active)
         self._native = tuple(
             write for c in working if c.lowered is not None for write in c.native_writers()
         )
+        steppers = tuple(c.stepper(self._model, self._data) for c in active)
+        # What MuJoCo runs is written when setpoints or ctrl changed; beside a law ctrl always does.
+        self._active = (*steppers, *self._native) if steppers else ()
+        self._watch_ctrl = not active or not all(c.guards_ctrl for c in active)
         for controller in self.controllers:
             if controller.lowered is not None:
                 _switch(controller.lowered, controller if controller.enabled else None)
@@ -368,13 +370,18 @@ class Articulation(HasProperties):
             self._repair_setpoints()
         for write in self._native:
             write()
-        if self._fill_history:
-            self._fill_history = False
-            for controller in self.controllers:
-                if controller.lowered is not None:
-                    controller.lowered.prefill()
+        if self._unsettled:
+            self._settle()
         if self._native:
             self._good_ctrl = self._ctrl.tobytes()
+
+    def _settle(self) -> None:
+        """The state is another one: what MuJoCo remembers of the laws it runs is made right."""
+        lowered = [(c.lowered, c.enabled) for c in self.controllers if c.lowered is not None]
+        for law, enabled in lowered:
+            if enabled:
+                law.settle()
+        self._unsettled = not all(enabled for _, enabled in lowered)
 
     def _take_ctrl(self, now: bytes) -> None:
         """Ctrl changed: it must be finite, and what MuJoCo runs itself must have its setpoints."""
@@ -585,7 +592,7 @@ class Articulation(HasProperties):
         """Forget controller memory and holds; seed the setpoints from the state just put."""
         self.release_hold()
         self._setpoints.touch()
-        self._fill_history = True
+        self._unsettled = True
         self._seed()
         self._seed_inputs(self._initial)
         self._good_ctrl = self._ctrl.tobytes()
@@ -731,7 +738,6 @@ class Articulation(HasProperties):
             "good_setpoints": self._good_setpoints.copy(),
             "good_inputs": {n: a.copy() for n, a in self._good_inputs.items()},
             "good_ctrl": self._good_ctrl,
-            "fill_history": self._fill_history,
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
             "owned": [_owns(c) for c in self._components],
@@ -760,7 +766,7 @@ class Articulation(HasProperties):
         for name, values in memory["good_inputs"].items():
             self._good_inputs[name][:] = values
         self._good_ctrl = memory["good_ctrl"]
-        self._fill_history = memory["fill_history"]
+        self._unsettled = True
         self._setpoints.touch()
         self._initial = memory["initial"]
         for component, own in zip(self._components, memory["components"], strict=True):

@@ -197,6 +197,17 @@ class Lowered:
         past: FloatArray = np.roll(values, room - 1 - newest, axis=0)
         return past
 
+    def settle(self) -> None:
+        """After a reset or a restore, with the first commands in ctrl: make the memory right."""
+        self._take_back()
+        if self.awaits_command:
+            self.awaits_command = False
+            self.prefill()
+
+    def recall(self, memory: LawMemory, was_aside: bool) -> None:
+        """A restored state holds this memory, unless the law was switched off then or is now."""
+        self.aside = memory if was_aside or self.aside is not None else None
+
     def _take_back(self) -> None:
         """Remember again what was set aside."""
         if self.aside is None:

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
 from mjrig.components import PD, PID, DCMotor, Delay, MaxEffort, Pipeline
 
 JOINTS, DT = 29, 0.005
@@ -33,9 +35,7 @@ def ours(stack: str) -> Callable[[], object]:
 
 def newtons(stack: str) -> Callable[[], object]:
     """One step of the same in Newton."""
-    import newton.actuators as na
-    import warp as wp
-
+    na, wp = import_module("newton.actuators"), import_module("warp")
     wp.config.quiet = True
 
     def array(values: Any, kind: Any = None) -> Any:
@@ -48,9 +48,7 @@ def newtons(stack: str) -> Callable[[], object]:
     indices = array(np.arange(JOINTS), wp.uint32)
     drive: Any = na.DrivePD(kp=full(40.0), kd=full(1.0))
     if stack.startswith("pid"):
-        drive = na.DrivePID(
-            kp=full(40.0), ki=full(2.0), kd=full(1.0), integral_max=full(0.5)
-        )
+        drive = na.DrivePID(kp=full(40.0), ki=full(2.0), kd=full(1.0), integral_max=full(0.5))
     extra: dict[str, Any] = {}
     if "delay" in stack:
         steps = array(np.full(JOINTS, 3), wp.int32)

@@ -1,8 +1,8 @@
 """What a controlled step costs, as a ratio to the bare `mj_step` loop.
 
-Both loops run the same compiled model from the same settled state, in turns inside one process; the
-ratio of each pair is taken and the median reported. In the bare loop ctrl is held. The full stack on
-the humanoid is the one of `bench_full.yaml`, put on its controller.
+Both loops run the same compiled model from the same settled state, in turns inside one process;
+the ratio of each pair is taken and the median reported. In the bare loop ctrl is held. On the
+humanoid the stacks are those of the `bench_*.yaml` scenes, put on its controller.
 """
 
 import argparse
@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import mjrig
 import mujoco
 import yaml
+
+import mjrig
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
 STACK = ("ki", "integral_max", "delay", "clamps")

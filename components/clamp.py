@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.component import Component
 from mjrig.components.space import Array, Space
 from mjrig.errors import PropertyError
@@ -271,7 +272,9 @@ class PositionTable(Clamp):
         limits = np.broadcast_to(y, rows.shape)
         factor = np.broadcast_to(space.factor, (space.size,))[:, None]
         # A negative gear turns the table round.
-        self._x = np.where(factor < 0.0, (rows * factor)[:, ::-1], rows * factor).astype(space.dtype)
+        self._x = np.where(factor < 0.0, (rows * factor)[:, ::-1], rows * factor).astype(
+            space.dtype
+        )
         scaled = limits / np.abs(factor)
         self._y = np.where(factor < 0.0, scaled[:, ::-1], scaled).astype(space.dtype)
         self._rows = np.arange(space.size)

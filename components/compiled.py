@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.components.clamp import DCMotor, MaxEffort, PositionTable
 from mjrig.components.feedback import PD, PID
 from mjrig.components.pipeline import Pipeline

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.component import Component
 from mjrig.components.space import Array, Space
 from mjrig.components.state import State
 from mjrig.errors import PropertyError
 from mjrig.per_actuator import PerActuator, PerActuatorInput
 from mjrig.property_kinds import Int, Vector
-
 
 #: No step has worked out the lags yet.
 UNSETTLED = object()
@@ -20,8 +20,8 @@ UNSETTLED = object()
 class Delay(Component):
     """The law at step t sees the command of step t − N; while there is none, the oldest.
 
-    N per actuator: `steps`, or `seconds` rounded to steps, or drawn from `random` = [least, most] at
-    every reset. Position, velocity and feedforward are delayed together.
+    N per actuator: `steps`, or `seconds` rounded to steps, or drawn from `random` = [least, most]
+    at every reset. Position, velocity and feedforward are delayed together.
     """
 
     steps = PerActuator(
@@ -58,6 +58,7 @@ class Delay(Component):
         self._space: Space | None = None
         self._settled: object = UNSETTLED
         self._in_seconds = self._is_random = False
+        self._row: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     def validate(self) -> None:
         ways = [n for n in ("steps", "seconds", "random") if self.is_authored(n)]
@@ -97,7 +98,7 @@ class Delay(Component):
             return state.delay_lags.astype(np.int64)
         if self._in_seconds:
             # Half a step is rounded up, whatever the last bit of the quotient says.
-            return np.floor(self.seconds / dt + 0.5 + 1e-9).astype(np.int64)
+            return np.floor(self.seconds / (dt or 1.0) + 0.5 + 1e-9).astype(np.int64)
         return self.steps.astype(np.int64)
 
     def depth(self, dt: float | None) -> int:
@@ -121,7 +122,7 @@ class Delay(Component):
         """Register the ring of past commands, empty."""
         self._space = space
         self._rows = self.depth(dt) + 1
-        self._tick = UNSETTLED
+        self._settled = UNSETTLED
         state.add("delay_ring", np.zeros((self._rows, 3, *space.shape), space.dtype))
         state.add("delay_count", np.zeros(space.shape, np.int64))
         state.add("delay_head", np.zeros(1, np.int64), kept=True)
@@ -159,6 +160,7 @@ class Delay(Component):
             for age in range(self._rows):
                 ring[(head - age) % self._rows, :, i] = past[max(len(past) - 1 - age, 0)]
         state.delay_count[:] = self._rows - 1 if started else 0
+        self._settled = UNSETTLED
 
     def fitted(self, saved: Mapping[str, npt.NDArray[Any]]) -> Mapping[str, npt.NDArray[Any]]:
         """A saved state with a ring of the present length: the delay may have grown since then."""

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.components.law import Law, Slopes, commit
 from mjrig.components.space import Array, Space
 from mjrig.components.state import State

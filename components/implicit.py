@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+
 from mjrig.components.clamp import Clamp
 from mjrig.components.law import Implicit, Law
 from mjrig.components.space import Array

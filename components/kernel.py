@@ -11,8 +11,9 @@ import math
 from typing import Any
 
 import numba
-from numba import carray, types
 
+_numba: Any = numba  # its types are incomplete
+carray, types = _numba.carray, _numba.types
 #: Entries of the table of pointers, each to float64.
 (SIZES, QPOS, QVEL, SETPOINTS, CTRL, INDEX, GAIN, KINDS, CLAMPS, TABLES, RING, LAGS, INTEGRAL,
  VALUES, ACTED, STATUS) = range(16)  # fmt: skip
@@ -28,9 +29,9 @@ COUNT, LAG, HEAD = range(3)
 MAX_EFFORT, DC_MOTOR, TABLE = range(3)
 
 
-@numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator,unused-ignore]
+@_numba.njit(cache=True, error_model="numpy")
 def look_up(x: Any, y: Any, q: float) -> float:
-    """Piecewise linear, constant beyond the ends; the left value at a position that stands twice."""
+    """Piecewise linear, constant beyond the ends; the left value where a position stands twice."""
     last = x.shape[0] - 1
     if q <= x[0]:
         return float(y[0])
@@ -44,7 +45,10 @@ def look_up(x: Any, y: Any, q: float) -> float:
     return float(y[k] + share * (y[k + 1] - y[k]))
 
 
-@numba.cfunc(types.void(types.CPointer(types.CPointer(types.float64))), cache=True, error_model="numpy")  # type: ignore[untyped-decorator,unused-ignore]  # fmt: skip
+_SIGNATURE = types.void(types.CPointer(types.CPointer(types.float64)))
+
+
+@_numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")
 def _tick(pointers: Any) -> None:
     """One tick of all actuators; an effort that is not finite leaves ctrl alone and is noted."""
     sizes = carray(pointers[SIZES], (8,))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.component import Component
 from mjrig.components.space import Array, Space
 from mjrig.components.state import State
@@ -44,7 +45,8 @@ class Law(Component):
 
     def prepare(self) -> None:
         self._space: Space | None = None
-        self._targets: tuple[Array, ...] = ()
+        nothing = np.zeros(0)
+        self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
         self._custom: Mapping[str, Array] = {}
 
     def enter(self, space: Space) -> None:

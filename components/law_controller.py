@@ -9,4 +9,6 @@ class LawController(PipelineController):
     """τ = the law given as `law`, clamped  [N·m or N]."""
 
     def make_law(self) -> Law:
-        raise PropertyError(f"{self.label}.law: needs a law, as in law: {{type: PD, kp: 40}}", ("law",))
+        raise PropertyError(
+            f"{self.label}.law: needs a law, as in law: {{type: PD, kp: 40}}", ("law",)
+        )

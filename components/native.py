@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from mjrig.components.clamp import Clamp, DCMotor, MaxEffort
 from mjrig.components.feedback import PD, PID
 from mjrig.lowering import DCForm, Lowered, NativeForm
@@ -16,25 +17,37 @@ if TYPE_CHECKING:
 def why_not_native(controller: "PipelineController") -> str:
     """Why a controller whose parts all have a MuJoCo form has none; empty if it has one."""
     pipe = controller._pipe
-    if controller.decimation != 1:
-        return f"it runs every {controller.decimation} steps, a MuJoCo actuator every step"
     odd = [b.actuator for b in controller.bindings if b.gain != 1.0 or b.kind != "motor"]
-    if odd:
-        return f"{odd[0]!r} is not a motor with gain 1"
     motors = [c for c in pipe.clamps if isinstance(c, DCMotor)]
-    if len(motors) > 1:
-        return "it has more than one DCMotor"
-    if motors and pipe.clamps[0] is not motors[0]:
-        return "something is clamped before the DCMotor"
-    if motors and isinstance(pipe.law, PID):
-        return "a dcmotor actuator uses its integral before it is updated"
-    if motors and not np.isfinite(motors[0]._limit).all():
-        return "its DCMotor has no velocity limit"
-    if motors and not (motors[0]._saturation > 0.0).all():
-        return "its DCMotor has no saturation effort"
-    if isinstance(pipe.law, PD) and pipe.law._constant.any():
-        return "a constant effort is not part of a MuJoCo actuator"
-    return ""
+    rules = (
+        (
+            controller.decimation != 1,
+            f"it runs every {controller.decimation} steps, a MuJoCo actuator every step",
+        ),
+        (bool(odd), f"{odd[0] if odd else ''!r} is not a motor with gain 1"),
+        (
+            isinstance(pipe.law, PD) and bool(pipe.law._constant.any()),
+            "a constant effort is not part of a MuJoCo actuator",
+        ),
+        (len(motors) > 1, "it has more than one DCMotor"),
+        (
+            bool(motors) and pipe.clamps[0] is not motors[0],
+            "something is clamped before the DCMotor",
+        ),
+        (
+            bool(motors) and isinstance(pipe.law, PID),
+            "a dcmotor actuator uses its integral before it is updated",
+        ),
+        (
+            any(not np.isfinite(m._limit).all() for m in motors),
+            "its DCMotor has no velocity limit",
+        ),
+        (
+            any((m._saturation <= 0.0).any() for m in motors),
+            "its DCMotor has no saturation effort",
+        ),
+    )
+    return next((reason for holds, reason in rules if holds), "")
 
 
 def native_form_of(controller: "PipelineController") -> NativeForm:
@@ -55,9 +68,7 @@ def native_form_of(controller: "PipelineController") -> NativeForm:
     )
 
 
-def limits_of(
-    clamps: Iterable[Clamp], size: int
-) -> tuple[FloatArray, FloatArray, DCForm | None]:
+def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArray, DCForm | None]:
     """The effort range clamps leave, and the torque-speed curve if one is among them."""
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     dc = None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.components.law import Implicit, Law, commit
 from mjrig.components.onnx_file import OnnxFile
 from mjrig.components.space import Array, Space
@@ -42,13 +43,13 @@ class NetworkLaw(Law):
         except PropertyError as error:
             raise PropertyError(f"{self.label}.path: {error}", ("path",)) from None
         self._rows = int(np.prod(space.shape))
-        self._pending: dict[str, npt.NDArray[Any]] = {}
+        self._next: dict[str, npt.NDArray[Any]] = {}
 
     def read_metadata(self) -> None:
         """Hook: take and check what the file says about itself."""
 
     def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
-        for name, value in self._pending.items():
+        for name, value in self._next.items():
             target = getattr(state, name)
             mask = None
             if good is not None:  # actuators are the rows of a hidden state, else the last axis
@@ -137,7 +138,7 @@ class MLP(NetworkLaw):
         vel = [(speeds[i] * self._vel_scale).reshape(-1) for i in self._index]
         columns = pos + vel if self._order == "pos_vel" else vel + pos
         (effort, *_) = self.run({self._net.inputs[0]: np.stack(columns, axis=1)})
-        self._pending = {"pos_error_history": errors[:-1], "vel_history": speeds[:-1]}
+        self._next = {"pos_error_history": errors[:-1], "vel_history": speeds[:-1]}
         self._finish(effort * self._scale, out)
 
     def implicit(self) -> Implicit:
@@ -202,7 +203,7 @@ class LSTM(NetworkLaw):
         outputs = dict(
             zip(self._net.outputs, self.run(dict(zip(self._in, inputs, strict=True))), strict=True)
         )
-        self._pending = {"hidden": outputs[self._out[1]], "cell": outputs[self._out[2]]}
+        self._next = {"hidden": outputs[self._out[1]], "cell": outputs[self._out[2]]}
         self._finish(outputs[self._out[0]] * self._scale, out)
 
     def implicit(self) -> Implicit:
@@ -307,7 +308,7 @@ class GRU(NetworkLaw):
         inputs = {self._input: ((rows - self._mean) / self._std)[None]}
         inputs |= {name: state.hidden[i : i + 1] for i, name in enumerate(self._hidden_in)}
         outputs = dict(zip(self._net.outputs, self.run(inputs), strict=True))
-        self._pending = {"hidden": np.concatenate([outputs[n] for n in self._hidden_out])}
+        self._next = {"hidden": np.concatenate([outputs[n] for n in self._hidden_out])}
         effort = outputs[self._output] * (self._scale * self._out_std) + self._out_mean
         self._finish(effort, out)
 

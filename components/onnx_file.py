@@ -33,7 +33,9 @@ class OnnxFile:
                 str(path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime has no common base class
-            raise PropertyError(f"{path.name}: not a network: {' '.join(str(error).split())}") from error
+            raise PropertyError(
+                f"{path.name}: not a network: {' '.join(str(error).split())}"
+            ) from error
         self.metadata = _metadata(self.session.get_modelmeta().custom_metadata_map)
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]

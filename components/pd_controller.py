@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.actions import action
 from mjrig.components.feedback import PD
 from mjrig.components.law import Law

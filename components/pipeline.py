@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.components.clamp import Clamp, DCMotor
 from mjrig.components.delay import Delay
 from mjrig.components.implicit import law_effort, solve_implicit
@@ -17,6 +18,7 @@ from mjrig.execution import Support
 from mjrig.names import Slots, listed
 
 Input = npt.ArrayLike | None
+Inputs = tuple[Array, Array, Array, Array, Array]
 _NAMES = ("q", "qd", "target_q", "target_qd", "feedforward")
 
 
@@ -82,7 +84,8 @@ class Pipeline:
             delay.remember(self._state, space, dt)
         self._raw, self._effort = space.zeros(), space.zeros()
         self._block = np.zeros((5, *space.shape), space.dtype)
-        self._rows = tuple(self._block)
+        a, b, c, d, e = self._block
+        self._rows: Inputs = (a, b, c, d, e)
         self._acted = [np.zeros(space.shape, np.int64) for _ in clamps]
         self.arrange()
         self._scatter: Scatter | None = None
@@ -220,7 +223,7 @@ class Pipeline:
         feedforward: Input,
         dt: float | None,
         custom_inputs: Mapping[str, npt.ArrayLike] | None,
-    ) -> tuple[Array, ...]:
+    ) -> Inputs:
         """The inputs, checked and copied into buffers of ours."""
         self.law.check_dt(dt)
         if self.delay is not None:
@@ -401,9 +404,13 @@ class Pipeline:
 
     def _slopes(self, q: Array, qd: Array, targets: tuple[Array, ...], dt: float) -> Slopes:
         state = self._state
-        delayed = self.delay.pass_on(*targets, state, dt) if self.delay else targets
+        target_q, target_qd, feedforward = targets
+        if self.delay is not None:
+            target_q, target_qd, feedforward = self.delay.pass_on(
+                target_q, target_qd, feedforward, state, dt
+            )
         effort = np.zeros_like(self._raw)
-        self.law.compute(q, qd, *delayed, state, dt, effort)
+        self.law.compute(q, qd, target_q, target_qd, feedforward, state, dt, effort)
         slopes = self.law.slopes(state, dt)
         for clamp in self.clamps:
             slopes = _through(clamp, effort, q, qd, slopes)

@@ -7,6 +7,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+
 from mjrig.components.clamp import Clamp, MaxEffort
 from mjrig.components.compiled import CompiledStep, why_no_numba
 from mjrig.components.delay import Delay
@@ -28,7 +29,6 @@ from mjrig.lowering import Lowered, NativeForm
 from mjrig.per_actuator import PerActuator, patch
 from mjrig.property_kinds import Bool, Choice, Float, FloatArray, Int, Nested, NestedList
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
-
 
 #: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
 NativeTelemetry = tuple[FloatArray, FloatArray | None]
@@ -513,5 +513,3 @@ class PipelineController(ArticulationController):
         self._version = -1
         if self._compiled is not None:
             self._compiled.refresh()
-
-

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from mjrig.components.space import Array
 
 Indices = tuple[npt.ArrayLike | None, ...]

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.floating[Any]]
+#: float64 or float32.
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class Articulation(HasProperties):
     """
 
     # Nobody assigns properties here, and the hot path pays for each look at a name.
-    __setattr__ = object.__setattr__
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     #: Whether a law reads what MuJoCo computes inside the step.
     needs_position_stage: bool
@@ -192,9 +192,7 @@ class Articulation(HasProperties):
 
     # Components ---------------------------------------------------------------------------------
 
-    def add_component(
-        self, component: ActorComponent, execution: Execution | None = None
-    ) -> None:
+    def add_component(self, component: ActorComponent, execution: Execution | None = None) -> None:
         """Bind a component and hang it on the actor; all or nothing.
 
         What it takes over is seeded from the current pose; the other components keep their memory.

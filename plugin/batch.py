@@ -39,7 +39,12 @@ class BatchController:
         self.name = controller._role
         self.bindings = controller.bindings
         form = controller.native_form()
-        names = ["kp", "kv", "torque_limit", *(["ki", "integral_max"] if form.ki is not None else [])]
+        names = [
+            "kp",
+            "kv",
+            "torque_limit",
+            *(["ki", "integral_max"] if form.ki is not None else []),
+        ]
         own = controller.gains()
         self._gains = {n: np.tile(own[n], (count, 1)) for n in names}
         self._form = form
@@ -136,7 +141,9 @@ class BatchRobot:
         self._seen = b""
         self._writes = self._plan()
 
-    def _plan(self) -> list[tuple[npt.NDArray[np.intp], int, npt.NDArray[np.intp], FloatArray, bool]]:
+    def _plan(
+        self,
+    ) -> list[tuple[npt.NDArray[np.intp], int, npt.NDArray[np.intp], FloatArray, bool]]:
         """(ctrl addresses, row, columns, factor, divide) of every block to write."""
         column = {name: i for i, name in enumerate(self.actuator_names)}
         plan = []
@@ -183,7 +190,7 @@ class BatchRobot:
         """Not here.
 
         Raises:
-            ExecutionError: always: a batch runs on threads of its own, where no Python can be asked.
+            ExecutionError: always: its worlds run on threads where no Python can be asked.
         """
         raise ExecutionError(
             f"{self.name}: a batch cannot follow a function of time: its worlds run on threads "
@@ -249,10 +256,12 @@ class Batch:
     def _refuse_python(self) -> None:
         for robot in self._world.articulations.values():
             for component in robot.components:
-                moves = not isinstance(component, ArticulationController)
-                if moves or (component.is_bound and component.lowered is None and component.follows_pose):
+                if not isinstance(component, ArticulationController) or (
+                    component.is_bound and component.lowered is None and component.follows_pose
+                ):
                     raise ExecutionError(
-                        f"{component.label} runs in Python between steps; a batch has no place for it"
+                        f"{component.label} runs in Python between steps; "
+                        "a batch has no place for it"
                     )
 
     @property

@@ -1,4 +1,4 @@
-"""Control: an articulation's inputs by coordinate and degree of freedom, as simulators lay them out."""
+"""Control: an articulation's inputs by coordinate and degree of freedom."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -116,7 +116,10 @@ class Control:
         if self._now() == self._bytes:
             return
         arrays, seen = self._arrays(), self._seen
-        changed = [~np.equal(a, b) & ~(np.isnan(a) & np.isnan(b)) for a, b in zip(arrays, seen, strict=True)]
+        changed = [
+            ~np.equal(a, b) & ~(np.isnan(a) & np.isnan(b))
+            for a, b in zip(arrays, seen, strict=True)
+        ]
         self._check_activation()
         for row, array, news, at in (
             (POSITION, self._target_q, changed[0], self._at_q),
@@ -140,7 +143,7 @@ class Control:
             raise ValueError(f"activation of {name!r} must be 0 to 1, got {self._activation[at]}")
 
     def _apply_force(self) -> None:
-        """Scalar dofs through qfrc_applied, free joints through xfrc_applied at the centre of mass."""
+        """Free joints through xfrc_applied at the centre of mass; others through qfrc_applied."""
         generalised = self._force.copy()
         for first, body in self._free:
             self._data.xfrc_applied[body] = generalised[first : first + 6]
@@ -180,3 +183,8 @@ def _addresses(
 
 def _find(addresses: npt.NDArray[np.intp], address: int) -> int:
     return int(np.flatnonzero(addresses == address)[0])
+
+
+def _differs(a: FloatArray, b: FloatArray) -> npt.NDArray[np.bool_]:
+    """Where two arrays differ; not a number equals itself here."""
+    return ~(np.equal(a, b) | (np.isnan(a) & np.isnan(b)))

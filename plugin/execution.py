@@ -1,4 +1,4 @@
-"""Which way the controllers run, and why: the fastest that changes no bit, unless told otherwise."""
+"""Which way a controller runs, and why: the fastest that changes no bit, unless told otherwise."""
 
 import logging
 from collections.abc import Mapping
@@ -63,7 +63,11 @@ def why_not_lowered_here(model: Any, actuation: Actuation) -> str:
 
 
 def choose(
-    requested: str, label: str, supports: Mapping[str, Support], not_here: str
+    requested: str,
+    label: str,
+    supports: Mapping[str, Support],
+    not_here: str,
+    implicit: bool = False,
 ) -> Execution:
     """The execution of one controller.
 
@@ -72,28 +76,36 @@ def choose(
         label: the controller, for messages.
         supports: what can run it.
         not_here: why nothing is lowered in this model; empty if that is possible.
+        implicit: whether a lowered gain would be integrated implicitly.
 
     Raises:
         ExecutionError: what was asked for cannot run it.
     """
-    native, compiled = supports["native"], supports["compiled"]
     if not supports["python"].available:
         return _only_native(requested, label, supports, not_here)
-    if requested == "python":
-        return Execution("python", "asked for")
     if requested == "native":
+        native = supports["native"]
         reason = not_here if native.available else native.reason
         if reason:
             raise ExecutionError(f"{label} cannot run natively: {reason}")
-        return Execution("native", "asked for")
-    if requested == "compiled":
-        if compiled.available:
-            return Execution("compiled", "asked for")
-        _log.warning("%s runs in python: %s", label, compiled.reason)
-        return Execution("python", f"not compiled: {compiled.reason}")
-    if native.available and native.exact and not not_here:
+    if requested == "compiled" and not supports["compiled"].available:
+        reason = supports["compiled"].reason
+        _log.warning("%s runs in python: %s", label, reason)
+        return Execution("python", f"not compiled: {reason}")
+    if requested != "auto":
+        return Execution(requested, "asked for")
+    return _fastest(supports, not_here)
+
+
+def _fastest(supports: Mapping[str, Support], not_here: str) -> Execution:
+    """The fastest execution that has the bits of python."""
+    native, compiled = supports["native"], supports["compiled"]
+    lowerable = native.available and native.exact
+    if lowerable and not not_here:
         return Execution("native", "MuJoCo computes the same bits itself")
-    why_not = not_here if native.available and native.exact else native.reason
+    why_not = not_here if lowerable else native.reason
+    if native.available and not native.exact:
+        why_not = "MuJoCo's form of it has other last bits"
     if compiled.available:
         return Execution("compiled", f"not native: {why_not}")
     return Execution("python", f"not native: {why_not}; not compiled: {compiled.reason}")
@@ -113,6 +125,11 @@ def _only_native(
     if why_not:
         raise ExecutionError(f"{label} cannot run natively, and must: {reason}; {why_not}")
     return Execution("native", reason)
+
+
+def is_implicit(model: Any) -> bool:
+    """Whether the integrator takes the slopes of actuator forces into account."""
+    return _INTEGRATORS[int(model.opt.integrator)] in _IMPLICIT
 
 
 def is_rk4(model: Any) -> bool:

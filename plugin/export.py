@@ -137,8 +137,9 @@ class _LoweredWorld(World):
                         self._disabled[i, j] = (component.label, reason)
                 elif reason:
                     self.left_out[i, j] = (component.label, reason)
-                if planned is not None:
-                    chosen[i, j] = Execution("python" if reason else "native", reason)
+                if isinstance(component, ArticulationController) and planned is not None:
+                    native = component.is_bound and not reason
+                    chosen[i, j] = Execution("native" if native else "python", reason)
         return chosen
 
 

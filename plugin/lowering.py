@@ -138,7 +138,9 @@ class Lowered:
         model, ids = self._model, self.ids
         low, high = own_force_range(self._bindings)
         # Ours come first and the model's have the last word, also where they exclude each other.
-        self._set_force_range(*(np.minimum(np.maximum(x, low), high) for x in (form.low, form.high)))
+        self._set_force_range(
+            *(np.minimum(np.maximum(x, low), high) for x in (form.low, form.high))
+        )
         if form.dc is not None:
             self._load_dc(form, form.dc)
         else:

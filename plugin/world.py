@@ -14,7 +14,14 @@ from mjrig.build import Built, build
 from mjrig.controller import ArticulationController
 from mjrig.errors import BindingError, LeaseError, PropertyError
 from mjrig.events import Event, EventLog
-from mjrig.execution import Execution, check_request, choose, is_rk4, why_not_lowered_here
+from mjrig.execution import (
+    Execution,
+    check_request,
+    choose,
+    is_implicit,
+    is_rk4,
+    why_not_lowered_here,
+)
 from mjrig.names import listed, suggestion
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
@@ -49,7 +56,7 @@ class World(HasProperties):
     """
 
     # Nobody assigns properties here, and the hot path pays for each look at a name.
-    __setattr__ = object.__setattr__
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     _robots: tuple[Articulation, ...] = ()
 
@@ -126,13 +133,14 @@ class World(HasProperties):
         """The execution of every controller that can run in more ways than one."""
         actuation = self._scene.sim.actuation if self._scene.sim else Actuation.EXPLICIT
         not_here = why_not_lowered_here(self._model, actuation)
+        implicit = is_implicit(self._model)
         chosen: dict[Key, Execution] = {}
         for i, robot in enumerate(self._robots):
             for j, component in enumerate(robot.components):
                 if isinstance(component, ArticulationController) and component.follows_pose:
                     supports = component.supports()
                     label = component.label
-                    chosen[i, j] = choose(self._requested, label, supports, not_here)
+                    chosen[i, j] = choose(self._requested, label, supports, not_here, implicit)
         return chosen
 
     # What it is ---------------------------------------------------------------------------------
@@ -234,7 +242,7 @@ class World(HasProperties):
     def _step_idle(self, n: int) -> int:
         """Everything is in MuJoCo's hands: nobody looks between the steps."""
         model, data = self._model, self._data
-        end = data.time + (n - 0.5) * self._timestep
+        began = data.time
         for apply_controls in self._applies:
             apply_controls()
         if n == 1:
@@ -242,20 +250,20 @@ class World(HasProperties):
         else:
             mujoco.mj_step(model, data, n)
         self._steps += n
-        if data.time < end:
-            self._note_divergence()
+        if data.time < began + (n - 0.5) * self._timestep or not began:
+            self._note_divergence(began)
         return n
 
     def _step_controlled(self, n: int) -> int:
         model, data, mj_step, applies = self._model, self._data, mujoco.mj_step, self._applies
-        end = data.time + (n - 0.5) * self._timestep
+        began = data.time
         for _ in range(n):
             for apply_controls in applies:
                 apply_controls()
             mj_step(model, data)
         self._steps += n
-        if data.time < end:
-            self._note_divergence()
+        if data.time < began + (n - 0.5) * self._timestep or not began:
+            self._note_divergence(began)
         return n
 
     def _step_following(self, n: int) -> int:
@@ -277,8 +285,11 @@ class World(HasProperties):
         finally:
             mujoco.set_mjcb_control(previous)
 
-    def _note_divergence(self) -> None:
-        """MuJoCo put everything back to the start because an acceleration went through the roof."""
+    def _note_divergence(self, began: float) -> None:
+        """Look whether MuJoCo put everything back to the start since a time.
+
+        Time runs backwards then, except in the very first step: there only the warnings tell.
+        """
         warning = mujoco.mjtWarning
         for kind, what in (
             (warning.mjWARN_BADQACC, "acceleration"),
@@ -287,16 +298,17 @@ class World(HasProperties):
         ):
             record = self._data.warning[int(kind)]
             if record.number:
-                self._log.add(self._divergence(what, int(record.lastinfo)))
+                self._log.add(self._divergence(began, what, int(record.lastinfo)))
+                record.number = 0
                 return
 
-    def _divergence(self, what: str, index: int) -> Event:
+    def _divergence(self, began: float, what: str, index: int) -> Event:
         model = self._model
         address = model.jnt_qposadr if what == "position" else model.jnt_dofadr
         joint = int(np.searchsorted(address, index, side="right")) - 1
         actor, _, name = model.joint(joint).name.partition("/")
         return Event(
-            self.time,
+            began,
             actor,
             "diverged",
             "",
@@ -316,12 +328,12 @@ class World(HasProperties):
 
     def _step_in_stages(self, n: int) -> int:
         """Steps whose laws see lengths and masses of the very state they act on."""
-        end = self._data.time + (n - 0.5) * self._timestep
+        began = self._data.time
         for _ in range(n):
             self._step_once_in_stages()
         self._steps += n
-        if self._data.time < end:
-            self._note_divergence()
+        if self._data.time < began + (n - 0.5) * self._timestep or not began:
+            self._note_divergence(began)
         return n
 
     def _step_once_in_stages(self) -> None:
@@ -397,4 +409,3 @@ class World(HasProperties):
 
     def __repr__(self) -> str:
         return f"World({listed(self._articulations)}; t={self.time:g} s)"
-

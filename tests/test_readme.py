@@ -38,6 +38,12 @@ def test_the_extending_example_makes_a_working_class() -> None:
     assert [p.name for p in cls.properties()][-3:] == ["stiffness", "rest", "limit"]  # type: ignore[attr-defined]
 
 
+def test_the_actuation_examples_run_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for example in blocks("docs/actuation.md", "python"):
+        exec(compile(example, "docs/actuation.md", "exec"), {})
+
+
 def test_the_reference_page_is_up_to_date() -> None:
     from mjrig.schema import reference_page
 

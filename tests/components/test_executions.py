@@ -1,41 +1,21 @@
 """Four ways to execute, one behaviour: native, compiled and auto against python, bit for bit."""
 
-import logging
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import mujoco
 import numpy as np
 import numpy.typing as npt
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import mjrig
-from mjrig.check import report, rows
 from mjrig.components import (
-    PD,
-    PID,
-    ArticulationController,
-    Clamp,
-    DCMotor,
-    Delay,
-    Law,
-    LawController,
-    MaxEffort,
-    NeuralController,
     PDController,
     PIDController,
-    PositionTable,
 )
-from mjrig.components.pipeline_controller import PipelineController
-from mjrig.property_kinds import Float
-from tests.worlds import FLOATING, GRIPPER, arm, hinge, make_scene, make_world, pd_of, refused
+from tests.worlds import make_world
 
 Array = npt.NDArray[np.float64]
 SCENES = Path(__file__).parents[2] / "config" / "scenes"
@@ -138,9 +118,7 @@ REST: dict[tuple[str, int], Array] = {}
 def trajectory(world: mjrig.World, steps: int, *, hold: int = 1, chunk: int = 1) -> Array:
     """qpos and qvel after every `hold` steps, with new setpoints every `hold` steps."""
     for robot in world.articulations.values():
-        REST.setdefault(
-            (robot.name, len(robot.setpoints.names)), robot.setpoints.position.copy()
-        )
+        REST.setdefault((robot.name, len(robot.setpoints.names)), robot.setpoints.position.copy())
     found = []
     for step in range(0, steps, hold):
         for robot in world.articulations.values():

@@ -36,8 +36,8 @@ def law_of(path: Path, recorded: Recorded) -> Law:
         return network[kind](GOLDEN / "nets" / f"{path.stem}.onnx")
     constant = recorded.get("const_effort", np.zeros(6))
     if "ki" in recorded:
-        gains = (recorded[n] for n in ("kp", "ki", "kd", "integral_max"))
-        return PID(*gains, constant)
+        kp, ki, kd, bound = (recorded[n] for n in ("kp", "ki", "kd", "integral_max"))
+        return PID(kp, ki, kd, bound, constant)
     return PD(recorded["kp"], recorded["kd"], constant)
 
 
@@ -61,7 +61,7 @@ def pipeline_of(path: Path, recorded: Recorded, dtype: type) -> Pipeline:
     return Pipeline(law_of(path, recorded), delay, clamps_of(recorded), size=6, dtype=dtype)
 
 
-def replay(pipe: Pipeline, recorded: Recorded) -> Recorded:
+def replay(pipe: Any, recorded: Recorded) -> Recorded:
     """Run the recorded inputs; returns what came out, stacked over time."""
     out: dict[str, list[Any]] = {"applied": [], "computed": []}
     steps, dt = len(recorded["q"]), float(recorded["dt"])
@@ -70,7 +70,7 @@ def replay(pipe: Pipeline, recorded: Recorded) -> Recorded:
             pipe.reset(recorded["reset_mask"][t])
         custom = {n: recorded[n][t] for n in pipe.law.custom_names}
         feedforward = recorded["feedforward"][t] if "feedforward" in recorded else None
-        inputs = (recorded[n][t] for n in ("q", "qd", "target_q", "target_qd"))
+        inputs: Any = [recorded[n][t] for n in ("q", "qd", "target_q", "target_qd")]
         out["applied"].append(pipe.step(*inputs, feedforward, dt, custom_inputs=custom))
         out["computed"].append(pipe.raw_effort)
         for name in pipe.state.names:
@@ -116,18 +116,16 @@ def test_networks_reproduce_newton(path: Path) -> None:
 @pytest.mark.parametrize("path", IMPLICIT, ids=lambda p: p.stem)
 def test_the_implicit_solve_reproduces_newton(path: Path) -> None:
     recorded = read(path)
-    pipe = pipeline_of(path, recorded, np.float64)
+    pipe: Any = pipeline_of(path, recorded, np.float64)
     settings: dict[str, Any] = {}
     if "max_iters" in recorded:
         settings = {"iterations": int(recorded["max_iters"]), "tolerance": 1e-10}
     for t in range(len(recorded["q"])):
         names = ("q", "qd", "target_q", "target_qd", "feedforward")
-        inputs = (recorded[n][t] for n in names)
+        inputs: Any = [recorded[n][t] for n in names]
         effort = pipe.step_implicit(*inputs, float(recorded["dt"]), recorded["A"][t], **settings)
         np.testing.assert_allclose(effort, recorded["applied"][t], rtol=1e-6, atol=1e-3)
-        np.testing.assert_allclose(
-            pipe.raw_effort, recorded["computed"][t], rtol=1e-6, atol=1e-3
-        )
+        np.testing.assert_allclose(pipe.raw_effort, recorded["computed"][t], rtol=1e-6, atol=1e-3)
 
 
 # Worked by hand or run on other systems: these need no files --------------------------------------

@@ -32,9 +32,7 @@ def ramp_world(
     kp: float, ki: float, kv: float, dt: float, end: float, time: float, **sim: Any
 ) -> mjrig.World:
     """The arm under PID with an integrated integral, following a ramp."""
-    controller = PIDController(
-        kp=kp, ki=ki, kv=kv, torque_limit=np.inf, integration="integrator"
-    )
+    controller = PIDController(kp=kp, ki=ki, kv=kv, torque_limit=np.inf, integration="integrator")
     options = {"integrator": "RK4", "timestep": dt, **sim}
     world = make_world(ARM, [controller], sim=options, execution="auto")
     world["robot"].follow(lambda t: ([end * t / time], [end / time], None))
@@ -49,9 +47,7 @@ def test_basilisks_documented_trajectories_are_reproduced(path: Path) -> None:
     gains = (float(recorded[f"meta_{n}"]) for n in ("kp", "ki", "kd"))
     settings = (float(recorded[f"meta_{n}"]) for n in ("dt", "qf", "tf"))
     world = ramp_world(*gains, *settings)
-    for q, qd, integral in zip(
-        recorded["q"], recorded["qd"], recorded["integral"], strict=True
-    ):
+    for q, qd, integral in zip(recorded["q"], recorded["qd"], recorded["integral"], strict=True):
         assert world.data.qpos[0] == pytest.approx(q, abs=1e-9)
         assert world.data.qvel[0] == pytest.approx(qd, abs=1e-9)
         assert world.data.act[0] == pytest.approx(integral, abs=1e-9)

@@ -85,7 +85,8 @@ def test_a_gru_takes_a_custom_input_and_its_own_dt(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="custom_inputs must give temperature"):
         pipe.step([0], [0], [1], None, None, 0.005)
     with pytest.raises(ValueError, match="custom_inputs has humidity; GRU takes temperature"):
-        pipe.step([0], [0], [1], None, None, 0.005, custom_inputs={"temperature": [0.0], "humidity": [1.0]})  # fmt: skip
+        both = {"temperature": [0.0], "humidity": [1.0]}
+        pipe.step([0], [0], [1], None, None, 0.005, custom_inputs=both)
 
 
 def make(path: Path, kind: str, metadata: dict[str, Any] | None) -> Pipeline:
@@ -143,7 +144,9 @@ def test_an_mlp_without_history_may_be_stepped_implicitly(tmp_path: Path) -> Non
     networks.mlp(tmp_path / "net.onnx", 2)
     pipe = Pipeline(MLP(tmp_path / "net.onnx"), size=1)
     effort = pipe.step_implicit([0.0], [0.0], [0.1], None, None, 0.01, [[0.0]])
-    np.testing.assert_allclose(effort, Pipeline(pipe.law, size=1).step([0.0], [0.0], [0.1]), atol=1e-4)
+    np.testing.assert_allclose(
+        effort, Pipeline(pipe.law, size=1).step([0.0], [0.0], [0.1]), atol=1e-4
+    )
 
 
 def test_a_gru_has_no_implicit_form(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The pipeline on plain arrays: shapes, memory, refusals, derivatives."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -49,13 +49,13 @@ class Half(Clamp):
 def test_a_batch_gives_what_each_world_alone_gives() -> None:
     random = np.random.default_rng(0)
 
-    def make(batch: int | None) -> Pipeline:
+    def make(batch: int | None) -> Any:
         clamps = [DCMotor(30, 8, 20), PositionTable([-1, 1], [10, 25]), MaxEffort(15)]
         return Pipeline(PID(40, 3, 2, 0.1), Delay([0, 1, 3]), clamps, size=3, batch=batch)
 
     together, alone = make(4), [make(None) for _ in range(4)]
     for step in range(12):
-        inputs = random.normal(size=(5, 4, 3))
+        inputs: Any = random.normal(size=(5, 4, 3))
         if step == 6:
             mask = np.array([True, False, True])
             for pipe in (together, *alone):
@@ -96,7 +96,7 @@ def test_the_result_is_an_own_copy() -> None:
 )
 def test_what_does_not_fit_is_refused(arguments: tuple[Any, ...], message: str) -> None:
     pipe = Pipeline(PD(1.0, 1.0), size=3)
-    with pytest.raises(ValueError, match="must|None") as caught:
+    with pytest.raises(ValueError, match=r"must|None") as caught:
         pipe.step(*arguments)
     assert str(caught.value) == message
 
@@ -114,7 +114,9 @@ def test_targets_no_gain_needs_may_be_missing() -> None:
 
 def test_pid_without_dt_says_so() -> None:
     pipe = Pipeline(PID(1.0, 1.0), size=1)
-    with pytest.raises(ValueError, match=r"^PID needs dt, the time since its last step \[s\]; got None$"):
+    with pytest.raises(
+        ValueError, match=r"^PID needs dt, the time since its last step \[s\]; got None$"
+    ):
         pipe.step([0.0], [0.0], [1.0])
 
 
@@ -146,7 +148,7 @@ def test_an_effort_that_is_not_finite_leaves_that_actuators_memory_alone() -> No
     [
         (lambda: PD([1, 2]), "PD.kp: must have 3 values, one per actuator, got 2"),
         (lambda: PD(-1), "PD.kp: must be >= 0 N·m/rad, got -1"),
-        (lambda: PD("stiff"), "PD.kp: must be a number, got 'stiff'"),
+        (lambda: PD(cast(Any, "stiff")), "PD.kp: must be a number, got 'stiff'"),
         (lambda: PID(ki=np.nan), "PID.ki: must be a number, got nan"),
     ],
 )
@@ -173,8 +175,8 @@ def test_only_float32_and_float64_are_known() -> None:
 
 def test_memory_is_saved_and_restored_to_the_bit() -> None:
     random = np.random.default_rng(3)
-    pipe = Pipeline(PID(40, 3, 2, 0.1), Delay([0, 2, 5]), [MaxEffort(20)], size=3)
-    inputs = random.normal(size=(30, 5, 3))
+    pipe: Any = Pipeline(PID(40, 3, 2, 0.1), Delay([0, 2, 5]), [MaxEffort(20)], size=3)
+    inputs: Any = random.normal(size=(30, 5, 3))
     for row in inputs[:10]:
         pipe.step(*row, 0.01)
     saved = pipe.state.save()
@@ -404,9 +406,7 @@ STACKS: dict[str, Any] = {
     "pid": lambda: Pipeline(PID(40, 30, 2, 0.05), size=4),
     "max": lambda: Pipeline(PD(40, 2), clamps=[MaxEffort(20)], size=4),
     "dc": lambda: Pipeline(PD(40, 2), clamps=[DCMotor(30, 8, 20)], size=4),
-    "table": lambda: Pipeline(
-        PD(40, 2), clamps=[PositionTable([-1, 0, 1], [5, 30, 10])], size=4
-    ),
+    "table": lambda: Pipeline(PD(40, 2), clamps=[PositionTable([-1, 0, 1], [5, 30, 10])], size=4),
     "all": lambda: Pipeline(
         PID(40, 30, 2, 0.05),
         clamps=[DCMotor(30, 8, 25), PositionTable([-1, 0, 1], [15, 30, 10]), MaxEffort(22)],
@@ -485,7 +485,7 @@ def test_stiff_gains_stay_stable_at_coarse_steps() -> None:
     assert kv * h / inertia > 2.0
     ends = {}
     for how in ("explicit", "implicit"):
-        pipe = Pipeline(PD(kp, kv), size=1)
+        pipe: Any = Pipeline(PD(kp, kv), size=1)
         q, qd = 0.0, 0.0
         for _ in range(200):
             arguments: tuple[Any, ...] = ([q], [qd], [1.0], [0.0], None, h)

@@ -32,7 +32,7 @@ def test_each_world_has_the_bits_of_one_alone(name: str) -> None:
     }
     robot.controllers[0].set_gains(**gains)
     for i, world in enumerate(alone):
-        row = (gains[n][i] for n in ("kp", "kv", "torque_limit"))
+        row = [gains[n][i] for n in ("kp", "kv", "torque_limit")]
         controller: Any = world[actor].controllers[0]
         controller.set_gains(*row)
     home = robot.setpoints.copy()
@@ -141,7 +141,7 @@ def test_what_has_no_native_form_is_refused(component: PDController, reason: str
 def test_what_runs_between_steps_is_refused() -> None:
     described = scene("quadruped")
     described["quadruped"].add_component(TrotGait())
-    with pytest.raises(mjrig.ExecutionError, match="quadruped.TrotGait runs in Python between"):
+    with pytest.raises(mjrig.ExecutionError, match=r"quadruped\.TrotGait runs in Python between"):
         mjrig.Batch(described, WORLDS)
 
 

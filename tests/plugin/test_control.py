@@ -24,7 +24,7 @@ FLOATING = """
   <actuator><motor name="motor" joint="shoulder"/></actuator>
 </mujoco>
 """
-LONE = FLOATING.partition("<body name=\"arm\"")[0] + "</body></worldbody></mujoco>"
+LONE = FLOATING.partition('<body name="arm"')[0] + "</body></worldbody></mujoco>"
 MUSCLE = """
 <mujoco>
   <worldbody>

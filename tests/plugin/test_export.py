@@ -439,6 +439,14 @@ def test_a_disabled_controller_is_exported_as_what_it_does(models: Path) -> None
     assert np.array_equal(data.qpos, world.data.qpos)
 
 
+def test_a_controller_that_owns_nothing_is_no_reason_to_refuse(models: Path) -> None:
+    text = (models / "legs.xml").read_text()
+    (models / "legs.xml").write_text(re.sub("<actuator>.*</actuator>", "", text, flags=re.DOTALL))
+    for suffix in (".xml", ".mjb"):
+        assert export(scene(LEGS, models), models / f"dog{suffix}") == []
+        assert load(models / f"dog{suffix}")[0].nu == 0
+
+
 def test_a_world_is_exported_as_it_is_set_now(models: Path) -> None:
     world = mjrig.World(scene(LEGS, models), "python")
     dog = world["dog"]

@@ -125,8 +125,6 @@ class Pipeline:
         parts: list[Any] = [self.law, *([self.delay] if self.delay else []), *self.clamps]
         compiled = [why for p in parts if (why := p.why_not_compiled())]
         native = [why for p in parts if (why := p.why_not_native())]
-        inexact = any(isinstance(clamp, DCMotor) for clamp in self.clamps)
-        rounds = "a dcmotor actuator agrees only to rounding"
         if self.space.dtype == np.float32:
             native.append("MuJoCo computes in float64")
             compiled.append("the kernel computes in float64")
@@ -135,8 +133,8 @@ class Pipeline:
             "compiled": Support(not compiled, "; ".join(compiled) or "every part has a kernel"),
             "native": Support(
                 not native,
-                "; ".join(native) or (rounds if inexact else "every part has a MuJoCo form"),
-                exact=not inexact,
+                "; ".join(native) or "every part has a MuJoCo form",
+                exact=not any(isinstance(clamp, DCMotor) for clamp in self.clamps),
             ),
         }
 

@@ -117,6 +117,9 @@ class PipelineController(ArticulationController):
 
     _pipe: Pipeline
     _run: Callable[[], None]
+    _native_write: list[Operation]
+    _looked_at: float
+    _looked: NativeTelemetry
 
     def prepare(self) -> None:
         super().prepare()
@@ -162,8 +165,14 @@ class PipelineController(ArticulationController):
         factor = self._factor if anywhere else np.ones(size)
         space = Space(size, None, self._dtype(), factor)
         clamps = [*self.clamps, self._limit]
-        law.check_dt(self._tick)
-        self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
+        self._check_parts(space)
+        try:
+            self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
+            law.check_dt(self._tick)
+        except PropertyError as error:
+            raise (error if self.law is None else error.below("law")) from error
+        except ValueError as error:
+            raise PropertyError(f"{self.label}: {error}") from error
         self._custom = {name: np.zeros(size) for name in law.custom_names}
         law._custom = self._custom
         self._compiled = None
@@ -177,6 +186,15 @@ class PipelineController(ArticulationController):
             compiled = self.supports()["compiled"]
             fallback = Execution("python", f"not compiled: {compiled.reason}")
             self.run_as(self._execution if compiled.available else fallback)
+
+    def _check_parts(self, space: Space) -> None:
+        """Refuse clamps and a delay that do not fit the actuators, and say where they are."""
+        for i, clamp in enumerate(self.clamps):
+            try:
+                clamp.enter(space)
+            except PropertyError as error:
+                raise error.below("clamps", i) from None
+        self.delay_room()
 
     def _dtype(self) -> Any:
         return np.float32 if self.precision is Precision.FLOAT32 else np.float64
@@ -195,7 +213,8 @@ class PipelineController(ArticulationController):
             scaled(*rows[VELOCITY], factor),
             scaled(*rows[FEEDFORWARD], factor, divide=True),
         ]
-        self._inputs = tuple(buffer for buffer, _ in (*state, *targets))
+        q_, qd_, target_q, target_qd, feedforward = (buffer for buffer, _ in (*state, *targets))
+        self._inputs = (q_, qd_, target_q, target_qd, feedforward)
         self._read_state = tuple(op for _, operations in state for op in operations)
         self._read_targets = tuple(op for _, operations in targets for op in operations)
         self._write = tuple(self._writers(data.ctrl))
@@ -279,7 +298,7 @@ class PipelineController(ArticulationController):
         """Run the law here from now on; the actuators pass on what they are given."""
         supports = self.supports()
         if not supports["python"].available:
-            raise PropertyError(f"{self.label}: {why}, and {supports['python'].reason}")
+            raise PropertyError(f"{self.label}: {supports['python'].reason}, and {why}")
         lowered.drive_directly()
         self._lowered = None
         name = "compiled" if supports["compiled"].available else "python"
@@ -366,7 +385,7 @@ class PipelineController(ArticulationController):
         return self._custom
 
     @property
-    def raw_effort(self) -> FloatArray | None:
+    def raw_effort(self) -> FloatArray:
         if not self.is_bound:
             return np.zeros(0)
         if self._lowered is not None:
@@ -427,7 +446,10 @@ class PipelineController(ArticulationController):
         return low, high
 
     def delay_room(self) -> int:
-        return self.delay.depth(self._tick) if self.delay is not None else 0
+        try:
+            return self.delay.depth(self._tick) if self.delay is not None else 0
+        except PropertyError as error:
+            raise error.below("delay") from None
 
     def lower(self, lowered: Lowered) -> None:
         super().lower(lowered)
@@ -468,7 +490,7 @@ class PipelineController(ArticulationController):
 
     def _forget_native(self) -> None:
         self._looked_at = 0.0  # the time after a reset
-        self._looked: NativeTelemetry = (np.zeros(self.num_bindings), None)
+        self._looked = (np.zeros(self.num_bindings), None)
 
     # Memory -------------------------------------------------------------------------------------
 

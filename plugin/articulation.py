@@ -274,9 +274,12 @@ class Articulation(HasProperties):
                     )
 
     def _child_changed(self, child: HasProperties) -> None:
-        """A component's properties changed: rebind if what it owns may differ, then plan again."""
-        if child in self._components:
+        """A component's properties changed: plan again if that changes who writes what."""
+        if child in self._components and self._working() != self._planned:
             self._plan()
+
+    def _working(self) -> list[tuple[bool, int]]:
+        return [(c.enabled, c.num_bindings) for c in self.controllers]
 
     def rebind(self, controller: ArticulationController) -> None:
         """Bind a controller again after a structural change; all or nothing.
@@ -287,6 +290,9 @@ class Articulation(HasProperties):
         before = self._owned()
         self._check_overlap(controller)
         controller.bind(self._model, self._data, self._where.actuator_ids.tolist())
+        python = controller.supports()["python"]
+        if controller.lowered is None and not python.available:
+            raise BindingError(f"{controller.label}: {python.reason}: it needs a new world")
         self._plan()
         self._seed(changed=self._owned() ^ before)
 
@@ -295,11 +301,12 @@ class Articulation(HasProperties):
 
     def _plan(self) -> None:
         """Decide who writes what; afterwards `apply_controls` only executes."""
-        owned = self._owned()
+        owned = {b.actuator_id for c in self.controllers if c.follows_pose for b in c.bindings}
         self._table = BindingTable(
             [b for b in self._described if b.is_bindable or b.actuator_id in owned],
             [b for b in self._described if not b.is_bindable and b.actuator_id not in owned],
         )
+        self._planned = self._working()
         working = [c for c in self.controllers if c.enabled and c.is_bound]
         driven = {b.actuator_id for c in working for b in c.bindings}
         direct = [b for b in self._described if b.actuator_id not in driven]
@@ -520,9 +527,16 @@ class Articulation(HasProperties):
 
     @action
     def clear(self) -> None:
-        """Zero velocities and feedforward; return positions to the pose of the last reset."""
-        self._setpoints.flat[:] = self._keyframe_setpoints(self._initial)
+        """Zero velocities and feedforward; return positions to the pose of the last reset.
+
+        Raises:
+            LeaseError: somebody holds an actuator.
+        """
+        for row, values in enumerate(self._keyframe_setpoints(self._initial).reshape(3, -1)):
+            self._setpoints.write_columns(row, range(len(self.actuator_names)), values)
         self._seed_inputs(self._initial)
+        if self._control is not None:
+            self._control.clear()
 
     def keyframe(self, name: str) -> ActorState:
         """A keyframe of this actor by local name, at the actor's own place.
@@ -697,13 +711,18 @@ class Articulation(HasProperties):
 
     @property
     def applied_effort(self) -> FloatArray:
-        """Effort per binding that MuJoCo used in the last step, after all of its own limits."""
+        """Effort per binding that MuJoCo used in the last step, after all of its own limits.
+
+        A joint's actuatorfrcrange limits the sum of its actuators; each takes its share of the cut.
+        """
         force = self._data.actuator_force
         applied = np.array([b.gear * force[b.output_address] for b in self._table])
-        for i, binding in enumerate(self._table):
-            if binding.joint_force_range is not None:
-                low, high = binding.joint_force_range
-                applied[i] = min(max(applied[i], low), high)
+        for joint in {b.joint_id for b in self._table if b.joint_force_range is not None}:
+            own = [i for i, b in enumerate(self._table) if b.joint_id == joint]
+            low, high = self._table[own[0]].joint_force_range or (-np.inf, np.inf)
+            total = float(applied[own].sum())
+            if not low <= total <= high:
+                applied[own] *= min(max(total, low), high) / total
         return applied
 
     @property

@@ -107,10 +107,17 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         action="append",
+        type=_assignment,
         default=[],
         metavar="PATH=VALUE",
         help="set a property before the run: dog.PDController.kp=40",
     )
+
+
+def _assignment(text: str) -> str:
+    if "=" not in text:
+        raise argparse.ArgumentTypeError("write PATH=VALUE, as in dog.PDController.kp=40")
+    return text
 
 
 def _duration(text: str) -> float:
@@ -132,15 +139,11 @@ def _split(text: str) -> tuple[str, object]:
 
 
 def _load(options: argparse.Namespace) -> Any:
-    from mjrig.errors import PropertyError
     from mjrig.scene import Scene
 
     scene = Scene.load(options.scene)
     for text in options.set:
-        path, value = _split(text)
-        if "=" not in text:
-            raise PropertyError(f"--set {text}: write PATH=VALUE, as in dog.PDController.kp=40")
-        scene.set(path, value)
+        scene.set(*_split(text))
     return scene
 
 

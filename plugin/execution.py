@@ -94,15 +94,16 @@ def choose(
         return Execution("python", f"not compiled: {reason}")
     if requested != "auto":
         return Execution(requested, "asked for")
-    return _fastest(supports, not_here)
+    return _fastest(supports, not_here, implicit)
 
 
-def _fastest(supports: Mapping[str, Support], not_here: str) -> Execution:
+def _fastest(supports: Mapping[str, Support], not_here: str, implicit: bool) -> Execution:
     """The fastest execution that has the bits of python."""
     native, compiled = supports["native"], supports["compiled"]
     lowerable = native.available and native.exact
     if lowerable and not not_here:
-        return Execution("native", "MuJoCo computes the same bits itself")
+        same = "MuJoCo computes the same bits itself"
+        return Execution("native", "the scene says actuation: implicit" if implicit else same)
     why_not = not_here if lowerable else native.reason
     if native.available and not native.exact:
         why_not = "MuJoCo's form of it has other last bits"

@@ -32,15 +32,19 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
+def is_in_package(name: Path) -> bool:
+    """Whether a file name says `package:…`."""
+    return name.as_posix().startswith(PACKAGE)
+
+
 def find_file(name: Path, base: Path) -> Path:
     """The file a scene means: absolute, relative to `base`, or `package:module/path`.
 
     Raises:
         PropertyError: there is no such file; the message names the nearest one.
     """
-    text = name.as_posix()
-    if text.startswith(PACKAGE):
-        return _in_package(text)
+    if is_in_package(name):
+        return _in_package(name.as_posix())
     path = name if name.is_absolute() else base / name
     if not os.path.isfile(path):  # unlike Path's, it takes a name of any length
         near = path.parent

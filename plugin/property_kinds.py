@@ -512,7 +512,7 @@ def _nested(
         except PropertyError as error:
             raise error.below(prop.name, *index) from None
     else:
-        raise prop.error(obj, f"must be a mapping, got {value!r}", index)
+        raise _item_error(prop, obj, index, f"must be a mapping, got {value!r}")
     if obj._slots is not None:
         try:
             child.spread_over(obj._slots)
@@ -530,9 +530,21 @@ def _class_named(
     """The class a mapping's `type` names; the key is taken out of the mapping."""
     if "type" not in data:
         known = ", ".join(registry.names(prop.base))
-        raise prop.error(obj, f"needs a 'type', one of {known}", index)
+        raise _item_error(prop, obj, index, f"needs a 'type', one of {known}")
     name = data.pop("type")
     try:
         return registry.get(str(name), prop.base)
     except PropertyError as error:
-        raise prop.error(obj, str(error), (*index, "type")) from None
+        raise _item_error(prop, obj, index, str(error), at=("type",)) from None
+
+
+def _item_error(
+    prop: Property[Any],
+    obj: HasProperties,
+    index: tuple[int, ...],
+    problem: str,
+    at: tuple[str, ...] = (),
+) -> PropertyError:
+    """An error about one item of a list, or about the one nested component."""
+    where = "".join(f"[{i}]" for i in index)
+    return PropertyError(f"{obj.label}.{prop.name}{where}: {problem}", (prop.name, *index), at=at)

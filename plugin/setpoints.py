@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.errors import BindingError, LeaseError
-from mjrig.names import Slots, listed
+from mjrig.names import Slots, compile_pattern, listed
 from mjrig.property_kinds import FloatArray
 
 POSITION, VELOCITY, FEEDFORWARD = 0, 1, 2
@@ -28,15 +28,22 @@ class Source(IntEnum):
 class Lease:
     """The right to write the setpoints of some actuators, until released.
 
-    Also a context manager. `indices` are positions in the articulation's `actuator_names`.
+    Also a context manager. `indices` are positions in the articulation's `actuator_names`, `inputs`
+    the names of multi-input actuators it covers.
     """
 
     def __init__(
-        self, setpoints: "Setpoints", holder: str, source: Source, indices: list[int]
+        self,
+        setpoints: "Setpoints",
+        holder: str,
+        source: Source,
+        indices: list[int],
+        inputs: Sequence[str] = (),
     ) -> None:
         self.holder = holder
         self.source = source
         self.indices = tuple(indices)
+        self.inputs = tuple(inputs)
         self._setpoints = setpoints
 
     @property
@@ -56,6 +63,17 @@ class Lease:
         if not self.is_held:
             raise LeaseError(f"the lease of {self.holder!r} was released; take a new one")
         self._setpoints.write(position, velocity, feedforward, lease=self)
+
+    def set_input(self, name: str, values: npt.ArrayLike) -> None:
+        """Write the input vector of a multi-input actuator the lease covers.
+
+        Raises:
+            LeaseError: it was released, or does not cover the actuator.
+            ValueError: another number of values.
+        """
+        if not self.is_held or name not in self.inputs:
+            raise LeaseError(f"{name!r} is not covered by the lease of {self.holder!r}")
+        self._setpoints.input_values[name][:] = values
 
     def release(self) -> None:
         """Give the setpoints back; releasing twice is fine."""
@@ -226,7 +244,20 @@ class Setpoints:
             LeaseError: somebody holds one of them; the message names the holder.
             BindingError: the pattern matches nothing.
         """
-        lease = Lease(self, holder or source.name.lower(), source, self._slots.match(actuators))
+        inputs = [n for n in self.input_values if compile_pattern(actuators).fullmatch(n)]
+        try:
+            indices = self._slots.match(actuators)
+        except BindingError:
+            if not inputs:
+                raise
+            indices = []
+        lease = Lease(self, holder or source.name.lower(), source, indices, inputs)
+        for other in self.leases:
+            for name in set(inputs) & set(other.inputs):
+                raise LeaseError(
+                    f"{self.owner}: {name!r} is held by {other.holder!r} ({other.source.name}); "
+                    "release that lease first"
+                )
         self._check_right(lease.indices, lease)
         self.leases.append(lease)
         self._update_writeable()
@@ -248,9 +279,11 @@ class Setpoints:
         return self.leases[0].source if self.leases else Source.SCRIPT
 
     def _update_writeable(self) -> None:
-        free = not self.leases
-        for array in (*self._public, *self._public_inputs.values()):
-            array.setflags(write=free)
+        for array in self._public:
+            array.setflags(write=not any(lease.indices for lease in self.leases))
+        held = {name for lease in self.leases for name in lease.inputs}
+        for name, array in self._public_inputs.items():
+            array.setflags(write=name not in held)
 
     # State --------------------------------------------------------------------------------------
 

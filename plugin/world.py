@@ -40,6 +40,8 @@ class Snapshot:
     integration: FloatArray
     actors: Mapping[str, Any]
     steps: int
+    #: What the actuators did in the last step, for telemetry.
+    forces: FloatArray
 
 
 class World(HasProperties):
@@ -382,7 +384,8 @@ class World(HasProperties):
         """The state of everything that moves, as an own copy."""
         state = np.empty(mujoco.mj_stateSize(self._model, _STATE))
         mujoco.mj_getState(self._model, self._data, state, _STATE)
-        return Snapshot(state, {r.name: r.memory() for r in self._robots}, self._steps)
+        memory = {r.name: r.memory() for r in self._robots}
+        return Snapshot(state, memory, self._steps, self._data.actuator_force.copy())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Rewind to a snapshot of this world; the future is bit-exactly the same.
@@ -405,6 +408,7 @@ class World(HasProperties):
         mujoco.mj_forward(self._model, self._data)
         # NOTE: mj_forward moves the warm start on; put the saved one back.
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
+        self._data.actuator_force[:] = snapshot.forces
         self._steps = snapshot.steps
 
     def __repr__(self) -> str:

@@ -106,7 +106,6 @@ def test_set_changes_properties_before_the_run(capsys: Output, scene: str) -> No
         ("dog.pd.kpp=40", "PDController has no property 'kpp'; did you mean 'kp'?"),
         ("dgo.pd.kp=40", "the scene has no actor 'dgo'; did you mean 'dog'?"),
         ("dog.pd.kp=stiff", "dog.PDController.kp: must be a number, got 'stiff'"),
-        ("dog.pd.kp", "--set dog.pd.kp: write PATH=VALUE, as in dog.PDController.kp=40"),
         ("dog.pd.kp=010", "value:1:1: 010 is not a decimal number; write it as one"),
         (
             "dog.pd.kp=[1",
@@ -311,3 +310,14 @@ def test_a_reader_that_leaves_early_is_no_error(scene: str, reader: list[str]) -
         assert check.stderr.read() == b""
         assert check.wait(timeout=60) == 0
     assert out in (b"", b"dog: 5 actuators, 4 bound to a law\n")
+
+
+def test_a_setting_without_a_value_is_wrong_usage(
+    scene: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["check", scene, "--set", "dog.pd.kp"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(
+        "argument --set: write PATH=VALUE, as in dog.PDController.kp=40"
+    )

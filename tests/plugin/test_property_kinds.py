@@ -469,9 +469,9 @@ def test_an_unknown_type_names_the_nearest_and_points_at_it() -> None:
     with pytest.raises(PropertyError) as caught:
         Thing.from_data({"tools": [{"type": "PDControler"}]})
     assert str(caught.value) == (
-        "Thing.tools: there is no component type 'PDControler'; did you mean 'PDController'?"
+        "Thing.tools[0]: there is no component type 'PDControler'; did you mean 'PDController'?"
     )
-    assert (caught.value.keys, caught.value.at) == (("tools",), (0, "type"))
+    assert (caught.value.keys, caught.value.at) == (("tools", 0), ("type",))
 
 
 def test_a_type_that_is_not_text_is_refused() -> None:

@@ -55,7 +55,7 @@ def message(folder: Path, text: str) -> str:
         ("mjrig: 1\nactors: {}\n", "s.yaml:2:9: actors: scene.actors: must be a list, got {}"),
         (
             "mjrig: 1\nactors: [5]\n",
-            "s.yaml:2:10: actors: scene.actors: must be a mapping, got 5",
+            "s.yaml:2:10: actors[0]: scene.actors[0]: must be a mapping, got 5",
         ),
         (
             "mjrig: 1\nactors: [a\n",
@@ -296,11 +296,11 @@ def test_a_motor_on_a_joint_that_does_not_exist_is_refused(models: Path) -> None
         ),
         (
             "    components: [5]\n",
-            "s.yaml:5:18: actors[0].components: dog.components: must be a mapping, got 5",
+            "s.yaml:5:18: actors[0].components[0]: dog.components[0]: must be a mapping, got 5",
         ),
         (
             "    components:\n      - actuators: .*\n        type: PDControler\n",
-            "s.yaml:7:15: actors[0].components: dog.components: there is no component type "
+            "s.yaml:7:15: actors[0].components[0]: dog.components[0]: there is no component type "
             "'PDControler'; did you mean 'PDController'?",
         ),
         (
@@ -317,7 +317,7 @@ def test_a_component_that_cannot_be_is_refused(models: Path, lines: str, expecte
 
 def test_a_component_without_a_type_is_refused_with_the_types_there_are(models: Path) -> None:
     found = message(models, HEAD + "    components:\n      - kp: 1\n")
-    start = "s.yaml:6:9: actors[0].components: dog.components: needs a 'type', one of "
+    start = "s.yaml:6:9: actors[0].components[0]: dog.components[0]: needs a 'type', one of "
     assert found.startswith(start)
     assert {"PDController", "TrotGait"} <= set(found.removeprefix(start).split(", "))
 

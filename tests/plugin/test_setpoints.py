@@ -193,7 +193,8 @@ def test_public_arrays_are_read_only_while_anything_is_held() -> None:
     setpoints = store({"wrist": 4})
     with setpoints.take(Source.POLICY, actuators="hip"):
         arrays = (setpoints.position, setpoints.velocity, setpoints.feedforward)
-        assert not any(a.flags.writeable for a in (*arrays, setpoints.inputs["wrist"]))
+        assert not any(a.flags.writeable for a in arrays)
+        assert setpoints.inputs["wrist"].flags.writeable
         with pytest.raises(ValueError, match="read-only"):
             setpoints.position[2] = 1.0
 
@@ -249,3 +250,17 @@ def test_an_unbound_controller_says_that_it_has_no_setpoints() -> None:
     message = "PDController is not bound: put it on an actor, or call bind()"
     with refused(mjrig.BindingError, message):
         _ = PDController().setpoints
+
+
+def test_a_lease_covers_the_inputs_it_names_and_its_holder_writes_them() -> None:
+    setpoints = store({"wrist": 4})
+    with setpoints.take(Source.POLICY, actuators="wrist", holder="walk") as lease:
+        assert setpoints.position.flags.writeable
+        assert not setpoints.inputs["wrist"].flags.writeable
+        lease.set_input("wrist", [1, 0, 0, 0])
+        message = "dog: 'wrist' is held by 'walk' (POLICY); release that lease first"
+        with refused(mjrig.LeaseError, message):
+            setpoints.take(Source.UI)
+    assert setpoints.inputs["wrist"].tolist() == [1, 0, 0, 0]
+    with refused(mjrig.LeaseError, "'wrist' is not covered by the lease of 'walk'"):
+        lease.set_input("wrist", [1, 0, 0, 0])

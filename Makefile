@@ -12,7 +12,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench dist clean
+.PHONY: help setup run test lint format bench newton dist clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
@@ -37,8 +37,12 @@ format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: setup  ## measure the cost of a step
+bench: setup  ## measure the cost of a step, and of many worlds
 	$(BIN)/python benchmarks/step_cost.py
+	$(BIN)/python benchmarks/batch_cost.py
+
+newton: setup  ## compare the array pipeline with Newton's (installs Newton into .venv)
+	$(BIN)/python benchmarks/newton_cost.py --install
 
 # The wheel must work where there is no checkout: a new environment, an empty folder, bare and with the editor.
 dist: setup  ## build sdist and wheel, then try the wheel in an environment of its own

@@ -289,9 +289,9 @@ class PositionTable(Clamp):
     def limit(self, q: Array) -> Array:
         """L(q)."""
         k, width, rise = self._segment(q)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share = np.where(width > 0.0, (q - self._x[self._rows, k]) / width, 0.0)
-        inside = self._y[self._rows, k] + share.astype(q.dtype) * rise
+            inside = self._y[self._rows, k] + share.astype(q.dtype) * rise
         last = q >= self._x[:, -1]
         found: Array = np.where(
             q <= self._x[:, 0], self._y[:, 0], np.where(last, self._y[:, -1], inside)

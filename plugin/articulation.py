@@ -278,8 +278,8 @@ class Articulation(HasProperties):
         if child in self._components and self._working() != self._planned:
             self._plan()
 
-    def _working(self) -> list[tuple[bool, int]]:
-        return [(c.enabled, c.num_bindings) for c in self.controllers]
+    def _working(self) -> list[tuple[bool, int, bool]]:
+        return [(c.enabled, c.num_bindings, c.lowered is None) for c in self.controllers]
 
     def rebind(self, controller: ArticulationController) -> None:
         """Bind a controller again after a structural change; all or nothing.

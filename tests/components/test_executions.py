@@ -1287,8 +1287,8 @@ WRONG = {
     ),
     "{type: PDController, clamps: [{type: MaxEfort}]}": (
         "6:46",
-        "clamps",
-        "dog.PDController.clamps: there is no clamp type 'MaxEfort'; did you mean 'MaxEffort'?",
+        "clamps[0]",
+        "dog.PDController.clamps[0]: there is no clamp type 'MaxEfort'; did you mean 'MaxEffort'?",
     ),
     "{type: PDController, clamps: [{type: MaxEffort, max_effort: {z: 1}}]}": (
         "6:70",

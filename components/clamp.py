@@ -82,7 +82,7 @@ class MaxEffort(Clamp):
     ) -> None:
         super().__init__(max_effort=max_effort)
         if min_effort is not None:
-            self.min_effort = min_effort
+            self.assign({"min_effort": min_effort})
 
     def enter(self, space: Space) -> None:
         super().enter(space)

@@ -1,7 +1,7 @@
 """The compiled execution: a controller's pipeline handed to the fused kernel."""
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,7 @@ import numpy.typing as npt
 from mjrig.components.clamp import DCMotor, MaxEffort, PositionTable
 from mjrig.components.feedback import PD, PID
 from mjrig.components.pipeline import Pipeline
-
-if TYPE_CHECKING:
-    from mjrig.components.pipeline_controller import PipelineController
+from mjrig.components.pipeline_host import PipelineHost
 
 
 def why_no_numba() -> str:
@@ -27,7 +25,7 @@ class CompiledStep:
     pipeline's memory.
     """
 
-    def __init__(self, controller: "PipelineController", pipe: Pipeline, data: Any) -> None:
+    def __init__(self, controller: PipelineHost, pipe: Pipeline, data: Any) -> None:
         from mjrig.components import kernel
 
         self._kernel, self._tick = kernel, kernel.tick
@@ -128,7 +126,7 @@ class CompiledStep:
     def _report(self) -> None:
         self._status[0] = 0.0
         for binding, effort in zip(self._controller.bindings, self._values[1], strict=True):
-            if not np.isfinite(effort):
+            if not abs(effort) <= self._kernel.LARGEST:
                 self._controller.report_non_finite(binding)
 
     def write_back(self) -> None:

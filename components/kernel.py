@@ -25,11 +25,13 @@ AT_QPOS, AT_DOF, AT_CTRL, AT_COLUMN = range(4)
 FACTOR, KP, KV, KI, CONSTANT, INTEGRAL_MAX, TARGET_LOW, TARGET_HIGH = range(8)
 #: Rows of `lags`: commands in the ring, delay, newest row (first entry only).
 COUNT, LAG, HEAD = range(3)
+#: MuJoCo takes a larger ctrl for no number, and zeroes all of them.
+LARGEST = 1e10
 #: Kinds of clamp.
 MAX_EFFORT, DC_MOTOR, TABLE = range(3)
 
 
-@_numba.njit(cache=True, error_model="numpy")
+@_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def look_up(x: Any, y: Any, q: float) -> float:
     """Piecewise linear, constant beyond the ends; the left value where a position stands twice."""
     last = x.shape[0] - 1
@@ -48,7 +50,7 @@ def look_up(x: Any, y: Any, q: float) -> float:
 _SIGNATURE = types.void(types.CPointer(types.CPointer(types.float64)))
 
 
-@_numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")
+@_numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _tick(pointers: Any) -> None:
     """One tick of all actuators; an effort that is not finite leaves ctrl alone and is noted."""
     sizes = carray(pointers[SIZES], (8,))
@@ -121,7 +123,7 @@ def _tick(pointers: Any) -> None:
                     acted[c, i] += 1.0
         values[0, i] = raw
         values[1, i] = effort
-        if math.isfinite(effort):
+        if abs(effort) <= LARGEST:
             ctrl[int(index[AT_CTRL, i])] = effort
         else:
             status[0] = 1.0

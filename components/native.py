@@ -1,20 +1,18 @@
 """The native form of a pipeline: which MuJoCo actuator does the same, and what it did."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mjrig.components.clamp import Clamp, DCMotor, MaxEffort
 from mjrig.components.feedback import PD, PID
+from mjrig.components.pipeline_host import PipelineHost
 from mjrig.lowering import DCForm, Lowered, NativeForm
 from mjrig.property_kinds import FloatArray
 
-if TYPE_CHECKING:
-    from mjrig.components.pipeline_controller import PipelineController
 
-
-def why_not_native(controller: "PipelineController") -> str:
+def why_not_native(controller: PipelineHost) -> str:
     """Why a controller whose parts all have a MuJoCo form has none; empty if it has one."""
     pipe = controller._pipe
     odd = [b.actuator for b in controller.bindings if b.gain != 1.0 or b.kind != "motor"]
@@ -50,7 +48,7 @@ def why_not_native(controller: "PipelineController") -> str:
     return next((reason for holds, reason in rules if holds), "")
 
 
-def native_form_of(controller: "PipelineController") -> NativeForm:
+def native_form_of(controller: PipelineHost) -> NativeForm:
     """The numbers of the MuJoCo actuators, actuator space."""
     pipe = controller._pipe
     law: Any = pipe.law
@@ -81,7 +79,7 @@ def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArra
     return low, high, dc
 
 
-def take_memory(controller: "PipelineController", lowered: Lowered) -> None:
+def take_memory(controller: PipelineHost, lowered: Lowered) -> None:
     """Bring what MuJoCo remembers of a law into the state of its pipeline."""
     pipe = controller._pipe
     integral, pasts = lowered.memory()
@@ -92,7 +90,7 @@ def take_memory(controller: "PipelineController", lowered: Lowered) -> None:
 
 
 def native_effort_of(
-    controller: "PipelineController", lowered: Lowered
+    controller: PipelineHost, lowered: Lowered
 ) -> tuple[FloatArray, FloatArray, list[Any]]:
     """Raw effort, effort and which clamp acted in the last step, computed from what MuJoCo saw.
 

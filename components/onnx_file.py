@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ class OnnxFile:
 
     def __init__(self, path: Path) -> None:
         try:
-            import onnxruntime
+            onnxruntime = import_module("onnxruntime")
         except ImportError as error:
             raise MissingExtraError("a network", "policy", error) from error
         self.path = path

@@ -102,6 +102,11 @@ class PipelineController(ArticulationController):
         category="Numerics",
         doc="implicit: the effort of the end of the step, so that stiff gains stay stable.",
     )
+    count_clamps = Bool(
+        False,
+        category="Telemetry",
+        doc="Look at a native law after every step, so that no clamp is missed; costs speed.",
+    )
     clamp_targets = Bool(
         False,
         structural=True,
@@ -116,6 +121,7 @@ class PipelineController(ArticulationController):
     )
 
     _pipe: Pipeline
+    _tick: float
     _run: Callable[[], None]
     _native_write: list[Operation]
     _looked_at: float
@@ -402,7 +408,8 @@ class PipelineController(ArticulationController):
     def clamp_counts(self) -> dict[str, Any]:
         """For each clamp, in how many ticks since the reset it acted, per binding.
 
-        Of a law MuJoCo runs only those steps count after which somebody looked at its telemetry.
+        Of a law MuJoCo runs, all steps count with `count_clamps`; else only those after which
+        somebody looked at its telemetry.
         """
         if self._compiled is not None:
             self._compiled.write_back()
@@ -411,6 +418,12 @@ class PipelineController(ArticulationController):
         return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
 
     # Other ways to run --------------------------------------------------------------------------
+
+    def watcher(self) -> Callable[[float], object] | None:
+        if self._lowered is None or not self.count_clamps:
+            return None
+        lowered = self._lowered
+        return lambda time: self._look(lowered)
 
     def supports(self) -> dict[str, Support]:
         found = self._pipe.executions if self.is_bound else super().supports()

@@ -63,7 +63,8 @@ class Scatter:
     def add(self, out: Array, effort: Array) -> None:
         """Add efforts; repeated indices add up."""
         if self._repeated:
-            np.add.at(out, (..., self._effort), effort)
+            where: Any = (..., self._effort)
+            np.add.at(out, where, effort)
         else:
             out[..., self._effort] += effort
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,8 @@ from mjrig.setpoints import Lease, Setpoints, Source, Targets
 Indices = npt.NDArray[np.intp]
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
 _IDENTITY = {"qw": 1.0}
+#: MuJoCo takes larger numbers for no numbers: one of them in ctrl zeroes every ctrl.
+LARGEST = 1e10
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,6 @@ class Articulation(HasProperties):
             if described is not None
             else describe_actuators(model, where.actuator_ids.tolist(), where.prefix)
         )
-        self._tiny = np.full(len(data.ctrl[where.ctrl]), 1e-200)
         self._unsettled = False
         self._trajectory: Trajectory | None = None
         self._control: Control | None = None
@@ -278,8 +278,12 @@ class Articulation(HasProperties):
         if child in self._components and self._working() != self._planned:
             self._plan()
 
-    def _working(self) -> list[tuple[bool, int, bool]]:
-        return [(c.enabled, c.num_bindings, c.lowered is None) for c in self.controllers]
+    def _working(self) -> list[tuple[object, ...]]:
+        """What the plan depends on."""
+        return [
+            (c.enabled, c.num_bindings, c.lowered is None, c.watcher() is None)
+            for c in self.controllers
+        ]
 
     def rebind(self, controller: ArticulationController) -> None:
         """Bind a controller again after a structural change; all or nothing.
@@ -323,11 +327,12 @@ class Articulation(HasProperties):
                 _switch(controller.lowered, controller if controller.enabled else None)
         self._setpoints.touch()
         self._direct = tuple(direct_writers(self._setpoints, direct, self._data.ctrl))
-        hooks: list[Callable[[float], None]] = [
+        hooks: list[Callable[[float], object]] = [
             c.before_controls
             for c in self._components
             if type(c).before_controls is not ActorComponent.before_controls
         ]
+        hooks += [w for c in working if (w := c.watcher()) is not None]
         if self._trajectory is not None:
             hooks.append(partial(self._write_trajectory, self._trajectory))
         self._hooks = tuple(hooks)
@@ -369,7 +374,7 @@ class Articulation(HasProperties):
     def _take_setpoints(self) -> None:
         """Setpoints changed: check them, and hand them to what MuJoCo runs itself."""
         flat = self._setpoints.flat
-        if isfinite(np.vdot(flat, flat)):
+        if np.vdot(flat, flat) < LARGEST**2:
             self._good_setpoints[:] = flat
         else:
             self._repair_setpoints()
@@ -390,7 +395,7 @@ class Articulation(HasProperties):
 
     def _take_ctrl(self, now: bytes) -> None:
         """Ctrl changed: it must be finite, and what MuJoCo runs itself must have its setpoints."""
-        if isfinite(self._ctrl.dot(self._tiny)):
+        if np.vdot(self._ctrl, self._ctrl) < LARGEST**2:
             self._good_ctrl = now
         else:
             self._repair_ctrl()
@@ -402,7 +407,7 @@ class Articulation(HasProperties):
     def _repair_setpoints(self) -> None:
         """Put the last finite setpoint where one is not finite."""
         flat, size = self._setpoints.flat, len(self.actuator_names)
-        for i in np.flatnonzero(~np.isfinite(flat)):
+        for i in np.flatnonzero(is_bad(flat)):
             row, column = divmod(int(i), size)
             what = ("position", "velocity", "feedforward")[row]
             self._report(
@@ -416,10 +421,10 @@ class Articulation(HasProperties):
 
     def _check_inputs(self) -> None:
         for name, values in self._setpoints.input_values.items():
-            if isfinite(np.vdot(values, values)):
+            if np.vdot(values, values) < LARGEST**2:
                 self._good_inputs[name][:] = values
                 continue
-            bad = ~np.isfinite(values)
+            bad = is_bad(values)
             if bad.any():
                 self._report(
                     "non-finite setpoint", name, "input is not finite; the last finite one is used"
@@ -429,7 +434,7 @@ class Articulation(HasProperties):
     def _repair_ctrl(self) -> None:
         """Put the last finite ctrl where one is not finite: MuJoCo would zero all of them."""
         ctrl, first = self._ctrl, self._where.ctrl.start
-        bad = ~np.isfinite(ctrl)
+        bad = is_bad(ctrl)
         for binding in self._described:
             own = slice(
                 binding.ctrl_address - first, binding.ctrl_address - first + binding.ctrl_count
@@ -794,6 +799,11 @@ class Articulation(HasProperties):
             f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
             f"{len(self._components)} components)"
         )
+
+
+def is_bad(values: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which values MuJoCo would not take."""
+    return ~(np.abs(values) <= LARGEST)
 
 
 def _switch(lowered: Lowered, controller: ArticulationController | None) -> None:

@@ -301,6 +301,10 @@ class ArticulationController(ActorComponent):
         """What is called before every physics step; a subclass may give something leaner."""
         return lambda: self.compute_and_apply(model, data, self.setpoints.source)
 
+    def watcher(self) -> Callable[[float], object] | None:
+        """Hook: what wants to look at the last step before the next one; None: nothing."""
+        return None
+
     @property
     def guards_ctrl(self) -> bool:
         """Whether it never writes a ctrl that is not finite."""

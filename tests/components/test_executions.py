@@ -823,13 +823,44 @@ def test_a_huge_but_finite_setpoint_is_no_event(execution: str) -> None:
     assert world["robot"].effort[0] == world["robot"].applied_effort[0] == 200.0
 
 
+@pytest.mark.parametrize("execution", ALL)
+def test_a_setpoint_mujoco_takes_for_no_number_is_held_back(execution: str) -> None:
+    """Beyond 1e10 MuJoCo would zero the ctrl of every actuator."""
+    world = maker(PDController(kp=1, kv=0.1))(execution)
+    robot = world["robot"]
+    robot.set_targets(0.5)
+    world.step(3)
+    robot.setpoints.position[0] = 1e11
+    world.step()
+    assert [e.kind for e in world.events] == ["non-finite setpoint"]
+    assert robot.setpoints.position[0] == 0.5
+    assert robot.applied_effort[1] != 0.0
+
+
+def test_clamps_of_a_native_law_are_all_counted_if_asked_for() -> None:
+    def make(execution: str) -> mjrig.World:
+        controller = PDController(kp=50, kv=1, torque_limit=2, count_clamps=True)
+        return maker(controller)(execution)
+
+    counts = []
+    for execution in ("python", "native", "compiled"):
+        world = make(execution)
+        world["robot"].set_targets(1.0)
+        world.step(50)
+        world["robot"].set_targets(-1.0)
+        world.step(25)
+        counts.append(of(world).clamp_counts["torque_limit"].tolist())
+    assert counts[0] == counts[1] == counts[2]
+    assert max(counts[0]) > 10
+
+
 @pytest.mark.parametrize("decimation", [1, 3])
 def test_an_effort_that_is_not_finite_is_held_back_the_same(decimation: int) -> None:
     def spoil(world: mjrig.World) -> None:
-        world["robot"].setpoints.position[0] = 1e300
-        world["robot"].setpoints.velocity[0] = -1e300
+        world["robot"].setpoints.position[0] = 1e9
+        world["robot"].setpoints.velocity[0] = -1e9
 
-    controller = PIDController(kp=1e200, kv=1e200, ki=2, decimation=decimation)
+    controller = PIDController(kp=1e300, kv=1e300, ki=2, decimation=decimation)
     make = maker(controller, xml=chain(MOTORS[:2]))
     with np.errstate(all="ignore"):
         worlds = lockstep(make, {9: [spoil]}, steps=20, names=["compiled"], moving=False)

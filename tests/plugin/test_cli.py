@@ -318,6 +318,8 @@ def test_a_setting_without_a_value_is_wrong_usage(
     with pytest.raises(SystemExit) as caught:
         main(["check", scene, "--set", "dog.pd.kp"])
     assert caught.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1].endswith(
-        "argument --set: write PATH=VALUE, as in dog.PDController.kp=40"
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith("argument --set: write PATH=VALUE, as in dog.PDController.kp=40")
     )

@@ -1,13 +1,14 @@
 """What all tests share."""
 
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 # One GLFW per process: imgui_bundle brings its own and must come before mujoco's.
 with suppress(ImportError):
-    import imgui_bundle  # noqa: F401
+    import_module("imgui_bundle")
 
 #: One hinge with a motor, named so that patterns have something to match.
 HINGE = """

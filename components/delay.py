@@ -67,7 +67,7 @@ class Delay(Component):
         low, high = self.random
         if low > high or low != int(low) or high != int(high):
             raise PropertyError(
-                f"{self.label}.random: must be whole numbers, least first, got {[low, high]}",
+                f"{self.label}.random: must be whole numbers, least first, got [{low:g}, {high:g}]",
                 ("random",),
             )
 
@@ -123,6 +123,7 @@ class Delay(Component):
         self._space = space
         self._rows = self.depth(dt) + 1
         self._settled = UNSETTLED
+        state.fit = self.fitted
         state.add("delay_ring", np.zeros((self._rows, 3, *space.shape), space.dtype))
         state.add("delay_count", np.zeros(space.shape, np.int64))
         state.add("delay_head", np.zeros(1, np.int64), kept=True)
@@ -164,6 +165,8 @@ class Delay(Component):
 
     def fitted(self, saved: Mapping[str, npt.NDArray[Any]]) -> Mapping[str, npt.NDArray[Any]]:
         """A saved state with a ring of the present length: the delay may have grown since then."""
+        if "delay_ring" not in saved:
+            return saved
         old, head = saved["delay_ring"], int(saved["delay_head"][0])
         if len(old) >= self._rows:
             return saved

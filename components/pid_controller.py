@@ -28,6 +28,8 @@ class PIDController(PDController):
     the integral an activation that MuJoCo's integrator evolves together with the joints.
     """
 
+    own_gains = (*PDController.own_gains, "ki", "integral_max", "default_ki", "integration")
+
     default_ki = Float(
         0.0,
         min=0.0,

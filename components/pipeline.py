@@ -49,12 +49,15 @@ class Pipeline:
     ) -> None:
         if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
             raise ValueError(f"dtype must be float64 or float32, got {np.dtype(dtype)}")
+        clamps = tuple(clamps)
         slots = Slots([(f"[{i}]",) for i in range(size)])
-        parts = [law, *([delay] if delay is not None else []), *clamps]
+        parts: list[Any] = [law, *([delay] if delay is not None else []), *clamps]
         for part in parts:
+            if part._space is not None:  # it keeps buffers and, a delay, its place in the memory
+                raise ValueError(f"{part!r} is part of another pipeline; pass a copy()")
             part.spread_over(slots)
         space = Space(size, batch, np.dtype(dtype).type)
-        self._assemble(space, law, delay, tuple(clamps), None)
+        self._assemble(space, law, delay, clamps, None)
 
     @classmethod
     def of_parts(
@@ -199,8 +202,7 @@ class Pipeline:
         # 2. law
         law.respond(q, qd, state, dt, raw)
         if self._remembers:
-            finite = isfinite(np.vdot(raw, raw))
-            law.advance(state, None if finite else np.isfinite(raw))
+            law.advance(state, self._finite())
         # 3. clamps
         before = raw
         for apply, count, after in self._stages:
@@ -211,6 +213,11 @@ class Pipeline:
         if not self._stages:
             effort[...] = raw
         return effort
+
+    def _finite(self) -> npt.NDArray[np.bool_] | None:
+        """Which raw efforts are finite; None: all."""
+        raw = self._raw
+        return None if isfinite(np.vdot(raw, raw)) else np.isfinite(raw)
 
     def _inputs(
         self,
@@ -358,19 +365,23 @@ class Pipeline:
         exact = law.implicit() is Implicit.EXACT
         if exact:
             law.respond(q, qd, state, dt, self._raw)
-            law.advance(state)
+            law.advance(state, self._finite())
         wide = np.asarray(q, np.float64), np.asarray(qd, np.float64)
         raw, clamped = law_effort(law, state, self.clamps, *wide, dt, inverse_mass)
         if not exact:
             law.respond(q, qd, state, dt, self._raw)
-            law.advance(state)
+            law.advance(state, self._finite())
         impulse, at_q, at_qd = solve_implicit(
             clamped, *wide, dt, inverse_mass, iterations=iterations, tolerance=tolerance
         )
+        effort = self._raw[...] = raw(at_q, at_qd)
+        for clamp, count in zip(self.clamps, self._acted, strict=True):
+            before = effort.copy()
+            clamp.apply(effort, at_q, at_qd, effort)
+            np.add(count, before != effort, out=count)
         effort = impulse / dt
         for clamp in self.clamps:
             clamp.apply(effort, at_q, at_qd, effort)
-        self._raw[...] = raw(at_q, at_qd)
         self._effort[...] = effort
         return self._effort.copy()
 

@@ -130,10 +130,11 @@ class PipelineController(ArticulationController):
     def prepare(self) -> None:
         super().prepare()
         self._factor = np.zeros(0)
-        self._phase = 0
+        self._never_ticked = True
         self._version = -1
         self._custom: dict[str, FloatArray] = {}
         self._compiled: CompiledStep | None = None
+        self._ran_on: list[int] | None = None
         self._forget_native()
         self._run = self._tick_explicit  # unbound, its first look at the setpoints says so
 
@@ -146,6 +147,15 @@ class PipelineController(ArticulationController):
     def load_law(self, law: Any) -> None:
         """Hook: hand the resolved gains to the controller's own law."""
 
+    def gains(self) -> dict[str, FloatArray]:
+        found = super().gains()
+        if self.law is not None:  # its own gains are not in use
+            own = {n for n in found if n != "torque_limit"}
+            law = self.law.__dict__
+            gains = {p.name: law[p.name] for p in self.law.properties() if p.kind == "per_actuator"}
+            found = {n: v for n, v in found.items() if n not in own} | gains
+        return found
+
     def patch(self, **values: object) -> None:
         """Merge values into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.
 
@@ -157,6 +167,7 @@ class PipelineController(ArticulationController):
     # Bind: everything that can be decided is decided here ----------------------------------------
 
     def on_bind(self, model: Any, data: Any) -> None:
+        before = self._bring_pipeline_home()
         lowered, self._lowered = self._lowered, None
         self._model, self._data = model, data
         self._factor = np.array([b.factor for b in self.bindings])
@@ -179,12 +190,14 @@ class PipelineController(ArticulationController):
             raise (error if self.law is None else error.below("law")) from error
         except ValueError as error:
             raise PropertyError(f"{self.label}: {error}") from error
+        self._keep_memory(before)
+        self._ran_on = [b.actuator_id for b in self.bindings]
         self._custom = {name: np.zeros(size) for name in law.custom_names}
         law._custom = self._custom
         self._compiled = None
         self._plan(data)
         self._load()
-        self._phase = 0
+        self._never_ticked = True
         # Bound again after a structural change:
         if lowered is not None:
             self._leave_native(lowered, "its structure changed while it ran")
@@ -192,6 +205,28 @@ class PipelineController(ArticulationController):
             compiled = self.supports()["compiled"]
             fallback = Execution("python", f"not compiled: {compiled.reason}")
             self.run_as(self._execution if compiled.available else fallback)
+
+    def _bring_pipeline_home(self) -> tuple[Any, Pipeline] | None:
+        """The pipeline there was, with its memory, and the actuators it ran on."""
+        if self._ran_on is None:
+            return None
+        if self._compiled is not None:
+            self._compiled.write_back()
+        if self._lowered is not None:
+            take_memory(self, self._lowered)
+        return self._ran_on, self._pipe
+
+    def _keep_memory(self, before: tuple[Any, Pipeline] | None) -> None:
+        """After a structural change, remember what still has the same meaning and shape."""
+        ids = [b.actuator_id for b in self.bindings]
+        if before is None or before[0] != ids:
+            return
+        old, new = before[1], self._pipe
+        if type(old.law) is not type(new.law) or old.space.dtype != new.space.dtype:
+            return
+        saved, fresh = old.state.save(), new.state.save()
+        same = {n for n in fresh if n in saved and saved[n].shape == fresh[n].shape}
+        new.state.restore({n: saved[n] if n in same else fresh[n] for n in fresh})
 
     def _check_parts(self, space: Space) -> None:
         """Refuse clamps and a delay that do not fit the actuators, and say where they are."""
@@ -288,8 +323,19 @@ class PipelineController(ArticulationController):
         self._version = -1  # what the law precomputed from the setpoints holds gains too
         if self._compiled is not None:
             self._compiled.refresh()
+        self._leave_native_if_unfit()
         if self._lowered is not None and self.enabled:
             self._lowered.load(self.native_form())
+
+    def _leave_native_if_unfit(self) -> None:
+        """A live edit may ask for what MuJoCo's actuator cannot do."""
+        lowered = self._lowered
+        if lowered is None:
+            return
+        native = self.supports()["native"]
+        if not native.available:
+            take_memory(self, lowered)
+            self._leave_native(lowered, native.reason)
 
     def _outgrow_native(self, steps: int) -> None:
         """MuJoCo's history of commands has a fixed length: a longer delay has to run here."""
@@ -336,12 +382,13 @@ class PipelineController(ArticulationController):
 
     def _run_decimated(self) -> None:
         """Tick on steps 0, k, 2k after a reset; hold the effort in between."""
-        if self._phase == 0:
+        step = round(self._data.time / self._model.opt.timestep)
+        if self._never_ticked or step % self.decimation == 0:
+            self._never_ticked = False
             self._tick_once()
         else:
             for write in self._write:
                 write()
-        self._phase = (self._phase + 1) % self.decimation
 
     def _take_targets(self) -> bool:
         self._version = self._bound_to.setpoints.version
@@ -515,8 +562,15 @@ class PipelineController(ArticulationController):
         if self._lowered is not None:
             self._lowered.start_over()
             self._forget_native()
-        self._phase = 0
+        self._never_ticked = True
         self._version = -1
+
+    def memory_signature(self) -> object:
+        if not self.is_bound:
+            return None
+        law, clamps = type(self._pipe.law).__name__, self.clamp_names
+        delayed = self.delay is not None
+        return law, clamps, delayed, self.decimation, str(self.precision), self.clamp_targets
 
     def memory(self) -> Any:
         if not self.is_bound:
@@ -529,14 +583,12 @@ class PipelineController(ArticulationController):
             native = lowered.memory(), lowered.aside is not None, lowered.awaits_command
         seen = self._looked_at, self._looked
         buffers = (pipe._raw.copy(), pipe._effort.copy())
-        return pipe.state.save(), buffers, pipe.clamp_counts, self._phase, native, seen
+        return pipe.state.save(), buffers, pipe.clamp_counts, self._never_ticked, native, seen
 
     def restore(self, memory: Any) -> None:
         if memory is None:
             return
-        state, (raw, effort), counts, self._phase, native, seen = memory
-        if self._pipe.delay is not None:
-            state = self._pipe.delay.fitted(state)
+        state, (raw, effort), counts, self._never_ticked, native, seen = memory
         self._pipe.state.restore(state)
         self._looked_at, self._looked = seen
         if self._lowered is not None and native is not None:

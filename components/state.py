@@ -1,6 +1,6 @@
 """State: everything a pipeline remembers, in one place, changed in place."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,9 @@ class State:
         self._size, self._batch = size, batch
         self._arrays: dict[str, npt.NDArray[Any]] = {}
         self._rows: dict[str, int | None] = {}
+        #: Makes a saved memory fit one that has grown since.
+        self.fit: Callable[[Mapping[str, npt.NDArray[Any]]], Mapping[str, npt.NDArray[Any]]] | None
+        self.fit = None
         #: Grows whenever something else than a step changed the memory.
         self.version = 0
         self._kept: set[str] = set()
@@ -90,6 +93,8 @@ class State:
         Raises:
             ValueError: it is the state of another kind of pipeline.
         """
+        if self.fit is not None:
+            saved = self.fit(saved)
         shapes = {n: a.shape for n, a in self._arrays.items()}
         other = {n: a.shape for n, a in saved.items()}
         if shapes != other:

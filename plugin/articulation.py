@@ -474,6 +474,8 @@ class Articulation(HasProperties):
             LeaseError: somebody holds one of them; the message names the holder.
             BindingError: a pattern matches nothing; the message names the nearest valid name.
         """
+        if self._control is not None:
+            self._control.push()  # what was written there came first
         self._setpoints.write(position, velocity, feedforward)
 
     def take(
@@ -537,6 +539,7 @@ class Articulation(HasProperties):
         Raises:
             LeaseError: somebody holds an actuator.
         """
+        self._setpoints.check_inputs_free()
         for row, values in enumerate(self._keyframe_setpoints(self._initial).reshape(3, -1)):
             self._setpoints.write_columns(row, range(len(self.actuator_names)), values)
         self._seed_inputs(self._initial)
@@ -563,6 +566,7 @@ class Articulation(HasProperties):
 
         Raises:
             ValueError: it returns something else for the present time.
+            LeaseError: somebody holds an actuator.
         """
         if trajectory is not None:
             self._write_trajectory(trajectory, float(self._data.time))
@@ -576,16 +580,16 @@ class Articulation(HasProperties):
                 f"{self.name}: a trajectory gives position, velocity and feedforward, "
                 f"got {len(rows)} values"
             )
-        for row, values in zip(self._setpoints.values, rows, strict=True):
-            if values is not None:
-                row[:] = values
+        self._setpoints.write(*rows)
 
     def follow_stage(self, time: float) -> None:
         """Ask the trajectory in the middle of a step, for what MuJoCo runs itself."""
         if self._trajectory is not None:
             self._write_trajectory(self._trajectory, time)
-            for write in self._native:
-                write()
+            if self._pinned is not None:
+                self._pin()
+            if self._setpoints.changed():
+                self._take_setpoints()
 
     @property
     def follows_stages(self) -> bool:
@@ -617,6 +621,11 @@ class Articulation(HasProperties):
             self._control.reset(self._initial.qpos)
         for component in self._components:
             component.reset()
+
+    def prime(self) -> None:
+        """Hand the seeded setpoints to what MuJoCo runs itself, before anybody looks at forces."""
+        for write in self._native:
+            write()
 
     def _seed(self, changed: set[int] | None = None) -> None:
         """Position setpoints from the pose; `changed` limits it to those actuator ids."""
@@ -763,6 +772,8 @@ class Articulation(HasProperties):
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
             "owned": [_owns(c) for c in self._components],
+            "signatures": [c.memory_signature() for c in self._components],
+            "control": None if self._control is None else self._control.memory(),
         }
 
     def check_memory(self, memory: Mapping[str, Any]) -> None:
@@ -777,6 +788,12 @@ class Articulation(HasProperties):
                 f"{self.name}: the snapshot is of the components {listed(memory['owned'])}; "
                 f"now they are {listed(owned)}"
             )
+        for component, then in zip(self._components, memory["signatures"], strict=True):
+            if component.memory_signature() != then:
+                raise PropertyError(
+                    f"{component.label}: the snapshot is of another structure: {then}; "
+                    f"now it is {component.memory_signature()}"
+                )
 
     def restore(self, memory: Mapping[str, Any]) -> None:
         """Take back what `memory` returned, after `check_memory`."""
@@ -793,6 +810,8 @@ class Articulation(HasProperties):
         self._initial = memory["initial"]
         for component, own in zip(self._components, memory["components"], strict=True):
             component.restore(own)
+        if self._control is not None:
+            self._control.restore(memory["control"])
 
     def __repr__(self) -> str:
         return (

@@ -14,7 +14,7 @@ from mjrig.articulation import Articulation
 from mjrig.controller import ArticulationController
 from mjrig.direct import takes_rows
 from mjrig.errors import BindingError, ExecutionError, PropertyError
-from mjrig.lowering import own_force_range
+from mjrig.lowering import within_own_range
 from mjrig.names import listed, suggestion
 from mjrig.property_kinds import FloatArray
 from mjrig.scene import Scene
@@ -84,7 +84,8 @@ class BatchController:
                     f"{'a number' if infinite else 'finite'}, got {value!r}"
                 )
         self._gains = changed
-        self.load()
+        if self._controller.enabled:
+            self.load()
 
     def load(self) -> None:
         """Write the gains into the worlds' models."""
@@ -108,11 +109,11 @@ class BatchController:
             edges[:, ids, 0] = -edges[:, ids, 1]
 
     def _load_limits(self, limit: FloatArray) -> None:
-        low, high = own_force_range(self.bindings)
         # What the clamps of the template say holds in every world; torque_limit is per world.
         others = self._controller.clamp_limits()
-        low = np.maximum(np.maximum(-limit, others[0]), low)
-        high = np.minimum(np.minimum(limit, others[1]), high)
+        low, high = within_own_range(
+            np.maximum(-limit, others[0]), np.minimum(limit, others[1]), self.bindings
+        )
         limited = np.isfinite(low) | np.isfinite(high)
         ids = self._lowered.ids
         self._batch.expand("actuator_forcelimited")[:, ids] = limited
@@ -149,8 +150,8 @@ class BatchRobot:
         plan = []
         lowered: set[int] = set()
         for controller in self._robot.controllers:
-            if controller.lowered is None:
-                continue
+            if controller.lowered is None or not controller.enabled:
+                continue  # driven directly: a lowered motor's ctrl is its feedforward input
             lowered |= {b.actuator_id for b in controller.bindings}
             factor = np.array([b.factor for b in controller.bindings])
             columns = np.array([column[b.actuator] for b in controller.bindings], dtype=np.intp)
@@ -181,10 +182,12 @@ class BatchRobot:
             BindingError: a pattern matches nothing.
         """
         where = slice(None) if worlds is None else worlds
+        staged: list[tuple[int, int, npt.ArrayLike]] = []
         for row, targets in enumerate((position, velocity, feedforward)):
             for pattern, value in (targets or {}).items():
-                for column in self._robot.setpoints.match(pattern):
-                    self.setpoints[row, where, column] = value
+                staged += [(row, c, value) for c in self._robot.setpoints.match(pattern)]
+        for row, column, value in staged:
+            self.setpoints[row, where, column] = value
 
     def follow(self, trajectory: object) -> NoReturn:
         """Not here.

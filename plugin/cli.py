@@ -78,7 +78,10 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--duration", type=_duration, default=5.0, metavar="S", help="simulated seconds (5)"
     )
     parser.add_argument(
-        "--execution", default="auto", metavar="HOW", help="auto, python, native or compiled"
+        "--execution",
+        default="auto",
+        choices=("auto", "python", "native", "compiled"),
+        help="how the controllers run (auto)",
     )
     parser.add_argument("--picture", type=Path, metavar="F.png", help="picture of the end")
     parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of targets and efforts")

@@ -42,5 +42,9 @@ class ActorComponent(Component):
         """What `restore` needs to continue bit-exactly, as an own copy; None for nothing."""
         return None
 
+    def memory_signature(self) -> object:
+        """What must be the same for `restore` to take a memory."""
+        return None
+
     def restore(self, memory: Any) -> None:
         """Take back what `memory` returned."""

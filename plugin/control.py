@@ -116,11 +116,11 @@ class Control:
         if self._now() == self._bytes:
             return
         arrays, seen = self._arrays(), self._seen
-        changed = [
-            ~np.equal(a, b) & ~(np.isnan(a) & np.isnan(b))
-            for a, b in zip(arrays, seen, strict=True)
-        ]
+        changed = [_differs(a, b) for a, b in zip(arrays, seen, strict=True)]
         self._check_activation()
+        if not np.isfinite(self._force).all():
+            bad = int(np.flatnonzero(~np.isfinite(self._force))[0])
+            raise ValueError(f"force[{bad}] is {self._force[bad]}; must be finite")
         for row, array, news, at in (
             (POSITION, self._target_q, changed[0], self._at_q),
             (VELOCITY, self._target_qd, changed[1], self._at_dof),
@@ -159,6 +159,21 @@ class Control:
             array[:] = 0.0
         self._target_q[:] = self._rest
         self._apply_force()
+
+    def memory(self) -> list[FloatArray]:
+        """An own copy of everything written."""
+        return [a.copy() for a in (*self._arrays(), self._rest)]
+
+    def restore(self, memory: list[FloatArray] | None) -> None:
+        """Take back what `memory` returned; None: the surface was not in use then."""
+        if memory is None:
+            self._force[:] = 0.0
+            self._remember()
+            return
+        for array, saved in zip((*self._arrays(), self._rest), memory, strict=True):
+            array[:] = saved
+        self._seen = [a.copy() for a in self._arrays()]
+        self._bytes = self._now()
 
     def reset(self, rest: npt.ArrayLike) -> None:
         """The world was reset to a pose: forget what was written."""

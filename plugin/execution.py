@@ -14,6 +14,7 @@ from mjrig.sim_options import Actuation
 EXECUTIONS = ("auto", "python", "native", "compiled")
 _IMPLICIT = ("implicit", "implicitfast", "discrete")
 _INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
+_AT_EVERY_STAGE = "MuJoCo would evaluate the law at every stage"
 _log = logging.getLogger("mjrig")
 
 
@@ -59,7 +60,7 @@ def why_not_lowered_here(model: Any, actuation: Actuation) -> str:
             f"under {integrator} MuJoCo would integrate the gains implicitly; "
             "say sim: {actuation: implicit} if that is wanted"
         )
-    return f"under {integrator} MuJoCo would evaluate the law at every stage, not once per step"
+    return f"under {integrator} {_AT_EVERY_STAGE}, not once per step"
 
 
 def choose(
@@ -120,7 +121,7 @@ def _only_native(
     if requested == "python":
         raise ExecutionError(f"{label} cannot run in python: {reason}")
     # A law evaluated at every stage is what is wanted here; a gain integrated implicitly is not.
-    why_not = "" if "stage" in not_here else not_here
+    why_not = "" if _AT_EVERY_STAGE in not_here else not_here
     if not supports["native"].available:
         why_not = supports["native"].reason
     if why_not:

@@ -136,11 +136,7 @@ class Lowered:
         """Write a form's numbers into the model; effective with the next step."""
         self._take_back()
         model, ids = self._model, self.ids
-        low, high = own_force_range(self._bindings)
-        # Ours come first and the model's have the last word, also where they exclude each other.
-        self._set_force_range(
-            *(np.minimum(np.maximum(x, low), high) for x in (form.low, form.high))
-        )
+        self._set_force_range(*within_own_range(form.low, form.high, self._bindings))
         if form.dc is not None:
             self._load_dc(form, form.dc)
         else:
@@ -287,6 +283,20 @@ class Lowered:
             return np.zeros(0)
         found: FloatArray = self._data.act[self._act]
         return found
+
+
+def within_own_range(
+    low: FloatArray, high: FloatArray, bindings: Sequence[ActuatorBinding]
+) -> tuple[FloatArray, FloatArray]:
+    """Our limits inside the model's, which have the last word also where they exclude each other.
+
+    Arrays (n,) or (worlds, n).
+    """
+    least, most = own_force_range(bindings)
+    return (
+        np.minimum(np.maximum(low, least), most),
+        np.minimum(np.maximum(high, least), most),
+    )
 
 
 def own_force_range(bindings: Sequence[ActuatorBinding]) -> tuple[FloatArray, FloatArray]:

@@ -109,6 +109,9 @@ class Property(Generic[T]):
     def refresh(self, obj: "HasProperties") -> None:
         """Hook: derive the value again from what was authored and what it falls back to."""
 
+    def make_part(self, obj: "HasProperties") -> None:
+        """Hook of a nested property: make the component that can only be of one kind."""
+
     def to_data(self, authored: Any) -> object:
         """The authored form as plain data for a file."""
         return deepcopy(authored)
@@ -416,6 +419,9 @@ class HasProperties:
             PropertyError: there is no such part.
         """
         by_role = {child._role: child for child in self.children()}
+        if name not in by_role and name in self._nesting:
+            self._properties[name].make_part(self)
+            by_role = {child._role: child for child in self.children()}
         if name in by_role:
             return by_role[name]
         raise PropertyError(

@@ -430,6 +430,10 @@ class Nested(Property[C | None]):
         child = _nested(self, obj, value, self.name)
         return child, child
 
+    def make_part(self, obj: HasProperties) -> None:
+        if not self.polymorphic:
+            self.assign(obj, {})
+
     def to_data(self, authored: Any) -> object:
         if authored is None:
             return None

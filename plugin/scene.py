@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from mjrig.articulation import component_named
 from mjrig.binding import unique
 from mjrig.component import ActorComponent
-from mjrig.errors import LocatedError, PropertyError, SceneError
+from mjrig.errors import LocatedError, MissingExtraError, PropertyError, SceneError
 from mjrig.files import write_atomically
 from mjrig.names import suggestion
 from mjrig.per_actuator import PatternMap
@@ -17,7 +17,7 @@ from mjrig.properties import HasProperties
 from mjrig.property_kinds import FilePath, FloatArray, Int, Nested, NestedList, Text, Vector
 from mjrig.sim_options import SimOptions
 from mjrig.yaml_document import Document, Keys
-from mjrig.yaml_edit import format_block, updated_text
+from mjrig.yaml_edit import format_block, same, updated_text
 
 FORMAT = 1
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
@@ -238,13 +238,30 @@ class Scene(HasProperties):
         """
         try:
             yield
+        except MissingExtraError as error:
+            if self._document is None:
+                raise
+            raise self._document.error(keys, str(error)) from error
         except LocatedError as error:
             if self._document is None:
                 raise
             path: Keys = (*keys, *error.keys)
-            raise self._document.error(
-                path, str(error), at=error.at, about_key=error.about_key
-            ) from error
+            at, about_key = error.at, error.about_key
+            if not self._is_as_written(path):  # edited since: the text shows something else there
+                at, about_key = (), True
+            raise self._document.error(path, str(error), at=at, about_key=about_key) from error
+
+    def _is_as_written(self, path: Keys) -> bool:
+        """Whether the text still says what the scene does at a path."""
+        assert self._document is not None
+        now: Any = self.to_data()
+        then: Any = self._document.data
+        for key in path:
+            try:
+                now, then = now[key], then[key]
+            except (KeyError, IndexError, TypeError):
+                return True  # nothing to compare: the nearest place that exists is right
+        return same(now, then)
 
     # Editing ------------------------------------------------------------------------------------
 

@@ -73,7 +73,11 @@ class Lease:
         """
         if not self.is_held or name not in self.inputs:
             raise LeaseError(f"{name!r} is not covered by the lease of {self.holder!r}")
-        self._setpoints.input_values[name][:] = values
+        vector = self._setpoints.input_values[name]
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != vector.shape:
+            raise ValueError(f"{name!r} takes {len(vector)} values, got shape {array.shape}")
+        vector[:] = array
 
     def release(self) -> None:
         """Give the setpoints back; releasing twice is fine."""
@@ -262,6 +266,19 @@ class Setpoints:
         self.leases.append(lease)
         self._update_writeable()
         return lease
+
+    def check_inputs_free(self) -> None:
+        """Refuse to touch input vectors somebody holds.
+
+        Raises:
+            LeaseError: somebody holds one.
+        """
+        for lease in self.leases:
+            if lease.inputs:
+                raise LeaseError(
+                    f"{self.owner}: {lease.inputs[0]!r} is held by {lease.holder!r} "
+                    f"({lease.source.name}); release that lease first"
+                )
 
     def release(self, lease: Lease) -> None:
         """Give a lease back."""

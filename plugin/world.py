@@ -1,5 +1,6 @@
 """World: a compiled scene with its articulations, stepped through time."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from mjrig.rebuild import lower
 from mjrig.scene import Scene
 from mjrig.sim_options import Actuation
 
+_logger = logging.getLogger("mjrig")
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 Key = tuple[int, int]
 
@@ -231,15 +233,15 @@ class World(HasProperties):
         robots = self._robots
         self._applies = tuple(robot.apply_controls for robot in robots)
         if self._pause_on_event:
-            self._advance = self._step_watching
+            self._inner = self._step_watching
         elif any(robot.needs_position_stage for robot in robots):
-            self._advance = self._step_in_stages
-        elif is_rk4(self._model) and any(robot.follows_stages for robot in robots):
-            self._advance = self._step_following
+            self._inner = self._step_in_stages
         elif all(robot.is_idle for robot in robots):
-            self._advance = self._step_idle
+            self._inner = self._step_idle
         else:
-            self._advance = self._step_controlled
+            self._inner = self._step_controlled
+        follows = is_rk4(self._model) and any(robot.follows_stages for robot in robots)
+        self._advance = self._step_following if follows else self._inner
 
     def _step_idle(self, n: int) -> int:
         """Everything is in MuJoCo's hands: nobody looks between the steps."""
@@ -283,12 +285,12 @@ class World(HasProperties):
 
         mujoco.set_mjcb_control(at_every_stage)
         try:
-            return self._step_controlled(n)
+            return self._inner(n)
         finally:
             mujoco.set_mjcb_control(previous)
 
     def _note_divergence(self, began: float) -> None:
-        """Look whether MuJoCo put everything back to the start since a time.
+        """Look whether MuJoCo put everything back since a time; if so, reset the world.
 
         Time runs backwards then, except in the very first step: there only the warnings tell.
         """
@@ -300,8 +302,11 @@ class World(HasProperties):
         ):
             record = self._data.warning[int(kind)]
             if record.number:
-                self._log.add(self._divergence(began, what, int(record.lastinfo)))
-                record.number = 0
+                event = self._divergence(began, what, int(record.lastinfo))
+                self._log.add(event)
+                _logger.warning("%s", event)
+                # MuJoCo forgot everything but our memory: start over, alike in every execution.
+                self.reset(self._reset_to)
                 return
 
     def _divergence(self, began: float, what: str, index: int) -> Event:
@@ -315,8 +320,7 @@ class World(HasProperties):
             "diverged",
             "",
             name,
-            f"{actor}.{name}: diverged: its {what} became too large; "
-            "MuJoCo put the whole state back to the start",
+            f"{actor}.{name}: diverged: its {what} became too large; the world was reset",
         )
 
     def _step_watching(self, n: int) -> int:
@@ -367,9 +371,11 @@ class World(HasProperties):
         for robot in self._robots:
             use = keyframe is not None and keyframe in robot.keyframes
             robot.put(robot.keyframe(keyframe) if use and keyframe else robot.model_map.initial)
-        mujoco.mj_forward(self._model, self._data)
+        self._reset_to = keyframe
         for robot in self._robots:
             robot.reset()
+            robot.prime()
+        mujoco.mj_forward(self._model, self._data)
         self._steps = 0
         self._paused = False
 

@@ -650,6 +650,15 @@ def with_delay(**values: object) -> Edit:
     return edit
 
 
+def swap_law(world: mjrig.World, law: object) -> None:
+    """Another law instead of the controller's own, whose gains mean nothing then."""
+    controller = of(world)
+    with controller.changes():
+        for name in controller.own_gains:
+            controller.unset(name)
+        controller.assign({"law": law})
+
+
 EDITS: dict[str, dict[int, list[Edit]]] = {
     "kp": {20: [assign(kp=33)]},
     "kv": {20: [assign(kv=[0, 1, 2, 3, 4])]},
@@ -697,8 +706,8 @@ EDITS: dict[str, dict[int, list[Edit]]] = {
     "clamp_targets": {20: [assign(clamp_targets=True)], 30: [assign(clamp_targets=False)]},
     "implicit": {20: [assign(effort="implicit")], 30: [assign(effort="explicit")]},
     "float32": {20: [assign(precision="float32")], 30: [assign(precision="float64")]},
-    "own law": {20: [assign(law={"type": "PD", "kp": 9})]},
-    "python law": {20: [lambda w: of(w).assign({"law": Twice()})]},
+    "own law": {20: [lambda w: swap_law(w, {"type": "PD", "kp": 9})]},
+    "python law": {20: [lambda w: swap_law(w, Twice())]},
 }  # fmt: skip
 
 
@@ -1035,8 +1044,7 @@ def test_a_world_that_diverges_says_which_joint(execution: str, chunk: int) -> N
     event = world.events[0]
     assert (event.kind, event.actor, event.joint) == ("diverged", "robot", "swing")
     assert event.message == (
-        "robot.swing: diverged: its acceleration became too large; "
-        "MuJoCo put the whole state back to the start"
+        "robot.swing: diverged: its acceleration became too large; the world was reset"
     )
 
 
@@ -1394,3 +1402,113 @@ def test_a_nested_value_that_is_wrong_is_found(tmp_path: Path, component: str) -
         loaded(tmp_path, component)
     expected = f"s.yaml:{where}: actors[0].components[0].{path}: {text}"
     assert str(caught.value).replace(f"{tmp_path}/", "") == expected
+
+
+# Found by review ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("controller", "spoil"),
+    [
+        (
+            PDController(clamps=[DCMotor(6, 4, 6)], kp=20, kv=1),
+            lambda c: (
+                setattr(c.clamps[0], "velocity_limit", np.inf)
+                if c.clamps[0].assign({"saturation_effort": np.inf, "velocity_limit": np.inf})
+                else None
+            ),
+        ),
+        (
+            PDController(kp=20, kv=1, delay={"max_steps": 5, "steps": 1}),
+            lambda c: (c.delay.unset("steps"), c.delay.assign({"random": [2, 4]})),
+        ),
+        (
+            PDController(law={"type": "PD", "kp": 20, "kv": 1}),
+            lambda c: setattr(c.law, "constant_effort", 3.0),
+        ),
+    ],
+    ids=["no speed limit", "random delay", "constant effort"],
+)
+def test_an_edit_mujoco_cannot_follow_leaves_native(controller: Any, spoil: Any) -> None:
+    def edit(world: mjrig.World) -> None:
+        spoil(of(world))
+
+    make = maker(controller)
+    world = make("native")
+    world.step(5)
+    edit(world)
+    world.step(20)
+    assert of(world).execution.name in ("compiled", "python")
+    assert of(world).execution.reason.startswith("no longer native: ")
+    assert np.isfinite(world.data.qpos).all()
+    assert world.events == ()
+
+
+@pytest.mark.parametrize("execution", ALL)
+def test_restoring_after_a_structural_change_is_refused_whole(execution: str) -> None:
+    world = maker(PIDController(kp=20, ki=2, kv=1, delay={"steps": 3}))(execution)
+    world["robot"].set_targets(0.4)
+    world.step(20)
+    snapshot = world.snapshot()
+    of(world).delay = None
+    world["robot"].set_targets(-0.4)
+    world.step(5)
+    before = world.data.qpos.copy(), world["robot"].setpoints.values.copy()
+    with pytest.raises(mjrig.PropertyError, match="the snapshot is of another structure"):
+        world.restore(snapshot)
+    np.testing.assert_array_equal(world.data.qpos, before[0])
+    np.testing.assert_array_equal(world["robot"].setpoints.values, before[1])
+
+
+@pytest.mark.parametrize("execution", ["python", "compiled"])
+def test_a_structural_edit_keeps_the_memory_that_still_fits(execution: str) -> None:
+    world = maker(PIDController(kp=20, ki=2, kv=1))(execution)
+    world["robot"].set_targets(0.4)
+    world.step(20)
+    before = of(world).pipeline.state.integral.copy()
+    assert before.any()
+    of(world).clamp_targets = True
+    np.testing.assert_array_equal(of(world).pipeline.state.integral, before)
+
+
+@pytest.mark.parametrize("execution", ALL)
+def test_forces_are_those_of_python_before_the_first_step(execution: str) -> None:
+    world = maker(PDController(kp=20, kv=1))(execution)
+    assert world["robot"].applied_effort.tolist() == [0.0] * len(world["robot"].bindings)
+    python = maker(PDController(kp=20, kv=1))("python")
+    np.testing.assert_allclose(world.data.qacc, python.data.qacc, atol=1e-12)
+
+
+def test_gains_beside_a_law_are_refused() -> None:
+    message = "PDController.kp: means nothing beside law; give it to the law, or leave law out"
+    with refused(mjrig.PropertyError, message):
+        PDController(kp=999, law={"type": "PD", "kp": 1})
+
+
+@pytest.mark.parametrize("execution", ALL)
+def test_a_divergence_resets_everything_alike(execution: str) -> None:
+    world = maker(PIDController(kp=1e9, ki=1e6, torque_limit=9e9))(execution)
+    world["robot"].set_targets(0.4)
+    world.step(50)
+    assert [e.kind for e in world.events][:1] == ["diverged"]
+    assert world.time == 0.0
+    fresh = maker(PIDController(kp=1e9, ki=1e6, torque_limit=9e9))(execution)
+    np.testing.assert_array_equal(world.data.qpos, fresh.data.qpos)
+    np.testing.assert_array_equal(world["robot"].setpoints.values, fresh["robot"].setpoints.values)
+
+
+def test_ticks_stay_on_their_grid_while_disabled() -> None:
+    world = maker(PDController(kp=20, kv=1, decimation=5))("python")
+    robot = world["robot"]
+    world.step(8)
+    of(world).enabled = False
+    world.step()
+    of(world).enabled = True
+    ticked = []
+    for step in range(9, 21):
+        robot.set_targets(0.01 * step)
+        before = robot.raw_effort.copy()
+        world.step()
+        if not np.array_equal(before, robot.raw_effort):
+            ticked.append(step)
+    assert ticked == [10, 15, 20]

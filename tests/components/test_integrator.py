@@ -165,3 +165,49 @@ def test_what_is_no_trajectory_is_refused_at_once() -> None:
     world = make_world(ARM, [PIDController()])
     with pytest.raises(ValueError, match="a trajectory gives position, velocity and feedforward"):
         world["robot"].follow(lambda t: ([0.0],))
+
+
+# Found by review ----------------------------------------------------------------------------------
+
+
+def test_a_hold_wins_over_a_trajectory_at_every_stage() -> None:
+    xml = ARM.replace("</mujoco>", '<keyframe><key name="home" qpos="0.25"/></keyframe></mujoco>')
+    controller = PIDController(kp=5, ki=1, kv=1, integration="integrator")
+    world = make_world(xml, [controller], sim={"integrator": "RK4"}, execution="auto")
+    robot = world["robot"]
+    robot.follow(lambda t: ([2.0], None, None))
+    robot.hold("home")
+    world.step(10)
+    assert robot.setpoints.position.tolist() == [0.25]
+    assert world.data.ctrl[0] == 0.25
+
+
+def test_a_trajectory_respects_leases() -> None:
+    world = make_world(ARM, [PIDController()])
+    lease = world["robot"].take(mjrig.Source.UI, holder="window")
+    with pytest.raises(mjrig.LeaseError, match="'arm' is held by 'window'"):
+        world["robot"].follow(lambda t: ([1.0], None, None))
+    lease.release()
+    world["robot"].follow(lambda t: ([1.0], None, None))
+
+
+def test_what_is_not_finite_at_a_stage_is_held_back() -> None:
+    world = ramp_world(1.0, 0.02, 2.0, 0.1, 1.0, 10.0)
+    world["robot"].follow(lambda t: ([np.nan if t > 0.04 else 0.3], None, None))
+    world.step(3)
+    assert np.isfinite(world.data.ctrl).all()
+    assert {e.kind for e in world.events} == {"non-finite setpoint"}
+
+
+def test_stages_are_asked_while_events_are_watched() -> None:
+    ends = []
+    for watching in (False, True):
+        controller = PIDController(kp=1, ki=0.02, kv=2, integration="integrator")
+        world = make_world(
+            ARM, [controller], sim={"integrator": "RK4", "timestep": 0.1},
+            execution="auto", pause_on_event=watching,
+        )  # fmt: skip
+        world["robot"].follow(lambda t: ([0.1 * t], [0.1], None))
+        world.step(100)
+        ends.append(float(world.data.qpos[0]))
+    assert ends[0] == ends[1]

@@ -145,7 +145,7 @@ def test_an_mlp_without_history_may_be_stepped_implicitly(tmp_path: Path) -> Non
     pipe = Pipeline(MLP(tmp_path / "net.onnx"), size=1)
     effort = pipe.step_implicit([0.0], [0.0], [0.1], None, None, 0.01, [[0.0]])
     np.testing.assert_allclose(
-        effort, Pipeline(pipe.law, size=1).step([0.0], [0.0], [0.1]), atol=1e-4
+        effort, Pipeline(pipe.law.copy(), size=1).step([0.0], [0.0], [0.1]), atol=1e-4
     )
 
 

@@ -511,3 +511,34 @@ def test_the_implicit_solve_needs_a_matrix_that_fits() -> None:
     pipe = Pipeline(PD(1), size=2)
     with pytest.raises(ValueError, match=r"inverse_mass must be a finite \(2, 2\) matrix"):
         pipe.step_implicit([0, 0], [0, 0], [1, 1], None, None, 0.1, [[1.0]])
+
+
+# Found by review ----------------------------------------------------------------------------------
+
+
+def test_clamps_may_come_from_an_iterator() -> None:
+    pipe = Pipeline(PD(9, 0), clamps=(c for c in [MaxEffort(3)]), size=1)
+    assert pipe.step([0], [0], [1]).tolist() == [3.0]
+
+
+def test_a_part_belongs_to_one_pipeline() -> None:
+    delay = Delay(2)
+    Pipeline(PD(1), delay, size=1)
+    with pytest.raises(ValueError, match=r"Delay\(.*\) is part of another pipeline; pass a copy"):
+        Pipeline(PD(1), delay, size=1)
+    Pipeline(PD(1), delay.copy(), size=1)
+
+
+def test_a_state_saved_before_a_delay_in_seconds_was_known_can_be_restored() -> None:
+    pipe = Pipeline(PD(1.0), Delay(seconds=0.003), size=1)
+    saved = pipe.state.save()
+    first = [float(pipe.step([0.0], [0.0], [c], None, None, 0.001)[0]) for c in (1, 2, 3, 4, 5)]
+    pipe.state.restore(saved)
+    again = [float(pipe.step([0.0], [0.0], [c], None, None, 0.001)[0]) for c in (1, 2, 3, 4, 5)]
+    assert first == again == [1, 1, 1, 1, 2]
+
+
+def test_the_implicit_solve_counts_clamps_too() -> None:
+    pipe = Pipeline(PD(1000, 1), clamps=[MaxEffort(2)], size=1)
+    pipe.step_implicit([0.0], [0.0], [1.0], [0.0], None, 0.01, [[1.0]])
+    assert pipe.clamp_counts[0].tolist() == [1]

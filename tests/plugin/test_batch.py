@@ -158,3 +158,24 @@ def test_names_are_helped_with() -> None:
         batch.data("qposs")
     with pytest.raises(ValueError, match="a batch has at least one world, got 0"):
         mjrig.Batch(scene("pendulum"), 0)
+
+
+def test_a_disabled_controller_passes_its_setpoints_on() -> None:
+    described = scene("pendulum")
+    described.set("pendulum.PDController.enabled", False)
+    batch, world = mjrig.Batch(described, 2), mjrig.World(described, "native")
+    batch["pendulum"].controllers[0].set_gains(kp=3)
+    for _ in range(50):
+        batch["pendulum"].position[:] = 0.5
+        world["pendulum"].setpoints.position[:] = 0.5
+        batch.step()
+        world.step()
+    np.testing.assert_array_equal(batch.qpos[0], world.data.qpos)
+
+
+def test_targets_are_set_all_or_nothing() -> None:
+    robot = mjrig.Batch(scene("quadruped"), 1)["quadruped"]
+    before = robot.setpoints.copy()
+    with pytest.raises(mjrig.BindingError, match="'zz' matches no actuator"):
+        robot.set_targets({"FL_hip": 5, "zz": 1})
+    np.testing.assert_array_equal(robot.setpoints, before)

@@ -160,10 +160,12 @@ def test_a_call_that_is_wrong_is_one_line(
     assert failure(capsys, "run", scene, "--call", call) == expected
 
 
-def test_an_unknown_execution_is_one_line(capsys: Output, scene: str) -> None:
-    assert failure(capsys, "run", scene, "--execution", "pyton") == (
-        "there is no execution 'pyton'; did you mean 'python'?"
-    )
+def test_an_unknown_execution_is_wrong_usage(capsys: Output, scene: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["run", scene, "--execution", "pyton"])
+    assert caught.value.code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("mjrig run: error: argument --execution: invalid choice: 'pyton'")
 
 
 # check ------------------------------------------------------------------------------------------

@@ -153,3 +153,32 @@ def test_a_lease_protects_against_the_control_surface_too() -> None:
     lease.release()
     world.step()
     assert world["robot"].setpoints.position[0] == 1.0
+
+
+def test_the_last_writer_wins_whatever_the_layout() -> None:
+    world = make_world(FLOATING, [PDController()])
+    robot = world["robot"]
+    robot.control.target_q[7] = 0.9
+    robot.set_targets({"motor": 0.1})
+    world.step()
+    assert robot.setpoints.position[0] == 0.1
+
+
+def test_forces_are_in_snapshots() -> None:
+    world = make_world(FLOATING)
+    control = world["robot"].control
+    control.force[6] = 1.0
+    world.step()
+    snapshot = world.snapshot()
+    control.force[6] = 0.0
+    world.step()
+    world.restore(snapshot)
+    assert control.force[6] == 1.0
+    assert world.data.qfrc_applied[6] == 1.0
+
+
+def test_a_force_that_is_not_finite_is_refused() -> None:
+    world = make_world(FLOATING)
+    world["robot"].control.force[2] = np.nan
+    with pytest.raises(ValueError, match=r"force\[2\] is nan; must be finite"):
+        world.step()

@@ -19,7 +19,6 @@ Values = Annotated[npt.ArrayLike, "one value per actuator"]
 class PDController(PipelineController):
     """τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit  [N·m or N]."""
 
-    #: The gains of its own law, which a `law` does without.
     own_gains: ClassVar[tuple[str, ...]] = ("kp", "kv", "default_kp", "default_kv")
 
     default_kp = Float(
@@ -56,17 +55,6 @@ class PDController(PipelineController):
         category="Gains",
         doc="Damping per actuator.",
     )
-
-    def validate(self) -> None:
-        super().validate()
-        if self.law is not None:
-            own = [n for n in self.own_gains if self.is_authored(n)]
-            if own:
-                raise PropertyError(
-                    f"{self.label}.{own[0]}: means nothing beside law; give it to the law, "
-                    "or leave law out",
-                    (own[0],),
-                )
 
     @action
     def set_gains(self, kp: Values, kv: Values, torque_limits: Values) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -120,12 +120,26 @@ class PipelineController(ArticulationController):
         doc="float32: the operation order of training stacks, in their precision.",
     )
 
+    #: The gains of the controller's own law, which a `law` does without.
+    own_gains: ClassVar[tuple[str, ...]] = ()
+
     _pipe: Pipeline
     _tick: float
     _run: Callable[[], None]
     _native_write: list[Operation]
     _looked_at: float
     _looked: NativeTelemetry
+
+    def validate(self) -> None:
+        super().validate()
+        if self.law is not None:
+            own = [n for n in self.own_gains if self.is_authored(n)]
+            if own:
+                raise PropertyError(
+                    f"{self.label}.{own[0]}: means nothing beside law; give it to the law, "
+                    "or leave law out",
+                    (own[0],),
+                )
 
     def prepare(self) -> None:
         super().prepare()

@@ -1407,16 +1407,15 @@ def test_a_nested_value_that_is_wrong_is_found(tmp_path: Path, component: str) -
 # Found by review ----------------------------------------------------------------------------------
 
 
+DC_LIMITS = ("saturation_effort", "velocity_limit")
+
+
 @pytest.mark.parametrize(
     ("controller", "spoil"),
     [
         (
             PDController(clamps=[DCMotor(6, 4, 6)], kp=20, kv=1),
-            lambda c: (
-                setattr(c.clamps[0], "velocity_limit", np.inf)
-                if c.clamps[0].assign({"saturation_effort": np.inf, "velocity_limit": np.inf})
-                else None
-            ),
+            lambda c: c.clamps[0].assign(dict.fromkeys(DC_LIMITS, np.inf)),
         ),
         (
             PDController(kp=20, kv=1, delay={"max_steps": 5, "steps": 1}),

@@ -1,7 +1,6 @@
 """Articulation: one robot in the world, its actuators, components and setpoints."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,56 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.actions import action
+from mjrig.actor_model import ActorModel, ActorState
 from mjrig.binding import ActuatorBinding, BindingTable, describe_actuators, unique
 from mjrig.component import ActorComponent
 from mjrig.control import Control
 from mjrig.controller import ArticulationController
 from mjrig.direct import direct_writers, takes_rows
 from mjrig.errors import BindingError, PropertyError
-from mjrig.events import Event, EventLog
+from mjrig.events import EventLog
 from mjrig.execution import Execution
+from mjrig.guard import Guard
 from mjrig.lowering import Lowered
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
+from mjrig.seeding import Seeds
 from mjrig.setpoints import Lease, Setpoints, Source, Targets
 
-Indices = npt.NDArray[np.intp]
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
-_IDENTITY = {"qw": 1.0}
-#: MuJoCo takes larger numbers for no numbers: one of them in ctrl zeroes every ctrl.
-LARGEST = 1e10
-
-
-@dataclass(frozen=True)
-class ActorState:
-    """One actor's share of a state, in the order of its address arrays; ctrl None: not given."""
-
-    qpos: FloatArray
-    qvel: FloatArray
-    act: FloatArray
-    ctrl: FloatArray | None
-    mocap_pos: FloatArray
-    mocap_quat: FloatArray
-
-
-@dataclass(frozen=True)
-class ActorModel:
-    """Where an actor's parts are in the compiled model."""
-
-    name: str
-    prefix: str
-    joint_ids: Indices
-    actuator_ids: Indices
-    qpos: Indices
-    dof: Indices
-    act: Indices
-    ctrl: slice
-    mocap: Indices
-    initial: ActorState
-    keyframes: Mapping[str, ActorState] = field(default_factory=dict)
-    #: The actuators as they were before some became others; None: as the model says.
-    described: tuple[ActuatorBinding, ...] | None = None
 
 
 class Articulation(HasProperties):
@@ -111,11 +78,9 @@ class Articulation(HasProperties):
         self._pinned_inputs: dict[str, FloatArray] = {}
         self._pinned_name = ""
         self._ctrl = data.ctrl[where.ctrl]
-        self._good_setpoints = self._setpoints.flat.copy()
-        self._good_inputs = {n: a.copy() for n, a in self._setpoints.input_values.items()}
-        self._good_ctrl = self._ctrl.tobytes()
+        self._guard = Guard(self.label, self._described, self._setpoints, data, where.ctrl, events)
+        self._seeds = Seeds(model, data, self._described, where.ctrl.start)
         self._initial = self._where.initial
-        self._scratch: Any = None
         self._plan()
 
     # What it is ---------------------------------------------------------------------------------
@@ -305,7 +270,7 @@ class Articulation(HasProperties):
 
     def _plan(self) -> None:
         """Decide who writes what; afterwards `apply_controls` only executes."""
-        owned = {b.actuator_id for c in self.controllers if c.follows_pose for b in c.bindings}
+        owned = self._following_pose()
         self._table = BindingTable(
             [b for b in self._described if b.is_bindable or b.actuator_id in owned],
             [b for b in self._described if not b.is_bindable and b.actuator_id not in owned],
@@ -355,15 +320,15 @@ class Articulation(HasProperties):
             self._pin()
         if setpoints.changed():
             self._take_setpoints()
-        if self._good_inputs:
-            self._check_inputs()
+        if self._guard.inputs:
+            self._guard.check_inputs()
         for step in self._active:
             step()
         for write in self._direct:
             write()
         if self._watch_ctrl:
             now = self._ctrl.tobytes()
-            if now != self._good_ctrl:
+            if now != self._guard.ctrl:
                 self._take_ctrl(now)
 
     def _pin(self) -> None:
@@ -373,17 +338,13 @@ class Articulation(HasProperties):
 
     def _take_setpoints(self) -> None:
         """Setpoints changed: check them, and hand them to what MuJoCo runs itself."""
-        flat = self._setpoints.flat
-        if np.vdot(flat, flat) < LARGEST**2:
-            self._good_setpoints[:] = flat
-        else:
-            self._repair_setpoints()
+        self._guard.check_setpoints()
         for write in self._native:
             write()
         if self._unsettled:
             self._settle()
         if self._native:
-            self._good_ctrl = self._ctrl.tobytes()
+            self._guard.keep_ctrl()
 
     def _settle(self) -> None:
         """The state is another one: what MuJoCo remembers of the laws it runs is made right."""
@@ -395,73 +356,15 @@ class Articulation(HasProperties):
 
     def _take_ctrl(self, now: bytes) -> None:
         """Ctrl changed: it must be finite, and what MuJoCo runs itself must have its setpoints."""
-        if np.vdot(self._ctrl, self._ctrl) < LARGEST**2:
-            self._good_ctrl = now
-        else:
-            self._repair_ctrl()
+        self._guard.check_ctrl(now)
         if self._native and not self._active:  # somebody else wrote into ctrl
             for write in (*self._native, *self._direct):
                 write()
-            self._good_ctrl = self._ctrl.tobytes()
-
-    def _repair_setpoints(self) -> None:
-        """Put the last finite setpoint where one is not finite."""
-        flat, size = self._setpoints.flat, len(self.actuator_names)
-        for i in np.flatnonzero(is_bad(flat)):
-            row, column = divmod(int(i), size)
-            what = ("position", "velocity", "feedforward")[row]
-            self._report(
-                "non-finite setpoint",
-                self.actuator_names[column],
-                f"{what} setpoint is {flat[i]}; the last finite one, "
-                f"{self._good_setpoints[i]:g}, is used",
-            )
-            flat[i] = self._good_setpoints[i]
-        self._good_setpoints[:] = flat
-
-    def _check_inputs(self) -> None:
-        for name, values in self._setpoints.input_values.items():
-            if np.vdot(values, values) < LARGEST**2:
-                self._good_inputs[name][:] = values
-                continue
-            bad = is_bad(values)
-            if bad.any():
-                self._report(
-                    "non-finite setpoint", name, "input is not finite; the last finite one is used"
-                )
-                values[bad] = self._good_inputs[name][bad]
-
-    def _repair_ctrl(self) -> None:
-        """Put the last finite ctrl where one is not finite: MuJoCo would zero all of them."""
-        ctrl, first = self._ctrl, self._where.ctrl.start
-        bad = is_bad(ctrl)
-        for binding in self._described:
-            own = slice(
-                binding.ctrl_address - first, binding.ctrl_address - first + binding.ctrl_count
-            )
-            if bad[own].any():
-                self.report_non_finite(binding)
-        ctrl[bad] = np.frombuffer(self._good_ctrl)[bad]
-        self._good_ctrl = ctrl.tobytes()
+            self._guard.keep_ctrl()
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
         """Note that an effort was not finite, and that the last finite ctrl is held."""
-        problem = "effort is not finite; the last finite ctrl is held"
-        self._report("non-finite effort", binding.actuator, problem)
-
-    def _report(self, kind: str, actuator: str, problem: str) -> None:
-        binding = next(b for b in self._described if b.actuator == actuator)
-        name = binding.joint or actuator
-        self._events.add(
-            Event(
-                float(self._data.time),
-                self.name,
-                kind,
-                actuator,
-                binding.joint,
-                f"{self.name}.{name}: {problem}",
-            )
-        )
+        self._guard.report_non_finite(binding)
 
     # Commands -----------------------------------------------------------------------------------
 
@@ -519,7 +422,7 @@ class Articulation(HasProperties):
         """
         state = self.keyframe(keyframe)
         self._pinned = self._keyframe_setpoints(state)
-        self._pinned_inputs = self._input_seeds(state)
+        self._pinned_inputs = self._seeds.inputs(state)
         self._pinned_name = keyframe
 
     @action
@@ -616,7 +519,7 @@ class Articulation(HasProperties):
         self._unsettled = True
         self._seed()
         self._seed_inputs(self._initial)
-        self._good_ctrl = self._ctrl.tobytes()
+        self._guard.keep_ctrl()
         if self._control is not None:
             self._control.reset(self._initial.qpos)
         for component in self._components:
@@ -628,74 +531,26 @@ class Articulation(HasProperties):
             write()
 
     def _seed(self, changed: set[int] | None = None) -> None:
-        """Position setpoints from the pose; `changed` limits it to those actuator ids."""
-        seeds = self._seeds(self._data.qpos, self._initial.ctrl)
-        good = self._good_setpoints.reshape(seeds.shape)
-        for column, binding in enumerate(self._single()):
+        """Setpoints from the pose; `changed` limits it to those actuator ids."""
+        seeds = self._seeds.rows(self._data.qpos, self._initial.ctrl, self._following_pose())
+        good = self._guard.setpoints.reshape(seeds.shape)
+        single = [b for b in self._described if b.output_count == 1]
+        for column, binding in enumerate(single):
             if changed is None or binding.actuator_id in changed:
                 self._setpoints.values[:, column] = good[:, column] = seeds[:, column]
 
-    def _single(self) -> list[ActuatorBinding]:
-        return [b for b in self._described if b.output_count == 1]
-
-    def _seeds(self, qpos: FloatArray, ctrl: FloatArray | None) -> FloatArray:
-        """Owned actuators stay where they are; direct ones take ctrl, else their length, else 0."""
-        owned = {b.actuator_id for c in self.controllers if c.follows_pose for b in c.bindings}
-        seeds = np.zeros_like(self._setpoints.values)
-        lengths = self._lengths(qpos)
-        for column, binding in enumerate(self._single()):
-            if binding.actuator_id in owned:
-                seeds[0, column] = (
-                    qpos[binding.qpos_address]
-                    if binding.on_joint
-                    else lengths[binding.output_address]
-                )
-            elif ctrl is not None:
-                first = binding.ctrl_address - self._where.ctrl.start
-                for k, name in enumerate(binding.inputs):
-                    row = {"vel": 1, "ff": 2}.get(name, 0) if binding.ctrl_count > 1 else 0
-                    seeds[row, column] = ctrl[first + k]
-            elif binding.kind == "position" or "pos" in binding.inputs:
-                seeds[0, column] = lengths[binding.output_address]
-        return seeds
-
-    def _lengths(self, qpos: FloatArray) -> FloatArray:
-        """Actuator lengths at a pose; those in the data are of the state before the last step."""
-        if self._scratch is None:
-            self._scratch = mujoco.MjData(self._model)
-        model, scratch = self._model, self._scratch
-        scratch.qpos[:] = qpos
-        scratch.mocap_pos[:], scratch.mocap_quat[:] = self._data.mocap_pos, self._data.mocap_quat
-        for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon):
-            compute(model, scratch)
-        mujoco.mj_transmission(model, scratch)
-        lengths: FloatArray = scratch.actuator_length
-        return lengths
-
     def _seed_inputs(self, state: ActorState) -> None:
-        for name, values in self._input_seeds(state).items():
-            self._setpoints.input_values[name][:] = self._good_inputs[name][:] = values
-
-    def _input_seeds(self, state: ActorState) -> dict[str, FloatArray]:
-        """Input vectors from a state's ctrl, else zero, or the identity for quaternions."""
-        seeds = {}
-        for binding in self._described:
-            if takes_rows(binding):
-                continue
-            first = binding.ctrl_address - self._where.ctrl.start
-            if state.ctrl is not None:
-                values = state.ctrl[first : first + binding.ctrl_count].copy()
-            else:
-                values = np.array([_IDENTITY.get(name, 0.0) for name in binding.inputs])
-            if binding.inputs[:1] == ("qw",) and not values.any():
-                values[0] = 1.0  # a keyframe without ctrl compiles to zeros: no valid quaternion
-            seeds[binding.actuator] = values
-        return seeds
+        for name, values in self._seeds.inputs(state).items():
+            self._setpoints.input_values[name][:] = self._guard.inputs[name][:] = values
 
     def _keyframe_setpoints(self, state: ActorState) -> FloatArray:
         qpos = self._data.qpos.copy()
         qpos[self._where.qpos] = state.qpos
-        return self._seeds(qpos, state.ctrl).reshape(-1)
+        return self._seeds.rows(qpos, state.ctrl, self._following_pose()).reshape(-1)
+
+    def _following_pose(self) -> set[int]:
+        """Ids of the actuators whose setpoints are positions of a law."""
+        return {b.actuator_id for c in self.controllers if c.follows_pose for b in c.bindings}
 
     # Telemetry ----------------------------------------------------------------------------------
 
@@ -766,9 +621,7 @@ class Articulation(HasProperties):
             "pinned": None if self._pinned is None else self._pinned.copy(),
             "pinned_inputs": self._pinned_inputs,
             "pinned_name": self._pinned_name,
-            "good_setpoints": self._good_setpoints.copy(),
-            "good_inputs": {n: a.copy() for n, a in self._good_inputs.items()},
-            "good_ctrl": self._good_ctrl,
+            "guard": self._guard.memory(),
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
             "owned": [_owns(c) for c in self._components],
@@ -801,10 +654,7 @@ class Articulation(HasProperties):
         self._pinned = None if memory["pinned"] is None else memory["pinned"].copy()
         self._pinned_name = memory["pinned_name"]
         self._pinned_inputs = memory["pinned_inputs"]
-        self._good_setpoints[:] = memory["good_setpoints"]
-        for name, values in memory["good_inputs"].items():
-            self._good_inputs[name][:] = values
-        self._good_ctrl = memory["good_ctrl"]
+        self._guard.restore(memory["guard"])
         self._unsettled = True
         self._setpoints.touch()
         self._initial = memory["initial"]
@@ -818,11 +668,6 @@ class Articulation(HasProperties):
             f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
             f"{len(self._components)} components)"
         )
-
-
-def is_bad(values: FloatArray) -> npt.NDArray[np.bool_]:
-    """Which values MuJoCo would not take."""
-    return ~(np.abs(values) <= LARGEST)
 
 
 def _switch(lowered: Lowered, controller: ArticulationController | None) -> None:

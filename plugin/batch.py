@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mjrig.articulation import Articulation
 from mjrig.controller import ArticulationController
-from mjrig.direct import takes_rows
+from mjrig.direct import row_of, takes_rows
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.lowering import within_own_range
 from mjrig.names import listed, suggestion
@@ -22,7 +22,6 @@ from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.world import World
 
 Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None
-_ROW = {"pos": POSITION, "vel": VELOCITY, "ff": FEEDFORWARD}
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
@@ -161,8 +160,8 @@ class BatchRobot:
         for binding in self._robot.actuators:
             if binding.actuator_id in lowered or not takes_rows(binding):
                 continue
-            for k, name in enumerate(binding.inputs):
-                row = _ROW[name] if binding.ctrl_count > 1 else POSITION
+            for k in range(binding.ctrl_count):
+                row = row_of(binding, k)
                 at = np.array([binding.ctrl_address + k], dtype=np.intp)
                 where = np.array([column[binding.actuator]], dtype=np.intp)
                 plan.append((at, row, where, np.ones(1), False))

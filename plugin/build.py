@@ -8,7 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.articulation import ActorModel, ActorState
+from mjrig.actor_model import ActorModel, ActorState
 from mjrig.binding import unique
 from mjrig.errors import BindingError, PropertyError
 from mjrig.files import find_file

@@ -23,6 +23,11 @@ def takes_rows(binding: ActuatorBinding) -> bool:
     )
 
 
+def row_of(binding: ActuatorBinding, k: int) -> int:
+    """Which setpoint row commands input `k` of an actuator that takes rows."""
+    return _ROW.get(binding.inputs[k], POSITION) if binding.ctrl_count > 1 else POSITION
+
+
 def direct_writers(
     setpoints: Setpoints, bindings: Sequence[ActuatorBinding], ctrl: Any
 ) -> list[Callable[[], object]]:
@@ -38,7 +43,7 @@ def direct_writers(
             vector = setpoints.input_values[binding.actuator]
             writers.append(partial(np.copyto, ctrl[address : address + count], vector))
             continue
-        rows = [POSITION] if count == 1 else [_ROW[name] for name in binding.inputs]
+        rows = [row_of(binding, k) for k in range(count)]
         sources += [row * size + column[binding.actuator] for row in rows]
         targets += range(address, address + count)
     if sources:

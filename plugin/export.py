@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 
-from mjrig.articulation import ActorModel
+from mjrig.actor_model import ActorModel
 from mjrig.binding import unique
 from mjrig.build import Built, spans
 from mjrig.component import ActorComponent

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.articulation import ActorModel, ActorState
+from mjrig.actor_model import ActorModel, ActorState
 from mjrig.binding import ActuatorBinding
 from mjrig.build import Built, compile_spec, spans
 from mjrig.controller import ArticulationController

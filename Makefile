@@ -44,7 +44,7 @@ bench: setup  ## measure the cost of a step, and of many worlds
 newton: setup  ## compare the array pipeline with Newton's (installs Newton into .venv)
 	$(BIN)/python benchmarks/newton_cost.py --install
 
-# The wheel must work where there is no checkout: a new environment, an empty folder, bare and with the editor.
+# The wheel must work where there is no checkout: a new environment, an empty folder, bare and with all extras.
 dist: setup  ## build sdist and wheel, then try the wheel in an environment of its own
 	rm -rf dist
 	$(BIN)/python -m build
@@ -52,7 +52,7 @@ dist: setup  ## build sdist and wheel, then try the wheel in an environment of i
 	away=$$(mktemp -d); trap 'rm -rf "$$away"' EXIT; trap 'exit 130' INT TERM; \
 	$(BIN)/python -m venv --without-pip "$$away/venv"; \
 	mkdir "$$away/empty"; cp -R tests "$$away/empty"; cd "$$away/empty"; \
-	for extra in "" "[editor]"; do \
+	for extra in "" "[all]"; do \
 		echo "== the wheel, installed as mjrig$$extra"; \
 		"$$top/$(BIN)/pip" -qq --python "$$away/venv/bin/python" install "$$wheel$$extra" pytest hypothesis; \
 		"$$away/venv/bin/mjrig" components; \

@@ -39,6 +39,8 @@ from mjrig.components.pipeline_controller import PipelineController
 from mjrig.property_kinds import Float
 from tests.worlds import GRIPPER, arm, hinge, make_scene, make_world, refused
 
+pytest.importorskip("numba", reason="needs the extra 'fast'")
+
 Array = npt.NDArray[np.float64]
 Make = Callable[[str], mjrig.World]
 Edit = Callable[[mjrig.World], object]

@@ -172,6 +172,8 @@ def test_a_world_without_a_controller_runs_as_python(execution: str) -> None:
 
 @pytest.mark.parametrize("execution", ["python", "native", "compiled"])
 def test_a_world_runs_as_it_was_asked_to(execution: str) -> None:
+    if execution == "compiled":
+        pytest.importorskip("numba", reason="needs the extra 'fast'")
     assert make_world(arm(), [PDController()], execution=execution).execution == execution
 
 

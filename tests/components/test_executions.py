@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,7 +46,7 @@ Array = npt.NDArray[np.float64]
 Make = Callable[[str], mjrig.World]
 Edit = Callable[[mjrig.World], object]
 Values = Mapping[str, object]
-SCENES = Path(__file__).parents[2] / "config" / "scenes"
+SCENES = Path(str(files("mjrig.config").joinpath("scenes")))
 FAST = ("native", "compiled", "auto")
 ALL = ("python", *FAST)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.components.clamp import Clamp, DCMotor, MaxEffort
-from mjrig.components.feedback import PD, PID
+from mjrig.components.feedback import PID
 from mjrig.components.pipeline_host import PipelineHost
 from mjrig.lowering import DCForm, Lowered, NativeForm
 from mjrig.property_kinds import FloatArray
@@ -14,38 +14,10 @@ from mjrig.property_kinds import FloatArray
 
 def why_not_native(controller: PipelineHost) -> str:
     """Why a controller whose parts all have a MuJoCo form has none; empty if it has one."""
-    pipe = controller._pipe
     odd = [b.actuator for b in controller.bindings if b.gain != 1.0 or b.kind != "motor"]
-    motors = [c for c in pipe.clamps if isinstance(c, DCMotor)]
-    rules = (
-        (
-            controller.decimation != 1,
-            f"it runs every {controller.decimation} steps, a MuJoCo actuator every step",
-        ),
-        (bool(odd), f"{odd[0] if odd else ''!r} is not a motor with gain 1"),
-        (
-            isinstance(pipe.law, PD) and bool(pipe.law._constant.any()),
-            "a constant effort is not part of a MuJoCo actuator",
-        ),
-        (len(motors) > 1, "it has more than one DCMotor"),
-        (
-            bool(motors) and pipe.clamps[0] is not motors[0],
-            "something is clamped before the DCMotor",
-        ),
-        (
-            bool(motors) and isinstance(pipe.law, PID),
-            "a dcmotor actuator uses its integral before it is updated",
-        ),
-        (
-            any(not np.isfinite(m._limit).all() for m in motors),
-            "its DCMotor has no velocity limit",
-        ),
-        (
-            any((m._saturation <= 0.0).any() for m in motors),
-            "its DCMotor has no saturation effort",
-        ),
-    )
-    return next((reason for holds, reason in rules if holds), "")
+    if controller.decimation != 1:
+        return f"it runs every {controller.decimation} steps, a MuJoCo actuator every step"
+    return f"{odd[0]!r} is not a motor with gain 1" if odd else ""
 
 
 def native_form_of(controller: PipelineHost) -> NativeForm:

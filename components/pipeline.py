@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mjrig.components.clamp import Clamp, DCMotor
 from mjrig.components.delay import Delay
+from mjrig.components.feedback import PD, PID
 from mjrig.components.implicit import law_effort, solve_implicit
 from mjrig.components.law import Implicit, Law, Slopes
 from mjrig.components.scatter import Scatter
@@ -128,6 +129,7 @@ class Pipeline:
         parts: list[Any] = [self.law, *([self.delay] if self.delay else []), *self.clamps]
         compiled = [why for p in parts if (why := p.why_not_compiled())]
         native = [why for p in parts if (why := p.why_not_native())]
+        native = native or self._why_not_native_together()[:1]
         if self.space.dtype == np.float32:
             native.append("MuJoCo computes in float64")
             compiled.append("the kernel computes in float64")
@@ -140,6 +142,34 @@ class Pipeline:
                 exact=not any(isinstance(clamp, DCMotor) for clamp in self.clamps),
             ),
         }
+
+    def _why_not_native_together(self) -> list[str]:
+        """Why parts that each have a MuJoCo form have none together."""
+        motors = [c for c in self.clamps if isinstance(c, DCMotor)]
+        rules = (
+            (
+                isinstance(self.law, PD) and bool(self.law._constant.any()),
+                "a constant effort is not part of a MuJoCo actuator",
+            ),
+            (len(motors) > 1, "it has more than one DCMotor"),
+            (
+                bool(motors) and self.clamps[0] is not motors[0],
+                "something is clamped before the DCMotor",
+            ),
+            (
+                bool(motors) and isinstance(self.law, PID),
+                "a dcmotor actuator uses its integral before it is updated",
+            ),
+            (
+                any(not np.isfinite(m._limit).all() for m in motors),
+                "its DCMotor has no velocity limit",
+            ),
+            (
+                any((m._saturation <= 0.0).any() for m in motors),
+                "its DCMotor has no saturation effort",
+            ),
+        )
+        return [reason for holds, reason in rules if holds]
 
     def reset(self, mask: npt.ArrayLike | None = None) -> None:
         """Forget everything, or what belongs to the actuators of a bool mask.

@@ -175,7 +175,7 @@ def bundled(name: str, stack: str) -> mjrig.Scene:
 def test_a_bundled_robot_moves_the_same_however_it_is_executed(robot: str, stack: str) -> None:
     scene = bundled(robot, stack)
     assert mjrig.World(scene).execution == "native"
-    steps = 500 if robot == "humanoid" else 2000
+    steps = 2000
     same_everywhere(lambda name: mjrig.World(scene, name), steps, ("native", "compiled"))
 
 

@@ -38,6 +38,10 @@ class PD(Law):
     def enter(self, space: Space) -> None:
         super().enter(space)
         self._scratch = [space.zeros() for _ in range(3)]
+        if space.dtype == np.float32:
+            self._take, self._sum = self._take_left_to_right, self._sum_left_to_right
+        else:
+            self._take, self._sum = self._take_as_engine, self._sum_as_engine
         self.load_gains(self.kp, self.kv, self.constant_effort)
 
     def load_gains(self, kp: Array, kv: Array, constant_effort: Array) -> None:
@@ -47,7 +51,6 @@ class PD(Law):
         self._kp, self._kv = space.gain(kp), space.gain(kv)
         self._minus_kp, self._minus_kv = -self._kp, -self._kv
         self._constant = space.effort(constant_effort)
-        self._left_to_right = space.dtype == np.float32
         self._needs = {
             **({"target_q": "kp"} if self._kp.any() else {}),
             **({"target_qd": "kv"} if self._kv.any() else {}),
@@ -58,29 +61,37 @@ class PD(Law):
 
     def command(self, target_q: Array, target_qd: Array, feedforward: Array) -> None:
         self._targets = (target_q, target_qd, feedforward)
+        self._take()
+
+    def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
+        self._sum(q, qd, out)
+
+    # ((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v): the first half is ready beforehand
+
+    def _take_as_engine(self) -> None:
+        target_q, target_qd, feedforward = self._targets
         commanded, b, _ = self._scratch
-        if self._left_to_right:
-            np.add(self._constant, feedforward, out=commanded)
-            return
         np.multiply(self._kp, target_q, out=commanded)
         np.multiply(self._kv, target_qd, out=b)
         np.add(commanded, b, out=commanded)
         np.add(feedforward, self._constant, out=b)
         np.add(commanded, b, out=commanded)
 
-    def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
+    def _sum_as_engine(self, q: Array, qd: Array, out: Array) -> None:
         commanded, b, c = self._scratch
-        if self._left_to_right:
-            self._add_errors(q, qd, commanded, out)
-            return
         np.multiply(self._minus_kp, q, out=b)
         np.multiply(self._minus_kv, qd, out=c)
         np.add(b, c, out=b)
         np.add(commanded, b, out=out)
 
-    def _add_errors(self, q: Array, qd: Array, commanded: Array, out: Array) -> None:
-        _, b, c = self._scratch
+    # const + ff + kp·(q* − q) + kv·(v* − v), from left to right
+
+    def _take_left_to_right(self) -> None:
+        np.add(self._constant, self._targets[2], out=self._scratch[0])
+
+    def _sum_left_to_right(self, q: Array, qd: Array, out: Array) -> None:
         target_q, target_qd, _ = self._targets
+        commanded, b, c = self._scratch
         np.subtract(target_q, q, out=b)
         np.multiply(self._kp, b, out=b)
         np.add(commanded, b, out=b)
@@ -140,6 +151,7 @@ class PID(PD):
     def enter(self, space: Space) -> None:
         super().enter(space)
         self._integral = space.zeros()
+        self._dtype = space.dtype
         self.load_integral(self.ki, self.integral_max)
 
     def load_integral(self, ki: Array, integral_max: Array) -> None:
@@ -160,37 +172,38 @@ class PID(PD):
         state.add("integral", space.zeros())
 
     def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
-        commanded, b, c = self._scratch
         integral = self._integral
-        np.subtract(self._targets[0], q, out=b)
-        np.multiply(b, self._typed_dt(dt), out=integral)
+        np.subtract(self._targets[0], q, out=integral)
+        np.multiply(integral, self._dtype(dt), out=integral)
         np.add(state.integral, integral, out=integral)
         np.maximum(integral, self._low, out=integral)
         np.minimum(integral, self._high, out=integral)
-        if self._left_to_right:
-            self._sum_left_to_right(b, qd, out)
-            return
-        np.multiply(self._ki, integral, out=out)
+        self._sum(q, qd, out)
+
+    # (((kp·q* + kv·v*) + (ff + const)) + ki·I) + ((−kp)·q + (−kv)·v)
+
+    def _sum_as_engine(self, q: Array, qd: Array, out: Array) -> None:
+        commanded, b, c = self._scratch
+        np.multiply(self._ki, self._integral, out=out)
         np.add(commanded, out, out=out)
         np.multiply(self._minus_kp, q, out=b)
         np.multiply(self._minus_kv, qd, out=c)
         np.add(b, c, out=b)
         np.add(out, b, out=out)
 
-    def _typed_dt(self, dt: float) -> np.floating[npt.NBitBase]:
-        assert self._space is not None
-        typed: np.floating[npt.NBitBase] = self._space.dtype(dt)
-        return typed
+    # const + ff + kp·(q* − q) + ki·I + kv·(v* − v), from left to right
 
-    def _sum_left_to_right(self, error: Array, qd: Array, out: Array) -> None:
-        commanded, _, c = self._scratch
-        np.multiply(self._kp, error, out=error)
-        np.add(commanded, error, out=error)
+    def _sum_left_to_right(self, q: Array, qd: Array, out: Array) -> None:
+        target_q, target_qd, _ = self._targets
+        commanded, b, c = self._scratch
+        np.subtract(target_q, q, out=b)
+        np.multiply(self._kp, b, out=b)
+        np.add(commanded, b, out=b)
         np.multiply(self._ki, self._integral, out=c)
-        np.add(error, c, out=error)
-        np.subtract(self._targets[1], qd, out=c)
+        np.add(b, c, out=b)
+        np.subtract(target_qd, qd, out=c)
         np.multiply(self._kv, c, out=c)
-        np.add(error, c, out=out)
+        np.add(b, c, out=out)
 
     def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
         commit(state.integral, self._integral, good)

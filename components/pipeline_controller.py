@@ -26,7 +26,7 @@ from mjrig.controller import ArticulationController
 from mjrig.errors import PropertyError
 from mjrig.execution import Execution, Support
 from mjrig.lowering import Lowered, NativeForm
-from mjrig.per_actuator import PerActuator, patch
+from mjrig.per_actuator import PerActuator, patch, resolved
 from mjrig.property_kinds import Bool, Choice, Float, FloatArray, Int, Nested, NestedList
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
 
@@ -162,13 +162,10 @@ class PipelineController(ArticulationController):
         """Hook: hand the resolved gains to the controller's own law."""
 
     def gains(self) -> dict[str, FloatArray]:
-        found = super().gains()
-        if self.law is not None:  # its own gains are not in use
-            own = {n for n in found if n != "torque_limit"}
-            law = self.law.__dict__
-            gains = {p.name: law[p.name] for p in self.law.properties() if p.kind == "per_actuator"}
-            found = {n: v for n, v in found.items() if n not in own} | gains
-        return found
+        if self.law is None:
+            return super().gains()
+        # Those of its own law are not in use.
+        return {"torque_limit": self.torque_limit} | resolved(self.law)
 
     def patch(self, **values: object) -> None:
         """Merge values into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.

@@ -402,7 +402,7 @@ class Articulation(HasProperties):
             self._control = Control(
                 self._model,
                 self._data,
-                self._where.joint_ids.tolist(),
+                self._where,
                 self._described,
                 self._setpoints,
             )

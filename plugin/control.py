@@ -7,13 +7,10 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.actor_model import ActorModel
 from mjrig.binding import ActuatorBinding
 from mjrig.property_kinds import FloatArray
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Setpoints
-
-_FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
-_QPOS_SIZE = {_FREE: 7, _BALL: 4}
-_DOF_SIZE = {_FREE: 6, _BALL: 3}
 
 
 class Control:
@@ -33,12 +30,12 @@ class Control:
         self,
         model: Any,
         data: Any,
-        joints: Sequence[int],
+        where: ActorModel,
         actuators: Sequence[ActuatorBinding],
         setpoints: Setpoints,
     ) -> None:
         self._model, self._data, self._setpoints = model, data, setpoints
-        self._qpos, self._dof = _addresses(model, joints)
+        self._qpos, self._dof = where.qpos, where.dof
         column = {name: i for i, name in enumerate(setpoints.names)}
         scalar = [b for b in actuators if b.on_joint]
         self._columns = np.array([column[b.actuator] for b in scalar], dtype=np.intp)
@@ -48,8 +45,8 @@ class Control:
         self._muscles = np.array([column[b.actuator] for b in muscles], dtype=np.intp)
         self._free = [
             (_find(self._dof, int(model.jnt_dofadr[j])), int(model.jnt_bodyid[j]))
-            for j in joints
-            if int(model.jnt_type[j]) == _FREE
+            for j in where.joint_ids
+            if int(model.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_FREE)
         ]
         self._rest = np.array(data.qpos[self._qpos])
         self._target_q = self._rest.copy()
@@ -181,19 +178,6 @@ class Control:
         self._target_q[:] = self._rest
         self._force[:] = 0.0
         self._remember()
-
-
-def _addresses(
-    model: Any, joints: Sequence[int]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    qpos: list[int] = []
-    dof: list[int] = []
-    for joint in joints:
-        kind = int(model.jnt_type[joint])
-        q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        qpos += range(q, q + _QPOS_SIZE.get(kind, 1))
-        dof += range(v, v + _DOF_SIZE.get(kind, 1))
-    return np.array(qpos, dtype=np.intp), np.array(dof, dtype=np.intp)
 
 
 def _find(addresses: npt.NDArray[np.intp], address: int) -> int:

@@ -13,7 +13,8 @@ from mjrig.errors import BindingError
 from mjrig.execution import Execution, Support
 from mjrig.lowering import Lowered, NativeForm
 from mjrig.names import Slots, is_literal
-from mjrig.per_actuator import PerActuator
+from mjrig.per_actuator import resolved
+from mjrig.properties import put_back
 from mjrig.property_kinds import Bool, Choice, FloatArray, Patterns
 from mjrig.setpoints import Setpoints, Source
 
@@ -237,8 +238,7 @@ class ArticulationController(ActorComponent):
             self._bound_to = host
             self.on_bind(model, data)
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            put_back([(self, before)])
             raise
 
     def on_change(self, names: tuple[str, ...]) -> None:
@@ -374,8 +374,7 @@ class ArticulationController(ActorComponent):
 
     def gains(self) -> dict[str, FloatArray]:
         """The resolved per-actuator properties by name, for tables."""
-        found = (p for p in self.properties() if isinstance(p, PerActuator))
-        return {p.name: self.__dict__[p.name] for p in found}
+        return resolved(self)
 
     @property
     def raw_effort(self) -> FloatArray | None:

@@ -293,6 +293,11 @@ def origins(obj: HasProperties, name: str) -> tuple[Origin, ...]:
     return prop.resolve(obj, obj._slots)[1]
 
 
+def resolved(obj: HasProperties) -> dict[str, FloatArray]:
+    """The dense arrays of all per-actuator properties by name."""
+    return {p.name: obj.__dict__[p.name] for p in obj.properties() if isinstance(p, PerActuator)}
+
+
 def patch(obj: HasProperties, values: Mapping[str, object]) -> None:
     """Merge values into what was authored, all or nothing.
 

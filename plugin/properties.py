@@ -300,7 +300,7 @@ class HasProperties:
                 committing = True
                 self._commit(names)
         except BaseException:
-            _put_back(before)
+            put_back(before)
             if committing:  # what was derived from the refused values is derived again
                 self._commit(names)
             raise
@@ -380,7 +380,7 @@ class HasProperties:
         try:
             self._spread(slots)
         except BaseException:
-            _put_back(before)
+            put_back(before)
             raise
 
     def _spread(self, slots: Slots | None) -> None:
@@ -505,7 +505,7 @@ class HasProperties:
         return f"{type(self).__name__}({inner})"
 
 
-def _put_back(before: list[tuple[HasProperties, dict[str, object]]]) -> None:
+def put_back(before: list[tuple[HasProperties, dict[str, object]]]) -> None:
     # The oldest state of an object comes first and wins. Nothing is missing at any moment: another
     # thread may be reading.
     for obj, state in reversed(before):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mjrig.actions import action as action
+    from mjrig.actor import Actor as Actor
     from mjrig.articulation import Articulation as Articulation
     from mjrig.batch import Batch as Batch
     from mjrig.binding import ActuatorBinding as ActuatorBinding
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from mjrig.errors import MjrigError as MjrigError
     from mjrig.errors import PropertyError as PropertyError
     from mjrig.errors import SceneError as SceneError
-    from mjrig.scene import Actor as Actor
-    from mjrig.scene import Pose as Pose
+    from mjrig.pose import Pose as Pose
     from mjrig.scene import Scene as Scene
     from mjrig.setpoints import Lease as Lease
     from mjrig.setpoints import Setpoints as Setpoints
@@ -42,8 +42,8 @@ _HOME = {
     "MjrigError": "errors",
     "PropertyError": "errors",
     "SceneError": "errors",
-    "Actor": "scene",
-    "Pose": "scene",
+    "Actor": "actor",
+    "Pose": "pose",
     "Scene": "scene",
     "Lease": "setpoints",
     "Setpoints": "setpoints",

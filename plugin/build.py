@@ -2,19 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from mjrig.actor import Actor
 from mjrig.actor_model import ActorModel, ActorState
+from mjrig.authoring import add_actuators
 from mjrig.binding import unique
 from mjrig.errors import BindingError, PropertyError
-from mjrig.files import find_file
+from mjrig.model_edits import edit_model
+from mjrig.model_source import load, one_line
 from mjrig.names import compile_pattern, suggestion
+from mjrig.placement import Placements, place
+from mjrig.pose import composed, rotation
 from mjrig.property_kinds import FloatArray
-from mjrig.scene import Actor, Scene, rotation
+from mjrig.scene import Scene
 from mjrig.sim_options import SimOptions, copy_options, differing_option
 
 _QPOS_SIZE = {0: 7, 1: 4, 2: 1, 3: 1}
@@ -38,49 +42,44 @@ class Built:
     spec: Any
     model: Any
     actors: tuple[ActorModel, ...]
+    placements: Placements
 
 
-def build(scene: Scene) -> Built:
+def build(scene: Scene, seed: int | None = None) -> Built:
     """Compile a scene.
+
+    Args:
+        scene: the description.
+        seed: of its random draws; None: the scene's own.
 
     Raises:
         SceneError: for a scene with a text: a file, model or name is wrong; it says where.
         PropertyError, BindingError: the same, for a scene made in Python.
     """
+    placements = place(scene, seed)
+    placed = placements.actors
     specs = []
-    for i, actor in enumerate(scene.actors):
-        with scene.locating("actors", i):
-            specs.append(_load(actor, scene.base))
+    for p in placed:
+        with p.locating():
+            spec = load(p.item)
+            edit_model(spec, p.item)
+            add_actuators(spec, p.item)
+            specs.append(spec)
     world = mujoco.MjSpec()
     world.modelname = "mjrig"
     with scene.locating():
-        _set_options(world, list(zip(scene.actors, specs, strict=True)), scene.sim or SimOptions())
+        loaded = [(p.item, spec) for p, spec in zip(placed, specs, strict=True)]
+        _set_options(world, loaded, scene.sim or SimOptions())
     keys = [_name_everything(spec) for spec in specs]
-    for i, (actor, spec) in enumerate(zip(scene.actors, specs, strict=True)):
-        with scene.locating("actors", i):
-            _attach(world, actor, spec, scene.base)
-    model = compile_spec(world, scene)
+    for p, spec in zip(placed, specs, strict=True):
+        with p.locating():
+            _attach(world, p.item, spec)
+    model = compile_spec(world, placements)
     actors = []
-    for i, (actor, parts) in enumerate(zip(scene.actors, keys, strict=True)):
-        with scene.locating("actors", i):
-            actors.append(_locate(model, actor, parts))
-    return Built(world, model, tuple(actors))
-
-
-def _load(actor: Actor, base: Path) -> Any:
-    assert actor.model is not None
-    try:
-        path = find_file(actor.model, base)
-    except PropertyError as error:
-        raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
-    try:
-        return mujoco.MjSpec.from_file(str(path))
-    except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
-        raise PropertyError(f"{actor.label}.model: {_one_line(error)}", ("model",)) from error
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    for p, parts in zip(placed, keys, strict=True):
+        with p.locating():
+            actors.append(_locate(model, p.item, parts))
+    return Built(world, model, tuple(actors), placements)
 
 
 def _set_options(world: Any, loaded: list[tuple[Actor, Any]], sim: SimOptions) -> None:
@@ -117,7 +116,7 @@ def _name_all(elements: Any, name: Any) -> None:
             taken.add(element.name)
 
 
-def _attach(world: Any, actor: Actor, spec: Any, base: Path) -> None:
+def _attach(world: Any, actor: Actor, spec: Any) -> None:
     position, quaternion = rotation(actor.pose)
     frame = world.worldbody.add_frame(pos=position, quat=quaternion)
     try:
@@ -128,9 +127,9 @@ def _attach(world: Any, actor: Actor, spec: Any, base: Path) -> None:
         if _count(world) != wanted:
             # NOTE: attaching leaves out what refers to a name that does not exist, without a word;
             # compiling the model alone says what it is.
-            _load(actor, base).compile()
+            load(actor).compile()
     except Exception as error:
-        raise PropertyError(f"{actor.label}.model: {_one_line(error)}", ("model",)) from error
+        raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
 
 
 def _count(spec: Any) -> int:
@@ -139,15 +138,19 @@ def _count(spec: Any) -> int:
     return sum(map(len, kinds))
 
 
-def compile_spec(world: Any, scene: Scene) -> Any:
+def compile_spec(world: Any, placements: Placements) -> Any:
     """The compiled model; a refusal is told of the actor it names."""
     try:
         return world.compile()
     except Exception as error:
-        text = _one_line(error)
-        culprit = next((i for i, a in enumerate(scene.actors) if f"'{a.name}/" in text), 0)
-        with scene.locating("actors", culprit):
-            raise PropertyError(f"the model does not compile: {text}", ("model",)) from error
+        text = one_line(error)
+        actors = placements.actors
+        culprit = next((p for p in actors if f"'{p.name}/" in text), actors[0] if actors else None)
+        problem = PropertyError(f"the model does not compile: {text}", ("model",))
+        if culprit is None:
+            raise problem from error
+        with culprit.locating():
+            raise problem from error
         raise AssertionError from error  # not reached: locating raises
 
 
@@ -231,14 +234,14 @@ def _keyframe_state(
         if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
             q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
             if says.qpos:
-                qpos[q : q + 3], qpos[q + 3 : q + 7] = _moved(
+                qpos[q : q + 3], qpos[q + 3 : q + 7] = composed(
                     position, quaternion, qpos[q : q + 3], qpos[q + 3 : q + 7]
                 )
             mujoco.mju_rotVecQuat(qvel[v : v + 3], qvel[v : v + 3].copy(), quaternion)
     mocap_pos = model.key_mpos[k].reshape(-1, 3)[where.mocap]
     mocap_quat = model.key_mquat[k].reshape(-1, 4)[where.mocap]
     for point, turn in zip(mocap_pos, mocap_quat, strict=True):
-        at, turned = _moved(position, quaternion, point, turn)
+        at, turned = composed(position, quaternion, point, turn)
         point[:] = at if says.mpos else point
         turn[:] = turned if says.mquat else turn
     return ActorState(
@@ -249,15 +252,6 @@ def _keyframe_state(
         mocap_pos=mocap_pos,
         mocap_quat=mocap_quat,
     )
-
-
-def _moved(
-    position: FloatArray, quaternion: FloatArray, point: FloatArray, turn: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """A pose given in a frame, in that frame's parent."""
-    at, turned = np.zeros(3), np.zeros(4)
-    mujoco.mju_mulPose(at, turned, position, quaternion, point, turn)
-    return at, turned
 
 
 def _put_joints(model: Any, where: ActorModel, actor: Actor, qpos: FloatArray) -> None:

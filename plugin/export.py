@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,6 +21,7 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 
+from mjrig.actor import Actor
 from mjrig.actor_model import ActorModel
 from mjrig.binding import unique
 from mjrig.build import Built, spans
@@ -28,7 +29,7 @@ from mjrig.component import ActorComponent
 from mjrig.controller import ArticulationController
 from mjrig.errors import ExecutionError
 from mjrig.execution import Execution, why_not_lowered_here
-from mjrig.files import find_file
+from mjrig.placement import flattened
 from mjrig.property_kinds import FloatArray
 from mjrig.scene import Scene
 from mjrig.sim_options import Actuation
@@ -71,7 +72,7 @@ def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[s
         raise ExecutionError(f"{'; '.join(reasons)}; --partial leaves it out")
     notes = [f"{label} is not in this file: {reason}" for label, reason in world.remarks()]
     if left_out:
-        world = _LoweredWorld(_without(world.scene, left_out.keys()))
+        world = _LoweredWorld(_present(world, left_out.keys()))
     _clamp_targets(world)
     frames = _frames(world)
     beside = {
@@ -157,27 +158,15 @@ def _why_not(component: ActorComponent, not_here: str, chosen: Execution | None)
     return not_here if chosen is not None else ""
 
 
-def _present(world: World) -> Scene:
-    """The scene of a world with the components it has now, as they are set now."""
-    scene = _copy(world.scene)
-    for actor, robot in zip(scene.actors, world.articulations.values(), strict=True):
-        actor.components = tuple(c.copy() for c in robot.components)
-    return scene
-
-
-def _without(scene: Scene, keys: Any) -> Scene:
-    """A scene without some components."""
-    scene = _copy(scene)
-    for i, actor in enumerate(scene.actors):
-        kept = [c.copy() for j, c in enumerate(actor.components) if (i, j) not in keys]
+def _present(world: World, without: Collection[Key] = ()) -> Scene:
+    """The scene of a world with the components it has now, as they are set now, but for some."""
+    scene = flattened(world.placements, world.scene.sim)
+    for i, (actor, robot) in enumerate(
+        zip(scene.actors, world.articulations.values(), strict=True)
+    ):
+        kept = [c.copy() for j, c in enumerate(robot.components) if (i, j) not in without]
         actor.components = tuple(kept)
     return scene
-
-
-def _copy(scene: Scene) -> Scene:
-    copied = scene.copy()
-    copied._base = scene.base
-    return copied
 
 
 def _clamp_targets(world: World) -> None:
@@ -413,7 +402,7 @@ def _move_files(root: Any, world: World, folder: str) -> dict[Path, str]:
     for element in [*root.iterfind("asset/*"), *root.iterfind("deformable/skin")]:
         for name in [n for n in element.attrib if n.startswith("file")]:
             if not places:
-                places = {a.name: _folders(a.model, world.scene) for a in world.scene.actors}
+                places = {p.name: _folders(p.item) for p in world.placements.actors if p.item.model}
             source = _source(element, element.get(name), places)
             if source not in moved:
                 taken = {Path(n).stem for n in moved.values()}
@@ -422,9 +411,9 @@ def _move_files(root: Any, world: World, folder: str) -> dict[Path, str]:
     return moved
 
 
-def _folders(model: Path | None, scene: Scene) -> tuple[Path, Any]:
-    assert model is not None
-    path = find_file(model, scene.base)
+def _folders(actor: Actor) -> tuple[Path, Any]:
+    assert actor.model is not None
+    path = actor.find_file(actor.model)
     return path.parent, mujoco.MjSpec.from_file(str(path))
 
 

@@ -257,12 +257,13 @@ class PerActuator(Property[FloatArray]):
 
 
 class PatternMap(Property[Mapping[str, float]]):
-    """Numbers by name pattern, for the joints an actor starts with."""
+    """Numbers by name pattern, for the joints of an actor."""
 
     kind = "pattern_map"
 
-    def __init__(self, **about: Any) -> None:
+    def __init__(self, *, min: float = -math.inf, **about: Any) -> None:
         super().__init__(MappingProxyType({}), **about)
+        self.bounds = Bounds(self.unit, min, math.inf, None, None)
 
     def accept(self, obj: HasProperties, value: object) -> tuple[object, Mapping[str, float]]:
         if not isinstance(value, Mapping):
@@ -278,6 +279,9 @@ class PatternMap(Property[Mapping[str, float]]):
                 raise self.error(
                     obj, f"must be a finite number, got {item!r} for {pattern!r}", (pattern,)
                 )
+            problem = self.bounds.problem(found)
+            if problem:
+                raise self.error(obj, f"{problem} for {pattern!r}", (pattern,))
             made[pattern] = found
         return {p: plain(v) for p, v in value.items()}, MappingProxyType(made)
 

@@ -165,6 +165,7 @@ class HasProperties:
     _role: str
     _inside: str
     _slots: Slots | None
+    _written_short: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -185,7 +186,7 @@ class HasProperties:
         state = self.__dict__
         state.update({name: p.default for name, p in self._properties.items()})
         state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
-        state.update(_parent=None, _role="", _inside="")
+        state.update(_parent=None, _role="", _inside="", _written_short=False)
         self.prepare()
         if values:
             self.assign(values)

@@ -279,9 +279,12 @@ class FilePath(Property[Path | None]):
 
     kind = "path"
 
-    def __init__(self, *, suffixes: tuple[str, ...] = (), **about: Any) -> None:
+    def __init__(
+        self, *, suffixes: tuple[str, ...] = (), prefixes: tuple[str, ...] = (), **about: Any
+    ) -> None:
         super().__init__(None, **about)
         self.suffixes = suffixes
+        self.prefixes = prefixes  # a name that starts so is no file name, and needs no suffix
 
     def __set__(self, obj: HasProperties, value: str | Path | None) -> None:
         self.assign(obj, value)
@@ -292,7 +295,8 @@ class FilePath(Property[Path | None]):
         if not isinstance(value, str | Path) or not str(value):
             raise self.error(obj, f"must be a file name, got {value!r}")
         path = Path(value)
-        if self.suffixes and path.suffix.lower() not in self.suffixes:
+        free = str(value).startswith(self.prefixes) if self.prefixes else False
+        if self.suffixes and not free and path.suffix.lower() not in self.suffixes:
             raise self.error(obj, f"must end in {' or '.join(self.suffixes)}, got {str(value)!r}")
         return str(value), path
 
@@ -304,7 +308,11 @@ class FilePath(Property[Path | None]):
 
 
 class Vector(Property[FloatArray]):
-    """A fixed number of reals."""
+    """A fixed number of reals.
+
+    Args:
+        partial: one number or a shorter list will do; the rest is as in the default.
+    """
 
     kind = "vector"
 
@@ -316,10 +324,12 @@ class Vector(Property[FloatArray]):
         max: float = math.inf,
         soft_min: float | None = None,
         soft_max: float | None = None,
+        partial: bool = False,
         **about: Any,
     ) -> None:
         super().__init__(frozen(default), **about)
         self.size = len(default)
+        self.partial = partial
         self.bounds = Bounds(self.unit, min, max, soft_min, soft_max)
 
     def __set__(self, obj: HasProperties, value: npt.ArrayLike) -> None:
@@ -327,9 +337,14 @@ class Vector(Property[FloatArray]):
 
     def accept(self, obj: HasProperties, value: object) -> tuple[object, FloatArray]:
         items = value.tolist() if isinstance(value, np.ndarray) else value
+        if self.partial and not isinstance(items, list | tuple) and number(items) is not None:
+            return plain(items), self.accept(obj, [items])[1]
         if not isinstance(items, list | tuple):
-            raise self.error(obj, f"must be a list of {self.size} numbers, got {value!r}")
-        if len(items) != self.size:
+            what = "a number or a list of up to" if self.partial else "a list of"
+            raise self.error(obj, f"must be {what} {self.size} numbers, got {value!r}")
+        if self.partial and not 1 <= len(items) <= self.size:
+            raise self.error(obj, f"must have 1 to {self.size} values, got {len(items)}")
+        if not self.partial and len(items) != self.size:
             raise self.error(obj, f"must have {self.size} values, got {len(items)}")
         for i, item in enumerate(items):
             found = number(item)
@@ -338,18 +353,20 @@ class Vector(Property[FloatArray]):
             problem = self.bounds.problem(found)
             if problem or math.isinf(found):
                 raise self.error(obj, problem or f"must be finite, got {found:g}", (i,))
-        return [plain(item) for item in items], frozen([number(item) for item in items])
+        given = [number(item) for item in items]
+        return [plain(item) for item in items], frozen([*given, *self.default[len(given) :]])
 
     def changed(self, before: FloatArray, after: FloatArray) -> bool:
         return not np.array_equal(before, after)
 
     def json_schema(self) -> dict[str, object]:
-        return {
+        array: dict[str, object] = {
             "type": "array",
             "items": self.bounds.json_schema(),
-            "minItems": self.size,
+            "minItems": 1 if self.partial else self.size,
             "maxItems": self.size,
         }
+        return {"anyOf": [self.bounds.json_schema(), array]} if self.partial else array
 
     def default_text(self) -> str:
         return str([float(f"{v:g}") for v in self.default])
@@ -451,15 +468,23 @@ class Nested(Property[C | None]):
 
 
 class NestedList(Property[tuple[C, ...]]):
-    """A list of nested components, in order: of one class, or of a registered family."""
+    """A list of nested components, in order: of one class, or of a registered family.
+
+    Args:
+        base: the class; where it is a family (`polymorphic`), a mapping names its `type`.
+        short: the property a text stands for where an item is no mapping.
+    """
 
     kind = "components"
     nests: ClassVar[bool] = True
 
-    def __init__(self, base: type[C], *, polymorphic: bool = True, **about: Any) -> None:
+    def __init__(
+        self, base: type[C], *, polymorphic: bool = True, short: str | None = None, **about: Any
+    ) -> None:
         super().__init__((), **about)
         self.base = base
         self.polymorphic = polymorphic
+        self.short = short
 
     def __set__(self, obj: HasProperties, value: Sequence[C | Mapping[str, object]]) -> None:
         self.assign(obj, value)
@@ -481,11 +506,22 @@ class NestedList(Property[tuple[C, ...]]):
         return f"{self.name}[{index}]"
 
     def to_data(self, authored: Any) -> object:
-        return [child.to_data() for child in authored]
+        return [self._item_data(child) for child in authored]
+
+    def _item_data(self, child: HasProperties) -> object:
+        data = child.to_data()
+        if not self.polymorphic:
+            data.pop("type", None)  # only one class can stand here
+        if self.short is None or not child._written_short or list(data) != [self.short]:
+            return data
+        return data[self.short]
 
     def json_schema(self) -> dict[str, object]:
         family = "family" if self.polymorphic else "class"
-        return {"type": "array", "items": {"x-mjrig": {family: self.base}}}
+        item: dict[str, object] = {"x-mjrig": {family: self.base}}
+        if self.short is not None:
+            item = {"anyOf": [{"type": "string"}, item]}
+        return {"type": "array", "items": item}
 
     def default_text(self) -> str:
         return "[]"
@@ -515,6 +551,10 @@ def _nested(
             child.assign(data)
         except PropertyError as error:
             raise error.below(prop.name, *index) from None
+    elif isinstance(prop, NestedList) and prop.short is not None and isinstance(value, str):
+        child = _nested(prop, obj, {prop.short: value}, role, index)
+        child._written_short = True
+        return child
     else:
         raise _item_error(prop, obj, index, f"must be a mapping, got {value!r}")
     if obj._slots is not None:

@@ -13,7 +13,6 @@ from mjrig.build import Built, compile_spec, spans
 from mjrig.controller import ArticulationController
 from mjrig.lowering import FF, INPUTS, change_spec
 from mjrig.property_kinds import FloatArray
-from mjrig.scene import Scene
 
 _FEEDFORWARD = INPUTS - 1  # position, velocity, feedforward
 assert FF == 1 << _FEEDFORWARD
@@ -21,7 +20,6 @@ assert FF == 1 << _FEEDFORWARD
 
 def lower(
     built: Built,
-    scene: Scene,
     described: Mapping[str, tuple[ActuatorBinding, ...]],
     controllers: Mapping[tuple[int, int], ArticulationController],
 ) -> Built:
@@ -39,12 +37,12 @@ def lower(
         lowered |= {b.actuator_id for b in controller.bindings}
     for key in list(spec.keys):
         spec.delete(key)
-    model = compile_spec(spec, scene)
+    model = compile_spec(spec, built.placements)
     actors = []
     for where in built.actors:
         moved = [_moved(b, model, lowered) for b in described[where.name]]
         actors.append(_relocated(where, old, model, lowered, moved))
-    return Built(spec, model, tuple(actors))
+    return Built(spec, model, tuple(actors), built.placements)
 
 
 def _moved(binding: ActuatorBinding, model: Any, lowered: set[int]) -> ActuatorBinding:

@@ -1,128 +1,47 @@
 """Scene: the declarative description, exactly what the YAML says."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from mjrig.articulation import component_named
-from mjrig.binding import unique
-from mjrig.component import ActorComponent
+from mjrig.actor import NAME, Actor
 from mjrig.errors import LocatedError, MissingExtraError, PropertyError, SceneError
 from mjrig.files import write_atomically
+from mjrig.loose_kinds import Table, anything
 from mjrig.names import suggestion
-from mjrig.per_actuator import PatternMap
 from mjrig.properties import HasProperties
-from mjrig.property_kinds import FilePath, FloatArray, Int, Nested, NestedList, Text, Vector
+from mjrig.property_kinds import Int, Nested, NestedList
+from mjrig.scene_parts import CollisionGroup, Frame, Include, Randomise
 from mjrig.sim_options import SimOptions
 from mjrig.yaml_document import Document, Keys
 from mjrig.yaml_edit import format_block, same, updated_text
 
 FORMAT = 1
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
-
-
-class Pose(HasProperties):
-    """Where an actor stands in the world."""
-
-    position = Vector([0.0, 0.0, 0.0], unit="m", category="Pose", doc="World position.")
-    euler_deg = Vector(
-        [0.0, 0.0, 0.0],
-        unit="deg",
-        category="Pose",
-        doc="Rotation about the turned x, y and z axes, in that order (MJCF's xyz).",
-    )
-    quaternion = Vector(
-        [1.0, 0.0, 0.0, 0.0], category="Pose", doc="Rotation as w, x, y, z; instead of euler_deg."
-    )
-
-    def validate(self) -> None:
-        if self.is_authored("euler_deg") and self.is_authored("quaternion"):
-            raise PropertyError(
-                f"{self.label}: has both euler_deg and quaternion; give one", ("quaternion",)
-            )
-        if not self.quaternion.any():
-            raise PropertyError(
-                f"{self.label}.quaternion: must not be zero; no rotation is [1, 0, 0, 0]",
-                ("quaternion",),
-            )
-
-
-class ComponentList(NestedList[ActorComponent]):
-    """The components of an actor, addressed by type name: `dog.PDController.kp`."""
-
-    def role(self, item: object, index: int, taken: Sequence[str]) -> str:
-        name = item.get("type") if isinstance(item, Mapping) else type(item).__name__
-        return unique(str(name), taken)
-
-
-class Actor(HasProperties):
-    """One robot or thing in a scene."""
-
-    name = Text("", structural=True, doc="Name; letters, digits, _ and -.")
-    model = FilePath(
-        suffixes=(".xml", ".mjcf", ".urdf"),
-        structural=True,
-        doc="MJCF or URDF file, relative to the scene, or package:…",
-    )
-    pose = Nested(Pose, structural=True, doc="Where the model's origin is put.")
-    keyframe = Text(
-        "", structural=True, doc="Keyframe of the model to start from; empty: its default pose."
-    )
-    joints = PatternMap(
-        structural=True, unit="rad or m", doc="Starting positions by joint name pattern."
-    )
-    components = ComponentList(ActorComponent, doc="What hangs on the actor, in order.")
-
-    @property
-    def label(self) -> str:
-        return self.name or self._role or "actor"
-
-    def validate(self) -> None:
-        if self.name and not _NAME.fullmatch(self.name):
-            raise PropertyError(
-                f"{self._role or 'actor'}.name: must be letters, digits, _ and -, "
-                f"starting with a letter, got {self.name!r}",
-                ("name",),
-            )
-
-    def assign(self, values: Mapping[str, object]) -> None:
-        first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
-        super().assign({**first, **values})
-
-    def part(self, name: str) -> HasProperties:
-        if name == "pose" and self.pose is None:
-            self.pose = Pose()
-        if name == "pose" and self.pose is not None:
-            return self.pose
-        return component_named(self, self.components, name)
-
-    def add_component(self, component: ActorComponent) -> ActorComponent:
-        """Hang a component on the actor."""
-        self.components = (*self.components, component)
-        return component
-
-    def remove_component(self, component: ActorComponent) -> None:
-        """Take a component off.
-
-        Raises:
-            PropertyError: it is not on this actor.
-        """
-        if component not in self.components:
-            raise PropertyError(f"{component!r} is not a component of {self.label!r}")
-        self.components = tuple(c for c in self.components if c is not component)
-        component.disown()
 
 
 class Scene(HasProperties):
     """Actors and simulation options, made in Python or read from a file."""
 
     mjrig = Int(FORMAT, doc="Format version.")
+    include = NestedList(
+        Include,
+        polymorphic=False,
+        short="file",
+        structural=True,
+        doc="Scene files whose contents are in this scene too.",
+    )
+    vars = Table(anything, structural=True, doc="Variables, used as ${name}; any other value too.")
     sim = Nested(SimOptions, structural=True, doc="Simulation options.")
+    seed = Int(0, min=0, structural=True, doc="Seed of the randomisation.")
+    randomise = NestedList(
+        Randomise, polymorphic=False, structural=True, doc="Properties drawn at random."
+    )
+    frames = NestedList(Frame, polymorphic=False, structural=True, doc="Named places.")
+    collision_groups = NestedList(
+        CollisionGroup, polymorphic=False, structural=True, doc="What does not collide with what."
+    )
     actors = NestedList(Actor, polymorphic=False, structural=True, doc="What is in the scene.")
-
-    SUFFIXES: ClassVar[tuple[str, ...]] = (".yaml", ".yml")
 
     _document: Document | None
     _path: Path | None
@@ -215,19 +134,34 @@ class Scene(HasProperties):
             raise PropertyError(
                 f"format version {self.mjrig} is not known; this mjrig reads {FORMAT}", ("mjrig",)
             )
-        seen: dict[str, int] = {}
+        self._check_names("frames", self.frames, {"world": "the world"})
+        self._check_names("collision_groups", self.collision_groups, {})
+        frames = {frame.name: f"frames[{i}]" for i, frame in enumerate(self.frames)}
+        self._check_names("actors", self.actors, {"world": "the world", **frames})
         for i, actor in enumerate(self.actors):
-            if not actor.name:
-                raise PropertyError(f"actors[{i}]: needs a name", ("actors", i))
-            if actor.name in seen:
+            if actor.model is None and actor.prop is None:
+                raise PropertyError(f"{actor.name}: needs a model or a prop", ("actors", i))
+
+    def _check_names(
+        self, kind: str, items: Sequence[Actor | Frame | CollisionGroup], taken: dict[str, str]
+    ) -> None:
+        seen = dict(taken)
+        for i, item in enumerate(items):
+            if not item.name:
+                raise PropertyError(f"{kind}[{i}]: needs a name", (kind, i))
+            if not NAME.fullmatch(item.name):
                 raise PropertyError(
-                    f"actors[{i}].name: {actor.name!r} is the name of actors[{seen[actor.name]}] "
-                    "already; names are unique",
-                    ("actors", i, "name"),
+                    f"{kind}[{i}].name: must be letters, digits, _ and -, "
+                    f"starting with a letter, got {item.name!r}",
+                    (kind, i, "name"),
                 )
-            if actor.model is None:
-                raise PropertyError(f"{actor.name}: needs a model", ("actors", i))
-            seen[actor.name] = i
+            if item.name in seen:
+                raise PropertyError(
+                    f"{kind}[{i}].name: {item.name!r} is the name of {seen[item.name]} "
+                    "already; names are unique",
+                    (kind, i, "name"),
+                )
+            seen[item.name] = f"{kind}[{i}]"
 
     @contextmanager
     def locating(self, *keys: Any) -> Iterator[None]:
@@ -285,13 +219,25 @@ class Scene(HasProperties):
             return self.sim
         return self[name]
 
-    def add_actor(self, name: str, *, model: str | Path, **properties: object) -> Actor:
+    def folder(self) -> Path:
+        return self._base
+
+    def add_actor(
+        self, name: str, *, model: str | Path | None = None, **properties: object
+    ) -> Actor:
         """Add an actor and return it.
+
+        Args:
+            name: its name, unique in the scene.
+            model: file of the model; none for an actor with a `prop`.
+            properties: of Actor.
 
         Raises:
             PropertyError: the name is taken or a value does not fit; nothing was changed.
         """
-        actor = Actor(name=name, model=str(model), **properties)
+        if model is not None:
+            properties = {"model": str(model), **properties}
+        actor = Actor(name=name, **properties)
         self.actors = (*self.actors, actor)
         return actor
 
@@ -318,21 +264,6 @@ def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:
     for part in parts:
         root = root.part(part)
     return root, last
-
-
-def rotation(pose: Pose | None) -> tuple[FloatArray, FloatArray]:
-    """Position and unit quaternion (w, x, y, z) of a pose; None: the origin."""
-    import mujoco
-    import numpy as np
-
-    quaternion = np.array([1.0, 0.0, 0.0, 0.0])
-    if pose is None:
-        return np.zeros(3), quaternion
-    if pose.is_authored("euler_deg"):
-        mujoco.mju_euler2Quat(quaternion, np.radians(pose.euler_deg), "xyz")
-    else:
-        quaternion = pose.quaternion / np.linalg.norm(pose.quaternion)
-    return np.array(pose.position), quaternion
 
 
 def _why_unreadable(path: Path, error: OSError) -> str:

@@ -7,8 +7,8 @@ from mjrig import registry
 from mjrig.articulation import Articulation
 from mjrig.component import Component
 from mjrig.properties import HasProperties, Property
-from mjrig.scene import Actor, Pose, Scene
-from mjrig.sim_options import SimOptions
+from mjrig.property_kinds import Nested, NestedList
+from mjrig.scene import Scene
 from mjrig.table import format_table
 
 Schema = dict[str, Any]
@@ -19,7 +19,8 @@ def scene_schema() -> Schema:
     definitions: Schema = {}
     schema = _object(Scene, definitions)
     schema["required"] = ["mjrig"]
-    definitions["Actor"]["required"] = ["name", "model"]
+    definitions["Actor"]["required"] = ["name"]
+    definitions["Actor"]["oneOf"] = [{"required": ["model"]}, {"required": ["prop"]}]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "mjrig scene",
@@ -117,12 +118,21 @@ def reference_page() -> str:
         "## Scene files",
         "",
     ]
-    for cls in (Scene, Actor, Pose, SimOptions):
+    for cls in _described_with(Scene):
         lines += _section(cls)
     lines += ["## The actor in a running world", "", *_section(Articulation), "## Components", ""]
     for name in registry.names():
         lines += _section(registry.get(name, HasProperties))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _described_with(cls: type[HasProperties]) -> list[type[HasProperties]]:
+    """A class and those nested in it that have no page of their own, outermost first."""
+    found = [cls]
+    for prop in cls.properties():
+        if isinstance(prop, Nested | NestedList) and not prop.polymorphic:
+            found += [c for c in _described_with(prop.base) if c not in found]
+    return found
 
 
 def _section(cls: type[HasProperties]) -> Iterator[str]:

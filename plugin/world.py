@@ -24,6 +24,7 @@ from mjrig.execution import (
     why_not_lowered_here,
 )
 from mjrig.names import listed, suggestion
+from mjrig.placement import Placements
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.rebuild import lower
@@ -53,6 +54,7 @@ class World(HasProperties):
         scene: a Scene, or the path of a scene file.
         execution: `auto`, `python`, `native` or `compiled`.
         pause_on_event: stop stepping when a setpoint or an effort is not finite.
+        seed: of the scene's random draws; None: the scene's own.
 
     Raises:
         SceneError: the scene cannot be built or bound; nothing is left half-built.
@@ -70,6 +72,7 @@ class World(HasProperties):
         execution: str = "auto",
         *,
         pause_on_event: bool = False,
+        seed: int | None = None,
     ) -> None:
         super().__init__()
         if not isinstance(scene, Scene):
@@ -81,7 +84,7 @@ class World(HasProperties):
         self._pause_on_event = pause_on_event
         self._paused = False
         self._steps = 0
-        self._assemble(build(scene))
+        self._assemble(build(scene, seed))
         self.reset()
 
     def _assemble(self, built: Built) -> None:
@@ -92,7 +95,7 @@ class World(HasProperties):
         if native:
             described = {r.name: r.actuators for r in self._robots}
             forms = {key: self._controller(key) for key in sorted(native)}
-            self._come_alive(lower(built, self._scene, described, forms), chosen)
+            self._come_alive(lower(built, described, forms), chosen)
         else:
             for key, execution in chosen.items():
                 self._robots[key[0]].run_as(self._controller(key), execution)
@@ -101,32 +104,35 @@ class World(HasProperties):
         self._model = built.model
         self._data = mujoco.MjData(built.model)
         self._timestep = float(built.model.opt.timestep)
+        placed = built.placements.actors
+        self._placements = built.placements
         self._articulations = {
             where.name: Articulation(
                 where,
                 self._model,
                 self._data,
                 self._log,
-                folder=self._scene.base,
+                folder=actor.item.folder(),
                 described=where.described,
                 on_plan=self._replan,
             )
-            for where in built.actors
+            for where, actor in zip(built.actors, placed, strict=True)
         }
         self._robots = tuple(self._articulations.values())
         self._replan()
         for robot in self._robots:
             robot.put(robot.model_map.initial)
         mujoco.mj_forward(self._model, self._data)
-        for i, actor in enumerate(self._scene.actors):
-            for j, component in enumerate(actor.components):
-                with self._scene.locating("actors", i, "components", j):
+        for i, actor in enumerate(placed):
+            robot = self._articulations[actor.name]
+            for j, component in enumerate(actor.item.components):
+                with actor.locating("components", j):
                     try:
-                        self._articulations[actor.name].add_component(
-                            component.copy(), executions.get((i, j))
-                        )
+                        robot.add_component(component.copy(), executions.get((i, j)))
                     except LeaseError as error:  # two components that command the same actuators
                         raise BindingError(str(error)) from error
+            for draw in actor.draws:
+                draw.apply(robot)
 
     def _controller(self, key: Key) -> ArticulationController:
         component = self._robots[key[0]].components[key[1]]
@@ -157,6 +163,11 @@ class World(HasProperties):
     def scene(self) -> Scene:
         """The description it was built from."""
         return self._scene
+
+    @property
+    def placements(self) -> Placements:
+        """What the scene put into it, in the order of `articulations`."""
+        return self._placements
 
     @property
     def model(self) -> Any:

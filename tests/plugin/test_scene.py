@@ -13,7 +13,8 @@ import pytest
 import mjrig
 from mjrig import yaml_document
 from mjrig.components import PassthroughController, PDController
-from mjrig.scene import find, rotation
+from mjrig.pose import rotation
+from mjrig.scene import find
 from tests.conftest import HINGE
 
 SCENES = files("mjrig.config").joinpath("scenes")

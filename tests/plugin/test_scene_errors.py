@@ -145,7 +145,7 @@ def test_a_text_without_a_file_is_called_text() -> None:
             "'arm/amr.xml'",
         ),
         ("  - model: legs.xml\n", "s.yaml:3:5: actors[0]: actors[0]: needs a name"),
-        ("  - name: dog\n", "s.yaml:3:5: actors[0]: dog: needs a model"),
+        ("  - name: dog\n", "s.yaml:3:5: actors[0]: dog: needs a model or a prop"),
         (
             "  - model: legs.xml\n    name: my/dog\n",
             "s.yaml:4:11: actors[0].name: actors[0].name: must be letters, digits, _ and -, "

@@ -8,10 +8,12 @@ import pytest
 import yaml
 
 from mjrig import registry
+from mjrig.actor import Actor
 from mjrig.components import PDController
+from mjrig.pose import Pose
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import Bool
-from mjrig.scene import Actor, Pose, Scene
+from mjrig.scene import Scene
 from mjrig.schema import describe, reference_page, scene_schema
 from mjrig.sim_options import SimOptions
 

@@ -1,0 +1,229 @@
+"""Actor: one robot or thing of a scene, as the file describes it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from mjrig.actuator import Actuator
+from mjrig.articulation import component_named
+from mjrig.binding import unique
+from mjrig.component import ActorComponent
+from mjrig.errors import PropertyError
+from mjrig.loose_kinds import Table, a_name, numbers
+from mjrig.per_actuator import PatternMap
+from mjrig.pose import Pose, Transform
+from mjrig.prop import Prop
+from mjrig.properties import HasProperties
+from mjrig.property_kinds import (
+    Bool,
+    Choice,
+    FilePath,
+    Nested,
+    NestedList,
+    Patterns,
+    Text,
+    Vector,
+)
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
+MODELS = (".xml", ".mjcf", ".urdf", ".mjb")
+
+
+class Base(StrEnum):
+    """How the root of an actor is held."""
+
+    MODEL = "model"
+    FREE = "free"
+    FIXED = "fixed"
+
+
+class ComponentList(NestedList[ActorComponent]):
+    """The components of an actor, addressed by type name: `dog.PDController.kp`."""
+
+    def role(self, item: object, index: int, taken: Sequence[str]) -> str:
+        kind = item.get("type") if isinstance(item, Mapping) else type(item).__name__
+        return unique(str(kind), taken)
+
+
+class Attachment(HasProperties):
+    """What an actor is fixed to."""
+
+    to = Text(
+        "world",
+        structural=True,
+        doc="actor/body or actor/site, an actor (its root body), a frame of the scene, or world.",
+    )
+    child = Text(
+        "",
+        structural=True,
+        doc="Body or site of this actor that is put there; empty: the model's origin.",
+    )
+
+
+class Velocity(HasProperties):
+    """How fast a free body starts."""
+
+    linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="In the world.")
+    angular = Vector([0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="In the body's own frame.")
+
+
+class FreeBody(Transform):
+    """Where a free body of a model starts, in the actor's own frame."""
+
+    body = Text("", structural=True, doc="Name of a body with a free joint.")
+    linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Velocity, in the world.")
+    angular = Vector(
+        [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Velocity, in the body's own frame."
+    )
+
+
+class Dynamics(HasProperties):
+    """Joint parameters written over the model's, by joint name pattern."""
+
+    armature = PatternMap(min=0.0, structural=True, unit="kg·m² or kg", doc="Rotor inertia.")
+    damping = PatternMap(min=0.0, structural=True, unit="N·m·s/rad or N·s/m", doc="Damping.")
+    frictionloss = PatternMap(min=0.0, structural=True, unit="N·m or N", doc="Dry friction.")
+    stiffness = PatternMap(min=0.0, structural=True, unit="N·m/rad or N/m", doc="Spring.")
+
+
+class Keyframe(HasProperties):
+    """A state of one actor, kept in the scene; what is not given is as the model starts."""
+
+    name = Text("", structural=True, doc="Name; one of the model's own of that name is replaced.")
+    joints = Table(
+        numbers,
+        structural=True,
+        doc="Positions by joint: one number, four for a ball (w, x, y, z), seven for a free joint "
+        "(position and quaternion in the actor's own frame).",
+    )
+    velocities = Table(numbers, structural=True, doc="Velocities by joint: one, three or six.")
+    activations = Table(numbers, structural=True, doc="Activations by actuator.")
+    controls = Table(numbers, structural=True, doc="Controls by actuator.")
+
+    def validate(self) -> None:
+        if "name" in self._authored and not self.name:
+            raise PropertyError(f"{self.label}.name: must not be empty", ("name",))
+
+
+class Replicate(HasProperties):
+    """Copies of an actor on a grid: `dog_0`, `dog_1`, …"""
+
+    count = Vector(
+        [1, 1, 1], min=1, partial=True, structural=True, doc="How many along x, y and z."
+    )
+    spacing = Vector(
+        [1.0, 1.0, 1.0],
+        unit="m",
+        partial=True,
+        structural=True,
+        doc="Distances along x, y and z.",
+    )
+
+    def validate(self) -> None:
+        for i, value in enumerate(self.count):
+            if value != int(value):
+                problem = f"{self.label}.count: must be whole numbers, got {value:g}"
+                raise PropertyError(problem, ("count",), at=(i,))
+
+
+class Actor(HasProperties):
+    """One robot or thing in a scene."""
+
+    name = Text("", structural=True, doc="Name; letters, digits, _ and -.")
+    model = FilePath(
+        suffixes=MODELS,
+        prefixes=("menagerie:",),
+        structural=True,
+        doc="MJCF, URDF or MJB file, relative to the scene; package:… or menagerie:…",
+    )
+    prop = Nested(Prop, polymorphic=True, structural=True, doc="A prop instead of a model.")
+    base = Choice(
+        Base.MODEL,
+        structural=True,
+        doc="model: as the file says; free: give the root a free joint; fixed: take it away.",
+    )
+    scenery = Bool(
+        True,
+        structural=True,
+        doc="Keep what the model puts on its world body: its floor, lights and cameras.",
+    )
+    pose = Nested(Pose, structural=True, doc="Where the model's origin is put.")
+    attach = Nested(Attachment, structural=True, doc="What the actor is fixed to; none: world.")
+    keyframe = Text(
+        "",
+        structural=True,
+        doc="Keyframe to start from, of the model or of `keyframes`; empty: the default pose.",
+    )
+    joints = PatternMap(
+        structural=True, unit="rad or m", doc="Starting positions by joint name pattern."
+    )
+    joint_velocities = PatternMap(
+        structural=True, unit="rad/s or m/s", doc="Starting velocities by joint name pattern."
+    )
+    velocity = Nested(Velocity, structural=True, doc="Starting velocity of the free root.")
+    free_bodies = NestedList(
+        FreeBody,
+        polymorphic=False,
+        structural=True,
+        doc="Where the free bodies of the model start.",
+    )
+    dynamics = Nested(Dynamics, structural=True, doc="Joint parameters over the model's.")
+    renamed = Table(a_name, structural=True, doc="Elements of the model by another name: old: new.")
+    removed = Patterns((), structural=True, doc="Elements of the model that are left out.")
+    actuators = NestedList(
+        Actuator, structural=True, doc="Actuators on top of the model's, one per match."
+    )
+    keyframes = NestedList(
+        Keyframe, polymorphic=False, structural=True, doc="States kept with the scene."
+    )
+    replicate = Nested(Replicate, structural=True, doc="Copies of this actor on a grid.")
+    components = ComponentList(ActorComponent, doc="What hangs on the actor, in order.")
+
+    #: The folder file names are relative to, where the actor stands alone; None: the scene's.
+    _base: Path | None
+
+    def prepare(self) -> None:
+        self._base = None
+
+    @property
+    def label(self) -> str:
+        return self.name or self._role or "actor"
+
+    def folder(self) -> Path:
+        return self._base if self._base is not None else super().folder()
+
+    def validate(self) -> None:
+        if self.name and not NAME.fullmatch(self.name):
+            raise PropertyError(
+                f"{self._role or 'actor'}.name: must be letters, digits, _ and -, "
+                f"starting with a letter, got {self.name!r}",
+                ("name",),
+            )
+        if self.model is not None and self.prop is not None:
+            raise PropertyError(f"{self.label}: has both a model and a prop; give one", ("prop",))
+
+    def assign(self, values: Mapping[str, object]) -> None:
+        first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
+        super().assign({**first, **values})
+
+    def part(self, name: str) -> HasProperties:
+        if name in self._nesting and isinstance(self._properties[name], Nested):
+            return super().part(name)
+        return component_named(self, self.components, name)
+
+    def add_component(self, component: ActorComponent) -> ActorComponent:
+        """Hang a component on the actor."""
+        self.components = (*self.components, component)
+        return component
+
+    def remove_component(self, component: ActorComponent) -> None:
+        """Take a component off.
+
+        Raises:
+            PropertyError: it is not on this actor.
+        """
+        if component not in self.components:
+            raise PropertyError(f"{component!r} is not a component of {self.label!r}")
+        self.components = tuple(c for c in self.components if c is not component)
+        component.disown()

@@ -1,0 +1,189 @@
+"""From a scene to the actors that will stand in the world: includes, copies, random draws."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mjrig.actor import Actor
+from mjrig.errors import PropertyError
+from mjrig.pose import Pose
+from mjrig.randomise import Draw, draws, is_for_bound
+from mjrig.scene import Scene
+from mjrig.scene_parts import CollisionGroup, Frame
+from mjrig.sim_options import SimOptions
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One actor, frame or group of the world, and where in which file it is described.
+
+    `item` is the described object itself, or an own copy where the world's differs from it.
+    """
+
+    item: Any
+    original: Any
+    scene: Scene
+    keys: tuple[Any, ...]
+    #: Random draws that wait until the actuators are known.
+    draws: tuple[Draw, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in the world."""
+        return str(self.item.name)
+
+    def locating(self, *keys: Any) -> AbstractContextManager[None]:
+        """Turn errors about it into SceneErrors with their place in the file."""
+        return self.scene.locating(*self.keys, *keys)
+
+
+@dataclass(frozen=True)
+class Placements:
+    """Everything that a scene puts into the world, in order: included things first."""
+
+    actors: tuple[Placed, ...]
+    frames: tuple[Placed, ...]
+    groups: tuple[Placed, ...]
+
+
+def place(scene: Scene, seed: int | None = None) -> Placements:
+    """Everything in a scene as it will be in the world.
+
+    Args:
+        scene: the description; it is not changed.
+        seed: of the random draws; None: the scene's own.
+
+    Raises:
+        SceneError, PropertyError: a name stands twice, an include or a random path is wrong.
+    """
+    actors = [copy for placed in _placed(scene, "actors") for copy in _replicated(placed)]
+    frames = tuple(_placed(scene, "frames"))
+    groups = tuple(_placed(scene, "collision_groups"))
+    _check_unique([*frames, *actors])
+    _check_unique(groups)
+    drawn = _randomised(actors, scene, scene.seed if seed is None else seed)
+    return Placements(tuple(drawn), frames, groups)
+
+
+def flattened(placements: Placements, sim: SimOptions | None) -> Scene:
+    """A scene that lists everything itself: no includes, copies or draws are left to make."""
+    scene = Scene()
+    if sim is not None:
+        scene.sim = sim.copy()
+    scene.frames = tuple(p.item.copy() for p in placements.frames)
+    scene.collision_groups = tuple(p.item.copy() for p in placements.groups)
+    scene.actors = tuple(_own_copy(p) for p in placements.actors)
+    return scene
+
+
+# Includes ---------------------------------------------------------------------------------------
+
+
+def _placed(scene: Scene, kind: str) -> Iterator[Placed]:
+    """The items of one kind: those of the included files, then the scene's own."""
+    for i, include in enumerate(scene.include):
+        with scene.locating("include", i):
+            part = include.scene()
+        for placed in _placed(part, kind):
+            yield _prefixed(placed, include.prefix, _names(part)) if include.prefix else placed
+    for i, item in enumerate(getattr(scene, kind)):
+        yield Placed(item, item, scene, (kind, i))
+
+
+def _names(scene: Scene) -> set[str]:
+    """What a reference inside a file may mean."""
+    kinds = ("actors", "frames", "collision_groups")
+    return {placed.name for kind in kinds for placed in _placed(scene, kind)}
+
+
+def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
+    """An included item under its name in the including scene; its references follow."""
+
+    def follow(name: str) -> str:
+        return prefix + name if name.partition("/")[0] in known else name
+
+    item = _own_copy(placed)
+    item.name = prefix + item.name
+    if isinstance(item, Actor):
+        if item.attach is not None and item.attach.to != "world":
+            item.attach.to = follow(item.attach.to)
+        if item.pose is not None and item.pose.relative_to:
+            item.pose.relative_to = follow(item.pose.relative_to)
+    elif isinstance(item, Frame):
+        item.on = follow(item.on)
+    elif isinstance(item, CollisionGroup):
+        for field in ("members", "groups", "ignores"):
+            patterns = getattr(item, field)
+            if patterns:
+                setattr(item, field, [f"{re.escape(prefix)}(?:{p})" for p in patterns])
+    return Placed(item, placed.original, placed.scene, placed.keys)
+
+
+def _own_copy(placed: Placed) -> Any:
+    """A copy that may be changed; its files are found from where the original stands."""
+    copied = placed.item.copy()
+    if isinstance(copied, Actor):
+        copied._base = placed.item.folder()
+    return copied
+
+
+def _check_unique(items: list[Placed] | tuple[Placed, ...]) -> None:
+    seen: dict[str, Placed] = {}
+    for placed in items:
+        other = seen.setdefault(placed.name, placed)
+        if other is not placed:
+            with placed.locating():
+                raise PropertyError(
+                    f"the name {placed.name!r} stands twice in the scene; "
+                    "an include may have a prefix",
+                    ("name",),
+                )
+
+
+# Copies -----------------------------------------------------------------------------------------
+
+
+def _replicated(placed: Placed) -> Iterator[Placed]:
+    """The copies of an actor on its grid, x slowest; without a grid, the actor itself."""
+    grid = placed.item.replicate
+    if grid is None:
+        yield placed
+        return
+    cells = itertools.product(*(range(int(n)) for n in grid.count))
+    for i, cell in enumerate(cells):
+        item = _own_copy(placed)
+        item.unset("replicate")
+        item.name = f"{item.name}_{i}"
+        item.pose = item.pose or Pose()
+        item.pose.position = item.pose.position + np.array(cell) * grid.spacing
+        yield Placed(item, placed.original, placed.scene, placed.keys)
+
+
+# Random draws -----------------------------------------------------------------------------------
+
+
+def _randomised(actors: list[Placed], scene: Scene, seed: int) -> list[Placed]:
+    """The actors with the scene's draws made; those per actuator are left for the world."""
+    drawn = list(actors)
+    for i, entry in enumerate(scene.randomise):
+        with scene.locating("randomise", i):
+            for k, draw in draws(entry, [a.name for a in actors], (seed, i)):
+                try:
+                    drawn[k] = _with_draw(drawn[k], draw)
+                except PropertyError as error:
+                    raise PropertyError(f"{entry.path}: {error}", ("path",)) from error
+    return drawn
+
+
+def _with_draw(placed: Placed, draw: Draw) -> Placed:
+    if is_for_bound(draw, placed.item):
+        return replace(placed, draws=(*placed.draws, draw))
+    if placed.item is placed.original:
+        placed = replace(placed, item=_own_copy(placed))
+    draw.apply(placed.item)
+    return placed

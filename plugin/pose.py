@@ -1,0 +1,72 @@
+"""Pose: where something stands."""
+
+import mujoco
+import numpy as np
+
+from mjrig.errors import PropertyError
+from mjrig.properties import HasProperties
+from mjrig.property_kinds import FloatArray, Text, Vector
+
+
+class Transform(HasProperties):
+    """A position and a rotation."""
+
+    position = Vector(
+        [0.0, 0.0, 0.0], unit="m", category="Pose", structural=True, doc="Position in the parent."
+    )
+    euler_deg = Vector(
+        [0.0, 0.0, 0.0],
+        unit="deg",
+        category="Pose",
+        structural=True,
+        doc="Rotation about the turned x, y and z axes, in that order (MJCF's xyz).",
+    )
+    quaternion = Vector(
+        [1.0, 0.0, 0.0, 0.0],
+        category="Pose",
+        structural=True,
+        doc="Rotation as w, x, y, z; instead of euler_deg.",
+    )
+
+    def validate(self) -> None:
+        if self.is_authored("euler_deg") and self.is_authored("quaternion"):
+            raise PropertyError(
+                f"{self.label}: has both euler_deg and quaternion; give one", ("quaternion",)
+            )
+        if not self.quaternion.any():
+            raise PropertyError(
+                f"{self.label}.quaternion: must not be zero; no rotation is [1, 0, 0, 0]",
+                ("quaternion",),
+            )
+
+
+class Pose(Transform):
+    """Where an actor stands."""
+
+    relative_to = Text(
+        "",
+        category="Pose",
+        structural=True,
+        doc="A frame of the scene, or actor/body or actor/site where those start; empty: world.",
+    )
+
+
+def rotation(pose: Transform | None) -> tuple[FloatArray, FloatArray]:
+    """Position and unit quaternion (w, x, y, z) of a pose; None: the origin."""
+    quaternion = np.array([1.0, 0.0, 0.0, 0.0])
+    if pose is None:
+        return np.zeros(3), quaternion
+    if pose.is_authored("euler_deg"):
+        mujoco.mju_euler2Quat(quaternion, np.radians(pose.euler_deg), "xyz")
+    else:
+        quaternion = pose.quaternion / np.linalg.norm(pose.quaternion)
+    return np.array(pose.position), quaternion
+
+
+def composed(
+    position: FloatArray, quaternion: FloatArray, point: FloatArray, turn: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """A pose given in a frame, in that frame's parent."""
+    at, turned = np.zeros(3), np.zeros(4)
+    mujoco.mju_mulPose(at, turned, position, quaternion, point, turn)
+    return at, turned

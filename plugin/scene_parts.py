@@ -1,0 +1,111 @@
+"""What a scene has besides actors: includes, frames, collision groups, randomisation."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mjrig.errors import PropertyError
+from mjrig.loose_kinds import Numbers, Table, anything
+from mjrig.pose import Transform
+from mjrig.properties import HasProperties
+from mjrig.property_kinds import Choice, FilePath, Patterns, Text
+
+if TYPE_CHECKING:
+    from mjrig.scene import Scene
+
+SCENES = (".yaml", ".yml")
+
+
+class Include(HasProperties):
+    """Another scene file, whose actors, frames and groups are in this scene too."""
+
+    file = FilePath(suffixes=SCENES, structural=True, doc="Scene file, relative to this one.")
+    prefix = Text("", structural=True, doc="Put in front of every name of the included file.")
+    vars = Table(anything, structural=True, doc="Values for variables of the included file.")
+    set = Table(
+        anything, structural=True, doc="Properties set on top, by path: dog.PDController.kp: 50."
+    )
+
+    _scene: "Scene | None"
+
+    def prepare(self) -> None:
+        self._scene = None
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        self._scene = None
+
+    def scene(self) -> "Scene":
+        """The included scene, read once, with what is set on top.
+
+        Raises:
+            SceneError, PropertyError: it cannot be read, or includes itself.
+        """
+        if self._scene is None:
+            from mjrig.scene import Scene
+
+            self._scene = Scene.load(self._path())
+            for path, value in self.set.items():
+                self._scene.set(path, value)
+        return self._scene
+
+    def _path(self) -> Path:
+        if self.file is None:
+            raise PropertyError(f"{self.label}: needs a file")
+        return self.find_file(self.file)
+
+
+class Frame(Transform):
+    """A named place: in the world, or fixed to a body or site of an actor."""
+
+    name = Text("", structural=True, doc="Name; the compiled model has a site of that name.")
+    on = Text("world", structural=True, doc="world, another frame, actor/body or actor/site.")
+
+
+class CollisionGroup(HasProperties):
+    """Bodies that do not collide with the bodies of some groups."""
+
+    name = Text("", structural=True, doc="Name of the group.")
+    members = Patterns((), structural=True, doc="Actors, or actor/body, as patterns.")
+    groups = Patterns((), structural=True, doc="Other groups whose members belong here too.")
+    ignores = Patterns(
+        (), structural=True, doc="Groups its bodies pass through; its own name: among themselves."
+    )
+
+
+class Operation(StrEnum):
+    """What is done with a drawn value."""
+
+    ADD = "add"
+    SCALE = "scale"
+    SET = "set"
+
+
+class Distribution(StrEnum):
+    """What a value is drawn from."""
+
+    UNIFORM = "uniform"
+    NORMAL = "normal"
+
+
+class Randomise(HasProperties):
+    """A property that differs from world to world, drawn when the world is built."""
+
+    path = Text(
+        "",
+        structural=True,
+        doc="actor.part.property; the actor is a name pattern: `dog_.*.PDController.kp`.",
+    )
+    operation = Choice(Operation.ADD, structural=True, doc="Add to, scale or set the value.")
+    distribution = Choice(Distribution.UNIFORM, structural=True, doc="What is drawn from.")
+    low = Numbers(0.0, structural=True, edit_if="distribution=uniform", doc="Lower end.")
+    high = Numbers(0.0, structural=True, edit_if="distribution=uniform", doc="Upper end.")
+    mean = Numbers(0.0, structural=True, edit_if="distribution=normal", doc="Mean.")
+    deviation = Numbers(
+        0.0, structural=True, edit_if="distribution=normal", doc="Standard deviation."
+    )
+
+    def validate(self) -> None:
+        if (self.low > self.high).any():
+            raise PropertyError(f"{self.label}: low is above high", ("low",))
+        if (self.deviation < 0.0).any():
+            raise PropertyError(f"{self.label}.deviation: must be >= 0", ("deviation",))

@@ -12,7 +12,7 @@ from mjrig.component import ActorComponent
 from mjrig.errors import PropertyError
 from mjrig.loose_kinds import Table, a_name, numbers
 from mjrig.per_actuator import PatternMap
-from mjrig.pose import Pose, Transform
+from mjrig.pose import PLACE, Pose, Transform
 from mjrig.prop import Prop
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import (
@@ -52,11 +52,13 @@ class Attachment(HasProperties):
     to = Text(
         "world",
         structural=True,
+        refers=PLACE,
         doc="actor/body or actor/site, an actor (its root body), a frame of the scene, or world.",
     )
     child = Text(
         "",
         structural=True,
+        refers=("body", "site"),
         doc="Body or site of this actor that is put there; empty: the model's origin.",
     )
 
@@ -71,7 +73,7 @@ class Velocity(HasProperties):
 class FreeBody(Transform):
     """Where a free body of a model starts, in the actor's own frame."""
 
-    body = Text("", structural=True, doc="Name of a body with a free joint.")
+    body = Text("", structural=True, refers=("body",), doc="Name of a body with a free joint.")
     linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Velocity, in the world.")
     angular = Vector(
         [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Velocity, in the body's own frame."
@@ -94,12 +96,17 @@ class Keyframe(HasProperties):
     joints = Table(
         numbers,
         structural=True,
+        refers=("joint",),
         doc="Positions by joint: one number, four for a ball (w, x, y, z), seven for a free joint "
         "(position and quaternion in the actor's own frame).",
     )
-    velocities = Table(numbers, structural=True, doc="Velocities by joint: one, three or six.")
-    activations = Table(numbers, structural=True, doc="Activations by actuator.")
-    controls = Table(numbers, structural=True, doc="Controls by actuator.")
+    velocities = Table(
+        numbers, structural=True, refers=("joint",), doc="Velocities by joint: one, three or six."
+    )
+    activations = Table(
+        numbers, structural=True, refers=("actuator",), doc="Activations by actuator."
+    )
+    controls = Table(numbers, structural=True, refers=("actuator",), doc="Controls by actuator.")
 
     def validate(self) -> None:
         if "name" in self._authored and not self.name:

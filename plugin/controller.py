@@ -124,6 +124,7 @@ class ArticulationController(ActorComponent):
     actuators = Patterns(
         EVERYTHING,
         structural=True,
+        refers=("actuator", "joint"),
         doc="Patterns of the actuators it owns: actuator or joint names, matched in full.",
     )
     allow_non_motor = Bool(

@@ -40,6 +40,7 @@ class PerActuator(Property[FloatArray]):
     """
 
     kind = "per_actuator"
+    refers = ("actuator", "joint")
 
     def __init__(
         self,
@@ -260,6 +261,7 @@ class PatternMap(Property[Mapping[str, float]]):
     """Numbers by name pattern, for the joints of an actor."""
 
     kind = "pattern_map"
+    refers = ("joint",)
 
     def __init__(self, *, min: float = -math.inf, **about: Any) -> None:
         super().__init__(MappingProxyType({}), **about)

@@ -7,6 +7,9 @@ from mjrig.errors import PropertyError
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray, Text, Vector
 
+#: What `refers` says of a value that names an actor, a frame, or actor/body and the like.
+PLACE = ("place",)
+
 
 class Transform(HasProperties):
     """A position and a rotation."""
@@ -47,6 +50,7 @@ class Pose(Transform):
         "",
         category="Pose",
         structural=True,
+        refers=PLACE,
         doc="A frame of the scene, or actor/body or actor/site where those start; empty: world.",
     )
 

@@ -39,9 +39,12 @@ class Property(Generic[T]):
         stored: goes to the scene file.
         shown: appears in the inspector.
         structural: a change needs a new bind, not only a new value.
+        refers: kinds of things whose names stand in the value, so that renaming one reaches it:
+            `joint`, `actuator`, `body`, `site`, `tendon` of the same actor, or `place`.
     """
 
     kind: ClassVar[str] = "value"
+    refers: tuple[str, ...] = ()
     nests: ClassVar[bool] = False
     fallback: str | None = None
     name: str
@@ -60,7 +63,10 @@ class Property(Generic[T]):
         stored: bool = True,
         shown: bool = True,
         structural: bool = False,
+        refers: tuple[str, ...] = (),
     ) -> None:
+        if refers:
+            self.refers = refers
         self.default = default
         self.doc = doc
         self.unit = unit

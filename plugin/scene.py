@@ -251,6 +251,39 @@ class Scene(HasProperties):
             target, name = find(self, path)
             target.property_named(name).assign(target, value)
 
+    def rename(self, path: str, new: str) -> list[str]:
+        """Give an actor, frame, group, or something of an actor (`dog.FL_hip`) another name.
+
+        Every reference in the scene follows; a model's own element is renamed in `renamed:`.
+
+        Returns:
+            The places that followed.
+
+        Raises:
+            PropertyError: there is no such thing, or the new name is taken; nothing was changed.
+        """
+        from mjrig.references import rename
+
+        return rename(self, path, new)
+
+    def remove(self, path: str, *, dry_run: bool = False, dependents: str = "refuse") -> list[str]:
+        """Take an actor, frame, group, or something of an actor (`dog.FL_hip`) out of the scene.
+
+        Args:
+            path: what goes; a model's own element is left out by `removed:`.
+            dry_run: change nothing, only report.
+            dependents: `refuse` if something needs it, or `remove` that too.
+
+        Returns:
+            What goes, or would go: the thing itself first, then what depended on it.
+
+        Raises:
+            PropertyError: there is no such thing, or something needs it; nothing was changed.
+        """
+        from mjrig.references import remove
+
+        return remove(self, path, dry_run=dry_run, dependents=dependents)
+
 
 def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:
     """The object and the last name a dotted path leads to.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mjrig.errors import PropertyError
 from mjrig.loose_kinds import Numbers, Table, anything
-from mjrig.pose import Transform
+from mjrig.pose import PLACE, Transform
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import Choice, FilePath, Patterns, Text
 
@@ -58,17 +58,27 @@ class Frame(Transform):
     """A named place: in the world, or fixed to a body or site of an actor."""
 
     name = Text("", structural=True, doc="Name; the compiled model has a site of that name.")
-    on = Text("world", structural=True, doc="world, another frame, actor/body or actor/site.")
+    on = Text(
+        "world",
+        structural=True,
+        refers=PLACE,
+        doc="world, another frame, actor/body or actor/site.",
+    )
 
 
 class CollisionGroup(HasProperties):
     """Bodies that do not collide with the bodies of some groups."""
 
     name = Text("", structural=True, doc="Name of the group.")
-    members = Patterns((), structural=True, doc="Actors, or actor/body, as patterns.")
-    groups = Patterns((), structural=True, doc="Other groups whose members belong here too.")
+    members = Patterns((), structural=True, refers=PLACE, doc="Actors, or actor/body, as patterns.")
+    groups = Patterns(
+        (), structural=True, refers=("group",), doc="Other groups whose members belong here too."
+    )
     ignores = Patterns(
-        (), structural=True, doc="Groups its bodies pass through; its own name: among themselves."
+        (),
+        structural=True,
+        refers=("group",),
+        doc="Groups its bodies pass through; its own name: among themselves.",
     )
 
 

@@ -1,0 +1,110 @@
+"""Carry the state of a running world over to another one, by name."""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.pose import Transform, composed, rotation
+from mjrig.property_kinds import FloatArray
+from mjrig.world import World
+
+_FREE = int(mujoco.mjtJoint.mjJNT_FREE)
+_SIZES = {0: (7, 6), 1: (4, 3), 2: (1, 1), 3: (1, 1)}
+
+
+def carry(old: World, new: World) -> None:
+    """Put every actor of the new world that was in the old one into the state it had there.
+
+    An actor whose pose was edited moves by that edit. Controllers that are the same keep their
+    memory. Time goes on.
+    """
+    new.data.time = old.data.time
+    poses = [{p.name: p.item.pose for p in w.placements.actors} for w in (old, new)]
+    for name, robot in new.articulations.items():
+        if name in old.articulations:
+            source = old.articulations[name]
+            _carry_joints(old, new, source, robot)
+            _move_root(new, robot, poses[0][name], poses[1][name])
+            _carry_actuators(old, new, source, robot)
+            _carry_memory(source, robot)
+    mujoco.mj_forward(new.model, new.data)
+
+
+def _ids_by_name(world: World, robot: Articulation) -> dict[str, int]:
+    ids = robot.model_map.joint_ids
+    return dict(zip(robot.joint_names, map(int, ids), strict=True))
+
+
+def _carry_joints(old: World, new: World, source: Articulation, robot: Articulation) -> None:
+    before, after = _ids_by_name(old, source), _ids_by_name(new, robot)
+    for name, i in after.items():
+        j = before.get(name)
+        if j is None or old.model.jnt_type[j] != new.model.jnt_type[i]:
+            continue
+        nq, nv = _SIZES[int(new.model.jnt_type[i])]
+        q, p = int(new.model.jnt_qposadr[i]), int(old.model.jnt_qposadr[j])
+        v, u = int(new.model.jnt_dofadr[i]), int(old.model.jnt_dofadr[j])
+        new.data.qpos[q : q + nq] = old.data.qpos[p : p + nq]
+        new.data.qvel[v : v + nv] = old.data.qvel[u : u + nv]
+
+
+def _move_root(
+    world: World, robot: Articulation, before: Transform | None, after: Transform | None
+) -> None:
+    """Free roots follow an edit of the actor's pose."""
+    old, new = rotation(before), rotation(after)
+    if np.array_equal(old[0], new[0]) and np.array_equal(old[1], new[1]):
+        return
+    shift = composed(*new, *_inverse(*old))
+    model, data = world.model, world.data
+    for joint in robot.model_map.joint_ids:
+        if int(model.jnt_type[joint]) == _FREE:
+            q = int(model.jnt_qposadr[joint])
+            point, turn = data.qpos[q : q + 3].copy(), data.qpos[q + 3 : q + 7].copy()
+            data.qpos[q : q + 3], data.qpos[q + 3 : q + 7] = composed(*shift, point, turn)
+
+
+def _inverse(position: FloatArray, quaternion: FloatArray) -> tuple[FloatArray, FloatArray]:
+    at, turn = np.zeros(3), np.zeros(4)
+    mujoco.mju_negPose(at, turn, position, quaternion)
+    return at, turn
+
+
+def _carry_actuators(old: World, new: World, source: Articulation, robot: Articulation) -> None:
+    """Setpoints, ctrl and activations of the actuators both have."""
+    ours = {name: i for i, name in enumerate(robot.actuator_names)}
+    for i, name in enumerate(source.actuator_names):
+        if name in ours:
+            robot.setpoints.values[:, ours[name]] = source.setpoints.values[:, i]
+    for name, values in robot.setpoints.input_values.items():
+        before = source.setpoints.input_values.get(name)
+        if before is not None and before.shape == values.shape:
+            values[:] = before
+    theirs = {b.actuator: b.actuator_id for b in source.actuators}
+    for binding in robot.actuators:
+        if binding.actuator in theirs:
+            _carry_activation(old, new, theirs[binding.actuator], binding.actuator_id)
+    robot.setpoints.touch()
+
+
+def _carry_activation(old: World, new: World, j: int, i: int) -> None:
+    count = int(new.model.actuator_actnum[i])
+    if count and int(old.model.actuator_actnum[j]) == count:
+        a, b = int(new.model.actuator_actadr[i]), int(old.model.actuator_actadr[j])
+        new.data.act[a : a + count] = old.data.act[b : b + count]
+
+
+def _carry_memory(source: Articulation, robot: Articulation) -> None:
+    """Memory of the components that are the same in both; a hold goes on."""
+    before: dict[str, Any] = {c._role: c for c in source.components}
+    for component in robot.components:
+        other = before.get(component._role)
+        if other is None or type(other) is not type(component):
+            continue
+        names = [[b.actuator for b in getattr(c, "bindings", ())] for c in (other, component)]
+        if names[0] == names[1] and other.memory_signature() == component.memory_signature():
+            component.restore(other.memory())
+    if source.held and source.held in robot.keyframes:
+        robot.hold(source.held)

@@ -1,0 +1,90 @@
+"""Undo and redo: every edit is an entry with a name, and what the scene said before and after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One edit."""
+
+    name: str
+    before: Data
+    after: Data
+    #: Edits that follow each other with one key are one entry, until `seal`.
+    merge: str | None = None
+
+
+class UndoStack:
+    """The edits so far, and how far back we are in them."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._done = 0
+        self._saved: int | None = 0
+
+    def push(self, name: str, before: Data, after: Data, merge: str | None = None) -> None:
+        """Note an edit that was made; what was undone before it is forgotten."""
+        if self._saved is not None and self._saved > self._done:
+            self._saved = None  # the saved state can no longer be reached
+        del self._entries[self._done :]
+        last = self._entries[-1] if self._entries else None
+        if merge is not None and last is not None and last.merge == merge:
+            self._entries[-1] = Entry(name, last.before, after, merge)
+            if self._saved == self._done:
+                self._saved = None
+            return
+        self._entries.append(Entry(name, before, after, merge))
+        self._done += 1
+
+    def seal(self) -> None:
+        """End a merged entry: the mouse button was let go."""
+        if self._entries and self._entries[-1].merge is not None and self._done == len(self):
+            last = self._entries[-1]
+            self._entries[-1] = Entry(last.name, last.before, last.after)
+
+    @property
+    def undoable(self) -> Entry | None:
+        """What undo would take back."""
+        return self._entries[self._done - 1] if self._done else None
+
+    @property
+    def redoable(self) -> Entry | None:
+        """What redo would do again."""
+        return self._entries[self._done] if self._done < len(self._entries) else None
+
+    def step_back(self) -> Entry:
+        """Note that the last edit was undone, and return it."""
+        self._done -= 1
+        return self._entries[self._done]
+
+    def step_forward(self) -> Entry:
+        """Note that the next edit was made again, and return it."""
+        self._done += 1
+        return self._entries[self._done - 1]
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether the scene differs from what was saved."""
+        return self._saved != self._done
+
+    def mark_saved(self) -> None:
+        """The present state is on disk."""
+        self.seal()
+        self._saved = self._done
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All entries, oldest first."""
+        return [entry.name for entry in self._entries]
+
+    @property
+    def position(self) -> int:
+        """How many of them are done."""
+        return self._done
+
+    def __len__(self) -> int:
+        return len(self._entries)

@@ -45,6 +45,9 @@ def start(drawing: Drawing) -> None:
     drawing.camera.lookat[:] = (low + high) / 2.0
     drawing.camera.distance = 1.2 + 1.6 * float(np.linalg.norm(high - low))
     drawing.camera.azimuth, drawing.camera.elevation = 130.0, -18.0
+    robots = [a for a in drawing.prefixes if drawing.is_floating(a)]
+    if len(robots) == 1 and len(drawing.prefixes) == 1:
+        follow(drawing, robots[0])  # one that walks does not walk out of the picture
 
 
 def text(drawing: Drawing) -> str:

@@ -111,6 +111,18 @@ class Drawing:
         centre: FloatArray = points.mean(axis=0)
         return centre
 
+    def root_pose(self, actor: str) -> Pose:
+        """Where the handles of an actor are: its root body, else the origin."""
+        roots = self._roots.get(actor) or self.bodies_of(actor)[:1]
+        if not roots:
+            return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+        return self.data.xpos[roots[0]].copy(), self.data.xquat[roots[0]].copy()
+
+    def is_floating(self, actor: str) -> bool:
+        """Whether an actor's root is free."""
+        joints = [int(self.model.body_jntadr[b]) for b in self._roots.get(actor, ())]
+        return any(j >= 0 and int(self.model.jnt_type[j]) == _FREE for j in joints)
+
     def frame_on(self, actor: str | None) -> None:
         """Point the camera at an actor, or at everything."""
         if actor is None:

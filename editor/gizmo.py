@@ -45,7 +45,9 @@ class Gizmo:
             self.is_hot, self._started = False, None
             drawing.shifts.clear()
             return
-        start = self._started if self._started is not None else _matrix(*rotation(actor.pose))
+        start = self._started
+        if start is None:
+            start = _matrix(*drawing.root_pose(actor.name))
         shown = self._now if self._started is not None and self._now is not None else start
         moved = self._manipulate(drawing, rect, shown)
         if _gizmo.is_using():
@@ -56,7 +58,8 @@ class Gizmo:
             self._started = self._now = None
             drawing.shifts.clear()
             if not np.allclose(end, start, atol=1e-9):
-                self.state.attempt(lambda: self.move(actor.name, *_pose(end)))
+                shifted = composed(*_shift(start, end), *rotation(actor.pose))
+                self.state.attempt(lambda: self.move(actor.name, *shifted))
         self.is_hot = _gizmo.is_over() or _gizmo.is_using()
 
     def _actor(self) -> Actor | None:

@@ -153,7 +153,8 @@ class Session:
         Raises:
             MjrigError: it cannot be built; the old one goes on.
         """
-        self.simulation.replace(World(self.scene), carry)
+        execution = self.simulation.world.requested_execution
+        self.simulation.replace(World(self.scene, execution), carry)
 
     # Play ---------------------------------------------------------------------------------------
 

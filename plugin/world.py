@@ -196,6 +196,11 @@ class World(HasProperties):
         return "+".join(sorted(found)) or "python"
 
     @property
+    def requested_execution(self) -> str:
+        """What was asked for: `auto`, `python`, `native` or `compiled`."""
+        return self._requested
+
+    @property
     def articulations(self) -> Mapping[str, Articulation]:
         """The actors by name, in scene order."""
         return MappingProxyType(self._articulations)

@@ -132,7 +132,8 @@ class World(HasProperties):
                     except LeaseError as error:  # two components that command the same actuators
                         raise BindingError(str(error)) from error
             for draw in actor.draws:
-                draw.apply(robot)
+                with self._scene.locating("randomise", draw.index):
+                    draw.apply(robot)
 
     def _controller(self, key: Key) -> ArticulationController:
         component = self._robots[key[0]].components[key[1]]

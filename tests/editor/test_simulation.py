@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mjrig.component import ActorComponent
-from mjrig.editor.simulation import Simulation, SimThread
+from mjrig.editor.simulation import SimThread, Simulation
 from mjrig.scene import Scene
 from mjrig.world import World
 

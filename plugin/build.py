@@ -54,13 +54,13 @@ def build(scene: Scene, seed: int | None = None) -> Built:
     frames = {placed.name: placed for placed in placements.frames}
     places = Places(parts, frames)
     origins = {name: places.of_actor(name) for name in parts}
+    sites = {name: places.of_frame(name) for name in frames}
     world = mujoco.MjSpec()
     world.modelname = "mjrig"
     with scene.locating():
         _set_options(world, list(parts.values()), scene.sim or SimOptions())
     _attach_all(world, parts, origins)
-    for name in frames:
-        there = places.of_frame(name)
+    for name, there in sites.items():
         _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])
     exclude_contacts(world, placements.groups, list(parts))
     model = compile_spec(world, placements)

@@ -206,7 +206,9 @@ _FIND: dict[str, Callable[[Any, Element], Iterator[Reference]]] = {
 # By name ----------------------------------------------------------------------------------------
 
 
-def find_elements(spec: Any, pattern: str, kinds: Sequence[str] = tuple(KINDS)) -> list[Element]:
+def find_elements(
+    spec: Any, pattern: str, kinds: Sequence[str] = tuple(KINDS), owner: str = "the model"
+) -> list[Element]:
     """The elements a name pattern matches in full; `joint:hip` is the hip among the joints.
 
     Raises:
@@ -221,7 +223,7 @@ def find_elements(spec: Any, pattern: str, kinds: Sequence[str] = tuple(KINDS)) 
     if not found:
         what = kind if colon and kind in kinds else " or ".join(kinds[:2]) if len(kinds) < 3 else ""
         hint = suggestion(pattern, [e.name for e in known])
-        raise PropertyError(f"the model has no {what or 'element'} {pattern!r}; {hint}")
+        raise PropertyError(f"{owner} has no {what or 'element'} {pattern!r}; {hint}")
     several = list(dict.fromkeys(e.kind for e in found))
     if len(several) > 1:
         choices = " or ".join(f"{kind}:{pattern}" for kind in several)

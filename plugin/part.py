@@ -35,6 +35,8 @@ class Part:
         _name_everything(self.spec)
         with self.blaming_model():
             keys = model_keys(self.spec)
+        for key in self.spec.keys:  # their columns would not fit the edited model
+            key.qpos, key.qvel, key.act, key.ctrl, key.mpos, key.mquat = ([] for _ in range(6))
         edits = edit_model(self.spec, self.actor)
         #: The keyframes of the model, after the edits.
         self.keys = {
@@ -80,7 +82,7 @@ class Part:
         Raises:
             PropertyError: there is none.
         """
-        return find_elements(self.spec, name, ("body", "site"))[0]
+        return find_elements(self.spec, name, ("body", "site"), repr(self.name))[0]
 
     def root(self) -> Element:
         """The body that stands for the whole actor.

@@ -7,7 +7,6 @@ from typing import Any
 
 import mujoco
 
-from mjrig.actor import NAME
 from mjrig.errors import PropertyError
 from mjrig.model_references import Element, elements
 from mjrig.names import suggestion
@@ -61,12 +60,6 @@ class Places:
         if name not in self._known:
             frame = self._frames[name].item
             with self._working_on(name), self._frames[name].locating():
-                if not NAME.fullmatch(name) or name == WORLD:
-                    raise PropertyError(
-                        f"{frame.label}.name: must be letters, digits, _ and -, starting with a "
-                        f"letter, and not {WORLD!r}; got {name!r}",
-                        ("name",),
-                    )
                 base = self._find(frame.on, f"{frame.label}.on", ("on",))
                 own = Rigid.of(frame)
                 self._known[name] = Place(base.body, base.pose.then(own), base.start.then(own))

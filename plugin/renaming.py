@@ -8,6 +8,9 @@ import mujoco
 from mjrig.errors import PropertyError
 from mjrig.model_references import KINDS, Element, references
 
+#: Method of MjsTendon, and its arguments.
+Wrap = tuple[str, tuple[Any, ...]]
+
 _WRAP = mujoco.mjtWrap
 _NOT_COPIED = ("id", "signature", "path", "name", "default", "compiler", "info")
 
@@ -21,15 +24,16 @@ def rename(spec: Any, names: Mapping[Element, str]) -> None:
     _check_free(spec, names)
     new = {(element.kind, element.name): name for element, name in names.items()}
     followed = [r for r in references(spec) if (r.kind, r.name) in new]
-    paths = {id(t): _path(t, new) for t in spec.tendons} if _in_tendons(followed) else {}
+    tendons = list(spec.tendons) if any(r.holder.kind == "tendon" for r in followed) else []
+    paths = [_path(tendon, new) for tendon in tendons]
     for reference in followed:
         if reference.write is not None:
             reference.write(new[reference.kind, reference.name])
-    kept = [(t, paths[id(t)]) for t in spec.tendons] if paths else []
+    for i, element in enumerate(names):  # out of the way: names may be swapped
+        element.handle.name = f"mjrig renames {i}"
     for element, name in names.items():
         element.handle.name = name
-    if kept:
-        _rebuild_tendons(spec, kept)
+    _rebuild_tendons(spec, list(zip(tendons, paths, strict=True)))
 
 
 def _check_free(spec: Any, names: Mapping[Element, str]) -> None:
@@ -47,17 +51,13 @@ def _check_free(spec: Any, names: Mapping[Element, str]) -> None:
 # Tendons ----------------------------------------------------------------------------------------
 
 
-def _in_tendons(followed: Any) -> bool:
-    return any(r.holder.kind == "tendon" for r in followed)
-
-
-def _path(tendon: Any, new: Mapping[tuple[str, str], str]) -> list[tuple[str, tuple[Any, ...]]]:
+def _path(tendon: Any, new: Mapping[tuple[str, str], str]) -> list[Wrap]:
     """How to wrap a tendon again, around what goes by other names: (method, arguments)."""
 
     def follow(kind: str, element: Any) -> str:
         return new.get((kind, element.name), element.name) if element is not None else ""
 
-    calls: list[tuple[str, tuple[Any, ...]]] = []
+    calls: list[Wrap] = []
     for wrap in tendon.path:
         if wrap.type == _WRAP.mjWRAP_JOINT:
             calls.append(("wrap_joint", (follow("joint", wrap.target), wrap.coef)))
@@ -71,7 +71,7 @@ def _path(tendon: Any, new: Mapping[tuple[str, str], str]) -> list[tuple[str, tu
     return calls
 
 
-def _rebuild_tendons(spec: Any, kept: list[tuple[Any, list[tuple[str, tuple[Any, ...]]]]]) -> None:
+def _rebuild_tendons(spec: Any, kept: list[tuple[Any, list[Wrap]]]) -> None:
     """All tendons anew, in order: MjSpec cannot change what a tendon goes around."""
     for old, path in kept:
         made = spec.add_tendon()

@@ -144,7 +144,7 @@ def _count(spec: Any) -> int:
 def _check_ground(part: Part, body: Any) -> None:
     """A floor cannot be carried about."""
     ground = next((g for g in part.spec.worldbody.geoms if g.type in _GROUNDS), None)
-    if ground is None or not part.moves(body):
+    if ground is None or not _moves(body):
         return
     kind = "plane" if ground.type == _GROUNDS[0] else "height field"
     name = f" {ground.name!r}" if ground.name else ""
@@ -153,6 +153,14 @@ def _check_ground(part: Part, body: Any) -> None:
         f"{body.name!r}, which moves; leave it out with scenery: false",
         ("attach",),
     )
+
+
+def _moves(body: Any) -> bool:
+    while body.name != WORLD:
+        if body.joints or body.mocap:
+            return True
+        body = body.parent
+    return False
 
 
 def compile_spec(world: Any, placements: Placements) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 
+from mjrig.binding import unique
 from mjrig.errors import PropertyError
 from mjrig.names import compile_pattern, listed, suggestion
 
@@ -80,6 +81,22 @@ def elements(spec: Any) -> Iterator[Element]:
         for handle in getattr(spec, many):
             if kind != "body" or handle.name != "world":
                 yield Element(kind, handle)
+
+
+def name_everything(spec: Any) -> None:
+    """Name bodies, joints, actuators and keyframes that have no name, so that they can be found."""
+    _name_all(spec.bodies, lambda body: "body")
+    _name_all(spec.joints, lambda joint: joint.parent.name)
+    _name_all(spec.actuators, lambda actuator: actuator.target or "actuator")
+    _name_all(spec.keys, lambda key: "key")
+
+
+def _name_all(handles: Any, name: Callable[[Any], str]) -> None:
+    taken = {h.name for h in handles if h.name}
+    for handle in handles:
+        if not handle.name:
+            handle.name = unique(name(handle), taken)
+            taken.add(handle.name)
 
 
 def inside(spec: Any, bodies: set[str]) -> Iterator[Element]:

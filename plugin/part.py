@@ -1,5 +1,7 @@
 """Part: one actor on its way into the world."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -8,12 +10,11 @@ import mujoco
 from mjrig.actor import Actor
 from mjrig.actor_model import locate
 from mjrig.authoring import add_actuators
-from mjrig.binding import unique
 from mjrig.errors import PropertyError
 from mjrig.initial_state import with_states
 from mjrig.keyframes import model_keys
 from mjrig.model_edits import edit_model, roots
-from mjrig.model_references import Element, find_elements
+from mjrig.model_references import Element, find_elements, name_everything
 from mjrig.model_source import load, one_line
 from mjrig.names import listed
 from mjrig.placement import Placed
@@ -32,7 +33,7 @@ class Part:
         self.actor: Actor = placed.item
         self.name = placed.name
         self.spec = load(self.actor)
-        _name_everything(self.spec)
+        name_everything(self.spec)
         with self.blaming_model():
             keys = model_keys(self.spec)
         for key in self.spec.keys:  # their columns would not fit the edited model
@@ -48,11 +49,18 @@ class Part:
             self.spec.delete(key)
         self.spec.nkey = 0
         add_actuators(self.spec, self.actor)
-        _name_everything(self.spec)
+        name_everything(self.spec)
 
-    def blaming_model(self) -> "_BlamingModel":
+    @contextmanager
+    def blaming_model(self) -> Iterator[None]:
         """Turn MuJoCo's errors into errors about the actor's model."""
-        return _BlamingModel(self.actor)
+        try:
+            yield
+        except PropertyError:
+            raise
+        except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
+            text = f"{self.actor.label}.model: {one_line(error)}"
+            raise PropertyError(text, ("model",)) from error
 
     @cached_property
     def alone(self) -> Any:
@@ -96,40 +104,3 @@ class Part:
             problem = f"{self.name!r} has {len(found)} root bodies; name one: {names}"
             raise PropertyError(problem)
         return Element("body", found[0])
-
-    def moves(self, body: Any) -> bool:
-        """Whether a body of its spec can move against the model's origin."""
-        while body is not None and body.name != "world":
-            if body.joints or body.mocap:
-                return True
-            body = body.parent
-        return False
-
-
-class _BlamingModel:
-    def __init__(self, actor: Actor) -> None:
-        self._actor = actor
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, PropertyError):
-            text = f"{self._actor.label}.model: {one_line(error)}"
-            raise PropertyError(text, ("model",)) from error
-
-
-def _name_everything(spec: Any) -> None:
-    """Name what has no name, so that a prefix finds it."""
-    _name_all(spec.bodies, lambda body: "body")
-    _name_all(spec.joints, lambda joint: joint.parent.name)
-    _name_all(spec.actuators, lambda actuator: actuator.target or "actuator")
-    _name_all(spec.keys, lambda key: "key")
-
-
-def _name_all(elements: Any, name: Any) -> None:
-    taken = {e.name for e in elements if e.name}
-    for element in elements:
-        if not element.name:
-            element.name = unique(name(element), taken)
-            taken.add(element.name)

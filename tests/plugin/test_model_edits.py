@@ -75,7 +75,9 @@ WEB = """
     <pair name="touching" geom1="floor" geom2="shin"/>
   </contact>
   <custom><tuple name="both"><element objtype="joint" objname="hip" prm="1"/></tuple></custom>
-  <keyframe><key name="bent" qpos="0.1 0.2 0 1 0 0" qvel="1 2 3 4 5" ctrl="1 2 3 4 5 6 7"/></keyframe>
+  <keyframe>
+    <key name="bent" qpos="0.1 0.2 0 1 0 0" qvel="1 2 3 4 5" ctrl="1 2 3 4 5 6 7"/>
+  </keyframe>
 </mujoco>"""
 
 
@@ -107,6 +109,14 @@ def test_scenery_goes_with_what_refers_to_it() -> None:
     assert (model.nlight, model.ncam, model.npair) == (0, 1, 0)
     assert "seen" not in names(world, "sensor")
     assert model.site("robot/post").id >= 0
+
+
+def test_scenery_in_a_frame_is_scenery_too() -> None:
+    framed = WEB.replace(
+        '<geom size="0.1" pos="5 0 0"/>', '<frame pos="1 0 0"><geom size="0.1"/><camera/></frame>'
+    )
+    model = make_world(framed, scenery=False).model
+    assert (model.ngeom, model.ncam) == (3, 1)
 
 
 def test_scenery_stays_unless_told() -> None:
@@ -231,6 +241,17 @@ def test_what_would_go_is_listed_without_removing_it() -> None:
     assert "a sensor without a name" in dependents(spec, "body:ball")
     spec.compile()
     assert len(spec.joints) == 3
+
+
+def test_what_is_in_bodies_without_names_goes_too() -> None:
+    spec = mujoco.MjSpec.from_string(
+        '<mujoco><worldbody><body name="a"><geom size="1"/><body><joint name="j"/>'
+        '<geom size="1"/></body></body></worldbody></mujoco>'
+    )
+    assert dependents(spec, "a") == [
+        "body 'body'", "joint 'j'", "a geom without a name", "a geom without a name",
+    ]  # fmt: skip
+    assert spec.bodies[2].name == ""
 
 
 def test_whatever_is_removed_the_rest_compiles() -> None:

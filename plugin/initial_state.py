@@ -79,7 +79,7 @@ def spread(actor: Actor, keys: tuple[str, ...], slots: Slots) -> dict[int, float
     for key in keys:
         values = getattr(values, key)
     try:
-        return {i: value for i, (_, value) in slots.spread(values).items()}
+        return {i: value for i, (_, value) in slots.spread(values, "g").items()}
     except BindingError as error:
         text = f"{actor.label}.{'.'.join(keys)}: {error}"
         raise BindingError(text, keys, at=error.at, about_key=error.about_key) from None

@@ -104,8 +104,8 @@ class Slots:
         hint = f"did you mean {hint!r}?" if hint else f"available: {listed(names)}"
         return f"{pattern!r} matches no {self.kind}{whose}; {hint}"
 
-    def spread(self, values: Mapping[str, T]) -> dict[int, tuple[str, T]]:
-        """Slot → (pattern, value) for a mapping of patterns.
+    def spread(self, values: Mapping[str, T], style: str = "") -> dict[int, tuple[str, T]]:
+        """Slot → (pattern, value) for a mapping of patterns; `style` formats values in messages.
 
         Raises:
             BindingError: a pattern matches nothing, or two patterns disagree about a slot.
@@ -116,17 +116,13 @@ class Slots:
                 if i in chosen and chosen[i][1] != value:
                     other, before = chosen[i]
                     raise BindingError(
-                        f"{self.names[i]!r} is matched by {other!r} ({_short(before)}) "
-                        f"and {pattern!r} ({_short(value)})",
+                        f"{self.names[i]!r} is matched by {other!r} ({before:{style}}) "
+                        f"and {pattern!r} ({value:{style}})",
                         at=(pattern,),
                         about_key=True,
                     )
                 chosen[i] = (pattern, value)
         return chosen
-
-
-def _short(value: object) -> object:
-    return f"{value:g}" if isinstance(value, float) else value
 
 
 def _nearest_pattern(pattern: str, names: Sequence[str]) -> str | None:

@@ -191,6 +191,26 @@ def test_an_exported_world_moves_alike(tmp_path: Path) -> None:
     assert model.body("gripper/palm").parentid[0] == model.body("arm/hand").id
 
 
+ROBOTS = Path(__file__).parents[3] / "shared" / "robots" / "models"
+
+
+@pytest.mark.skipif(not ROBOTS.is_dir(), reason="no shared/robots beside the checkout")
+def test_a_hand_takes_the_place_of_a_gripper(tmp_path: Path) -> None:
+    text = f"""sim: {{integrator: implicitfast, impratio: 10, cone: elliptic}}
+actors:
+  - {{name: hand, model: {ROBOTS}/shadow_right_menagerie/scene.xml, scenery: false,
+     attach: {{to: arm/link7}}, pose: {{position: [0, 0, 0.107]}}}}
+  - {{name: arm, model: {ROBOTS}/panda_menagerie/scene.xml, keyframe: home, removed: hand}}
+collision_groups:
+  - {{name: wrist, members: [arm/link7, hand/rh_forearm], ignores: wrist}}
+"""
+    world = world_of(tmp_path, text)
+    assert (len(world["hand"].actuators), len(world["arm"].actuators)) == (20, 7)
+    assert world.data.qpos[world["arm"].model_map.qpos][1:4] == pytest.approx([0, 0, -1.57079])
+    world.step(50)
+    assert np.isfinite(world.data.qpos).all() and not world.events
+
+
 # What cannot be ---------------------------------------------------------------------------------
 
 

@@ -301,6 +301,32 @@ def test_patterns_in_the_scene_are_over_the_new_names() -> None:
     assert world.data.qpos[0] == 0.4
 
 
+SKIN = """
+<mujoco>
+  <worldbody>
+    <body name="b"><joint name="j"/><geom size="0.1"/></body>
+    <body name="c"><geom size="0.1"/></body>
+  </worldbody>
+  <deformable>
+    <skin name="skin" vertex="0 0 0 1 0 0 0 1 0" face="0 1 2">
+      <bone body="b" bindpos="0 0 0" bindquat="1 0 0 0" vertid="0 1 2" vertweight="1 1 1"/>
+    </skin>
+    <flex name="flex" dim="1" body="b c" vertex="0 0 0 1 0 0" element="0 1">
+      <edge stiffness="1"/>
+    </flex>
+  </deformable>
+</mujoco>"""
+
+
+def test_skins_and_flexes_follow_their_bodies() -> None:
+    model = make_world(SKIN, renamed={"b": "bone"}).model
+    bone = model.body("robot/bone").id
+    assert model.skin_bonebodyid.tolist() == [bone]
+    assert bone in model.flex_vertbodyid.tolist()
+    model = make_world(SKIN, removed="b").model
+    assert (model.nskin, model.nflex, model.nbody) == (0, 0, 2)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

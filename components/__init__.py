@@ -11,6 +11,15 @@ from mjrig.components.passthrough_controller import PassthroughController
 from mjrig.components.pd_controller import PDController
 from mjrig.components.pid_controller import PIDController
 from mjrig.components.pipeline import Pipeline
+from mjrig.components.props import (
+    BoxProp,
+    CapsuleProp,
+    CylinderProp,
+    MeshProp,
+    SolidProp,
+    SphereProp,
+)
+from mjrig.components.scenery import CameraProp, GroundProp, LightProp
 from mjrig.components.trot_gait import TrotGait
 from mjrig.controller import ArticulationController
 
@@ -21,17 +30,26 @@ __all__ = [
     "PD",
     "PID",
     "ArticulationController",
+    "BoxProp",
+    "CameraProp",
+    "CapsuleProp",
     "Clamp",
+    "CylinderProp",
     "DCMotor",
     "Delay",
+    "GroundProp",
     "Law",
     "LawController",
+    "LightProp",
     "MaxEffort",
+    "MeshProp",
     "NeuralController",
     "PDController",
     "PIDController",
     "PassthroughController",
     "Pipeline",
     "PositionTable",
+    "SolidProp",
+    "SphereProp",
     "TrotGait",
 ]

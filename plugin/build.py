@@ -10,12 +10,13 @@ import numpy as np
 from mjrig.actor import Actor
 from mjrig.actor_model import ActorModel, ActorState
 from mjrig.authoring import add_actuators
+from mjrig.binary_model import binary_actor, keyframe_names, load_binary, prefix_of
 from mjrig.binding import unique
 from mjrig.errors import BindingError, PropertyError
 from mjrig.model_edits import edit_model
 from mjrig.model_source import load, one_line
 from mjrig.names import compile_pattern, suggestion
-from mjrig.placement import Placements, place
+from mjrig.placement import Placed, Placements, place
 from mjrig.pose import composed, rotation
 from mjrig.property_kinds import FloatArray
 from mjrig.scene import Scene
@@ -37,7 +38,7 @@ class KeyParts:
 
 @dataclass(frozen=True)
 class Built:
-    """A compiled scene."""
+    """A compiled scene; without a spec where the model was compiled already."""
 
     spec: Any
     model: Any
@@ -57,6 +58,9 @@ def build(scene: Scene, seed: int | None = None) -> Built:
         PropertyError, BindingError: the same, for a scene made in Python.
     """
     placements = place(scene, seed)
+    binary = binary_actor(placements)
+    if binary is not None:
+        return _build_binary(binary, placements, scene.sim or SimOptions())
     placed = placements.actors
     specs = []
     for p in placed:
@@ -80,6 +84,14 @@ def build(scene: Scene, seed: int | None = None) -> Built:
         with p.locating():
             actors.append(_locate(model, p.item, parts))
     return Built(world, model, tuple(actors), placements)
+
+
+def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Built:
+    """A model that is compiled already, as it is."""
+    with placed.locating():
+        model = load_binary(placed.item, sim)
+        keys = {name: KeyParts(True, True, True, True) for name in keyframe_names(model)}
+        return Built(None, model, (_locate(model, placed.item, keys),), placements)
 
 
 def _set_options(world: Any, loaded: list[tuple[Actor, Any]], sim: SimOptions) -> None:
@@ -161,7 +173,7 @@ def _ids(model: Any, count: int, kind: Any, prefix: str) -> np.ndarray[Any, np.d
 
 def _locate(model: Any, actor: Actor, keys: Mapping[str, KeyParts]) -> ActorModel:
     """Where an actor is in the model, what it starts as, and its keyframes at its own place."""
-    prefix = f"{actor.name}/"
+    prefix = prefix_of(actor)
     objects = mujoco.mjtObj
     joints = _ids(model, model.njnt, objects.mjOBJ_JOINT, prefix)
     actuators = _ids(model, model.nactuator, objects.mjOBJ_ACTUATOR, prefix)

@@ -29,7 +29,7 @@ def asset_path(spec: Any, model: Path, kind: str, file: str) -> Path:
     """Where MuJoCo looks for a file that a model names."""
     folder = spec.texturedir if kind == "texture" else spec.meshdir
     name = Path(file).name if spec.strippath else file
-    return model.parent / folder / name
+    return Path(model.parent, folder, name)
 
 
 def _named_files(spec: Any) -> Iterator[tuple[str, str, str]]:

@@ -9,20 +9,23 @@ from mjrig.names import suggestion
 
 
 def check_assets(spec: Any, model: Path) -> None:
-    """Make sure that MuJoCo will find every file a model names.
+    """Make sure that MuJoCo will find every file a model names, also once it is in a world.
 
     Raises:
         PropertyError: one is not there; the message says where it was looked for.
     """
-    for kind, name, file in _named_files(spec):
-        path = asset_path(spec, model, kind, file)
-        if path.is_file() or ":" in file.partition("/")[0]:  # a resource provider's, not a file
-            continue
-        what = f"{kind} {name!r}" if name else kind
-        raise PropertyError(
-            f"the {what} of {str(model)!r} needs the file {file!r}, which is not at "
-            f"{str(path)!r}{_nearest_file(path)}"
-        )
+    for kind, asset in _assets(spec):
+        for file in _files(kind, asset):
+            path = asset_path(spec, model, kind, file)
+            if path.is_file() or ":" in file.partition("/")[0]:  # a resource provider's, no file
+                continue
+            what = f"{kind} {asset.name!r}" if asset.name else kind
+            raise PropertyError(
+                f"the {what} of {str(model)!r} needs the file {file!r}, which is not at "
+                f"{str(path)!r}{_nearest_file(path)}"
+            )
+        if spec.strippath and asset.file:  # NOTE: attaching forgets that paths are to be stripped
+            asset.file = str(asset_path(spec, model, kind, asset.file).absolute())
 
 
 def asset_path(spec: Any, model: Path, kind: str, file: str) -> Path:
@@ -32,13 +35,16 @@ def asset_path(spec: Any, model: Path, kind: str, file: str) -> Path:
     return Path(model.parent, folder, name)
 
 
-def _named_files(spec: Any) -> Iterator[tuple[str, str, str]]:
-    """Kind, name and file of every asset that has one."""
+def _assets(spec: Any) -> Iterator[tuple[str, Any]]:
     kinds = {"mesh": spec.meshes, "hfield": spec.hfields, "skin": spec.skins}
     for kind, assets in {**kinds, "texture": spec.textures}.items():
-        for asset in assets:
-            files = [asset.file, *(asset.cubefiles if kind == "texture" else ())]
-            yield from ((kind, asset.name, file) for file in files if file)
+        yield from ((kind, asset) for asset in assets)
+
+
+def _files(kind: str, asset: Any) -> list[str]:
+    """The files of an asset: one, six for the sides of a cube, or none."""
+    files = [asset.file, *(asset.cubefiles if kind == "texture" else ())]
+    return [file for file in files if file]
 
 
 def _nearest_file(path: Path) -> str:

@@ -14,6 +14,7 @@ from mjrig.binary_model import binary_actor, keyframe_names, load_binary, prefix
 from mjrig.binding import unique
 from mjrig.errors import BindingError, PropertyError
 from mjrig.model_edits import edit_model
+from mjrig.model_sizes import share_sizes
 from mjrig.model_source import load, one_line
 from mjrig.names import compile_pattern, suggestion
 from mjrig.placement import Placed, Placements, place
@@ -71,6 +72,7 @@ def build(scene: Scene, seed: int | None = None) -> Built:
             specs.append(spec)
     world = mujoco.MjSpec()
     world.modelname = "mjrig"
+    share_sizes(world, specs)
     with scene.locating():
         loaded = [(p.item, spec) for p, spec in zip(placed, specs, strict=True)]
         _set_options(world, loaded, scene.sim or SimOptions())

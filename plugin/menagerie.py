@@ -92,7 +92,8 @@ def _by_package(robot: str) -> Path:
     except Exception as error:  # whatever git and the network come up with
         text = " ".join(str(error).split()) or type(error).__name__
         raise PropertyError(
-            f"{PACKAGE} cannot get {robot!r}: {text}; offline? {_ADVICE}"
+            f"{PACKAGE} cannot download {robot!r}: {text}; go online once, "
+            f"or set {VARIABLE} to a checkout of {_REPOSITORY}"
         ) from error
     if not folder.is_dir():
         raise PropertyError(f"{PACKAGE} says {robot!r} is in {str(folder)!r}, which does not exist")

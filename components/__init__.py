@@ -3,6 +3,7 @@
 from mjrig.components.clamp import Clamp, DCMotor, MaxEffort, PositionTable
 from mjrig.components.delay import Delay
 from mjrig.components.feedback import PD, PID
+from mjrig.components.height_field import HeightFieldProp
 from mjrig.components.law import Law
 from mjrig.components.law_controller import LawController
 from mjrig.components.networks import GRU, LSTM, MLP
@@ -38,6 +39,7 @@ __all__ = [
     "DCMotor",
     "Delay",
     "GroundProp",
+    "HeightFieldProp",
     "Law",
     "LawController",
     "LightProp",

@@ -162,7 +162,7 @@ def test_a_prop_stands_beside_a_robot(tmp_path: Path) -> None:
          "'BoxPorp'; did you mean 'BoxProp'?"),
         ("{type: PDController}", "3:32: actors[0].prop: thing.prop: 'PDController' is no "
          "prop type; available: BoxProp, CameraProp, CapsuleProp, CylinderProp, GroundProp, "
-         "LightProp, MeshProp, SphereProp"),
+         "HeightFieldProp, LightProp, MeshProp, SphereProp"),
         ("{type: BoxProp, size: [1, 0, 1]}", "3:51: actors[0].prop.size: thing.prop.size: "
          "must not be 0"),
         ("{type: BoxProp, size: [1, 1]}", "3:47: actors[0].prop.size: thing.prop.size: must have "

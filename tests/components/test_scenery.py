@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components import CameraProp, GroundProp, LightProp
+from mjrig.components import BoxProp, CameraProp, GroundProp, LightProp
 from mjrig.components.scenery import looking_at
 from mjrig.export import export
+from mjrig.model_source import load
 from mjrig.prop import Prop
+from tests.conftest import HINGE
 from tests.worlds import refused
 
 
@@ -125,6 +127,30 @@ def test_a_camera_has_its_view_and_follows_its_pose() -> None:
 def test_what_does_not_fit_is_told_where_it_stands(prop: str, message: str) -> None:
     with refused(mjrig.SceneError, f"<text>:{message}"):
         mjrig.Scene.parse(f"mjrig: 1\nactors:\n  - {{name: eye, prop: {prop}}}\n")
+
+
+# On a moving body -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prop", [CameraProp(look_at=[0, 0, -1]), LightProp(), BoxProp(mass=2)])
+def test_a_prop_can_be_carried(prop: Prop) -> None:
+    """Its spec hangs on a body like any other, and moves with it."""
+    host = mujoco.MjSpec.from_string(HINGE)
+    child = load(mjrig.Actor(name="thing", prop=prop))
+    frame = host.body("rod").add_frame(pos=[0, 0, -0.5])
+    host.attach(child, prefix="thing/", frame=frame)
+    model = host.compile()
+    data = mujoco.MjData(model)
+    data.qpos[0] = np.pi / 2  # the rod points along −x
+    mujoco.mj_forward(model, data)
+    places = (*data.cam_xpos, *data.light_xpos, *data.xpos[2:])
+    assert places[0] == pytest.approx([-0.5, 0, 0], abs=1e-9)
+    directions = (
+        *-data.cam_xmat.reshape(-1, 3, 3)[:, :, 2],
+        *data.light_xdir,
+        *-data.xmat[2:, 2::3],
+    )
+    assert directions[0] == pytest.approx([-1, 0, 0], abs=1e-9)
 
 
 # Bundled parts ----------------------------------------------------------------------------------

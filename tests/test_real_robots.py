@@ -202,17 +202,14 @@ def on_a_stand(name: str, folder: Path) -> Path:
 @needs_robots
 def test_two_robots_in_one_scene_run_side_by_side() -> None:
     scene = mjrig.Scene()
-    dog = add(scene, "go2_unitree", MODELS / "go2_unitree" / "scene.xml")
+    add(scene, "go2_unitree", MODELS / "go2_unitree" / "scene.xml")
     arm = add(scene, "panda_menagerie", MODELS / "panda_menagerie" / "scene.xml")
     arm.assign({"pose": {"position": [2.0, 0.0, 0.0]}})
     sim = {"timestep": 0.002, "integrator": "implicitfast", "cone": "pyramidal", "impratio": 1}
     scene.assign({"sim": sim})
     world = mjrig.World(scene)
     assert [len(robot.bindings) for robot in world.articulations.values()] == [12, 0]
-    reach = world[arm.name].actuator_names
     before = world.data.qpos[world[arm.name].model_map.qpos].copy()
     run(world, 1.0)
-    assert len(reach) == 8
     assert np.abs(world.data.qpos[world[arm.name].model_map.qpos] - before).max() < 0.05
     assert upright(world) > 0.99
-    assert dog.name in world.articulations

@@ -1,5 +1,6 @@
 """Props that have a body: what they are in the model, how they move, and what is refused."""
 
+import shutil
 from pathlib import Path
 
 import mujoco
@@ -8,11 +9,11 @@ import pytest
 
 import mjrig
 from mjrig.components import BoxProp, CapsuleProp, CylinderProp, MeshProp, SolidProp, SphereProp
+from mjrig.export import export
 from tests.conftest import HINGE
 from tests.meshes import write_corner
 from tests.worlds import refused
 
-GROUND = "  - {name: ground, prop: {type: GroundProp}}\n"
 GEOMS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
     "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
@@ -74,7 +75,7 @@ def test_a_mesh_stands_where_its_file_says(tmp_path: Path) -> None:
     assert world.data.xipos[1] == pytest.approx([0.025] * 3)  # the centre of such a corner
 
 
-def test_looks_and_contacts_are_the_geoms(tmp_path: Path) -> None:
+def test_looks_and_contacts_are_the_geoms() -> None:
     prop = BoxProp(rgba=[1, 0, 0.5, 0.25], friction=0.3, condim=4, collides=False)
     geom = world_with(prop).model.geom("thing/geom")
     assert geom.rgba.tolist() == [1, 0, 0.5, 0.25]
@@ -222,3 +223,13 @@ def test_props_are_saved_as_they_were_written() -> None:
 def test_a_mesh_prop_made_in_python_finds_its_file(tmp_path: Path) -> None:
     path = write_corner(tmp_path / "corner.stl")
     assert world_with(MeshProp(file=path)).model.nmesh == 1
+
+
+def test_the_mesh_of_a_prop_is_exported(tmp_path: Path) -> None:
+    world = world_with(MeshProp(file=write_corner(tmp_path / "here" / "corner.stl")))
+    (tmp_path / "out").mkdir()
+    export(world.scene, tmp_path / "out" / "thing.xml")
+    shutil.rmtree(tmp_path / "here")
+    read = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "thing.xml"))
+    assert np.array_equal(read.mesh_vert, world.model.mesh_vert)
+    assert np.array_equal(read.body_mass, world.model.body_mass)

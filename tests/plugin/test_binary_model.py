@@ -1,5 +1,6 @@
 """Scenes whose model is an .mjb: used as it is, and nothing can be put into it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import mujoco
@@ -233,10 +234,9 @@ def test_it_is_not_exported_again(exported: Path, tmp_path: Path) -> None:
     ids=["empty", "text", "cut", "long", "version"],
 )
 def test_a_broken_file_is_refused_with_mujocos_reason(
-    tmp_path: Path, change: object, why: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, change: Callable[[bytes], bytes], why: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = compiled(tmp_path)
-    assert callable(change)
     path.write_bytes(change(path.read_bytes()))
     message = said(path)
     assert message.startswith(

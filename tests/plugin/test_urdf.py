@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 import mjrig
 from mjrig.components import PDController
+from mjrig.export import export
 from mjrig.urdf import mesh_places
 from tests.meshes import write_corner
 from tests.worlds import refused
@@ -205,3 +207,13 @@ def test_a_urdf_has_no_actuators_of_its_own(package: Path) -> None:
     assert world["robot"].joint_names == ("hip",)
     with pytest.raises(mjrig.BindingError):
         world["robot"].add_component(PDController(actuators="hip"))
+
+
+def test_a_urdf_is_exported_with_both_meshes(package: Path, tmp_path: Path) -> None:
+    world = world_of(
+        package, urdf(*[f"package://dog/meshes/{s}/part.stl" for s in ("left", "right")])
+    )
+    (tmp_path / "out").mkdir()
+    export(world.scene, tmp_path / "out" / "dog.xml")
+    read = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "dog.xml"))
+    assert np.array_equal(read.mesh_vert, world.model.mesh_vert)

@@ -23,6 +23,9 @@ from mjrig.sim_options import SimOptions, copy_options, differing_option
 
 #: Sizes that a model may ask for, of which the world has the largest.
 
+_GROUNDS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+
+
 @dataclass(frozen=True)
 class Built:
     """A compiled scene; without a spec where the model was compiled already."""

@@ -41,15 +41,22 @@ def _about_limit(
     if not known or math.isinf(limit):
         return
     name, bound = min(((n, symmetric(r)) for n, r in known.items()), key=lambda item: item[1])
-    if limit > bound:
-        said = _is_said(controller)
-        yield (warning if said else note)(
+    if limit > bound and _is_said(controller):
+        yield warning(
             "limit-above-model",
             robot.name,
             who,
-            f"torque limit {limit:g} {unit}{'' if said else ' (the default)'} is above the model's "
-            f"{name} ({bound:g} {unit}), which wins",
+            f"torque limit {limit:g} {unit} is above the model's {name} ({bound:g} {unit}), "
+            "which wins",
             f"torque_limit: {bound:g} shows clipping where it happens" if bound else "",
+        )
+    elif limit > bound:
+        yield note(
+            "limit-above-model",
+            robot.name,
+            who,
+            f"no torque limit is given, and the default of {limit:g} {unit} is above the model's "
+            "own limits, which win",
         )
 
 

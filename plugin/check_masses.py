@@ -27,6 +27,7 @@ def about_masses(robot: Articulation, model: Any) -> Iterator[Finding]:
     yield from _about_inertia(robot, model, bodies)
     yield from _about_size(robot, model, bodies)
     yield from _about_weight(robot, model, bodies)
+    yield from _about_shape(robot, model, bodies)
 
 
 def _moving_bodies(robot: Articulation, model: Any) -> npt.NDArray[np.intp]:
@@ -61,6 +62,7 @@ def _about_inertia(robot: Articulation, model: Any, bodies: Any) -> Iterator[Fin
 def _about_size(robot: Articulation, model: Any, bodies: Any) -> Iterator[Finding]:
     """Radius of gyration against the farthest point of the body's geoms."""
     wide: dict[str, str] = {}
+    narrow: dict[str, str] = {}
     for body in bodies:
         mass, reach = float(model.body_mass[body]), _reach(model, body)
         if mass <= 0.0 or not reach:
@@ -69,15 +71,16 @@ def _about_size(robot: Articulation, model: Any, bodies: Any) -> Iterator[Findin
         name = _name(robot, model, body)
         if radius > WIDEST * reach:
             wide[name] = f"{name} {radius:.2g} m, reaches {reach:.2g} m"
+        elif radius < NARROWEST * reach:
+            narrow[name] = f"{name} {radius:.2g} m, reaches {reach:.2g} m"
+    fix = "check the units and the frame of <inertial>"
     if wide:
-        yield warning(
-            "inertia-too-large",
-            robot.name,
-            wide,
-            "the mass would have to lie outside the body; radius of gyration: "
-            + "; ".join(wide.values()),
-            "check the units and the frame of <inertial>",
-        )
+        text = "the mass would have to lie outside the body; radius of gyration: "
+        text += "; ".join(wide.values())
+        yield warning("inertia-too-large", robot.name, wide, text, fix, spelled=True)
+    if narrow:
+        text = f"almost a point mass; radius of gyration: {'; '.join(narrow.values())}"
+        yield warning("inertia-too-small", robot.name, narrow, text, fix, spelled=True)
 
 
 def _reach(model: Any, body: int) -> float:
@@ -124,6 +127,7 @@ def _about_weight(robot: Articulation, model: Any, bodies: Any) -> Iterator[Find
             top_heavy,
             f"a light link carries a heavy one: {'; '.join(top_heavy.values())}",
             "armature on its joint keeps the solver precise",
+            spelled=True,
         )
 
 
@@ -132,3 +136,15 @@ def _bare(model: Any, body: int) -> bool:
     dofs = np.arange(model.body_dofnum[body]) + int(model.body_dofadr[body])
     armature: FloatArray = model.dof_armature[dofs]
     return bool(len(dofs)) and not armature.any()
+
+
+def _about_shape(robot: Articulation, model: Any, bodies: Any) -> Iterator[Finding]:
+    """Outermost parts that weigh something and have no geom."""
+    shaped = set(model.body_weldid[model.geom_bodyid].tolist())
+    parents = model.body_weldid[model.body_parentid]
+    carrying = set(parents[parents != model.body_weldid].tolist())
+    parts = dict.fromkeys(model.body_weldid[bodies].tolist())
+    bare = [_name(robot, model, part) for part in parts if part not in shaped | carrying]
+    if bare:
+        text = "has mass but no geom: nobody sees it, and it touches nothing"
+        yield note("no-shape", robot.name, bare, text)

@@ -1,5 +1,6 @@
 """Pre-flight: what touches what at the start, and what the solver makes of it."""
 
+import math
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -13,6 +14,8 @@ from mjrig.world import World
 
 #: How deep bodies may start inside each other [m]: standing on the floor is not worth a word.
 DEPTH = 1e-3
+#: How many pairs are listed.
+SHOWN = 6
 #: How far planes may differ and still be one floor [m].
 SAME = 1e-3
 _PLANE = int(mujoco.mjtGeom.mjGEOM_PLANE)
@@ -22,17 +25,14 @@ _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 def about_physics(world: World) -> Iterator[Finding]:
     """Penetrations, floors, and solver time constants."""
     model, data = world.model, world.data
-    sunk = dict(_below_floors(model, data))
-    for body, depth in sunk.items():
+    sunk: set[int] = set()
+    for body, floor, depth in _below_floors(model, data):
+        sunk.add(body)
         actor, name = _split(_body_name(model, body))
-        yield warning(
-            "below-floor",
-            actor,
-            (name,),
-            f"starts {depth:.3g} m below the floor",
-            f"raise it: pose: {{position: [x, y, z + {depth:.3g}]}}",
-        )
-    yield from _penetrations(model, data, set(sunk))
+        text = f"starts {depth:.3g} m below the floor"
+        fix = _raised(actor, _owner(model, floor), depth)
+        yield warning("below-floor", actor, (name,), text, fix)
+    yield from _penetrations(model, data, sunk)
     yield from _same_floors(model, data)
     yield from _time_constants(model)
 
@@ -41,37 +41,57 @@ def about_physics(world: World) -> Iterator[Finding]:
 
 
 def _penetrations(model: Any, data: Any, sunk: set[int]) -> Iterator[Finding]:
-    deepest: dict[tuple[int, int], float] = {}
-    for contact in data.contact:
-        one, two = sorted(int(model.geom_bodyid[g]) for g in contact.geom if g >= 0)[:2]
-        both = (one, two)
-        if contact.exclude == 0 and -contact.dist > DEPTH:
-            deepest[both] = max(deepest.get(both, 0.0), -float(contact.dist))
+    """Bodies that start inside each other, one finding for each pair of actors."""
     roots = {int(model.body_rootid[b]) for b in sunk}
-    by_actors: dict[tuple[str, str], list[tuple[float, str, str]]] = {}
-    for (one, two), depth in deepest.items():
+    by_actors: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for (one, two), depth in _deepest(model, data).items():
         if one == 0 and int(model.body_rootid[two]) in roots:
             continue  # said of the whole actor already
-        (actor, name), (other, where) = (
-            _split(_body_name(model, two)),
-            _split(_body_name(model, one)),
-        )
-        by_actors.setdefault((actor, other), []).append((depth, name, where))
+        (actor, name), (other, where) = (_split(_body_name(model, b)) for b in (two, one))
+        inside = f"{name} and {where}" if one else name
+        by_actors.setdefault((actor, other), []).append((depth, f"{inside} {_length(depth)}"))
+    floors = [_owner(model, floor) for floor in _floors(model)]
     for (actor, other), pairs in by_actors.items():
         pairs.sort(reverse=True)
-        inside = "itself" if other == actor else other or "the floor"
-        shown = "; ".join(
-            f"{name}{f' and {where}' if where != 'world' else ''} {1000 * depth:.2g} mm"
-            for depth, name, where in pairs[:6]
-        )
-        more = f"; and {len(pairs) - 6} more" if len(pairs) > 6 else ""
+        whom = "itself" if other == actor else other or "the floor"
+        more = f"; and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
+        raised = _raised(actor, floors[0] if floors else "", pairs[0][0])
         yield warning(
             "penetration",
             actor,
-            [name for _, name, _ in pairs],
-            f"starts inside {inside}: {shown}{more}",
-            "move it apart, or exclude the pair from collision",
+            (),
+            f"starts inside {whom}: {'; '.join(t for _, t in pairs[:SHOWN])}{more}",
+            "start in another pose" if other == actor else "move it away" if other else raised,
         )
+
+
+def _length(metres: float) -> str:
+    return f"{1000 * metres:.2g} mm" if metres < 0.0995 else f"{metres:.2g} m"
+
+
+def _raised(actor: str, floor_of: str, depth: float) -> str:
+    """How to start higher: an actor's pose moves its own floor along."""
+    up = math.ceil(1e4 * depth - 1e-6) / 1e4
+    if floor_of and floor_of != actor:
+        return f"pose: {{position: [x, y, z + {up:g}]}}"
+    return f"start {up:g} m higher: with a keyframe, or free_bodies:"
+
+
+def _owner(model: Any, geom: int) -> str:
+    """The actor a geom belongs to; empty: it has no name."""
+    return _split(str(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, geom) or ""))[0]
+
+
+def _deepest(model: Any, data: Any) -> dict[tuple[int, int], float]:
+    """Pairs of bodies, the lower id first, and how deep they are inside each other."""
+    deepest: dict[tuple[int, int], float] = {}
+    for contact in data.contact:
+        depth = -float(contact.dist)
+        if depth <= DEPTH or contact.exclude or min(contact.geom) < 0:
+            continue
+        one, two = sorted(int(b) for b in model.geom_bodyid[contact.geom])
+        deepest[one, two] = max(deepest.get((one, two), 0.0), depth)
+    return deepest
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -93,19 +113,20 @@ def _floors(model: Any) -> list[int]:
     return np.flatnonzero(fixed & solid & (model.geom_type == _PLANE)).tolist()
 
 
-def _below_floors(model: Any, data: Any) -> Iterator[tuple[int, float]]:
-    """Bodies with a free joint that start with their centre of mass below a floor, and how deep."""
-    for body in model.jnt_bodyid[model.jnt_type == _FREE]:
-        geoms = _solid_geoms(model, int(body))
+def _below_floors(model: Any, data: Any) -> Iterator[tuple[int, int, float]]:
+    """Free bodies that start with their centre of mass below a floor: body, floor, how deep."""
+    for body in model.jnt_bodyid[model.jnt_type == _FREE].tolist():
+        geoms = _solid_geoms(model, body)
         if not len(geoms):
             continue
-        depths = [0.0]
+        deepest = (0.0, -1)
         for floor in _floors(model):
             up, point = data.geom_xmat[floor].reshape(3, 3)[:, 2], data.geom_xpos[floor]
             if (data.subtree_com[body] - point) @ up < 0.0 and _over(model, data, floor, body):
-                depths.append(-float(_lowest(model, data, geoms, up) - point @ up))
-        if max(depths) > 0.0:
-            yield int(body), max(depths)
+                depth = float(point @ up) - _lowest(model, data, geoms, up)
+                deepest = max(deepest, (depth, floor))
+        if deepest[0] > 0.0:
+            yield body, deepest[1], deepest[0]
 
 
 def _over(model: Any, data: Any, floor: int, body: int) -> bool:

@@ -9,13 +9,13 @@ import numpy as np
 from mjrig.closed_loop import Carrier, Plant, growing_joints, is_stable, largest
 from mjrig.controller import ArticulationController
 from mjrig.feedback_loops import Drive, Group, groups
-from mjrig.findings import Finding, either, error, warning
+from mjrig.findings import Finding, either, error, note, warning
 from mjrig.world import World
 
 #: Gains that may not grow by more than this factor are called close to the bound.
 ROOM = 2.0
-#: How far down a better timestep or gain is looked for.
-FAR = 1e-4
+#: Factors by which a timestep or gain is changed in search of a better one.
+_UPWARDS = tuple(2.0 ** (n / 2) for n in range(1, 49))
 
 
 def about_stability(world: World) -> Iterator[Finding]:
@@ -26,6 +26,7 @@ def about_stability(world: World) -> Iterator[Finding]:
             yield from case.unstable()
         elif not case.holds(gains=ROOM):
             yield from case.close()
+        yield from case.undamped()
 
 
 @dataclass(frozen=True)
@@ -41,27 +42,40 @@ class Case:
         step: float = 1.0,
         kp: float = 1.0,
         kv: float = 1.0,
+        ki: float = 1.0,
         only: Sequence[Drive] | None = None,
     ) -> bool:
         """Whether it is stable with the timestep, all gains, or those of some drives scaled."""
         plant = replace(self.group.plant, step=self.group.plant.step * step)
         chosen = np.array([only is None or d in only for d in self.group.drives])
-        loops = self.group.loops(
-            np.where(chosen, gains * kp, 1.0), np.where(chosen, gains * kv, 1.0)
-        )
-        return is_stable(plant, loops)
+        scales = [np.where(chosen, gains * factor, 1.0) for factor in (kp, kv, ki)]
+        return is_stable(plant, self.group.loops(*scales))
 
     def culprits(self, gains: float = 1.0) -> list[Drive]:
-        """The drives on the joints whose motion grows with so much of the gains."""
-        grows = growing_joints(self.group.plant, self.group.loops(gains, gains))
-        return [d for d in self.group.drives if d.row[self.group.dofs][grows].any()]
+        """The drives that would have to change, were all gains so much higher.
+
+        Those on the joints whose motion grows; and as long as it grows without them too, those on
+        the joints whose motion then does.
+        """
+        drives, dofs = self.group.drives, self.group.dofs
+        share = np.full(len(drives), gains)
+        guilty = np.zeros(len(drives), bool)
+        while not guilty.all():
+            loops = self.group.loops(share, share, share)
+            if guilty.any() and is_stable(self.group.plant, loops):
+                break
+            grows = growing_joints(self.group.plant, loops)
+            more = np.array([bool(d.row[dofs][grows].any()) for d in drives]) & ~guilty
+            guilty |= more if more.any() else ~guilty
+            share[guilty] = 0.0
+        return [d for d, found in zip(drives, guilty, strict=True) if found]
 
     # Findings -----------------------------------------------------------------------------------
 
     def unstable(self) -> Iterator[Finding]:
         """Small motions grow."""
         culprits = self.culprits()
-        text = f"{_law(culprits)} is unstable: {self._why(culprits)}"
+        text = f"{_law(culprits)} is unstable in this pose: {self._why(culprits)}"
         fix = either(self._remedies(culprits))
         for actor, names in _by_actor(culprits):
             yield error("unstable-pd", actor, names, text, fix)
@@ -69,12 +83,25 @@ class Case:
     def close(self) -> Iterator[Finding]:
         """Small motions would grow with somewhat higher gains."""
         culprits = self.culprits(ROOM)
-        numbers = max((_numbers(d, self.group) for d in culprits), default=(0.0, ""))[1]
+        numbers = max(_numbers(d, self.group) for d in culprits)[1]
         room = largest(lambda f: self.holds(gains=f), 1.0, ROOM)
-        text = f"{_law(culprits)} is close to its stability bound: {numbers}"
-        fix = f"gains may grow by {room:.2g} at most, or {self._longest_step(up=True)}"
+        share = nearest_below(lambda f: self.holds(step=f, gains=ROOM)) or 1.0
+        text = (
+            f"{_law(culprits)} is close to its stability bound, {room:.2g} times these gains: "
+            f"{numbers}"
+        )
+        fix = f"timestep: {rounded_down(share * self.group.plant.step):g} has twice the room"
         for actor, names in _by_actor(culprits):
             yield warning("close-to-unstable", actor, names, text, fix)
+
+    def undamped(self) -> Iterator[Finding]:
+        """Nothing takes energy out of a joint that is held by a spring."""
+        damping = self.group.plant.damping
+        for d in self.group.drives:
+            row = d.row[self.group.dofs]
+            if d.kp and not d.kv and not (row @ damping @ row):
+                text = "kv is 0 and the joint has no damping: it swings for ever"
+                yield note("undamped", d.actor, (d.actuator,), text, "kv, or damping on the joint")
 
     def _why(self, culprits: Sequence[Drive]) -> str:
         share, numbers = max(_numbers(d, self.group) for d in culprits)
@@ -93,11 +120,10 @@ class Case:
         ways = [self._longest_step(), *self._shorter_ticks(culprits), *self._gains(culprits)]
         return [w for w in (*ways, *self._implicitly()) if w]
 
-    def _longest_step(self, up: bool = False) -> str:
-        if not up and not self.holds(step=FAR):
+    def _longest_step(self) -> str:
+        share = nearest_below(lambda f: self.holds(step=f))
+        if share is None:
             return ""
-        low, high = (1.0, 4.0 * ROOM) if up else (FAR, 1.0)
-        share = largest(lambda f: self.holds(step=f), low, high)
         return f"timestep: {rounded_down(share * self.group.plant.step):g} at most"
 
     def _shorter_ticks(self, culprits: Sequence[Drive]) -> Iterator[str]:
@@ -108,23 +134,21 @@ class Case:
                 return
 
     def _gains(self, culprits: Sequence[Drive]) -> Iterator[str]:
-        def on_kv(f: float) -> bool:
-            return self.holds(kv=f, only=culprits)
-
-        def on_kp(f: float) -> bool:
-            return self.holds(kp=f, only=culprits)
-
-        def on_both(f: float) -> bool:
-            return self.holds(kp=f, kv=f, only=culprits)
-
-        kvs, kps = [d.kv for d in culprits], [d.kp for d in culprits]
-        found = [
-            *_bound("kv", kvs, on_kv),
-            *_bound("kp", kps, on_kp),
-        ]
-        if not found and on_both(FAR):
-            found = [f"kp and kv times {rounded_down(largest(on_both, FAR, 1.0)):g}"]
+        found: list[str] = []
+        for name in ("kv", "kp", "ki"):
+            values = [getattr(d, name) for d in culprits]
+            if any(values):
+                found += _bound(name, values, self._holds_with(name, culprits))
+        if not found:
+            share = nearest_below(lambda f: self.holds(gains=f, only=culprits))
+            found = [] if share is None else [f"all gains times {rounded_down(share):g}"]
         yield from found
+
+    def _holds_with(self, name: str, culprits: Sequence[Drive]) -> Callable[[float], bool]:
+        def holds(factor: float) -> bool:
+            return self.holds(**{name: factor}, only=culprits)
+
+        return holds
 
     def _from_above(self, culprits: Sequence[Drive]) -> bool:
         """Whether more damping would do."""
@@ -143,7 +167,20 @@ class Case:
             yield "effort: implicit"
 
 
-_UPWARDS = tuple(2.0**n for n in range(1, 11))
+def nearest_below(holds: Callable[[float], bool]) -> float | None:
+    """The largest factor below 1 that holds, to 1 %; None: there is none, or it is too far."""
+    above = 1.0
+    for up in _UPWARDS:
+        if holds(1.0 / up):
+            return largest(holds, 1.0 / up, above)
+        above = 1.0 / up
+    return None
+
+
+def nearest_above(holds: Callable[[float], bool]) -> float | None:
+    """The smallest factor above 1 that holds, to 1 %."""
+    found = nearest_below(lambda f: holds(1.0 / f))
+    return None if found is None else 1.0 / found
 
 
 def _lowers(controller: ArticulationController) -> bool:
@@ -152,17 +189,12 @@ def _lowers(controller: ArticulationController) -> bool:
 
 def _bound(name: str, values: Sequence[float], holds: Callable[[float], bool]) -> Iterator[str]:
     """The gain at which it becomes stable, if one of its own makes it so."""
-    if holds(FAR):
-        share, word = largest(holds, FAR, 1.0), "at most"
-    else:
-        enough = [f for f in _UPWARDS if holds(f)]
-        if not enough or name == "kp":
-            return
-        share = enough[0] / largest(lambda f: holds(enough[0] / f), 1.0, enough[0])
-        word = "at least"
-    value, said = (values[0], f"{name}:") if len(set(values)) == 1 else (1.0, f"{name} times")
-    value *= share
-    yield f"{said} {rounded_down(value) if word == 'at most' else rounded_up(value):g} {word}"
+    one = len(set(values)) == 1
+    said, value = (f"{name}:", values[0]) if one else (f"{name} times", 1.0)
+    if (share := nearest_below(holds)) is not None:
+        yield f"{said} {rounded_down(share * value):g} at most"
+    elif name == "kv" and (share := nearest_above(holds)) is not None:
+        yield f"{said} {rounded_up(share * value):g} at least"
 
 
 def rounded_down(value: float) -> float:

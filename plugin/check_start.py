@@ -1,7 +1,7 @@
 """Pre-flight: can the robot hold the pose it starts in?"""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import mujoco
@@ -25,7 +25,7 @@ UNIT = {"hinge": "rad", "slide": "m"}
 def about_start(robot: Articulation, model: Any, data: Any) -> Iterator[Finding]:
     """Poses and setpoints out of range, and loads the motors cannot carry."""
     yield from _about_poses(robot, model)
-    yield from _about_setpoints(robot)
+    yield from _about_setpoints(robot, _outside(robot, model, robot.model_map.initial.qpos))
     yield from _about_loads(robot, model, data)
 
 
@@ -35,23 +35,16 @@ def about_start(robot: Articulation, model: Any, data: Any) -> Iterator[Finding]
 def _about_poses(robot: Articulation, model: Any) -> Iterator[Finding]:
     where = robot.model_map
     outside = _outside(robot, model, where.initial.qpos)
-    if outside:
-        yield warning(
-            "start-out-of-range",
-            robot.name,
-            outside,
-            f"starts outside the joint range: {'; '.join(outside.values())}",
-            "change joints: or the keyframe",
-        )
-    for name, state in where.keyframes.items():
-        beyond = _outside(robot, model, state.qpos)
-        if beyond and beyond != outside:
-            yield note(
-                "keyframe-out-of-range",
-                robot.name,
-                beyond,
-                f"keyframe {name!r} is outside the joint range: {'; '.join(beyond.values())}",
-            )
+    beyond = {name: _outside(robot, model, key.qpos) for name, key in where.keyframes.items()}
+    better = [name for name, joints in beyond.items() if not joints]
+    fix = f"keyframe: {better[0]}" if better else "give starting positions with joints:"
+    for joint, text in outside.items():
+        yield warning("start-out-of-range", robot.name, (joint,), f"starts at {text}", fix)
+    for name, joints in beyond.items():
+        for joint, text in joints.items():
+            if text != outside.get(joint):
+                said = f"is at {text} in keyframe {name!r}"
+                yield note("keyframe-out-of-range", robot.name, (joint,), said)
 
 
 def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, str]:
@@ -66,32 +59,28 @@ def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, str
         low, high = model.jnt_range[joint]
         value = values[int(model.jnt_qposadr[joint])]
         if not low - TOLERANCE <= value <= high + TOLERANCE:
-            found[name] = f"{name} {value:.4g}, range {low:.4g} to {high:.4g}"
+            found[name] = f"{value:.4g}, outside its range {low:.4g} to {high:.4g}"
     return found
 
 
-def _about_setpoints(robot: Articulation) -> Iterator[Finding]:
-    """What the actuators are told at the start."""
+def _about_setpoints(robot: Articulation, outside: Container[str]) -> Iterator[Finding]:
+    """What the actuators are told at the start, unless their joint is said to be outside."""
     owned = {b.actuator_id for c in robot.controllers if c.enabled for b in c.bindings}
     column = {name: i for i, name in enumerate(robot.actuator_names)}
-    found = {}
     for binding in robot.actuators:
-        direct = binding.actuator_id not in owned
-        if not direct or binding.ctrl_range is None or binding.actuator not in column:
+        said = binding.actuator_id in owned or binding.joint in outside
+        if said or binding.ctrl_range is None or binding.actuator not in column:
             continue
         low, high = binding.ctrl_range
         value = float(robot.setpoints.position[column[binding.actuator]])
         if not low - TOLERANCE <= value <= high + TOLERANCE:
-            name = binding.actuator
-            found[name] = f"{name} {value:.4g}, ctrlrange {low:.4g} to {high:.4g}"
-    if found:
-        yield warning(
-            "setpoint-out-of-range",
-            robot.name,
-            found,
-            f"the setpoint at the start is clipped: {'; '.join(found.values())}",
-            "change the keyframe's ctrl, or start inside the range",
-        )
+            yield warning(
+                "setpoint-out-of-range",
+                robot.name,
+                (binding.actuator,),
+                f"is told {value:.4g} at the start, clipped to ctrlrange {low:.4g} to {high:.4g}",
+                "change the keyframe's ctrl, or start inside the range",
+            )
 
 
 # Loads ------------------------------------------------------------------------------------------
@@ -124,6 +113,7 @@ def _about_loads(robot: Articulation, model: Any, data: Any) -> Iterator[Finding
             heavy,
             f"gravity at the start pose needs more than the limit: {'; '.join(heavy.values())}",
             "raise the limit, or start in a pose that needs less",
+            spelled=True,
         )
     if droops:
         worst = sorted(droops.values(), reverse=True)
@@ -133,6 +123,7 @@ def _about_loads(robot: Articulation, model: Any, data: Any) -> Iterator[Finding
             droops,
             f"gravity pulls it away from its setpoint: {'; '.join(t for _, t in worst)}",
             "raise kp, use PIDController, or command feedforward",
+            spelled=True,
         )
 
 
@@ -179,8 +170,20 @@ def holding_efforts(model: Any, data: Any) -> FloatArray:
     loads: FloatArray = still.qfrc_bias - still.qfrc_passive
     loose = model.jnt_type < int(mujoco.mjtJoint.mjJNT_SLIDE)
     afloat = model.body_treeid[model.jnt_bodyid[loose]]
-    loads[np.isin(model.dof_treeid, afloat) | _constrained(model, still)] = math.nan
+    held = _constrained(model, still) | _at_stops(model, still)
+    loads[np.isin(model.dof_treeid, afloat) | held] = math.nan
     return loads
+
+
+def _at_stops(model: Any, data: Any) -> npt.NDArray[np.bool_]:
+    """Which dofs are at an end of their range, or beyond."""
+    scalar = model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)
+    joints = np.flatnonzero(scalar & model.jnt_limited.astype(bool))
+    value = data.qpos[model.jnt_qposadr[joints]]
+    low, high = model.jnt_range[joints].T
+    found = np.zeros(model.nv, bool)
+    found[model.jnt_dofadr[joints]] = (value < low + TOLERANCE) | (value > high - TOLERANCE)
+    return found
 
 
 def _constrained(model: Any, data: Any) -> npt.NDArray[np.bool_]:

@@ -48,6 +48,7 @@ class Group:
         self,
         kp: FloatArray | float = 1.0,
         kv: FloatArray | float = 1.0,
+        ki: FloatArray | float = 1.0,
         *,
         carrier: Carrier | None = None,
         every: int | None = None,
@@ -55,17 +56,18 @@ class Group:
         """One loop per controller, and one for the model's own actuators.
 
         Args:
-            kp: factor on kp and ki, for all or per drive.
+            kp: factor on kp, for all or per drive.
             kv: factor on kv.
+            ki: factor on ki.
             carrier: who would run the controllers; None: as they are.
             every: their longest tick [steps]; None: as it is.
         """
         size = len(self.drives)
-        kp, kv = np.broadcast_to(kp, size), np.broadcast_to(kv, size)
+        gains = tuple(np.broadcast_to(factor, size) for factor in (kp, kv, ki))
         parts: dict[object, list[int]] = {}
         for i, drive in enumerate(self.drives):
             parts.setdefault((id(drive.controller), drive.every, drive.carrier), []).append(i)
-        found = [self._loop(members, kp, kv) for members in parts.values()]
+        found = [self._loop(members, *gains) for members in parts.values()]
         ours = [self.drives[members[0]].controller is not None for members in parts.values()]
         return [
             replace(
@@ -76,13 +78,13 @@ class Group:
             for loop, mine in zip(found, ours, strict=True)
         ]
 
-    def _loop(self, members: list[int], kp: FloatArray, kv: FloatArray) -> Loop:
+    def _loop(self, members: list[int], kp: FloatArray, kv: FloatArray, ki: FloatArray) -> Loop:
         drives = [self.drives[i] for i in members]
         return Loop(
             rows=np.array([d.row[self.dofs] for d in drives]),
             kp=np.array([d.kp for d in drives]) * kp[members],
             kv=np.array([d.kv for d in drives]) * kv[members],
-            ki=np.array([d.ki for d in drives]) * kp[members],
+            ki=np.array([d.ki for d in drives]) * ki[members],
             every=drives[0].every,
             carrier=drives[0].carrier,
         )

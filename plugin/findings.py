@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from mjrig.names import listed
-
 
 class Level(StrEnum):
     """How bad a finding is; in this order they are shown."""
@@ -16,6 +14,8 @@ class Level(StrEnum):
 
 
 _ORDER = tuple(Level)
+#: How many names are shown.
+SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Finding:
 
     `code` is a short name that stays the same, to filter by. `names` are what it is about on
     `actor`: actuators, joints, bodies or a component; empty: the actor itself, and without an
-    actor the world. `fix` says what would be right; empty: that is plain from the text.
+    actor the world. `fix` says what would be right; empty: that is plain from the text. `spelled`:
+    the text has the names already, each with its own numbers.
     """
 
     level: Level
@@ -33,22 +34,25 @@ class Finding:
     names: tuple[str, ...]
     text: str
     fix: str = ""
+    spelled: bool = False
 
     @property
     def where(self) -> str:
         """`dog.FL_hip`; several names are `dog.(FL_hip, FR_hip)`."""
-        if not self.names:
+        if not self.names or self.spelled:
             return self.actor or "world"
         if len(self.names) == 1:
             return self.paths[0]
-        names = listed(self.names)
+        names = ", ".join(self.names[:SHOWN])
+        if len(self.names) > SHOWN:
+            names += f", … {len(self.names)} in all"
         return f"{self.actor}.({names})" if self.actor else names
 
     @property
     def paths(self) -> list[str]:
         """Each thing it is about, in full."""
         prefix = f"{self.actor}." if self.actor else ""
-        return [prefix + name for name in self.names] or [self.where]
+        return [prefix + name for name in self.names] or [self.actor or "world"]
 
     def __str__(self) -> str:
         return f"{self.where}: {self.text}" + (f"; {self.fix}" if self.fix else "")
@@ -64,19 +68,25 @@ class Finding:
         }
 
 
-def error(code: str, actor: str, names: Iterable[str], text: str, fix: str = "") -> Finding:
+def error(
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+) -> Finding:
     """What makes the simulation meaningless."""
-    return Finding(Level.ERROR, code, actor, tuple(names), text, fix)
+    return Finding(Level.ERROR, code, actor, tuple(names), text, fix, spelled)
 
 
-def warning(code: str, actor: str, names: Iterable[str], text: str, fix: str = "") -> Finding:
+def warning(
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+) -> Finding:
     """What is probably not meant."""
-    return Finding(Level.WARNING, code, actor, tuple(names), text, fix)
+    return Finding(Level.WARNING, code, actor, tuple(names), text, fix, spelled)
 
 
-def note(code: str, actor: str, names: Iterable[str], text: str, fix: str = "") -> Finding:
+def note(
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+) -> Finding:
     """What is worth knowing."""
-    return Finding(Level.NOTE, code, actor, tuple(names), text, fix)
+    return Finding(Level.NOTE, code, actor, tuple(names), text, fix, spelled)
 
 
 def arranged(found: Iterable[Finding]) -> list[Finding]:

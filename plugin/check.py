@@ -11,7 +11,7 @@ from mjrig.check_limits import about_limits
 from mjrig.check_masses import about_masses
 from mjrig.check_physics import about_physics
 from mjrig.check_stability import about_stability
-from mjrig.check_start import about_start
+from mjrig.check_start import about_start, holding_efforts
 from mjrig.controller import ArticulationController
 from mjrig.findings import Finding, Level, arranged, counted, lines_of
 from mjrig.table import format_table
@@ -69,12 +69,13 @@ def findings(world: World) -> list[Finding]:
 
 
 def _findings(world: World) -> Iterator[Finding]:
-    model, data = world.model, world.data
+    model = world.model
+    loads = holding_efforts(model, world.data)
     for robot in world.articulations.values():
         yield from about_drives(robot, model)
         yield from about_limits(robot, model)
         yield from about_masses(robot, model)
-        yield from about_start(robot, model, data)
+        yield from about_start(robot, model, loads)
     yield from about_stability(world)
     yield from about_physics(world)
 

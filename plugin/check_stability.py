@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,36 @@ _UPWARDS = tuple(2.0 ** (n / 2) for n in range(1, 49))
 
 def about_stability(world: World) -> Iterator[Finding]:
     """PD and PID loops that let small motions grow, or would with twice the gains."""
+    known: dict[object, list[Verdict]] = {}
     for group in groups(world):
-        case = Case(group)
-        if not case.holds():
-            yield from case.unstable()
-        elif not case.holds(gains=ROOM):
-            yield from case.close()
-        yield from case.undamped()
+        key = _fingerprint(group)
+        if key not in known:  # copies of a robot are judged once
+            known[key] = list(Case(group).verdicts())
+        for make, code, culprits, text, fix in known[key]:
+            for actor, names in _by_actor([group.drives[i] for i in culprits]):
+                yield make(code, actor, names, text, fix)
+
+
+class Verdict(NamedTuple):
+    """A finding about the drives of a group, by their places in it."""
+
+    make: Callable[[str, str, Sequence[str], str, str], Finding]
+    code: str
+    culprits: Sequence[int]
+    text: str
+    fix: str
+
+
+def _fingerprint(group: Group) -> object:
+    """Equal for groups that behave alike; a copy elsewhere in the world has other last digits."""
+    mass = group.plant.mass
+    scale = float(np.abs(mass).max())
+    rounded = f"{scale:.9e}", np.round(mass / scale, 9).tobytes()
+    drives = tuple(
+        (d.kp, d.kv, d.ki, d.every, d.carrier, d.row[group.dofs].round(9).tobytes())
+        for d in group.drives
+    )
+    return rounded, group.plant.damping.tobytes(), group.plant.stiffness.tobytes(), drives
 
 
 @dataclass(frozen=True)
@@ -70,38 +94,46 @@ class Case:
             share[guilty] = 0.0
         return [d for d, found in zip(drives, guilty, strict=True) if found]
 
-    # Findings -----------------------------------------------------------------------------------
+    # Verdicts -----------------------------------------------------------------------------------
 
-    def unstable(self) -> Iterator[Finding]:
+    def verdicts(self) -> Iterator[Verdict]:
+        """What is to be said of the group."""
+        if not self.holds():
+            yield self._unstable()
+        elif not self.holds(gains=ROOM):
+            yield self._close()
+        undamped = [i for i, d in enumerate(self.group.drives) if self._swings(d)]
+        if undamped:
+            text = "kv is 0 and the joint has no damping: it swings for ever"
+            yield Verdict(note, "undamped", undamped, text, "kv, or damping on the joint")
+
+    def _unstable(self) -> Verdict:
         """Small motions grow."""
         culprits = self.culprits()
         text = f"{_law(culprits)} is unstable in this pose: {self._why(culprits)}"
         fix = either(self._remedies(culprits))
-        for actor, names in _by_actor(culprits):
-            yield error("unstable-pd", actor, names, text, fix)
+        return Verdict(error, "unstable-pd", self._places(culprits), text, fix)
 
-    def close(self) -> Iterator[Finding]:
+    def _close(self) -> Verdict:
         """Small motions would grow with somewhat higher gains."""
         culprits = self.culprits(ROOM)
         numbers = max(_numbers(d, self.group) for d in culprits)[1]
         room = largest(lambda f: self.holds(gains=f), 1.0, ROOM)
         share = nearest_below(lambda f: self.holds(step=f, gains=ROOM)) or 1.0
         text = (
-            f"{_law(culprits)} is close to its stability bound, {room:.2g} times these gains: "
+            f"{_law(culprits)} is close to its stability bound, {room:.2f} times these gains: "
             f"{numbers}"
         )
         fix = f"timestep: {rounded_down(share * self.group.plant.step):g} has twice the room"
-        for actor, names in _by_actor(culprits):
-            yield warning("close-to-unstable", actor, names, text, fix)
+        return Verdict(warning, "close-to-unstable", self._places(culprits), text, fix)
 
-    def undamped(self) -> Iterator[Finding]:
-        """Nothing takes energy out of a joint that is held by a spring."""
-        damping = self.group.plant.damping
-        for d in self.group.drives:
-            row = d.row[self.group.dofs]
-            if d.kp and not d.kv and not (row @ damping @ row):
-                text = "kv is 0 and the joint has no damping: it swings for ever"
-                yield note("undamped", d.actor, (d.actuator,), text, "kv, or damping on the joint")
+    def _swings(self, drive: Drive) -> bool:
+        """Whether nothing takes energy out of a joint that is held by a spring."""
+        row = drive.row[self.group.dofs]
+        return bool(drive.kp and not drive.kv and not row @ self.group.plant.damping @ row)
+
+    def _places(self, drives: Sequence[Drive]) -> list[int]:
+        return [i for i, d in enumerate(self.group.drives) if d in drives]
 
     def _why(self, culprits: Sequence[Drive]) -> str:
         share, numbers = max(_numbers(d, self.group) for d in culprits)

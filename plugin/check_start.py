@@ -22,11 +22,17 @@ DROOP = {"hinge": 0.05, "slide": 0.005}
 UNIT = {"hinge": "rad", "slide": "m"}
 
 
-def about_start(robot: Articulation, model: Any, data: Any) -> Iterator[Finding]:
-    """Poses and setpoints out of range, and loads the motors cannot carry."""
+def about_start(robot: Articulation, model: Any, loads: FloatArray) -> Iterator[Finding]:
+    """Poses and setpoints out of range, and loads the motors cannot carry.
+
+    Args:
+        robot: the actor.
+        model: the world's MjModel.
+        loads: what `holding_efforts` says.
+    """
     yield from _about_poses(robot, model)
     yield from _about_setpoints(robot, _outside(robot, model, robot.model_map.initial.qpos))
-    yield from _about_loads(robot, model, data)
+    yield from _about_loads(robot, model, loads)
 
 
 # Ranges -----------------------------------------------------------------------------------------
@@ -86,9 +92,8 @@ def _about_setpoints(robot: Articulation, outside: Container[str]) -> Iterator[F
 # Loads ------------------------------------------------------------------------------------------
 
 
-def _about_loads(robot: Articulation, model: Any, data: Any) -> Iterator[Finding]:
+def _about_loads(robot: Articulation, model: Any, loads: FloatArray) -> Iterator[Finding]:
     """Gravity at the start pose against limits and stiffness, where nothing else holds it."""
-    loads = holding_efforts(model, data)
     heavy: dict[str, str] = {}
     droops: dict[str, tuple[float, str]] = {}
     for binding, controller, index in _holders(robot):

@@ -1,6 +1,6 @@
 """Finding: one thing the pre-flight noticed, how bad it is, and what to do about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -90,14 +90,30 @@ def note(
 
 
 def arranged(found: Iterable[Finding]) -> list[Finding]:
-    """Worst first; what is said alike of several names is said once."""
+    """Worst first; what is said alike of several names or actors is said once."""
     merged: dict[tuple[str, ...], Finding] = {}
     for finding in found:
         key = (finding.level, finding.code, finding.actor, finding.text, finding.fix)
         before = merged.get(key)
         names = finding.names if before is None else (*before.names, *finding.names)
         merged[key] = replace(finding, names=tuple(dict.fromkeys(names)))
-    return sorted(merged.values(), key=lambda f: (_ORDER.index(f.level), f.code))
+    return sorted(_of_copies(merged.values()), key=lambda f: (_ORDER.index(f.level), f.code))
+
+
+def _of_copies(found: Iterable[Finding]) -> list[Finding]:
+    """What is said alike of the same names of several actors, as one finding of the world."""
+    alike: dict[Finding, list[Finding]] = {}
+    for finding in found:
+        alike.setdefault(replace(finding, actor=""), []).append(finding)
+    return [
+        same[0] if len(same) == 1 else replace(one, names=tuple(_paths(same)), spelled=False)
+        for one, same in alike.items()
+    ]
+
+
+def _paths(found: Iterable[Finding]) -> Iterator[str]:
+    for finding in found:
+        yield from [finding.actor] if finding.spelled else finding.paths
 
 
 def counted(found: Sequence[Finding]) -> str:

@@ -1,6 +1,7 @@
 """Feedback that shakes a robot apart, and fixes that do what they promise."""
 
 import re
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import mjrig
 from mjrig.components import PDController, PIDController
 from mjrig.findings import Finding
 from tests.preflight import found, told
-from tests.worlds import arm, hinge, make_world
+from tests.worlds import arm, hinge, make_scene, make_world, make_worlds
 
 INERTIA = 0.01
 HUGE = 1e30
@@ -53,9 +54,9 @@ def test_an_unstable_joint(kp: float, kv: float, text: str) -> None:
     ("kp", "kv", "text"),
     [
         (0.0, 9.0, None),
-        (0.0, 11.0, "1.8 times these gains: kv·dt/I = 1.1, bound 2"),
+        (0.0, 11.0, "1.81 times these gains: kv·dt/I = 1.1, bound 2"),
         (19000.0, 0.0, None),
-        (30000.0, 0.0, "1.3 times these gains: kp·dt²/I + 2·kv·dt/I = 3, bound 4"),
+        (30000.0, 0.0, "1.33 times these gains: kp·dt²/I + 2·kv·dt/I = 3, bound 4"),
     ],
 )
 def test_a_joint_close_to_the_bound(kp: float, kv: float, text: str | None) -> None:
@@ -287,3 +288,20 @@ def test_twice_the_room() -> None:
     assert finding.fix == "timestep: 0.00066 has twice the room"
     better = make_world(hinge(inertia=INERTIA), [law(kp=0, kv=15)], sim={"timestep": 0.00066})
     assert found(better, "close-to-unstable") == []
+
+
+def test_copies_of_a_robot_are_judged_alike() -> None:
+    grid = {"count": [3], "spacing": [0.7]}
+    with TemporaryDirectory() as folder:
+        given = {"robot": {"components": [law(kp=0, kv=25)], "replicate": grid}}
+        world = mjrig.World(make_scene({"robot": hinge(inertia=INERTIA)}, folder, given, None))
+    (finding,) = found(world, "unstable-pd")
+    assert finding.names == tuple(f"robot_{i}.drive" for i in range(3))
+
+
+def test_robots_that_only_differ_in_weight_are_judged_apart() -> None:
+    models = {"light": hinge(inertia=INERTIA), "heavy": hinge(inertia=2 * INERTIA)}
+    laws = {name: {"components": [law(kp=0, kv=25)]} for name in models}
+    world = make_worlds(models, **laws)
+    assert [f.where for f in found(world, "unstable-pd")] == ["light.drive"]
+    assert [f.where for f in found(world, "close-to-unstable")] == ["heavy.drive"]

@@ -13,12 +13,22 @@ def test_what_differs_is_kept_apart() -> None:
     found = arranged(
         [
             warning("c", "dog", ("hip",), "text"),
-            warning("c", "cat", ("hip",), "text"),
+            warning("c", "cat", ("tail",), "text"),
             warning("c", "dog", ("knee",), "other text"),
             note("c", "dog", ("foot",), "text"),
         ]
     )
     assert len(found) == 4
+
+
+def test_what_is_said_of_each_copy_is_said_once() -> None:
+    actors = ("dog_0", "dog_1")
+    (finding,) = arranged(warning("c", a, (n,), "text") for a in actors for n in ("hip", "knee"))
+    assert finding.where == "dog_0.hip, dog_0.knee, dog_1.hip, dog_1.knee"
+    (finding,) = arranged(note("c", a, ("hip",), "hip 3", spelled=True) for a in actors)
+    assert str(finding) == "dog_0, dog_1: hip 3"
+    (finding,) = arranged(note("c", a, (), "text") for a in actors)
+    assert finding.paths == ["dog_0", "dog_1"]
 
 
 def test_the_worst_comes_first() -> None:

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from mjrig.findings import Finding, note, warning
+from mjrig.names import listed
 from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 
@@ -170,7 +171,7 @@ def _same_floors(model: Any, data: Any) -> Iterator[Finding]:
             "",
             [n for n in names if n],
             f"{len(names)} floors lie in one plane: whatever stands there touches each of them",
-            f"scenery: false for {', '.join(others)}" if others else "leave one out",
+            f"scenery: false for {listed(others)}" if others else "leave one out",
         )
 
 

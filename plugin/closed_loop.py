@@ -128,7 +128,7 @@ def _one_step(plant: Plant, inside: Sequence[Loop]) -> tuple[FloatArray, FloatAr
     if plant.integrator == "discrete":
         weight = weight + h * h * stiffness
         on_v = damping + h * stiffness
-    solved = np.linalg.solve(weight, np.hstack([stiffness, on_v, np.eye(n)]))
+    solved = np.asarray(np.linalg.solve(weight, np.hstack([stiffness, on_v, np.eye(n)])), float)
     one = np.eye(n)
     velocity = np.hstack([-h * solved[:, :n], one - h * solved[:, n : 2 * n]])
     position = np.hstack([one, np.zeros((n, n))]) + h * velocity

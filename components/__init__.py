@@ -1,6 +1,16 @@
 """What can be put on an actor, and what that is made of."""
 
+from mjrig.actuator_sensor import ActuatorSensor
+from mjrig.components.actuators import (
+    AdhesionActuator,
+    CylinderActuator,
+    DamperActuator,
+    GeneralActuator,
+    MotorActuator,
+    MuscleActuator,
+)
 from mjrig.components.clamp import Clamp, DCMotor, MaxEffort, PositionTable
+from mjrig.components.dcmotor_actuator import DCMotorActuator
 from mjrig.components.delay import Delay
 from mjrig.components.feedback import PD, PID
 from mjrig.components.law import Law
@@ -11,6 +21,13 @@ from mjrig.components.passthrough_controller import PassthroughController
 from mjrig.components.pd_controller import PDController
 from mjrig.components.pid_controller import PIDController
 from mjrig.components.pipeline import Pipeline
+from mjrig.components.servo_actuators import (
+    IntVelocityActuator,
+    OrientationActuator,
+    PIDActuator,
+    PositionActuator,
+    VelocityActuator,
+)
 from mjrig.components.trot_gait import TrotGait
 from mjrig.controller import ArticulationController
 
@@ -20,18 +37,31 @@ __all__ = [
     "MLP",
     "PD",
     "PID",
+    "ActuatorSensor",
+    "AdhesionActuator",
     "ArticulationController",
     "Clamp",
+    "CylinderActuator",
     "DCMotor",
+    "DCMotorActuator",
+    "DamperActuator",
     "Delay",
+    "GeneralActuator",
+    "IntVelocityActuator",
     "Law",
     "LawController",
     "MaxEffort",
+    "MotorActuator",
+    "MuscleActuator",
     "NeuralController",
+    "OrientationActuator",
     "PDController",
+    "PIDActuator",
     "PIDController",
     "PassthroughController",
     "Pipeline",
+    "PositionActuator",
     "PositionTable",
     "TrotGait",
+    "VelocityActuator",
 ]

@@ -14,7 +14,10 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ActorState:
-    """One actor's share of a state, in the order of its address arrays; ctrl None: not given."""
+    """One actor's share of a state, in the order of its address arrays.
+
+    ctrl None: not given; NaN in it: not given for that input.
+    """
 
     qpos: FloatArray
     qvel: FloatArray
@@ -39,5 +42,9 @@ class ActorModel:
     mocap: Indices
     initial: ActorState
     keyframes: Mapping[str, ActorState] = field(default_factory=dict)
+    #: The local names each authored actuator has, in the order of the actor's `actuators`.
+    authored: tuple[tuple[str, ...], ...] = ()
+    #: What people call actuators whose name had to be another.
+    aliases: Mapping[str, str] = field(default_factory=dict)
     #: The actuators as they were before some became others; None: as the model says.
     described: tuple[ActuatorBinding, ...] | None = None

@@ -1,6 +1,6 @@
 """Scene → MjSpec → MjModel, and where each actor ended up in it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,15 +9,16 @@ import numpy as np
 
 from mjrig.actor import Actor
 from mjrig.actor_model import ActorModel, ActorState
-from mjrig.authoring import add_actuators
-from mjrig.binding import unique
+from mjrig.authoring import Authored, add_actuators, finish_actuators
 from mjrig.errors import BindingError, PropertyError
 from mjrig.model_edits import edit_model
 from mjrig.model_source import load, one_line
 from mjrig.names import compile_pattern, suggestion
+from mjrig.naming import name_everything
 from mjrig.placement import Placements, place
 from mjrig.pose import composed, rotation
 from mjrig.property_kinds import FloatArray
+from mjrig.roots import root_name
 from mjrig.scene import Scene
 from mjrig.sim_options import SimOptions, copy_options, differing_option
 
@@ -58,27 +59,31 @@ def build(scene: Scene, seed: int | None = None) -> Built:
     """
     placements = place(scene, seed)
     placed = placements.actors
-    specs = []
+    specs, keys, authored = [], [], []
     for p in placed:
         with p.locating():
             spec = load(p.item)
             edit_model(spec, p.item)
-            add_actuators(spec, p.item)
+            name_everything(spec)
+            keys.append(_key_parts(spec))
+            authored.append(add_actuators(spec, p.item))
             specs.append(spec)
     world = mujoco.MjSpec()
     world.modelname = "mjrig"
     with scene.locating():
         loaded = [(p.item, spec) for p, spec in zip(placed, specs, strict=True)]
         _set_options(world, loaded, scene.sim or SimOptions())
-    keys = [_name_everything(spec) for spec in specs]
     for p, spec in zip(placed, specs, strict=True):
         with p.locating():
             _attach(world, p.item, spec)
-    model = compile_spec(world, placements)
-    actors = []
-    for p, parts in zip(placed, keys, strict=True):
+    for p, made in zip(placed, authored, strict=True):
         with p.locating():
-            actors.append(_locate(model, p.item, parts))
+            finish_actuators(world, p.item, made, _roots(placements))
+    model = compile_spec(world, placements, authored)
+    actors = []
+    for p, parts, made in zip(placed, keys, authored, strict=True):
+        with p.locating():
+            actors.append(_locate(model, p.item, parts, made))
     return Built(world, model, tuple(actors), placements)
 
 
@@ -96,24 +101,18 @@ def _set_options(world: Any, loaded: list[tuple[Actor, Any]], sim: SimOptions) -
         copy_options(world.option, spec.option)  # attaching warns about each difference
 
 
-def _name_everything(spec: Any) -> dict[str, KeyParts]:
-    """Name what has no name, so that a prefix finds it; returns what each keyframe says."""
-    _name_all(spec.bodies, lambda body: "body")
-    _name_all(spec.joints, lambda joint: joint.parent.name)
-    _name_all(spec.actuators, lambda actuator: actuator.target or "actuator")
-    _name_all(spec.keys, lambda key: "key")
+def _roots(placements: Placements) -> Callable[[str], str]:
+    actors = [p.item for p in placements.actors]
+    frames = [p.item for p in placements.frames]
+    return lambda name: root_name(name, actors, frames)
+
+
+def _key_parts(spec: Any) -> dict[str, KeyParts]:
+    """What each keyframe says."""
     return {
         key.name: KeyParts(*(len(v) > 0 for v in (key.qpos, key.ctrl, key.mpos, key.mquat)))
         for key in spec.keys
     }
-
-
-def _name_all(elements: Any, name: Any) -> None:
-    taken = {e.name for e in elements if e.name}
-    for element in elements:
-        if not element.name:
-            element.name = unique(name(element), taken)
-            taken.add(element.name)
 
 
 def _attach(world: Any, actor: Actor, spec: Any) -> None:
@@ -138,8 +137,8 @@ def _count(spec: Any) -> int:
     return sum(map(len, kinds))
 
 
-def compile_spec(world: Any, placements: Placements) -> Any:
-    """The compiled model; a refusal is told of the actor it names."""
+def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored] = ()) -> Any:
+    """The compiled model; a refusal is told of the actor, or authored actuator, it names."""
     try:
         return world.compile()
     except Exception as error:
@@ -147,6 +146,13 @@ def compile_spec(world: Any, placements: Placements) -> Any:
         actors = placements.actors
         culprit = next((p for p in actors if f"'{p.name}/" in text), actors[0] if actors else None)
         problem = PropertyError(f"the model does not compile: {text}", ("model",))
+        for p, made in zip(actors, authored, strict=False):
+            index = next(
+                (made.index_of(n) for n in made.all_names if f"'{p.name}/{n}'" in text), None
+            )
+            if index is not None:
+                culprit, label = p, p.item.actuators[index].label
+                problem = PropertyError(f"{label}: {text}", ("actuators", index))
         if culprit is None:
             raise problem from error
         with culprit.locating():
@@ -159,7 +165,9 @@ def _ids(model: Any, count: int, kind: Any, prefix: str) -> np.ndarray[Any, np.d
     return np.array([i for i, n in enumerate(names) if str(n).startswith(prefix)], dtype=np.intp)
 
 
-def _locate(model: Any, actor: Actor, keys: Mapping[str, KeyParts]) -> ActorModel:
+def _locate(
+    model: Any, actor: Actor, keys: Mapping[str, KeyParts], authored: Authored
+) -> ActorModel:
     """Where an actor is in the model, what it starts as, and its keyframes at its own place."""
     prefix = f"{actor.name}/"
     objects = mujoco.mjtObj
@@ -177,10 +185,16 @@ def _locate(model: Any, actor: Actor, keys: Mapping[str, KeyParts]) -> ActorMode
         ctrl=_ctrl_slice(model, actuators),
         mocap=np.array([m for m in model.body_mocapid[bodies] if m >= 0], dtype=np.intp),
         initial=_EMPTY,
+        authored=authored.names,
+        aliases=authored.aliases,
     )
     keyframes = {
         name: _keyframe_state(model, where, actor, name, parts) for name, parts in keys.items()
     }
+    for name, given in authored.given.items():
+        ctrl = keyframes[name].ctrl
+        if ctrl is not None:
+            ctrl[~given] = np.nan
     if actor.keyframe and actor.keyframe not in keyframes:
         hint = suggestion(actor.keyframe, keyframes)
         raise BindingError(

@@ -1,5 +1,6 @@
 """Authored actuators on a spec: what `actuators:` of an actor adds to its model."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ _TRANSMISSION = {
     "tendon": _TRN.mjTRN_TENDON,
     "cranksite": _TRN.mjTRN_SLIDERCRANK,
 }
+#: How MuJoCo names an actuator by its number.
+_NUMBERED = re.compile(r"actuator (?:id = )?(\d+)")
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,16 @@ class Authored:
     #: By keyframe, which numbers of its ctrl it gives; the others belong to added actuators.
     given: Mapping[str, BoolArray] = field(default_factory=dict)
 
-    @property
-    def all_names(self) -> list[str]:
-        """The names of everything authored."""
-        return [name for names in self.names for name in names]
-
-    def index_of(self, name: str) -> int | None:
-        """Which authored actuator a compiled one comes from."""
-        return next((i for i, names in enumerate(self.names) if name in names), None)
+    def culprit(self, message: str, world: Any, actor: str) -> int | None:
+        """Which authored actuator a message of MuJoCo's compiler is about, if any."""
+        number = _NUMBERED.search(message)
+        elements = world.actuators
+        named = elements[int(number[1])].name if number and int(number[1]) < len(elements) else ""
+        for i, names in enumerate(self.names):
+            for name in names:
+                if f"'{actor}/{name}'" in message or named == f"{actor}/{name}":
+                    return i
+        return None
 
 
 def add_actuators(spec: Any, actor: Actor) -> Authored:

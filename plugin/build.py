@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.actor import Actor
 from mjrig.actor_model import ActorModel, ActorState
 from mjrig.authoring import Authored, add_actuators, finish_actuators
+from mjrig.callbacks import without_actuator_callbacks
 from mjrig.errors import BindingError, PropertyError
 from mjrig.model_edits import edit_model
 from mjrig.model_source import load, one_line
@@ -140,16 +141,15 @@ def _count(spec: Any) -> int:
 def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored] = ()) -> Any:
     """The compiled model; a refusal is told of the actor, or authored actuator, it names."""
     try:
-        return world.compile()
+        with without_actuator_callbacks():
+            return world.compile()
     except Exception as error:
         text = one_line(error)
         actors = placements.actors
         culprit = next((p for p in actors if f"'{p.name}/" in text), actors[0] if actors else None)
         problem = PropertyError(f"the model does not compile: {text}", ("model",))
         for p, made in zip(actors, authored, strict=False):
-            index = next(
-                (made.index_of(n) for n in made.all_names if f"'{p.name}/{n}'" in text), None
-            )
+            index = made.culprit(text, world, p.name)
             if index is not None:
                 culprit, label = p, p.item.actuators[index].label
                 problem = PropertyError(f"{label}: {text}", ("actuators", index))

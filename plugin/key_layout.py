@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.callbacks import without_actuator_callbacks
+
 BoolArray = npt.NDArray[np.bool_]
 #: Name → (address, count), of ctrl and of act.
 Layout = Mapping[str, Mapping[str, tuple[int, int]]]
@@ -18,7 +20,8 @@ def read_layout(spec: Any) -> Layout | None:
     bare = spec.copy()
     for key in list(bare.keys):
         bare.delete(key)
-    model = bare.compile()
+    with without_actuator_callbacks():
+        model = bare.compile()
     layout: dict[str, dict[str, tuple[int, int]]] = {"ctrl": {}, "act": {}}
     for i in range(model.nactuator):
         for kind, blocks in layout.items():

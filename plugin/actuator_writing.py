@@ -12,7 +12,7 @@ _AUTO = mujoco.mjtLimited.mjLIMITED_AUTO
 _TYPE = mujoco.mjtActuator
 _FIELDS = (
     *("group", "ctrlrange", "forcerange", "actrange", "lengthrange", "gear", "cranklength"),
-    *("delay", "nsample", "damping", "armature", "actdim"),
+    *("delay", "nsample", "damping", "armature"),
 )
 _TYPES = {"dyntype": mujoco.mjtDyn, "gaintype": mujoco.mjtGain, "biastype": mujoco.mjtBias}
 _COMMAND = {
@@ -72,7 +72,7 @@ def _write_law(made: Any, actuator: Actuator) -> None:
         if actuator.is_authored(name):
             count = np.atleast_1d(np.asarray(actuator.authored(name))).size
             getattr(made, name)[:count] = actuator.__dict__[name][:count]
-    for name in ("actearly", "ctrlspec"):
+    for name in ("actearly", "ctrlspec", "actdim"):
         if actuator.is_authored(name):
             setattr(made, name, actuator.__dict__[name])
 

@@ -131,7 +131,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "site must be set first",
     ),
     "body motor": ({"type": "MotorActuator", "body": "base"}, "not on a body"),
-    "ctrlrange 1 -1 auto": ({"type": "MotorActuator", "ctrlrange": [1, -1], **HINGE}, "low <= high"),
+    "ctrlrange 1 -1 auto": (
+        {"type": "MotorActuator", "ctrlrange": [1, -1], **HINGE},
+        "low <= high",
+    ),
 }
 
 #: Golden error → the same mistake in a component, and a part of what mjrig says.

@@ -215,6 +215,9 @@ class Actor(HasProperties):
     def part(self, name: str) -> HasProperties:
         if name in self._nesting and isinstance(self._properties[name], Nested):
             return super().part(name)
+        for actuator in self.actuators:
+            if name == actuator._role:  # `actuators[0]`
+                return actuator
         return component_named(self, self.components, name)
 
     def add_component(self, component: ActorComponent) -> ActorComponent:

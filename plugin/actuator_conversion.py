@@ -1,7 +1,7 @@
 """Position actuators of a model made motors under a PDController, and back."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import mujoco
 import numpy as np
@@ -15,40 +15,43 @@ from mjrig.errors import BindingError
 from mjrig.names import compile_pattern, literal, suggestion
 from mjrig.scene import Scene
 
-if TYPE_CHECKING:
-    from mjrig.world import World
-
 K = TypeVar("K", bound=Hashable)
+#: Where a compiled actuator is none of the authored ones.
+OF_THE_MODEL = -1
+#: What an authored actuator hands on to one of another kind.
+_KEPT = {"name", "joint", "replaces", "gear", "lengthrange", "forcerange", "forcelimited"}
+_KEPT |= {"damping", "armature", "group", "userdata", "sensors"}
 
 
 def use_motors(actor: Actor, pattern: str) -> ActorComponent:
     """See `Actor.use_motors`."""
-    world = _alone(actor, components=False)
-    model, robot = world.model, world[actor.name]
-    matched = _matching(robot.actuators, pattern)
+    alone = _Alone(actor, components=False)
+    model, actuators = alone.world.model, alone.robot.actuators
+    matched = _matching(actuators, pattern)
     servos = [b for b in matched if _is_servo(model, b)]
     if not servos:
-        names = [b.actuator for b in robot.actuators if _is_servo(model, b)]
+        names = [b.actuator for b in actuators if _is_servo(model, b)]
         raise BindingError(
             f"{actor.label}: {pattern!r} matches no position actuator; {suggestion(pattern, names)}"
         )
-    _free(actor, {b.actuator for b in servos})
-    whole = len(servos) == len(matched) and "(" not in pattern
-    replaces: Any = pattern if whole else [literal(b.actuator) for b in servos]
-    motor = registry.get("MotorActuator", Actuator).from_data({"replaces": replaces})
-    actor.add_actuator(motor)
-    scale = {b.actuator: b.gear**2 for b in servos}
-    prm = {b.actuator: -model.actuator_biasprm[b.actuator_id] for b in servos}
-    limits = {b.actuator: _limit(b) for b in servos}
+    groups: dict[int, list[ActuatorBinding]] = {}
+    for binding in servos:
+        groups.setdefault(alone.source(binding), []).append(binding)
+    cls = registry.get("MotorActuator", Actuator)
+    gains = {b.actuator: -model.actuator_biasprm[b.actuator_id] * b.gear**2 for b in servos}
+    names = [literal(b.actuator) for b in servos]
     controller = registry.get("PDController", ActorComponent).from_data(
         {
-            "actuators": replaces,
-            "kp": _compact({n: float(p[1]) * scale[n] for n, p in prm.items()}),
-            "kv": _compact({n: float(p[2]) * scale[n] for n, p in prm.items()}),
-            "torque_limit": _compact(limits),
+            "actuators": pattern if len(servos) == len(matched) else names,
+            "kp": _compact({name: float(prm[1]) for name, prm in gains.items()}),
+            "kv": _compact({name: float(prm[2]) for name, prm in gains.items()}),
+            "torque_limit": _compact({b.actuator: _limit(b) for b in servos}),
         }
     )
-    return actor.add_component(controller)
+    with actor.changes():
+        made = [_in_place_of(actor, i, found, cls, {}) for i, found in groups.items()]
+        actor.actuators = (*alone.rest(servos), *made)
+        return actor.add_component(controller)
 
 
 def use_position_actuators(actor: Actor, component: ActorComponent) -> list[Actuator]:
@@ -60,68 +63,95 @@ def use_position_actuators(actor: Actor, component: ActorComponent) -> list[Actu
     for name in ("delay", "clamps"):
         if component.__dict__[name]:
             raise BindingError(f"{component.label} has {name}; a position actuator has none")
-    world = _alone(actor, components=True)
-    running: Any = world[actor.name].components[_index(actor.components, component)]
+    alone = _Alone(actor, components=True)
+    running: Any = alone.robot.components[_index(actor.components, component)]
     groups: dict[tuple[int, float, float, Any], list[ActuatorBinding]] = {}
-    authored = world[actor.name].model_map.authored
     for k, binding in enumerate(running.bindings):
         g = binding.factor
-        source = next((i for i, names in enumerate(authored) if binding.actuator in names), -1)
-        limit = _narrowed(binding, float(running.torque_limit[k]) / abs(g))
+        if not binding.on_joint:
+            raise BindingError(f"{component.label}: {binding.actuator!r} is on no joint")
+        limit = _narrower(binding, float(running.torque_limit[k]) / abs(g))
         gains = float(running.kp[k]) / g**2, float(running.kv[k]) / g**2
-        groups.setdefault((source, *gains, limit), []).append(binding)
+        groups.setdefault((alone.source(binding), *gains, limit), []).append(binding)
+    cls = registry.get("PositionActuator", Actuator)
     with actor.changes():
+        made = [
+            _in_place_of(
+                actor,
+                source,
+                found,
+                cls,
+                {"kp": kp, "kv": kv} | ({} if limit is None else {"forcerange": list(limit)}),
+            )
+            for (source, kp, kv, limit), found in groups.items()
+        ]
         actor.remove_component(component)
-        old = actor.actuators
-        made = [_servo(old, key, found) for key, found in groups.items()]
-        gone = {source for source, *_ in groups}
-        rest = [a for i, a in enumerate(old) if i not in gone]
-        actor.actuators = (*rest, *made)
+        actor.actuators = (*alone.rest(running.bindings), *made)
     return made
 
 
-def _servo(
-    old: Sequence[Actuator],
-    key: tuple[int, float, float, Any],
+def _in_place_of(
+    actor: Actor,
+    source: int,
     bindings: Sequence[ActuatorBinding],
+    cls: type[Actuator],
+    values: Mapping[str, object],
 ) -> Actuator:
-    """A position actuator in the place of some motors."""
-    source, kp, kv, limit = key
-    cls = registry.get("PositionActuator", Actuator)
-    before = old[source].to_data() if source >= 0 else {}
-    kept = {k: v for k, v in before.items() if k not in ("type", "ctrlrange", "ctrllimited")}
-    data: dict[str, object] = {**kept, "kp": kp, "kv": kv}
-    if source < 0 or old[source].replaces:
+    """An actuator for some compiled ones: of the model, or of the authored one at `source`."""
+    before = actor.actuators[source].to_data() if source != OF_THE_MODEL else {}
+    data = {k: v for k, v in before.items() if k in _KEPT} | dict(values)
+    return _narrowed(cls.from_data(data), bindings, replacing=not before or "replaces" in before)
+
+
+def _narrowed(
+    actuator: Actuator, bindings: Sequence[ActuatorBinding], *, replacing: bool
+) -> Actuator:
+    """The actuator, for these compiled ones only."""
+    if replacing:
         names = [literal(b.actuator) for b in bindings]
-        data["replaces"] = names[0] if len(names) == 1 else names
+        actuator.assign({"replaces": names[0] if len(names) == 1 else names})
     else:
-        data["joint"] = "|".join(dict.fromkeys(literal(b.joint) for b in bindings))
-    if limit is not None:
-        data["forcerange"] = list(limit)
-    return cls.from_data(data)
+        actuator.assign({"joint": "|".join(dict.fromkeys(literal(b.joint) for b in bindings))})
+    return actuator
 
 
-def _free(actor: Actor, names: set[str]) -> None:
-    """Take off authored actuators that replace these already."""
-    for actuator in actor.actuators:
-        if actuator.replaces and any(
-            compile_pattern(p).fullmatch(n) for p in actuator.replaces for n in names
-        ):
-            actor.remove_actuator(actuator)
+class _Alone:
+    """A world with one actor of a scene only, to read from, and what is authored on the actor."""
 
+    def __init__(self, actor: Actor, *, components: bool) -> None:
+        from mjrig.world import World
 
-def _alone(actor: Actor, *, components: bool) -> "World":
-    """A world with this actor only, to read from."""
-    from mjrig.world import World
+        copied = actor.copy()
+        copied._base = actor.folder()
+        for name in ("attach", "pose", "replicate", *(() if components else ("components",))):
+            copied.unset(name)
+        # What refers to another actor finds none here; no law of ours is on it.
+        self._indices = [i for i, a in enumerate(actor.actuators) if "/" not in a.refsite]
+        copied.actuators = tuple(copied.actuators[i] for i in self._indices)
+        scene = Scene()
+        scene.actors = (copied,)
+        self._actor = actor
+        self.world: World = World(scene, "python")
+        self.robot = self.world[actor.name]
 
-    copied = actor.copy()
-    copied._base = actor.folder()
-    for name in ("attach", "pose", "replicate", *(() if components else ("components",))):
-        copied.unset(name)
-    copied.actuators = tuple(a for a in copied.actuators if "/" not in a.refsite)
-    scene = Scene()
-    scene.actors = (copied,)
-    return World(scene, "python")
+    def source(self, binding: ActuatorBinding) -> int:
+        """Which authored actuator a compiled one is of."""
+        authored = self.robot.model_map.authored
+        found = [i for i, n in zip(self._indices, authored, strict=True) if binding.actuator in n]
+        return found[0] if found else OF_THE_MODEL
+
+    def rest(self, taken: Sequence[ActuatorBinding]) -> list[Actuator]:
+        """What is authored without these: some go, some are left with fewer matches."""
+        names = {b.actuator for b in taken}
+        left = []
+        for i, actuator in enumerate(self._actor.actuators):
+            own = [b for b in self.robot.actuators if self.source(b) == i]
+            kept = [b for b in own if b.actuator not in names]
+            if len(kept) == len(own):
+                left.append(actuator)
+            elif kept:
+                left.append(_narrowed(actuator, kept, replacing=bool(actuator.replaces)))
+        return left
 
 
 def _matching(actuators: Iterable[ActuatorBinding], pattern: str) -> list[ActuatorBinding]:
@@ -146,7 +176,7 @@ def _limit(binding: ActuatorBinding) -> float:
     return float(np.abs(binding.force_range).max() * abs(binding.gear))
 
 
-def _narrowed(binding: ActuatorBinding, limit: float) -> tuple[float, float] | None:
+def _narrower(binding: ActuatorBinding, limit: float) -> tuple[float, float] | None:
     """The force range a limit makes narrower; None where it does not."""
     low, high = binding.force_range or (-np.inf, np.inf)
     found = max(low, -limit), min(high, limit)

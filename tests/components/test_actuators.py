@@ -1,5 +1,6 @@
 """Authored actuators: what they apply, what they replace, what they keep."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ FORCES: list[tuple[dict[str, Any], float]] = [
 ]
 
 
-@pytest.mark.parametrize(("actuator", "force"), FORCES, ids=lambda v: str(v))
+@pytest.mark.parametrize(("actuator", "force"), FORCES, ids=str)
 def test_the_force_is_the_documented_one(actuator: dict[str, Any], force: float) -> None:
     _, data = sample({**actuator, **J})
     assert data.actuator_force[0] == pytest.approx(force, abs=1e-12)
@@ -183,12 +184,21 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"type": "MotorActuator", "delay": 0.01, "nsample": 5, **J},
         "nsample: 5 samples of 0.001 s do not reach back the delay of 0.01 s; nsample must be >= 10",
     ),
-    ({"type": "GeneralActuator", "plugin_config": {"kp": 1}, **J}, "plugin_config: needs the plugin"),
+    (
+        {"type": "GeneralActuator", "plugin_config": {"kp": 1}, **J},
+        "plugin_config: needs the plugin",
+    ),
     ({"type": "DCMotorActuator", **J}, "a motor is known by resistance and motorconst"),
     ({"type": "OrientationActuator", **J}, "so3 joint transmission requires a ball joint"),
-    ({"type": "PositionActuator", "ctrlspec": "poss", **J}, "there is no input 'poss'; did you mean 'pos'?"),
-    ({"type": "MotorActuator", "dyntype": "filtr", **J}, "dyntype: must be one of none, integrator"),
-]  # fmt: skip
+    (
+        {"type": "PositionActuator", "ctrlspec": "poss", **J},
+        "there is no input 'poss'; did you mean 'pos'?",
+    ),
+    (
+        {"type": "MotorActuator", "dyntype": "filtr", **J},
+        "dyntype: must be one of none, integrator",
+    ),
+]
 
 
 @pytest.mark.parametrize(("actuator", "text"), WRONG, ids=lambda v: str(v)[:60])
@@ -310,7 +320,16 @@ SERVOS = (
     '<motor name="g" tendon="cable"/>'
     '<position name="b" joint="elbow" kp="30" kv="1" gear="2" forcerange="-5 4"/>'
 )
-FIELDS = ("trntype", "trnid", "dyntype", "gaintype", "biastype", "dynprm", "gainprm", "biasprm")
+FIELDS: tuple[str, ...] = (
+    "trntype",
+    "trnid",
+    "dyntype",
+    "gaintype",
+    "biastype",
+    "dynprm",
+    "gainprm",
+    "biasprm",
+)
 FIELDS += ("ctrllimited", "ctrlrange", "forcelimited", "forcerange", "gear", "ctrlspec")
 
 
@@ -411,6 +430,39 @@ def test_authored_motors_become_authored_position_actuators(tmp_path: Path) -> N
     assert world.model.actuator_gainprm[:, 0].tolist() == [4, 5]
 
 
+def test_a_conversion_of_some_leaves_the_others(tmp_path: Path) -> None:
+    scene, actor = servo_scene(tmp_path)
+    actor.add_actuator(PositionActuator(replaces="[ab]", kp=7))
+    controller = actor.use_motors("b")
+    assert [a.to_data() for a in actor.actuators] == [
+        {"type": "PositionActuator", "replaces": "a", "kp": 7},
+        {"type": "MotorActuator", "replaces": "b"},
+    ]
+    assert controller.authored("actuators") == "b"
+    assert [b.kind for b in mjrig.World(scene)["robot"].actuators] == ["position", "motor", "motor"]
+
+
+def test_an_authored_position_actuator_becomes_an_authored_motor(tmp_path: Path) -> None:
+    (tmp_path / "arm.xml").write_text(arm(""))
+    actor = mjrig.Scene().add_actor("robot", model=tmp_path / "arm.xml")
+    actor.add_actuator(PositionActuator(joint=".*", name="m", kp=7, kv=1, gear=2))
+    controller = actor.use_motors("m.*")
+    assert actor.actuators[0].to_data() == {
+        "type": "MotorActuator",
+        "name": "m",
+        "joint": "shoulder|elbow",
+        "gear": 2,
+    }
+    assert (controller.authored("kp"), controller.authored("kv")) == (28.0, 4.0)
+
+
+def test_an_authored_actuator_is_set_by_path(tmp_path: Path) -> None:
+    scene, actor = servo_scene(tmp_path)
+    actor.add_actuator(MotorActuator(joint="elbow"))
+    scene.set("robot.actuators[0].gear", 3)
+    assert actor.actuators[0].gear[0] == 3
+
+
 def test_a_controller_with_clamps_is_no_position_actuator(tmp_path: Path) -> None:
     _, actor = servo_scene(tmp_path)
     controller = actor.use_motors()
@@ -469,8 +521,6 @@ def test_the_newest_world_is_read_and_not_kept_alive(tmp_path: Path) -> None:
     first.step()
     second.step()
     assert motor.force == second["robot"].actuator("m").force == 2
-    import gc
-
     del first, second
     gc.collect()
     with pytest.raises(mjrig.BindingError, match="is in no world"):

@@ -245,7 +245,16 @@ def compiled(model: Any) -> dict[str, Any]:
         "na": model.na,
         "inputs": [mujoco.mj_actuatorInputName(model, 0, k) for k in range(model.nu)],
     }
-    names = ("trnid", "dynprm", "gainprm", "biasprm", "actnum", "ctrlnum", "outnum", "ctrlspec")
+    names: tuple[str, ...] = (
+        "trnid",
+        "dynprm",
+        "gainprm",
+        "biasprm",
+        "actnum",
+        "ctrlnum",
+        "outnum",
+        "ctrlspec",
+    )
     names += ("ctrllimited", "ctrlrange", "forcelimited", "forcerange", "actlimited", "actrange")
     names += ("lengthrange", "gear", "cranklength", "actearly", "delay", "history", "damping")
     names += ("dampingpoly", "armature", "group", "acc0", "length0")

@@ -101,7 +101,7 @@ def test_a_view_reads_lists_and_writes_one_or_each(actor: mjrig.Actor) -> None:
     view.kp = 40
     assert view.kp == [40, 40]
     view.kp = [3, 4]
-    assert [a.kp for a in actor.actuators] == [3, 4]
+    assert actor.actuators.kp == [3, 4]
     view.ctrlrange = [-1, 1]
     assert [a.ctrlrange.tolist() for a in view] == [[-1, 1], [-1, 1]]
     view.ctrlrange = [[-1, 1], [-2, 2]]

@@ -14,6 +14,7 @@ class DCMotorActuator(Actuator):
     """A DC motor: voltage, or setpoints of its own controller, to torque."""
 
     element: ClassVar[str] = "dcmotor"
+    ranges: ClassVar[tuple[str, ...]] = (*Actuator.ranges, "velrange", "ffrange")
     command: ClassVar[str] = "voltage"
     dynamics: ClassVar[str] = "dcmotor"
 
@@ -91,14 +92,6 @@ class DCMotorActuator(Actuator):
     ffrange = Vector(
         [0.0, 0.0], structural=True, category="Limits", doc="Of the feedforward input."
     )
-
-    def validate(self) -> None:
-        super().validate()
-        for name in ("velrange", "ffrange"):
-            low, high = self.__dict__[name]
-            if low > high:
-                problem = f"must be low <= high, got [{low:g}, {high:g}]"
-                raise self.refusal(name, problem)
 
     def problems(self) -> Iterator[Problem]:
         passive = bool(self.ctrlspec & INPUTS["none"])

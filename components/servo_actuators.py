@@ -127,6 +127,7 @@ class PIDActuator(_Inheriting):
     """f = kp (q* − l) + kv (v* − l') + ki ∫(q* − l) + ff, over the inputs it has."""
 
     element: ClassVar[str] = "pid"
+    ranges: ClassVar[tuple[str, ...]] = (*Actuator.ranges, "velrange", "ffrange")
     command: ClassVar[str] = "position"
 
     ki = Float(0.0, min=0.0, structural=True, category="Law", doc="Gain of the integral.")
@@ -148,10 +149,6 @@ class PIDActuator(_Inheriting):
     def dynamics(self) -> str:  # type: ignore[override]
         """The activation it has where `dyntype` is not given."""
         return "pid" if self.ki or self.slewmax else "none"
-
-    def validate(self) -> None:
-        super().validate()
-        _check_order(self, "velrange", "ffrange")
 
     def problems(self) -> Iterator[Problem]:
         yield from super().problems()
@@ -202,10 +199,3 @@ class OrientationActuator(_Servo):
 
     def shape(self, made: Any) -> None:
         made.set_to_orientation(kp=self.kp, ctrlspec=self.ctrlspec, **self.damping_arguments())
-
-
-def _check_order(actuator: Actuator, *names: str) -> None:
-    for name in names:
-        low, high = actuator.__dict__[name]
-        if low > high:
-            raise actuator.refusal(name, f"must be low <= high, got {span(low, high)}")

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mjrig.actuator import Actuator
 from mjrig.actuator_view import ActuatorList
@@ -176,7 +177,9 @@ class Actor(HasProperties):
     dynamics = Nested(Dynamics, structural=True, doc="Joint parameters over the model's.")
     renamed = Table(a_name, structural=True, doc="Elements of the model by another name: old: new.")
     removed = Patterns((), structural=True, doc="Elements of the model that are left out.")
-    actuators = ActuatorList(structural=True, doc="Actuators on top of the model's, one per match.")
+    actuators: ActuatorList = ActuatorList(
+        structural=True, doc="Actuators on top of the model's, one per match."
+    )
     keyframes = NestedList(
         Keyframe, polymorphic=False, structural=True, doc="States kept with the scene."
     )
@@ -290,9 +293,8 @@ class Actor(HasProperties):
         Raises:
             BindingError: the pattern matches no position actuator.
         """
-        from mjrig.actuator_conversion import use_motors
-
-        return use_motors(self, pattern)
+        found: ActorComponent = _later("actuator_conversion").use_motors(self, pattern)
+        return found
 
     def use_position_actuators(self, component: ActorComponent) -> list[Actuator]:
         """Take a PDController off and make the motors it owns position actuators of its gains.
@@ -303,12 +305,16 @@ class Actor(HasProperties):
         Raises:
             BindingError: it does something a position actuator cannot, or is not on this actor.
         """
-        from mjrig.actuator_conversion import use_position_actuators
-
-        return use_position_actuators(self, component)
+        module = _later("actuator_conversion")
+        found: list[Actuator] = module.use_position_actuators(self, component)
+        return found
 
 
 def _element(actor: Actor, kind: str, name: str) -> "Element":
-    from mjrig.elements import element
+    found: Element = _later("elements").element(actor, kind, name)
+    return found
 
-    return element(actor, kind, name)
+
+def _later(module: str) -> Any:
+    """A module that itself needs actors."""
+    return import_module(f"mjrig.{module}")

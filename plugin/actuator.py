@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 #: The properties that say what an actuator acts on; exactly one is given.
 TARGETS = ("joint", "body", "site", "tendon", "cranksite")
-RANGES = ("ctrlrange", "forcerange", "actrange", "lengthrange")
 OTHER_ROOT = "Setting refsite is only allowed for references that share the same root."
 NO_SITE = "To set the refsite reference, site must be set first."
 
@@ -75,6 +74,8 @@ class Actuator(Component):
     targets: ClassVar[tuple[str, ...]] = ("joint", "site", "tendon", "cranksite")
     #: What its first control is; a range of another quantity has no meaning for it.
     command: ClassVar[str] = ""
+    #: Its properties that are [low, high].
+    ranges: ClassVar[tuple[str, ...]] = ("ctrlrange", "forcerange", "actrange", "lengthrange")
     #: The activation it has where `dyntype` is not given.
     dynamics: ClassVar[str] = "none"
 
@@ -216,7 +217,7 @@ class Actuator(Component):
         super().assign({**first, **values})
 
     def validate(self) -> None:
-        for name in RANGES:
+        for name in self.ranges:
             low, high = self.__dict__[name]
             if low > high:
                 problem = f"must be [low, high] with low <= high, got [{low:g}, {high:g}]"

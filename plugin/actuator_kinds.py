@@ -50,7 +50,7 @@ class Interpolation(Choice[Interp]):
 
     def accept(self, obj: HasProperties, value: object) -> tuple[Any, Interp]:
         if isinstance(value, int) and not isinstance(value, bool) and value in range(3):
-            return value, self.choices[value]
+            return value, Interp(self.choices[value])
         return super().accept(obj, value)
 
     def json_schema(self) -> dict[str, object]:

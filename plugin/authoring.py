@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 
 from mjrig.actor import Actor
-from mjrig.actuator import OTHER_ROOT, Actuator
+from mjrig.actuator import NO_SITE, OTHER_ROOT, Actuator
 from mjrig.actuator_checks import check, check_delay
 from mjrig.actuator_writing import position_type, retire, write
 from mjrig.enumeration import enumerated
@@ -71,7 +71,7 @@ def add_actuators(spec: Any, actor: Actor) -> Authored:
         with _about(i):
             check(actuator)
             if actuator.replaces:
-                made.append(_replace(actuator, own, replaced, changed, i))
+                made.append(_replace(spec, actuator, actor, own, replaced, changed, i))
             else:
                 made.append(_add(spec, actuator, actor))
     _name(actor.actuators, made, own)
@@ -187,7 +187,9 @@ def _add(spec: Any, actuator: Actuator, actor: Actor) -> list[Any]:
 
 
 def _replace(
+    spec: Any,
     actuator: Actuator,
+    actor: Actor,
     own: Mapping[str, Any],
     replaced: dict[str, int],
     changed: set[str],
@@ -202,10 +204,33 @@ def _replace(
             problem = f"actuators[{replaced[name]}] replaces {name!r} already"
             raise actuator.refusal("replaces", problem)
         replaced[name] = i
+        _check_fit(actuator, own[name])
         if not retire(own[name], actuator):
             changed.add(name)
         write(own[name], actuator, new=False)
+        _refer(spec, actuator, actor, own[name])
     return [own[name] for name in names]
+
+
+def _check_fit(actuator: Actuator, element: Any) -> None:
+    """Whether what a model's actuator acts on is something the new one can act on."""
+    trntype = element.trntype
+    in_parent = trntype == _TRN.mjTRN_JOINTINPARENT
+    kind = "joint" if in_parent else next(k for k, t in _TRANSMISSION.items() if t == trntype)
+    if kind not in actuator.targets:
+        allowed = " or a ".join(actuator.targets)
+        problem = (
+            f"{actuator.element} actuators act on a {allowed}; {element.name!r} acts on a {kind}"
+        )
+        raise actuator.refusal("replaces", problem)
+    for name in ("inparent", "slidersite"):
+        if actuator.__dict__[name]:
+            raise actuator.refusal(name, "not with replaces, which keeps what is acted on")
+    if actuator.cranklength and kind != "cranksite":
+        problem = f"{element.name!r} acts on a {kind}, not on a cranksite"
+        raise actuator.refusal("cranklength", problem)
+    if actuator.refsite and kind != "site":
+        raise actuator.refusal("refsite", NO_SITE)
 
 
 def _refer(spec: Any, actuator: Actuator, actor: Actor, element: Any) -> None:

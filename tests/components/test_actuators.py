@@ -182,7 +182,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"type": "MotorActuator", "body": "arm", **J}, "body: joint is given already; give one"),
     (
         {"type": "MotorActuator", "delay": 0.01, "nsample": 5, **J},
-        "nsample: 5 samples of 0.001 s do not reach back the delay of 0.01 s; nsample must be >= 10",
+        "nsample: 5 samples of 0.001 s do not reach back the delay of 0.01 s; "
+        "nsample must be >= 10",
     ),
     (
         {"type": "GeneralActuator", "plugin_config": {"kp": 1}, **J},
@@ -363,6 +364,32 @@ def test_one_actuator_is_replaced_once() -> None:
         "robot.actuators[1] (MotorActuator).replaces: actuators[0] replaces 'a' already",
     ):
         make_world(arm(SERVOS), actuators=[motor, motor])
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"type": "AdhesionActuator"}, "adhesion actuators act on a body; 'a' acts on a joint"),
+        ({"refsite": "tip"}, "To set the refsite reference, site must be set first."),
+        ({"inparent": True}, "not with replaces"),
+        ({"cranklength": 1}, "'a' acts on a joint, not on a cranksite"),
+        ({"damping": -1}, "must be >= 0"),
+    ],
+)
+def test_a_replacement_must_fit_what_it_acts_on(values: dict[str, Any], text: str) -> None:
+    actuator = {"type": "MotorActuator", "replaces": "a", **values}
+    with pytest.raises(mjrig.PropertyError) as info:
+        make_world(arm(SERVOS), actuators=[actuator])
+    assert text in str(info.value)
+
+
+def test_a_replacement_may_get_a_reference() -> None:
+    xml = arm('<motor name="s" site="tip" gear="0 0 1 0 0 0"/>').replace(
+        '<body name="upper">', '<site name="base"/><body name="upper">'
+    )
+    servo = {"type": "PositionActuator", "replaces": "s", "refsite": "base"}
+    model = make_world(xml, actuators=[servo]).model
+    assert model.actuator_trnid[0].tolist() == [model.site("robot/tip").id, 0]
 
 
 def servo_scene(tmp_path: Path) -> tuple[mjrig.Scene, mjrig.Actor]:

@@ -82,8 +82,10 @@ class Recorder:
         time = np.array([t for t, _ in rows])
         values = np.stack([v for _, v in rows])
         return [
-            Trace(time, *values[:, :, i].T, start=float(self.start[i]))
-            for i in range(len(self.bindings))
+            Trace(time, target, position, effort, raw, applied, float(start))
+            for (target, position, effort, raw, applied), start in zip(
+                values.transpose(2, 1, 0), self.start, strict=True
+            )
         ]
 
 
@@ -232,10 +234,10 @@ class Loads:
 def explain(
     world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, error: float
 ) -> list[str]:
-    """Words for what keeps a joint from its target, the likeliest first."""
+    """Words for what keeps a joint from its target, the likeliest first; from its last step."""
     unit = binding.effort_unit or "N·m"
     found: list[str] = []
-    held = float(np.mean(tail(is_saturated(trace))))
+    held = float(np.mean(tail(is_saturated(trace).astype(float))))
     if held > 0.5:
         found.append(f"saturation: the effort stands at {abs(trace.applied_effort[-1]):.3g} {unit}")
     if np.ptp(tail(trace.position)) > 0.1 * abs(error):
@@ -275,7 +277,6 @@ def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[st
 
 def _loads(world: World, binding: ActuatorBinding) -> Loads:
     model, data, dof = world.model, world.data, binding.dof_address
-    mujoco.mj_forward(model, data)
     position = float(data.qpos[binding.qpos_address])
     low, high = binding.joint_range or (-np.inf, np.inf)
     return Loads(
@@ -294,4 +295,3 @@ def _gain(robot: Articulation, binding: ActuatorBinding, name: str) -> float | N
             if own.actuator_id == binding.actuator_id and values is not None:
                 return float(values[i])
     return None
-

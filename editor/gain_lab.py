@@ -261,7 +261,8 @@ class LiveTest:
 
     def cancel(self, simulation: Simulation) -> None:
         """End it now; what it did is not kept."""
-        simulation.call(lambda world: self._end("cancelled"))
+        problem = "the world was built anew" if self.is_stale(simulation) else "cancelled"
+        simulation.call(lambda world: self._end(problem))
 
     def __call__(self, world: World) -> bool:
         """Before a step: command; returns whether it wants to be asked again."""
@@ -280,6 +281,10 @@ class LiveTest:
         offset = self.job.signal.offset(elapsed)
         self._lease.set_targets({name: value + offset for name, value in self._base.items()})
         return True
+
+    def is_stale(self, simulation: Simulation) -> bool:
+        """Whether another world took the place of the one it runs in."""
+        return simulation.world is not self._world
 
     @property
     def progress(self) -> float:

@@ -182,6 +182,8 @@ def suspend(world: World) -> None:
         first = int(model.jnt_dofadr[joint])
         model.dof_armature[first : first + 6] = HELD
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    # The solver's tolerance is relative to a mean inertia: beside a huge one, dry friction is lost.
+    model.opt.tolerance = 0.0
     mujoco.mj_setConst(model, world.data)
     world.reset()
 

@@ -44,9 +44,11 @@ class Signal:
     duration: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in list(Kind):
-            hint = suggestion(str(self.kind), list(Kind))
+        kinds = [kind.value for kind in Kind]
+        if self.kind not in kinds:
+            hint = suggestion(self.kind, kinds)
             raise PropertyError(f"there is no test signal {str(self.kind)!r}; {hint}")
+        object.__setattr__(self, "kind", Kind(self.kind))  # a plain word is fine
         for name in ("frequency", "end_frequency", "duration"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):

@@ -66,7 +66,10 @@ def test_the_only_controller_takes_a_preset_of_another_type(models: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("PDController: {kd: {.*: 20}}\n", "PDController has no gain 'kd'; available: kp, kv, torque_limit"),
+        (
+            "PDController: {kd: {.*: 20}}\n",
+            "PDController has no gain 'kd'; available: kp, kv, torque_limit",
+        ),
         (
             "PDController: {kp: {tail: 20}}\n",
             "not one name of the preset fits; "

@@ -92,8 +92,7 @@ def test_a_row_of_an_included_file_says_where_to_edit_it(models: Path) -> None:
 
 def test_random_values_are_called_random(models: Path) -> None:
     text = LEGS.format(kp="50") + (
-        "randomise:\n"
-        "  - {path: dog.PDController.kp, operation: scale, low: 0.8, high: 1.2}\n"
+        "randomise:\n  - {path: dog.PDController.kp, operation: scale, low: 0.8, high: 1.2}\n"
     )
     row = rows_of(editor_state(Scene.parse(text, models)))["left_hip"]
     assert row.origins["kp"] == "random"

@@ -19,7 +19,9 @@ def trace(position: object, target: float = 1.0, effort: object = 0.0, raw: obje
     )
 
 
-def second_order(zeta: float, omega: float = 10.0) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def second_order(
+    zeta: float, omega: float = 10.0
+) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     damped = omega * math.sqrt(1 - zeta**2)
     decay = np.exp(-zeta * omega * TIME)
     wave = np.cos(damped * TIME) + zeta * omega / damped * np.sin(damped * TIME)
@@ -88,7 +90,11 @@ def test_overshoot_is_that_of_the_damping_ratio(zeta: float) -> None:
 def test_a_step_down_has_the_numbers_of_a_step_up() -> None:
     up, down = second_order(0.4), -second_order(0.4)
     a, b = step_metrics(up), step_metrics(down, target=-1.0)
-    assert (a.rise_time, a.overshoot, a.settling_time) == (b.rise_time, b.overshoot, b.settling_time)
+    assert (a.rise_time, a.overshoot, a.settling_time) == (
+        b.rise_time,
+        b.overshoot,
+        b.settling_time,
+    )
 
 
 def test_what_stops_short_has_a_steady_state_error() -> None:

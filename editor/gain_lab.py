@@ -234,6 +234,7 @@ class LiveTest:
     _recorder: Recorder | None = None
     _base: dict[str, float] = field(default_factory=dict)
     _began: float = 0.0
+    _elapsed: float = 0.0
 
     def start(self, simulation: Simulation) -> None:
         """Take the lease and begin.
@@ -255,9 +256,9 @@ class LiveTest:
             }
             self._recorder = Recorder(robot, bindings)
             self._world, self._began = world, world.time
+            simulation.drive(self)
 
         simulation.call(begin)
-        simulation.drive(self)
 
     def cancel(self, simulation: Simulation) -> None:
         """End it now; what it did is not kept."""
@@ -269,10 +270,11 @@ class LiveTest:
         if self.is_done:
             return False
         elapsed = world.time - self._began
-        if world is not self._world or elapsed < 0.0:
+        if world is not self._world or elapsed < self._elapsed:
             self._end("the world was built anew or put back while it ran")
             return False
         assert self._recorder is not None and self._lease is not None
+        self._elapsed = elapsed
         if elapsed > 0.0:
             self._recorder.note(elapsed)
         if elapsed >= self.job.signal.duration - 0.5 * world.timestep:

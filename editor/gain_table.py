@@ -83,7 +83,7 @@ class GainTable(Panel):
         imgui.set_item_tooltip("An edit of one cell sets it in every row that is shown.")
         imgui.same_line()
         _, tuning.mirror = imgui.checkbox("mirror", tuning.mirror)
-        imgui.set_item_tooltip("The other side follows: FL ↔ FR, left ↔ right, L ↔ R.")
+        imgui.set_item_tooltip("The other side follows: FL and FR, left and right, L and R.")
         imgui.same_line()
         _, tuning.all_actors = imgui.checkbox("all actors", tuning.all_actors)
         imgui.same_line()
@@ -95,13 +95,13 @@ class GainTable(Panel):
 
     def _inertia_choice(self) -> None:
         tuning = self.tuning
-        if imgui.button("M_ii###inertia" if tuning.held_inertia else "1/(M⁻¹)_ii###inertia"):
+        if imgui.button(f"I: {_which(tuning)}###inertia"):
             tuning.held_inertia = not tuning.held_inertia
         at = f"{tuning.inertias.time:.3f} s" if tuning.inertias else "never"
         imgui.set_item_tooltip(
             "The inertia that f and ζ are computed with; click to change.\n"
-            "1/(M⁻¹)_ii: the other joints and the base move freely.\n"
-            f"M_ii: they are held. The pose is that of t = {at}."
+            "free, 1 / inv(M)_ii: the other joints and the base move freely.\n"
+            f"held, M_ii: they do not move. The pose is that of t = {at}."
         )
         imgui.same_line()
         if imgui.button("pose"):
@@ -153,11 +153,13 @@ class GainTable(Panel):
             width = _WIDTHS.get(name, 62.0)
             imgui.table_setup_column(_HEADERS.get(name, name), int(off) | int(hidden), width)
         imgui.table_headers_row()
+        imgui.push_style_var(imgui.StyleVar_.frame_padding, ImVec2(4, 1))
         for row in self._sorted(rows, names):
             imgui.table_next_row()
             imgui.push_id(row.key)
             self._row(row, gains)
             imgui.pop_id()
+        imgui.pop_style_var()
         imgui.end_table()
 
     def _sorted(self, rows: Sequence[GainRow], names: Sequence[str]) -> list[GainRow]:
@@ -267,7 +269,7 @@ class GainTable(Panel):
             why = "its law does not act on a joint" if row.dof < 0 else "it needs kp and kv"
             imgui.set_item_tooltip(why)
             return
-        which = "M_ii" if self.tuning.held_inertia else "1/(M⁻¹)_ii"
+        which = "M_ii" if self.tuning.held_inertia else "1 / inv(M)_ii"
         sets = "Sets kp, and kv so that ζ stays." if name == "f" else "Sets kv; 1 is critical."
         tip = (
             f"{value:.4g} {unit} with the inertia {which} = {self.tuning.inertia(row):.4g}\n{sets}"
@@ -321,6 +323,10 @@ class GainTable(Panel):
 
 _SHOWN = ("on", "actuator", "kp", "kv", "ki", "torque_limit")
 _WIDTHS = {"on": 24.0, "actuator": 100.0, "sat": 24.0, "f": 52.0, "ζ": 52.0, "from": 110.0}
+
+
+def _which(tuning: Tuning) -> str:
+    return "held" if tuning.held_inertia else "free"
 
 
 def _tooltip(text: str) -> None:

@@ -11,7 +11,8 @@ from mjrig.editor.panel import Panel
 from mjrig.editor.state import EditorState
 from mjrig.editor.tuning import Tuning
 from mjrig.errors import MjrigError
-from mjrig.response import Kind, Metrics
+from mjrig.property_kinds import FloatArray
+from mjrig.response import Kind, Metrics, Trace
 
 #: At most this many joints are drawn; a line says so.
 DRAWN = 4
@@ -22,7 +23,11 @@ _COLOURS = (
     ImVec4(0.45, 0.85, 0.45, 1.0),
     ImVec4(0.90, 0.45, 0.80, 1.0),
 )
-_TABLE = imgui.TableFlags_.row_bg | imgui.TableFlags_.borders_inner_v
+_TABLE = (
+    imgui.TableFlags_.row_bg
+    | imgui.TableFlags_.borders_inner_v
+    | imgui.TableFlags_.sizing_fixed_fit
+)
 
 
 class ResponsePanel(Panel):
@@ -151,25 +156,32 @@ class ResponsePanel(Panel):
             for cause in response.causes:
                 imgui.bullet()
                 imgui.text_wrapped(f"{response.actuator}: {cause}")
-        imgui.text_disabled(_COPY if result.where == "copy" else "measured on the running robot")
+        imgui.push_style_color(imgui.Col_.text, _TARGET)
+        where = _COPY if result.where == "copy" else "measured on the running robot"
+        imgui.text_wrapped(f"{where}; faint: before the last edit" if before else where)
+        imgui.pop_style_color()
 
     def _plot(self, result: Result, before: Result | None) -> None:
         flags = implot.Flags_.no_title | implot.Flags_.no_menus
         if not implot.begin_plot("##response", ImVec2(-1, 200), int(flags)):
             return
         fit = implot.AxisFlags_.auto_fit
-        implot.setup_axes("t [s]", "rad or m", fit, fit)
+        implot.setup_axes("t [s]", "from the start [rad or m]", fit, fit)
+        implot.setup_legend(implot.Location_.south_east)
         for i, response in enumerate(result.responses[:DRAWN]):
             old = before.of(response.actuator) if before is not None else None
             if old is not None:
-                _line(f"before##{response.actuator}", old, _COLOURS[i], 0.4)
+                _line(f"##before {response.actuator}", old, _COLOURS[i], 0.4)
             if response.trace is not None:
-                _target(f"target##{response.actuator}", response)
+                trace = response.trace
+                _curve(f"##target {response.actuator}", trace, trace.target, _TARGET)
             _line(response.actuator, response, _COLOURS[i], 1.0)
         implot.end_plot()
 
     def _numbers(self, result: Result, before: Result | None) -> None:
-        if not imgui.begin_table("numbers", len(_NUMBERS) + 1, int(_TABLE)):
+        flags = int(_TABLE | imgui.TableFlags_.scroll_x | imgui.TableFlags_.scroll_y)
+        height = imgui.get_text_line_height_with_spacing() * min(len(result.responses) + 2, 9)
+        if not imgui.begin_table("numbers", len(_NUMBERS) + 1, flags, ImVec2(0, height)):
             return
         imgui.table_setup_column("")
         for name, _, _ in _NUMBERS:
@@ -213,15 +225,13 @@ def number_text(metrics: Metrics, name: str) -> str:
 
 
 def _line(label: str, response: Response, colour: ImVec4, alpha: float) -> None:
-    if response.trace is None:
-        return
-    spec = implot.Spec()
-    spec.line_color = ImVec4(colour.x, colour.y, colour.z, alpha)
-    implot.plot_line(label, response.trace.time, response.trace.position.copy(), spec)
+    if response.trace is not None:
+        shade = ImVec4(colour.x, colour.y, colour.z, alpha)
+        _curve(label, response.trace, response.trace.position, shade)
 
 
-def _target(label: str, response: Response) -> None:
-    assert response.trace is not None
+def _curve(label: str, trace: Trace, values: FloatArray, colour: ImVec4) -> None:
+    """Relative to where the joint was, so that several joints can be compared."""
     spec = implot.Spec()
-    spec.line_color = _TARGET
-    implot.plot_line(label, response.trace.time, response.trace.target.copy(), spec)
+    spec.line_color = colour
+    implot.plot_line(label, trace.time, values - trace.start, spec)

@@ -6,30 +6,33 @@ import numpy as np
 import pytest
 
 from mjrig.errors import PropertyError
+from mjrig.property_kinds import FloatArray
 from mjrig.response import Kind, Metrics, Signal, Trace, measure
 from tests.worlds import refused
 
-TIME = np.arange(1, 4001) * 0.001
+TIME: FloatArray = np.arange(1, 4001, dtype=np.float64) * 0.001
 
 
-def trace(position: object, target: float = 1.0, effort: object = 0.0, raw: object = 0.0) -> Trace:
-    ones = np.ones_like(TIME)
-    return Trace(
-        TIME, ones * target, ones * position, ones * effort, ones * raw, ones * effort, 0.0
-    )
+Values = FloatArray | float
 
 
-def second_order(
-    zeta: float, omega: float = 10.0
-) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def trace(position: Values, target: float = 1.0, effort: Values = 0.0, raw: Values = 0.0) -> Trace:
+    def row(values: Values) -> FloatArray:
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), TIME.shape)
+
+    given = row(target), row(position), row(effort), row(raw), row(effort)
+    return Trace(TIME, *given, start=0.0)
+
+
+def second_order(zeta: float, omega: float = 10.0) -> FloatArray:
     damped = omega * math.sqrt(1 - zeta**2)
     decay = np.exp(-zeta * omega * TIME)
     wave = np.cos(damped * TIME) + zeta * omega / damped * np.sin(damped * TIME)
-    response: np.ndarray[tuple[int], np.dtype[np.float64]] = 1 - decay * wave
+    response: FloatArray = 1 - decay * wave
     return response
 
 
-def step_metrics(position: object, **about: float) -> Metrics:
+def step_metrics(position: Values, **about: float) -> Metrics:
     return measure(trace(position, **about), Kind.STEP)
 
 

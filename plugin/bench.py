@@ -228,9 +228,10 @@ class Loads:
 
     gravity: float
     passive: float
-    constraint: float
+    limit: float
     friction: float
-    at_limit: bool
+    contact: float
+    other: float
 
 
 def explain(
@@ -258,17 +259,14 @@ def explain(
 
 def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[str]:
     """Loads that kp · error holds a good part of, largest first."""
-    named: list[tuple[float, str]] = [
+    named = [
         (loads.gravity, "gravity sag: {0:.3g} {unit} of gravity"),
         (-loads.passive, "the joint's own spring: {0:.3g} {unit}"),
+        (-loads.limit, "joint limit: it pushes back with {0:.3g} {unit}"),
+        (-loads.friction, "dry friction: it holds with {0:.3g} {unit}"),
+        (-loads.contact, "contact: it pushes with {0:.3g} {unit}"),
+        (-loads.other, "a constraint: it pushes with {0:.3g} {unit}"),
     ]
-    if loads.at_limit:
-        named.append((-loads.constraint, "joint limit: it pushes back with {0:.3g} {unit}"))
-    elif loads.friction:
-        text = f"dry friction: it holds with {{0:.3g}} of {loads.friction:.3g} {{unit}}"
-        named.append((-loads.constraint, text))
-    else:
-        named.append((-loads.constraint, "a constraint: it pushes with {0:.3g} {unit}"))
     told = []
     for load, text in sorted(named, key=lambda pair: -abs(pair[0])):
         if load / (kp * error) > NAMED:
@@ -278,16 +276,28 @@ def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[st
 
 
 def _loads(world: World, binding: ActuatorBinding) -> Loads:
-    model, data, dof = world.model, world.data, binding.dof_address
-    position = float(data.qpos[binding.qpos_address])
+    data, dof = world.data, binding.dof_address
+    kinds = mujoco.mjtConstraint
     low, high = binding.joint_range or (-np.inf, np.inf)
+    away_from_high = -1.0 if data.qpos[binding.qpos_address] > (low + high) / 2.0 else 1.0
+    limit = away_from_high * _force(data, kinds.mjCNSTR_LIMIT_JOINT, binding.joint_id)
+    friction = _force(data, kinds.mjCNSTR_FRICTION_DOF, dof)
+    rest = float(data.qfrc_constraint[dof]) - limit - friction
+    touches = data.ncon > 0
     return Loads(
         gravity=float(data.qfrc_bias[dof]),
         passive=float(data.qfrc_passive[dof]),
-        constraint=float(data.qfrc_constraint[dof]),
-        friction=float(model.dof_frictionloss[dof]),
-        at_limit=not low + 1e-3 < position < high - 1e-3,
+        limit=limit,
+        friction=friction,
+        contact=rest if touches else 0.0,
+        other=0.0 if touches else rest,
     )
+
+
+def _force(data: Any, kind: Any, index: int) -> float:
+    """Force of the constraints of one kind that belong to one joint or degree of freedom."""
+    own = (data.efc_type == int(kind)) & (data.efc_id == index)
+    return float(np.sum(data.efc_force[own]))
 
 
 def _gain(robot: Articulation, binding: ActuatorBinding, name: str) -> float | None:

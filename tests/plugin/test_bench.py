@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from mjrig.bench import Bench, Response
+from mjrig.bench import Bench, Recorder, Response, bound, respond
 from mjrig.components import PDController, PIDController
 from mjrig.errors import BindingError
 from mjrig.response import Kind, Signal
@@ -121,6 +121,27 @@ def test_dry_friction_is_named() -> None:
 def test_a_joint_limit_is_named() -> None:
     xml = hinge(joint='range="-1 0.05"')
     assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["joint limit"]
+
+
+def test_a_lower_joint_limit_is_named() -> None:
+    xml = hinge(joint='range="-0.05 1"')
+    down = Signal(amplitude=-0.1, duration=3.0)
+    assert causes(xml, PDController(kp=50, kv=10), down) == ["joint limit"]
+
+
+def test_contact_of_a_running_robot_is_named_and_not_called_friction() -> None:
+    world = World(QUADRUPED)
+    robot = world["quadruped"]
+    world.step(300)
+    binding = bound(robot, "FL_calf")
+    recorder = Recorder(robot, [binding])
+    robot.set_targets({"FL_calf": float(robot.setpoints.position[2]) + 0.1})
+    for _ in range(1000):
+        world.step()
+        recorder.note(world.time)
+    (trace,) = recorder.traces()
+    found = respond(world, robot, binding, trace, Signal(amplitude=0.1))
+    assert [c.partition(":")[0] for c in found.causes] == ["contact"]
 
 
 def test_a_spring_is_named() -> None:

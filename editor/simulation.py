@@ -97,6 +97,7 @@ class Simulation:
         self._factor = 0.0
         self._events_seen = self._event_count()
         self._events: deque[Any] = deque(maxlen=200)
+        self._drivers: tuple[Callable[[World], bool], ...] = ()
         self.fault: Fault | None = None
         self.history = History()
         self.signals = Signals()
@@ -123,6 +124,11 @@ class Simulation:
         """Run a function between steps; of those with one key only the latest runs."""
         with self._lock:
             self._latest[key] = run
+
+    def drive(self, driver: Callable[[World], bool]) -> None:
+        """Call a function before every step until it returns False, to command actuators."""
+        with self._lock:
+            self._drivers = (*self._drivers, driver)
 
     def _wait(self, call: _Call) -> None:
         """Without a thread, the caller is the one who steps: do it now."""
@@ -159,12 +165,20 @@ class Simulation:
         world = self._world
         for _ in range(steps):
             self.history.note(world)
+            if self._drivers:
+                self._run_drivers(world)
             world.step()
             self.signals.sample(world)
             if self._event_count() != self._events_seen:
                 self._look_at_events()
                 if not self._playing:
                     return
+
+    def _run_drivers(self, world: World) -> None:
+        done = [driver for driver in self._drivers if not driver(world)]
+        if done:
+            with self._lock:
+                self._drivers = tuple(d for d in self._drivers if d not in done)
 
     def _event_count(self) -> int:
         return self._world._log.count

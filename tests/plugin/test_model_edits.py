@@ -238,7 +238,7 @@ def test_what_would_go_is_listed_without_removing_it() -> None:
     ]  # fmt: skip
     assert ("actuator", "hip_motor") in dependent_pairs(spec, "hip")
     assert dependents(spec, "hip_angle") == []
-    assert "a sensor without a name" in dependents(spec, "body:ball")
+    assert "sensor 'ball_framepos'" in dependents(spec, "body:ball")
     spec.compile()
     assert len(spec.joints) == 3
 

@@ -127,8 +127,8 @@ def test_a_text_without_a_file_is_called_text() -> None:
         ),
         (
             "  - name: dog\n    model: legs.stl\n",
-            "s.yaml:4:12: actors[0].model: dog.model: must end in .xml or .mjcf or .urdf or .mjb, "
-            "got 'legs.stl'",
+            "s.yaml:4:12: actors[0].model: dog.model: must end in .xml or .mjcf or .urdf or .mjb "
+            "or .mjz or .zip, got 'legs.stl'",
         ),
         (
             "  - name: dog\n    model: 5\n",

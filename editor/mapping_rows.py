@@ -155,6 +155,7 @@ def _list_rows(field: Field) -> None:
     names = slot_values(field.live, field.prop)[0]  # type: ignore[arg-type]
     for i, value in enumerate(data):
         with_name(f"[{i}]", names[i] if i < len(names) else f"[{i}]")
+        imgui.set_next_item_width(-1)
         changed, new = real("##v", number(value) or 0.0, scale_of(field.prop))
         if changed:
             field.set_all([*data[:i], tidy(new, value), *data[i + 1 :]], dragging=True)
@@ -178,14 +179,14 @@ def _resolved_rows(field: Field) -> None:
     for name, value, source in zip(names, values, sources, strict=False):
         with_name(f"in force {name}", name, grey=True)
         shown = held.get(literal(name), value) if isinstance(held, Mapping) else value
-        text = str(source)
-        imgui.set_next_item_width(-imgui.calc_text_size("explicit ").x)
+        room = imgui.calc_text_size("explicit").x + imgui.get_style().item_spacing.x
+        imgui.set_next_item_width(-room)
         changed, new = real("##v", number(shown) or 0.0, scale)
         if changed:
             _patch(field, {literal(name): tidy(new, shown)})
         settle(field)
         imgui.same_line()
-        imgui.text_colored(GREY, text)
+        imgui.text_colored(GREY, str(source))
         imgui.pop_id()
 
 
@@ -253,6 +254,7 @@ def mapping_rows(
         if new is not None:
             field.set_all(_renamed(mapping, key, new))
         imgui.table_set_column_index(1)
+        imgui.set_next_item_width(-1)
         value(field, sheet, mapping, key)
         imgui.table_set_column_index(2)
         if imgui.small_button("x##remove"):

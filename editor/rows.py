@@ -253,10 +253,15 @@ class Rows:
             chosen = combo("##type", shown, lambda: [NONE, *registry.names(prop.base)])
             if chosen is not None and chosen != shown:
                 row.change_each(lambda data: _retyped(data, chosen, prop.base))
-        elif shown == NONE:
-            if imgui.button("Add##add"):
-                row.set_all({})
-        elif imgui.button("Remove##remove"):
+        else:
+            self._add_or_remove(row, shown)
+
+    def _add_or_remove(self, row: Field, shown: str) -> None:
+        if shown in (NONE, MIXED) and imgui.button("Add##add"):
+            row.change_each(lambda data: {} if data is None else data)
+        if shown == MIXED:
+            imgui.same_line()
+        if shown != NONE and imgui.button("Remove##remove"):
             row.reset()
 
     def _list_value(self, row: Field) -> None:

@@ -119,9 +119,8 @@ def real(label: str, value: float, scale: Scale, *, mixed: bool = False) -> tupl
         imgui.pop_item_flag()
     if changed and imgui.is_mouse_down(0):
         digits = scalars.decimals(speed) + (2 if alt or imgui.get_io().key_shift else 1)
-        new = min(max(round(new, digits), low), high)
-        if scale.bounds.above and new <= low:
-            return False, value
+        least = low + 10.0**-digits if scale.bounds.above else low
+        new = min(max(round(new, digits), least), high)
     return changed, new / scale.factor if scale.factor != 1.0 else new
 
 

@@ -188,12 +188,14 @@ def fields_of(targets: Sequence[Target], edits: Edits) -> list[Field]:
 
 def parts_of(field: Field) -> list[tuple[Target, ...]]:
     """The objects nested in a property, side by side; none where the objects differ in kind."""
+    if not isinstance(field.prop, Nested | NestedList):
+        return []
     columns: list[list[HasProperties]] = []
     for target in field.targets:
         value = vars(target.obj)[field.prop.name]
         columns.append(list(value) if isinstance(value, tuple) else [value] if value else [])
     kinds = [[type(part) for part in column] for column in columns]
-    if not isinstance(field.prop, Nested | NestedList) or any(k != kinds[0] for k in kinds):
+    if any(kind != kinds[0] for kind in kinds):
         return []
     live = field.edits.state.live
     rows = zip(*columns, strict=True)

@@ -601,7 +601,8 @@ class PipelineController(ArticulationController):
             return
         state, (raw, effort), counts, self._never_ticked, native, seen = memory
         self._pipe.state.restore(state)
-        self._looked_at, self._looked = seen
+        if self._lowered is None or native is not None:
+            self._looked_at, self._looked = seen
         if self._lowered is not None and native is not None:
             law_memory, was_aside, self._lowered.awaits_command = native
             self._lowered.recall(law_memory, was_aside)

@@ -84,6 +84,11 @@ class Session:
         with self.edit(f"Set {path}", merge=path if merge else None) as scene:
             scene.set(path, value)
 
+    def recover(self, scene: Scene) -> None:
+        """Make the scene say what another one does: one edit, so that it can be taken back."""
+        with self.edit("Recover unsaved changes") as mine:
+            restore(mine, scene.to_data())
+
     def undo(self) -> str | None:
         """Take the last edit back; returns its name, None if there is none."""
         entry = self.undo_stack.undoable
@@ -148,7 +153,8 @@ class Session:
         Raises:
             MjrigError: it cannot be built; the old one goes on.
         """
-        self.simulation.replace(World(self.scene), carry)
+        execution = self.simulation.world.requested_execution
+        self.simulation.replace(World(self.scene, execution), carry)
 
     # Play ---------------------------------------------------------------------------------------
 

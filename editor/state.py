@@ -13,6 +13,7 @@ from mjrig.editor.simulation import Simulation
 from mjrig.errors import MjrigError
 from mjrig.properties import HasProperties
 from mjrig.scene import SCENE, Scene, existing
+from mjrig.world import World
 
 
 @dataclass
@@ -101,6 +102,20 @@ class EditorState:
             return False
         self.problems.pop(field, None)
         return True
+
+    def open(self, scene: Scene) -> None:
+        """Put another scene in place of this one; the simulation starts over, paused.
+
+        Raises:
+            MjrigError: its world cannot be built; this one stays.
+        """
+        simulation = self.simulation
+        world = World(scene)
+        simulation.pause()
+        simulation.replace(world, lambda old, new: None)
+        self.session = Session(scene, simulation)
+        self.selection.clear()
+        self.problems.clear()
 
     # Objects ------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ class Velocity(HasProperties):
 
 
 class FreeBody(Transform):
-    """Where a free body of a model starts, in the actor's own frame."""
+    """Where a free body of a model starts, in the actor's own frame; what is not given stays."""
 
     body = Text("", structural=True, refers=("body",), doc="Name of a body with a free joint.")
     linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Velocity, in the world.")
@@ -107,6 +107,11 @@ class Keyframe(HasProperties):
         numbers, structural=True, refers=("actuator",), doc="Activations by actuator."
     )
     controls = Table(numbers, structural=True, refers=("actuator",), doc="Controls by actuator.")
+    absolute = Bool(
+        False,
+        structural=True,
+        doc="Free joints are given in the world, not in the actor's own frame.",
+    )
 
     def validate(self) -> None:
         if "name" in self._authored and not self.name:
@@ -225,6 +230,17 @@ class Actor(HasProperties):
         """Hang a component on the actor."""
         self.components = (*self.components, component)
         return component
+
+    def add_keyframe(self, keyframe: Keyframe) -> Keyframe:
+        """Keep a state with the actor; one of the same name is replaced."""
+        kept = list(self.keyframes)
+        names = [k.name for k in kept]
+        if keyframe.name in names:
+            kept[names.index(keyframe.name)] = keyframe
+        else:
+            kept.append(keyframe)
+        self.keyframes = tuple(kept)
+        return keyframe
 
     def remove_component(self, component: ActorComponent) -> None:
         """Take a component off.

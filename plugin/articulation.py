@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -15,7 +15,7 @@ from mjrig.binding import ActuatorBinding, BindingTable, describe_actuators, uni
 from mjrig.component import ActorComponent
 from mjrig.control import Control
 from mjrig.controller import ArticulationController
-from mjrig.direct import direct_writers, takes_rows
+from mjrig.direct import direct_writers, row_of, takes_rows
 from mjrig.errors import BindingError, PropertyError
 from mjrig.events import EventLog
 from mjrig.execution import Execution
@@ -26,6 +26,9 @@ from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.seeding import Seeds
 from mjrig.setpoints import Lease, Setpoints, Source, Targets
+
+if TYPE_CHECKING:
+    from mjrig.actor import Keyframe
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
 
@@ -118,7 +121,7 @@ class Articulation(HasProperties):
 
     @property
     def keyframes(self) -> tuple[str, ...]:
-        """Local names of the model's keyframes."""
+        """Local names of the keyframes, of the model and of the scene."""
         return tuple(self._where.keyframes)
 
     @property
@@ -460,6 +463,37 @@ class Articulation(HasProperties):
             raise BindingError(f"{self.name} has no keyframe {name!r}; {hint}")
         return self._where.keyframes[name]
 
+    def capture(self, name: str) -> "Keyframe":
+        """The present state as a keyframe, to keep with the scene: `actor.add_keyframe(...)`.
+
+        It has the joints, the velocities that are not zero, the activations, and what the actuators
+        that no law drives are commanded. Free joints of an actor that does not stand at the origin
+        are given in the world (`absolute`): not a bit is lost on the way.
+        """
+        from mjrig.keyframes import captured
+
+        lowered = {
+            b.actuator for c in self.controllers if c.lowered is not None for b in c.bindings
+        }
+        return captured(
+            name, self._model, self._data, self._where, self._direct_commands(), lowered
+        )
+
+    def _direct_commands(self) -> dict[str, FloatArray]:
+        """What the actuators are commanded whose setpoints do not follow the pose."""
+        found: dict[str, FloatArray] = {}
+        following = self._following_pose()
+        columns = {name: i for i, name in enumerate(self.actuator_names)}
+        for binding in self._described:
+            if binding.actuator_id in following:
+                continue
+            if takes_rows(binding):
+                rows = [row_of(binding, k) for k in range(binding.ctrl_count)]
+                found[binding.actuator] = self._setpoints.values[rows, columns[binding.actuator]]
+            else:
+                found[binding.actuator] = self._setpoints.input_values[binding.actuator].copy()
+        return found
+
     def follow(self, trajectory: Trajectory | None) -> None:
         """Let a function of time give the setpoints from now on; None: no longer.
 
@@ -507,7 +541,7 @@ class Articulation(HasProperties):
         data.qpos[where.qpos] = state.qpos
         data.qvel[where.dof] = state.qvel
         data.act[where.act] = state.act
-        self._ctrl[:] = 0.0 if state.ctrl is None else state.ctrl
+        self._ctrl[:] = 0.0 if state.ctrl is None else np.nan_to_num(state.ctrl)
         data.mocap_pos[where.mocap] = state.mocap_pos
         data.mocap_quat[where.mocap] = state.mocap_quat
         self._initial = state

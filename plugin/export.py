@@ -22,9 +22,9 @@ import mujoco
 import numpy as np
 
 from mjrig.actor import Actor
-from mjrig.actor_model import ActorModel
+from mjrig.actor_model import ActorModel, spans
 from mjrig.binding import unique
-from mjrig.build import Built, spans
+from mjrig.build import Built
 from mjrig.component import ActorComponent
 from mjrig.controller import ArticulationController
 from mjrig.errors import ExecutionError

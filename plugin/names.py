@@ -58,14 +58,20 @@ def literal(name: str) -> str:
 
 
 class Slots:
-    """The places a per-actuator value is spread over: aliases per place, and whose they are.
+    """The places values are spread over: aliases per place, and whose they are.
 
-    Each slot has the names it answers to, actuator first: `("FL_hip", "FL_roll_hip")`.
+    Each slot has the names it answers to, actuator first: `("FL_hip", "FL_roll_hip")`; `kind` is
+    what messages call a slot.
     """
 
-    def __init__(self, aliases: Sequence[Sequence[str]], owner: str = "") -> None:
+    def __init__(
+        self,
+        aliases: Sequence[Sequence[str]],
+        owner: str = "",
+        kind: str = "actuator or joint",
+    ) -> None:
         self.aliases = tuple(tuple(dict.fromkeys(a)) for a in aliases)
-        self.owner = owner
+        self.owner, self.kind = owner, kind
 
     def __len__(self) -> int:
         return len(self.aliases)
@@ -79,9 +85,12 @@ class Slots:
         """Indices of the slots one of whose names the pattern matches in full.
 
         Raises:
-            BindingError: nothing matches; the message names the nearest valid one.
+            BindingError: it is no pattern, or nothing matches; the message names the nearest one.
         """
-        fullmatch = compile_pattern(pattern).fullmatch
+        try:
+            fullmatch = compile_pattern(pattern).fullmatch
+        except BindingError as error:
+            raise BindingError(str(error), at=(pattern,), about_key=True) from None
         found = [i for i, names in enumerate(self.aliases) if any(map(fullmatch, names))]
         if not found:
             raise BindingError(self.nothing_matches(pattern), at=(pattern,), about_key=True)
@@ -93,10 +102,10 @@ class Slots:
         names = list(dict.fromkeys(n for alias in self.aliases for n in alias))
         hint = _nearest_pattern(pattern, names)
         hint = f"did you mean {hint!r}?" if hint else f"available: {listed(names)}"
-        return f"{pattern!r} matches no actuator or joint{whose}; {hint}"
+        return f"{pattern!r} matches no {self.kind}{whose}; {hint}"
 
-    def spread(self, values: Mapping[str, T]) -> dict[int, tuple[str, T]]:
-        """Slot → (pattern, value) for a mapping of patterns.
+    def spread(self, values: Mapping[str, T], style: str = "") -> dict[int, tuple[str, T]]:
+        """Slot → (pattern, value) for a mapping of patterns; `style` formats values in messages.
 
         Raises:
             BindingError: a pattern matches nothing, or two patterns disagree about a slot.
@@ -107,8 +116,8 @@ class Slots:
                 if i in chosen and chosen[i][1] != value:
                     other, before = chosen[i]
                     raise BindingError(
-                        f"{self.names[i]!r} is matched by {other!r} ({before}) "
-                        f"and {pattern!r} ({value})",
+                        f"{self.names[i]!r} is matched by {other!r} ({before:{style}}) "
+                        f"and {pattern!r} ({value:{style}})",
                         at=(pattern,),
                         about_key=True,
                     )

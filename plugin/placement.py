@@ -173,10 +173,7 @@ def _randomised(actors: list[Placed], scene: Scene, seed: int) -> list[Placed]:
     for i, entry in enumerate(scene.randomise):
         with scene.locating("randomise", i):
             for k, draw in draws(entry, [a.name for a in actors], (seed, i)):
-                try:
-                    drawn[k] = _with_draw(drawn[k], draw)
-                except PropertyError as error:
-                    raise PropertyError(f"{entry.path}: {error}", ("path",)) from error
+                drawn[k] = _with_draw(drawn[k], draw)
     return drawn
 
 

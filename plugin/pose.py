@@ -1,5 +1,7 @@
 """Pose: where something stands."""
 
+from typing import NamedTuple, Self
+
 import mujoco
 import numpy as np
 
@@ -74,3 +76,37 @@ def composed(
     at, turned = np.zeros(3), np.zeros(4)
     mujoco.mju_mulPose(at, turned, position, quaternion, point, turn)
     return at, turned
+
+
+class Rigid(NamedTuple):
+    """A rigid motion: from a frame to the one it stands in."""
+
+    position: FloatArray
+    quaternion: FloatArray
+
+    @classmethod
+    def identity(cls) -> Self:
+        """The one that moves nothing."""
+        return cls(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+
+    @classmethod
+    def of(cls, pose: Transform | None) -> Self:
+        """What a described pose stands for; None: nothing is moved."""
+        return cls(*rotation(pose))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it moves nothing at all."""
+        return not self.position.any() and self.quaternion.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+    def then(self, inner: "Rigid") -> "Rigid":
+        """What `inner`, given in this frame, is in this frame's parent."""
+        if self.is_identity:  # not a bit may change: composing would normalise the quaternion
+            return inner
+        return Rigid(*composed(*self, *inner))
+
+    def inverse(self) -> "Rigid":
+        """The motion back."""
+        position, quaternion = np.zeros(3), np.zeros(4)
+        mujoco.mju_negPose(position, quaternion, *self)
+        return Rigid(position, quaternion)

@@ -35,8 +35,23 @@ class Draw:
         actor.property_named(name)
         return actor, name
 
+    @property
+    def index(self) -> int:
+        """Which entry of the scene's list it comes from."""
+        return self.seed[-2]
+
     def apply(self, actor: HasProperties) -> None:
-        """Draw and assign."""
+        """Draw and assign.
+
+        Raises:
+            PropertyError: there is no such number, or what was drawn is refused.
+        """
+        try:
+            self._apply(actor)
+        except PropertyError as error:
+            raise PropertyError(f"{self.entry.path}: {error}", ("path",)) from error
+
+    def _apply(self, actor: HasProperties) -> None:
         target, name = self.find(actor)
         prop, value = target.property_named(name), target.__dict__[name]
         random = np.random.default_rng(self.seed)
@@ -101,6 +116,13 @@ def _matches(entry: Randomise, names: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def is_for_bound(draw: Draw, actor: Actor) -> bool:
-    """Whether a draw is one number per actuator: then it has to wait until those are known."""
-    target, name = draw.find(actor)
+    """Whether a draw is one number per actuator: then it has to wait until those are known.
+
+    Raises:
+        PropertyError: the actor has no such property.
+    """
+    try:
+        target, name = draw.find(actor)
+    except PropertyError as error:
+        raise PropertyError(f"{draw.entry.path}: {error}", ("path",)) from error
     return isinstance(target.property_named(name), PerActuator)

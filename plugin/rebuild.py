@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.actor_model import ActorModel, ActorState
+from mjrig.actor_model import ActorModel, ActorState, spans
 from mjrig.binding import ActuatorBinding
-from mjrig.build import Built, compile_spec, spans
+from mjrig.build import Built, compile_spec
 from mjrig.controller import ArticulationController
 from mjrig.lowering import FF, INPUTS, change_spec
 from mjrig.property_kinds import FloatArray

@@ -43,9 +43,8 @@ class Seeds:
                 seeds[0, column] = qpos[binding.qpos_address]
             elif binding.actuator_id in owned:
                 seeds[0, column] = lengths[binding.output_address]
-            elif ctrl is not None:
-                for k in range(binding.ctrl_count):
-                    value = ctrl[binding.ctrl_address - self._first + k]
+            elif (given := self._given(ctrl, binding)) is not None:
+                for k, value in enumerate(given):
                     seeds[row_of(binding, k), column] = value
             elif binding.kind == "position" or "pos" in binding.inputs:
                 seeds[0, column] = lengths[binding.output_address]
@@ -57,15 +56,21 @@ class Seeds:
         for binding in self._actuators:
             if takes_rows(binding):
                 continue
-            first = binding.ctrl_address - self._first
-            if state.ctrl is not None:
-                values = state.ctrl[first : first + binding.ctrl_count].copy()
-            else:
+            values = self._given(state.ctrl, binding)
+            if values is None:
                 values = np.array([_IDENTITY.get(name, 0.0) for name in binding.inputs])
             if binding.inputs[:1] == ("qw",) and not values.any():
                 values[0] = 1.0  # a keyframe without ctrl compiles to zeros: no valid quaternion
             seeds[binding.actuator] = values
         return seeds
+
+    def _given(self, ctrl: FloatArray | None, binding: ActuatorBinding) -> FloatArray | None:
+        """An actuator's own copy of its ctrl, where a state says it."""
+        if ctrl is None:
+            return None
+        first = binding.ctrl_address - self._first
+        values = ctrl[first : first + binding.ctrl_count]
+        return None if np.isnan(values).any() else values.copy()
 
     def _lengths(self, qpos: FloatArray) -> FloatArray:
         """Actuator lengths at a pose; those in the data are of the state before the last step."""

@@ -132,7 +132,8 @@ class World(HasProperties):
                     except LeaseError as error:  # two components that command the same actuators
                         raise BindingError(str(error)) from error
             for draw in actor.draws:
-                draw.apply(robot)
+                with self._scene.locating("randomise", draw.index):
+                    draw.apply(robot)
 
     def _controller(self, key: Key) -> ArticulationController:
         component = self._robots[key[0]].components[key[1]]
@@ -194,6 +195,11 @@ class World(HasProperties):
         """How the controllers run: one name, or several joined by `+`."""
         found = {c.execution.name for r in self._robots for c in r.controllers if c.follows_pose}
         return "+".join(sorted(found)) or "python"
+
+    @property
+    def requested_execution(self) -> str:
+        """What was asked for: `auto`, `python`, `native` or `compiled`."""
+        return self._requested
 
     @property
     def articulations(self) -> Mapping[str, Articulation]:

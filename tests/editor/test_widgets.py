@@ -136,9 +136,7 @@ def test_a_typed_number_out_of_range_is_refused_with_the_reason(state: EditorSta
     with bench(state, "gain") as b:
         b.type("-1")
         assert b.value == 60
-        assert state.problems == {
-            f"{ONE}.gain": "one.Everything.gain: must be >= 0 N, got -1"
-        }
+        assert state.problems == {f"{ONE}.gain": "one.Everything.gain: must be >= 0 N, got -1"}
         assert b.undo == []
         b.type("5")
         assert b.value == 5 and state.problems == {}
@@ -250,7 +248,9 @@ def test_a_file_is_typed_and_a_wrong_suffix_refused(state: EditorState) -> None:
     )
 
 
-def test_a_browsed_file_is_written_relative_to_the_scene(state: EditorState, tmp_path: Path) -> None:
+def test_a_browsed_file_is_written_relative_to_the_scene(
+    state: EditorState, tmp_path: Path
+) -> None:
     state.scene._base = tmp_path
     asked: list[tuple[tuple[str, ...], Callable[[str], None]]] = []
     with bench(state, "file") as b:

@@ -1,13 +1,17 @@
 """From scene to model: options, keyframes, starting positions, and what is wrong with a model."""
 
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
 
 import mjrig
+from mjrig import part
 from mjrig.components import PDController
+from mjrig.model_source import load
+from mjrig.prop import Prop
 from tests.worlds import ROVER, arm, hinge, make_robot, make_world, make_worlds, refused
 
 TURNED = {"position": [10.0, 0.0, 0.0], "euler_deg": [0.0, 0.0, 90.0]}
@@ -73,6 +77,32 @@ def test_sim_settles_what_models_differ_about() -> None:
     )
     assert world.model.opt.gravity.tolist() == [0, 0, -1]
     assert world.timestep == 0.002
+
+
+def test_a_prop_has_no_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Ball(Prop):
+        """A ball."""
+
+    (tmp_path / "arm.xml").write_text(arm(option='gravity="0 0 0" integrator="RK4"'))
+    ball = '<mujoco><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>'
+
+    def read(actor: mjrig.Actor) -> Any:
+        return mujoco.MjSpec.from_string(ball) if actor.prop else load(actor)
+
+    monkeypatch.setattr(part, "load", read)
+    scene = mjrig.Scene()
+    scene.add_actor("ball", prop=Ball())
+    scene.add_actor("arm", model=tmp_path / "arm.xml")
+    option = mjrig.World(scene).model.opt
+    assert option.integrator == mujoco.mjtIntegrator.mjINT_RK4
+    assert option.gravity.tolist() == [0, 0, 0]
+
+
+def test_sizes_that_models_ask_for_are_kept() -> None:
+    sized = '<size njmax="500" nconmax="100" nuserdata="3"/>'
+    worlds = {"one": arm().replace("<worldbody>", f"{sized}<worldbody>"), "two": arm()}
+    model = make_worlds(worlds).model
+    assert (model.njmax, model.nuserdata) == (500, 3)
 
 
 # Keyframes and poses ----------------------------------------------------------------------------

@@ -1,0 +1,35 @@
+"""`mjrig edit`: opens the window. Imports nothing of it before that."""
+
+import argparse
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import MissingExtraError, SceneError
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    parser = commands.add_parser(
+        "edit", help="open the editor", description="Open a scene, or a model, in the editor."
+    )
+    parser.add_argument("file", metavar="SCENE|MODEL", type=Path, nargs="?")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Open the editor and stay until it is closed."""
+    for package in ("imgui_bundle", "glfw"):
+        if find_spec(package) is None:
+            raise MissingExtraError("the editor", "editor", f"{package} is not installed")
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY")):
+        raise SceneError(
+            "there is no display to open a window on; `mjrig run` needs none, and "
+            "`xvfb-run -a mjrig edit …` opens one nobody sees"
+        )
+    from mjrig.editor.main import edit
+
+    return edit(options.file)

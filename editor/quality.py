@@ -1,0 +1,41 @@
+"""How finely the viewport is drawn, so that the window stays smooth."""
+
+from collections import deque
+
+SCALES = (0.5, 0.6, 0.75, 0.9, 1.0)
+#: Frames shorter than this leave room for a finer picture, longer ones ask for a coarser [s].
+FAST, SLOW = 1 / 50, 1 / 27
+_WINDOW = 20
+
+
+class Quality:
+    """Render scale that follows the frame time; a person may fix it instead."""
+
+    def __init__(self, *, software: bool) -> None:
+        self.software = software
+        self.fixed: float | None = None
+        self._index = 0 if software else len(SCALES) - 1
+        self._times: deque[float] = deque(maxlen=_WINDOW)
+
+    @property
+    def scale(self) -> float:
+        """Pixels drawn per pixel shown."""
+        return self.fixed if self.fixed is not None else SCALES[self._index]
+
+    def note(self, seconds: float) -> None:
+        """Tell how long a frame took."""
+        self._times.append(seconds)
+        if self.fixed is not None or len(self._times) < _WINDOW:
+            return
+        median = sorted(self._times)[_WINDOW // 2]
+        step = -1 if median > SLOW else 1 if median < FAST else 0
+        index = min(max(self._index + step, 0), len(SCALES) - 1)
+        if index != self._index:
+            self._index = index
+            self._times.clear()
+
+    @property
+    def text(self) -> str:
+        """For the status bar."""
+        how = "fixed" if self.fixed is not None else "auto"
+        return f"view {self.scale:.0%} {how}" + (", software GL" if self.software else "")

@@ -1,0 +1,91 @@
+"""A window on a loop of your own: you step, `sync` shows and takes edits.
+
+with mjrig.editor.view(world) as viewer:
+    while not viewer.closed:
+        world.step()
+        viewer.sync()
+"""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from imgui_bundle import immapp  # before glfw and mujoco
+
+from mjrig.editor import gl_view
+from mjrig.editor.main import accept_files
+from mjrig.editor.session import Session
+from mjrig.editor.simulation import Simulation
+from mjrig.editor.state import EditorState
+from mjrig.editor.window import Window
+from mjrig.world import World
+
+#: Most frames drawn per second.
+FPS = 60.0
+
+
+class ScriptSimulation(Simulation):
+    """The world of a script: the script steps, the window only looks and edits."""
+
+    def play(self) -> None:
+        """The script's own loop is the one that steps."""
+
+    def replace(self, world: World, carry: object) -> None:
+        raise RuntimeError("this edit needs a new world; the script holds the one it made")
+
+
+class Viewer:
+    """The window of a script. `closed` once the person closed it."""
+
+    def __init__(self, world: World) -> None:
+        self._simulation = ScriptSimulation(world)
+        self.state = EditorState(Session(world.scene, self._simulation))
+        self._window = Window(
+            self.state, gl_view.GLView, upload=gl_view.upload, on_start=accept_files
+        )
+        self._params = self._window.app.runner_params()
+        self._next = 0.0
+        self._steps = world.steps
+        self.closed = False
+        addons = immapp.AddOnsParams(with_implot=True)
+        immapp.manual_render.setup_from_runner_params(self._params, addons)
+
+    def sync(self) -> bool:
+        """Apply pending edits and draw, at most 60 times a second; returns whether it drew."""
+        simulation = self._simulation
+        if simulation.signals.watched and simulation.world.steps != self._steps:
+            self._steps = simulation.world.steps
+            simulation.signals.sample(simulation.world)
+        now = time.perf_counter()
+        if now < self._next or self.closed:
+            return False
+        self._next = now + 1.0 / FPS
+        simulation.drain()
+        simulation.publish()
+        self._window.app.frame()
+        immapp.manual_render.render()
+        if self._params.app_shall_exit or self.state.wants_to_close:
+            self.close()
+        return True
+
+    def close(self) -> None:
+        """Take the window away; the world stays."""
+        if not self.closed:
+            self.closed = True
+            immapp.manual_render.tear_down()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def view(world: World) -> Viewer:
+    """Attach a window to a world that the caller steps."""
+    return Viewer(world)

@@ -1,0 +1,150 @@
+"""The toolbar and the status bar: time, pace, tools, who commands, what is unsaved."""
+
+import math
+from collections.abc import Callable
+
+from imgui_bundle import imgui
+
+from mjrig.editor.gizmo import Gizmo, Tool
+from mjrig.editor.quality import Quality
+from mjrig.editor.simulation import AS_FAST_AS_POSSIBLE
+from mjrig.editor.state import EditorState
+
+SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
+
+
+class Toolbar:
+    """Play, pause, step, reset, speed, time travel and tools.
+
+    Args:
+        state: of the editor.
+        gizmo: whose tool is chosen here.
+        on_stop: called to stop: back to the start, asking what to keep.
+    """
+
+    def __init__(self, state: EditorState, gizmo: Gizmo, on_stop: Callable[[], object]) -> None:
+        self.state, self.gizmo, self._on_stop = state, gizmo, on_stop
+
+    def draw(self) -> None:
+        """Build the toolbar."""
+        self._transport()
+        imgui.same_line(spacing=16)
+        self._speed()
+        imgui.same_line(spacing=16)
+        self._scrub()
+        imgui.same_line(spacing=16)
+        self._tools()
+
+    def _transport(self) -> None:
+        simulation = self.state.simulation
+        playing = simulation.playing
+        if imgui.button("Pause###play" if playing else "Play###play", imgui.ImVec2(56, 0)):
+            self.toggle()
+        _tip("Space")
+        imgui.same_line()
+        imgui.begin_disabled(playing)
+        if imgui.button("Step"):
+            self.state.attempt(simulation.step_once)
+        imgui.end_disabled()
+        _tip("Right arrow")
+        imgui.same_line()
+        if imgui.button("Stop"):
+            self.state.attempt(self._on_stop)
+        _tip("Back to the start; asks which edits to keep")
+        imgui.same_line()
+        if imgui.button("Reset"):
+            self.state.attempt(simulation.reset)
+        _tip("Backspace")
+
+    def toggle(self) -> None:
+        """Play or pause."""
+        session = self.state.session
+        if session.simulation.playing:
+            session.simulation.pause()
+        else:
+            self.state.attempt(session.play)
+
+    def _speed(self) -> None:
+        simulation = self.state.simulation
+        imgui.set_next_item_width(76)
+        if imgui.begin_combo("##speed", speed_text(simulation.speed)):
+            for speed in SPEEDS:
+                if imgui.selectable(speed_text(speed), speed == simulation.speed)[0]:
+                    simulation.set_speed(speed)
+            imgui.end_combo()
+        _tip("Simulated seconds per second")
+
+    def _scrub(self) -> None:
+        """Go back through the last minute."""
+        simulation, frame = self.state.simulation, self.state.simulation.frame
+        first, last = frame.reach
+        imgui.set_next_item_width(220)
+        imgui.begin_disabled(last <= first)
+        moved, moment = imgui.slider_float(
+            "##time", frame.time, first, max(last, first + 1e-6), f"t = {frame.time:.3f} s"
+        )
+        imgui.end_disabled()
+        _tip("Drag to go back through the last minute; play goes on from there")
+        if moved:
+            self.state.attempt(lambda: simulation.go_to(moment))
+
+    def _tools(self) -> None:
+        for tool, key in ((Tool.SELECT, "Ctrl+1"), (Tool.MOVE, "Ctrl+2"), (Tool.TURN, "Ctrl+3")):
+            active = self.gizmo.tool is tool
+            if active:
+                imgui.push_style_color(imgui.Col_.button, imgui.ImVec4(0.24, 0.52, 0.88, 1.0))
+            if imgui.button(tool.value.capitalize()):
+                self.gizmo.tool = tool
+            if active:
+                imgui.pop_style_color()
+            _tip(f"{key}; hold Ctrl to snap" if tool is not Tool.SELECT else key)
+            imgui.same_line()
+        imgui.begin_disabled(self.gizmo.tool is Tool.SELECT)
+        _, self.gizmo.local = imgui.checkbox("local", self.gizmo.local)
+        imgui.end_disabled()
+
+
+class StatusBar:
+    """One line: time, real-time factor, who commands, quality, unsaved changes."""
+
+    def __init__(self, state: EditorState, quality: Quality) -> None:
+        self.state, self.quality = state, quality
+
+    def draw(self) -> None:
+        """Build the status bar."""
+        frame = self.state.simulation.frame
+        imgui.text(f"t {frame.time:8.3f} s   step {frame.steps}")
+        imgui.same_line(spacing=24)
+        factor = f"{frame.real_time_factor:.2f}x" if frame.playing else "paused"
+        imgui.text(f"real time {factor}")
+        imgui.same_line(spacing=24)
+        imgui.text(commanders(self.state))
+        imgui.same_line(spacing=24)
+        imgui.text(f"{imgui.get_io().framerate:3.0f} fps  {self.quality.text}")
+        imgui.same_line(spacing=24)
+        entry = self.state.session.undo_stack.undoable
+        saved = "unsaved: " + (entry.name if entry else "changes")
+        imgui.text(saved if self.state.session.is_dirty else "saved")
+        lines = self.state.console.lines
+        if lines and lines[-1].level != "info":
+            imgui.same_line(spacing=24)
+            imgui.text_colored(imgui.ImVec4(1.0, 0.55, 0.45, 1.0), lines[-1].text[:110])
+
+
+def commanders(state: EditorState) -> str:
+    """Who holds the setpoints of each actor."""
+    parts = []
+    for name, robot in state.simulation.frame.robots.items():
+        who = "hold " + robot.held if robot.held else ", ".join(robot.holders) or "nobody"
+        parts.append(f"{name}: {who}")
+    return "lease " + "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
+
+
+def speed_text(speed: float) -> str:
+    """`0.5x`, or `max`."""
+    return "max" if math.isinf(speed) else f"{speed:g}x"
+
+
+def _tip(text: str) -> None:
+    if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
+        imgui.set_tooltip(text)

@@ -1,0 +1,39 @@
+"""What a view has to do, and one that draws nothing, for windows without OpenGL."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class View(Protocol):
+    """Turns a prepared MjvScene into a texture."""
+
+    def render(self, scene: Any, width: int, height: int) -> int:
+        """Draw a scene and return the texture that shows it."""
+
+    def pixels(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """(height, width, 3) picture of what was drawn last."""
+
+    def free(self) -> None:
+        """Give everything back."""
+
+
+class NullView:
+    """Draws nothing."""
+
+    def __init__(self, model: Any = None) -> None:
+        self.renders = 0
+        self._size = (1, 1)
+
+    def render(self, scene: Any, width: int, height: int) -> int:
+        """Count, and return a texture nobody looks at."""
+        self.renders += 1
+        self._size = (width, height)
+        return 1
+
+    def pixels(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """A black picture."""
+        return np.zeros((self._size[1], self._size[0], 3), np.uint8)
+
+    def free(self) -> None:
+        """Nothing to give back."""

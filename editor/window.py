@@ -1,0 +1,382 @@
+"""The editor's window put together: panels, menus, shortcuts, dialogs."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import mujoco
+from imgui_bundle import imgui
+
+from mjrig.editor import cameras
+from mjrig.editor.app import App, chord
+from mjrig.editor.autosave import Autosave, Unsaved
+from mjrig.editor.capture import Video, save_picture
+from mjrig.editor.dialogs import KeepDialog, RecoverDialog, UnsavedDialog
+from mjrig.editor.gizmo import Tool
+from mjrig.editor.hierarchy import Hierarchy, delete, duplicate
+from mjrig.editor.opening import open_file
+from mjrig.editor.panel import Panel
+from mjrig.editor.quality import Quality
+from mjrig.editor.state import EditorState
+from mjrig.editor.toolbar import StatusBar, Toolbar
+from mjrig.editor.view import View
+from mjrig.editor.viewport import Viewport
+from mjrig.scene import Scene
+
+_CTRL, _SHIFT = imgui.Key.mod_ctrl, imgui.Key.mod_shift
+_GLOBAL = imgui.InputFlags_.route_global
+
+
+class Window:
+    """Everything a person sees; `app` runs it.
+
+    Args:
+        state: of the editor.
+        make_view: makes the viewport's view for a model, with a current context.
+        upload: makes a texture of a picture, for thumbnails.
+        on_start: called with the window once a context exists.
+    """
+
+    def __init__(
+        self,
+        state: EditorState,
+        make_view: Callable[[Any], View],
+        *,
+        upload: Callable[[Any], int] = lambda picture: 1,
+        on_start: Callable[["Window"], None] = lambda window: None,
+    ) -> None:
+        self.state = state
+        self._upload = upload
+        self.quality = Quality(software=True)
+        self.viewport = Viewport(state, make_view, self.quality, self.dropped)
+        self.hierarchy = Hierarchy(state, self.dropped_on)
+        self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop)
+        self.status = StatusBar(state, self.quality)
+        self.unsaved = UnsavedDialog(state, self.save)
+        self.keep = KeepDialog(state)
+        self.recover = RecoverDialog(state, self._recover)
+        self._autosave = Autosave(state.scene.path)
+        self._video: Video | None = None
+        self._last = time.perf_counter()
+        self.keep_alive: object = None
+        self.app = App(
+            state,
+            self._panels(),
+            menus=self._menus,
+            toolbar=self.toolbar.draw,
+            status=self.status.draw,
+            each_frame=self.each_frame,
+            on_start=lambda: on_start(self),
+            on_end=self._end,
+        )
+
+    def _panels(self) -> Sequence[Panel]:
+        return [self.viewport, self.hierarchy]
+
+    # Every frame --------------------------------------------------------------------------------
+
+    def each_frame(self) -> None:
+        """Measure the frame, keep unsaved work safe, add to a video that is being made."""
+        now = time.perf_counter()
+        self.quality.note(now - self._last)
+        self._last = now
+        self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
+        if self._video is not None and self.viewport.view is not None:
+            self._video.add(self.viewport.view.pixels(), self.state.simulation.frame.time)
+
+    def _end(self) -> None:
+        self._stop_video()
+        self._autosave.done()
+        self.viewport.free()
+
+    def may_close(self) -> bool:
+        """Whether the window may close now; asks first where something would be lost."""
+        self.unsaved.ask(self._close)
+        return self.state.wants_to_close
+
+    def _close(self) -> None:
+        self.state.wants_to_close = True
+
+    # Menus --------------------------------------------------------------------------------------
+
+    def _menus(self) -> None:
+        self._file_menu()
+        self._edit_menu()
+        self._draw_menu()
+        self._camera_menu()
+        self._shortcuts()
+        for dialog in (self.unsaved, self.keep, self.recover):
+            dialog.draw()
+
+    def _file_menu(self) -> None:
+        if not imgui.begin_menu("File"):
+            return
+        if imgui.menu_item_simple("New"):
+            self.unsaved.ask(lambda: self.open_scene(Scene()))
+        if imgui.menu_item_simple("Save", "Ctrl+S"):
+            self.save()
+        imgui.separator()
+        if imgui.menu_item_simple("Picture of the viewport", "F12"):
+            self.take_picture()
+        filming = self._video is not None
+        if imgui.menu_item_simple("Stop video" if filming else "Start video"):
+            self.toggle_video()
+        imgui.separator()
+        if imgui.menu_item_simple("Quit", "Ctrl+Q"):
+            self.unsaved.ask(self._close)
+        imgui.end_menu()
+
+    def _edit_menu(self) -> None:
+        if not imgui.begin_menu("Edit"):
+            return
+        stack = self.state.session.undo_stack
+        undo, redo = stack.undoable, stack.redoable
+        name = f"Undo {undo.name}###undo" if undo else "Undo###undo"
+        if imgui.menu_item_simple(name, "Ctrl+Z", enabled=undo is not None):
+            self.undo()
+        name = f"Redo {redo.name}###redo" if redo else "Redo###redo"
+        if imgui.menu_item_simple(name, "Ctrl+Y", enabled=redo is not None):
+            self.redo()
+        imgui.separator()
+        actor = self.state.selection.actor
+        if imgui.menu_item_simple("Duplicate", "Ctrl+D", enabled=actor is not None):
+            self._duplicate()
+        if imgui.menu_item_simple("Delete", "Del", enabled=bool(self.state.selection.paths)):
+            self._delete()
+        if len(stack) and imgui.begin_menu("History"):
+            for i, entry in enumerate(stack.names):
+                if imgui.menu_item(f"{i + 1}. {entry}", "", i < stack.position)[0]:
+                    self._go_back_to(i + 1)
+            imgui.end_menu()
+        imgui.end_menu()
+
+    def _go_back_to(self, position: int) -> None:
+        session = self.state.session
+        while session.undo_stack.position > position and self.state.attempt(session.undo):
+            pass
+        while session.undo_stack.position < position and self.state.attempt(session.redo):
+            pass
+
+    def _draw_menu(self) -> None:
+        """MuJoCo's own drawing options, with the keys its viewer has."""
+        drawing = self.viewport.drawing
+        if drawing is None or not imgui.begin_menu("Draw"):
+            return
+        for title, strings, flags in self._flag_tables():
+            imgui.separator_text(title)
+            for i, (name, _, key) in enumerate(strings):
+                if imgui.menu_item(name, key, bool(flags[i]))[0]:
+                    flags[i] = 0 if flags[i] else 1
+        imgui.separator_text("Quality")
+        if imgui.menu_item("automatic", "", self.quality.fixed is None)[0]:
+            self.quality.fixed = None
+        for scale in (0.5, 0.75, 1.0):
+            if imgui.menu_item(f"{scale:.0%}", "", self.quality.fixed == scale)[0]:
+                self.quality.fixed = scale
+        imgui.separator_text("Colours")
+        if imgui.menu_item_simple("Light"):
+            imgui.style_colors_light()
+        if imgui.menu_item_simple("Dark"):
+            imgui.style_colors_dark()
+        imgui.end_menu()
+
+    def _flag_tables(self) -> tuple[tuple[str, Any, Any], ...]:
+        drawing = self.viewport.drawing
+        if drawing is None:
+            return ()
+        return (
+            ("Model", mujoco.mjVISSTRING, drawing.option.flags),
+            ("Picture", mujoco.mjRNDSTRING, drawing.scene.flags),
+        )
+
+    def _camera_menu(self) -> None:
+        drawing = self.viewport.drawing
+        if drawing is None or not imgui.begin_menu("Camera"):
+            return
+        actor, now = self.state.selection.actor, cameras.text(drawing)
+        if imgui.menu_item("Free", "Esc", now == "free")[0]:
+            cameras.look_freely(drawing)
+        can_follow = actor is not None
+        if imgui.menu_item_simple(f"Follow {actor or 'the selected actor'}", enabled=can_follow):
+            cameras.follow(drawing, actor or "")
+        if imgui.menu_item_simple("Look at the selected actor", "Home"):
+            drawing.frame_on(actor)
+        imgui.separator()
+        for name in cameras.names(drawing):
+            if imgui.menu_item(name, "", now == name)[0]:
+                cameras.look_through(drawing, name)
+        imgui.end_menu()
+
+    # Keys ---------------------------------------------------------------------------------------
+
+    def _shortcuts(self) -> None:
+        keys = imgui.Key
+        chords: tuple[tuple[int, Callable[[], Any]], ...] = (
+            (chord(_CTRL, keys.z), self.undo),
+            (chord(_CTRL, keys.y), self.redo),
+            (chord(_CTRL, _SHIFT, keys.z), self.redo),
+            (chord(_CTRL, keys.s), self.save),
+            (chord(_CTRL, keys.d), self._duplicate),
+            (chord(_CTRL, keys.q), lambda: self.unsaved.ask(self._close)),
+            (chord(_CTRL, keys._1), lambda: self._use(Tool.SELECT)),
+            (chord(_CTRL, keys._2), lambda: self._use(Tool.MOVE)),
+            (chord(_CTRL, keys._3), lambda: self._use(Tool.TURN)),
+            (chord(keys.f12), self.take_picture),
+        )
+        for keys_together, run in chords:
+            if imgui.shortcut(keys_together, _GLOBAL):
+                run()
+        io = imgui.get_io()
+        if not io.want_text_input and not io.key_ctrl and not io.key_alt:
+            self._plain_keys()
+
+    def _plain_keys(self) -> None:
+        """The keys of MuJoCo's own viewer."""
+        simulation, key = self.state.simulation, imgui.Key
+        drawing = self.viewport.drawing
+        if imgui.is_key_pressed(key.space, False):
+            self.toolbar.toggle()
+        if imgui.is_key_pressed(key.right_arrow):
+            self.state.attempt(simulation.step_once)
+        if imgui.is_key_pressed(key.left_arrow):
+            back = simulation.frame.time - 1.0 / 30.0
+            self.state.attempt(lambda: simulation.go_to(back))
+        if imgui.is_key_pressed(key.backspace, False):
+            self.state.attempt(simulation.reset)
+        if drawing is None:
+            return
+        if imgui.is_key_pressed(key.home, False):
+            drawing.frame_on(self.state.selection.actor)
+        if imgui.is_key_pressed(key.escape, False):
+            cameras.look_freely(drawing)
+        for _, strings, flags in self._flag_tables():
+            for i, (_, _, letter) in enumerate(strings):
+                if letter.isalpha() and imgui.is_key_pressed(getattr(key, letter.lower()), False):
+                    flags[i] = 0 if flags[i] else 1
+
+    def _use(self, tool: Tool) -> None:
+        self.viewport.gizmo.tool = tool
+
+    # Edits --------------------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        self.state.attempt(self.state.session.undo)
+
+    def redo(self) -> None:
+        """Make it again."""
+        self.state.attempt(self.state.session.redo)
+
+    def _duplicate(self) -> None:
+        actor = self.state.selection.actor
+        if actor is not None:
+            self.state.attempt(lambda: duplicate(self.state, actor))
+
+    def _delete(self) -> None:
+        for path in list(self.state.selection.paths):
+            self.state.attempt(lambda path=path: delete(self.state, path))  # type: ignore[misc]
+
+    def stop(self) -> None:
+        """Back to the start; asks which edits made while playing stay."""
+        self.state.session.stop()
+
+    # Files --------------------------------------------------------------------------------------
+
+    def save(self, path: Path | None = None) -> bool:
+        """Write the scene; one that has no file yet goes into the current folder."""
+        state = self.state
+        if path is None and state.scene.path is None:
+            path = _free_file(Path.cwd(), "scene", ".yaml")
+        if not state.attempt(lambda: state.session.save(path)):
+            return False
+        self._autosave.done()
+        state.console.say(f"saved {state.scene.path}")
+        return True
+
+    def open_path(self, path: Path) -> None:
+        """Open a scene or a model in place of this one, after asking about unsaved changes."""
+        self.unsaved.ask(lambda: self.state.attempt(lambda: self.open_scene(open_file(path))))
+
+    def open_scene(self, scene: Scene) -> None:
+        """Put another scene in place of this one.
+
+        Raises:
+            MjrigError: its world cannot be built; this one stays.
+        """
+        self.state.open(scene)
+        self._autosave.done()
+        self._autosave = Autosave(scene.path)
+        self.viewport.start_over()
+
+    def offer(self, left: list[Unsaved]) -> None:
+        """Ask about scenes that a killed editor did not come to save."""
+        self.recover.ask(left)
+
+    def _recover(self, left: Unsaved) -> None:
+        """Open what was saved last, and make it say what was not."""
+        path = Path(left.scene) if left.scene else None
+        base = path.parent if path is not None else Path.cwd()
+        recovered = Scene.parse(left.text, base)
+        if path is not None and path.is_file():
+            self.open_scene(Scene.load(path))
+            self.state.session.recover(recovered)
+        else:
+            self.open_scene(recovered)
+        left.forget()
+
+    def take_picture(self) -> None:
+        """Write what the viewport shows to a PNG."""
+        view = self.viewport.view
+        if view is None:
+            return
+        path = _free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
+        if self.state.attempt(lambda: save_picture(view.pixels(), path)):
+            self.state.console.say(f"picture: {path}")
+
+    def toggle_video(self) -> None:
+        """Begin or end a video of the viewport."""
+        if self._video is not None:
+            self._stop_video()
+            return
+        path = _free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".mp4")
+        self.state.attempt(lambda: self._start_video(path))
+
+    def _start_video(self, path: Path) -> None:
+        view = self.viewport.view
+        assert view is not None
+        height, width = view.pixels().shape[:2]
+        self.quality.fixed = self.quality.scale  # the picture keeps its size
+        self._video = Video(path, (width, height))
+
+    def _stop_video(self) -> None:
+        if self._video is not None:
+            self._video.close()
+            self.state.console.say(f"video: {self._video.path} ({self._video.frames} frames)")
+            self._video, self.quality.fixed = None, None
+
+    # Drops --------------------------------------------------------------------------------------
+
+    def dropped(self, kind: str, value: Any, actor: str | None, point: Any) -> None:
+        """Something was dropped into the viewport."""
+        raise NotImplementedError
+
+    def dropped_on(self, kind: str, value: Any, actor: str | None) -> None:
+        """Something was dropped onto an actor in the hierarchy."""
+        self.dropped(kind, value, actor, None)
+
+    def files_dropped(self, paths: Sequence[Path], at: tuple[float, float]) -> None:
+        """Files were dropped from the desktop at a place of the window."""
+        x, y, width, height = self.viewport.rect
+        place = (at[0] - x) / width, (at[1] - y) / height
+        for path in paths:
+            self.viewport.drop("file", path, place)
+
+
+def _free_file(folder: Path, stem: str, suffix: str) -> Path:
+    path, count = folder / f"{stem}{suffix}", 1
+    while path.exists():
+        count += 1
+        path = folder / f"{stem}-{count}{suffix}"
+    return path

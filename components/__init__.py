@@ -3,6 +3,7 @@
 from mjrig.components.clamp import Clamp, DCMotor, MaxEffort, PositionTable
 from mjrig.components.delay import Delay
 from mjrig.components.feedback import PD, PID
+from mjrig.components.height_field import HeightFieldProp
 from mjrig.components.law import Law
 from mjrig.components.law_controller import LawController
 from mjrig.components.networks import GRU, LSTM, MLP
@@ -11,6 +12,15 @@ from mjrig.components.passthrough_controller import PassthroughController
 from mjrig.components.pd_controller import PDController
 from mjrig.components.pid_controller import PIDController
 from mjrig.components.pipeline import Pipeline
+from mjrig.components.props import (
+    BoxProp,
+    CapsuleProp,
+    CylinderProp,
+    MeshProp,
+    SolidProp,
+    SphereProp,
+)
+from mjrig.components.scenery import CameraProp, GroundProp, LightProp
 from mjrig.components.trot_gait import TrotGait
 from mjrig.controller import ArticulationController
 
@@ -21,17 +31,27 @@ __all__ = [
     "PD",
     "PID",
     "ArticulationController",
+    "BoxProp",
+    "CameraProp",
+    "CapsuleProp",
     "Clamp",
+    "CylinderProp",
     "DCMotor",
     "Delay",
+    "GroundProp",
+    "HeightFieldProp",
     "Law",
     "LawController",
+    "LightProp",
     "MaxEffort",
+    "MeshProp",
     "NeuralController",
     "PDController",
     "PIDController",
     "PassthroughController",
     "Pipeline",
     "PositionTable",
+    "SolidProp",
+    "SphereProp",
     "TrotGait",
 ]

@@ -6,8 +6,7 @@ import mujoco
 import numpy as np
 
 from mjrig.articulation import Articulation
-from mjrig.pose import Transform, composed, rotation
-from mjrig.property_kinds import FloatArray
+from mjrig.pose import Rigid
 from mjrig.world import World
 
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
@@ -21,12 +20,11 @@ def carry(old: World, new: World) -> None:
     memory. Time goes on.
     """
     new.data.time = old.data.time
-    poses = [{p.name: p.item.pose for p in w.placements.actors} for w in (old, new)]
     for name, robot in new.articulations.items():
         if name in old.articulations:
             source = old.articulations[name]
             _carry_joints(old, new, source, robot)
-            _move_root(new, robot, poses[0][name], poses[1][name])
+            _move_root(new, robot, source.model_map.origin, robot.model_map.origin)
             _carry_actuators(old, new, source, robot)
             _carry_memory(source, robot)
     mujoco.mj_forward(new.model, new.data)
@@ -50,26 +48,17 @@ def _carry_joints(old: World, new: World, source: Articulation, robot: Articulat
         new.data.qvel[v : v + nv] = old.data.qvel[u : u + nv]
 
 
-def _move_root(
-    world: World, robot: Articulation, before: Transform | None, after: Transform | None
-) -> None:
+def _move_root(world: World, robot: Articulation, before: Rigid, after: Rigid) -> None:
     """Free roots follow an edit of the actor's pose."""
-    old, new = rotation(before), rotation(after)
-    if np.array_equal(old[0], new[0]) and np.array_equal(old[1], new[1]):
+    if all(map(np.array_equal, before, after)):
         return
-    shift = composed(*new, *_inverse(*old))
+    shift = after.then(before.inverse())
     model, data = world.model, world.data
     for joint in robot.model_map.joint_ids:
         if int(model.jnt_type[joint]) == _FREE:
             q = int(model.jnt_qposadr[joint])
-            point, turn = data.qpos[q : q + 3].copy(), data.qpos[q + 3 : q + 7].copy()
-            data.qpos[q : q + 3], data.qpos[q + 3 : q + 7] = composed(*shift, point, turn)
-
-
-def _inverse(position: FloatArray, quaternion: FloatArray) -> tuple[FloatArray, FloatArray]:
-    at, turn = np.zeros(3), np.zeros(4)
-    mujoco.mju_negPose(at, turn, position, quaternion)
-    return at, turn
+            root = Rigid(data.qpos[q : q + 3].copy(), data.qpos[q + 3 : q + 7].copy())
+            data.qpos[q : q + 3], data.qpos[q + 3 : q + 7] = shift.then(root)
 
 
 def _carry_actuators(old: World, new: World, source: Articulation, robot: Articulation) -> None:

@@ -27,7 +27,7 @@ from mjrig.property_kinds import (
 )
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
-MODELS = (".xml", ".mjcf", ".urdf", ".mjb")
+MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
 
 
 class Base(StrEnum):
@@ -147,7 +147,7 @@ class Actor(HasProperties):
         suffixes=MODELS,
         prefixes=("menagerie:",),
         structural=True,
-        doc="MJCF, URDF or MJB file, relative to the scene; package:… or menagerie:…",
+        doc="MJCF, URDF, MJB or MuJoCo archive, relative to the scene; package:… or menagerie:…",
     )
     prop = Nested(Prop, polymorphic=True, structural=True, doc="A prop instead of a model.")
     base = Choice(

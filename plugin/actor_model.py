@@ -103,7 +103,8 @@ class StateIndex:
 
     def __init__(self, model: Any, where: ActorModel) -> None:
         def local(kind: Any, i: Any) -> str:
-            return str(mujoco.mj_id2name(model, kind, int(i))).removeprefix(where.prefix)
+            name = mujoco.mj_id2name(model, kind, int(i)) or f"unnamed_{int(i)}"
+            return str(name).removeprefix(where.prefix)
 
         joints = [local(mujoco.mjtObj.mjOBJ_JOINT, i) for i in where.joint_ids]
         actuators = [local(mujoco.mjtObj.mjOBJ_ACTUATOR, i) for i in where.actuator_ids]

@@ -7,27 +7,28 @@ from typing import Any
 import mujoco
 
 from mjrig.actor_model import ActorModel, locate
+from mjrig.binary_model import binary_actor, load_binary, prefix_of
 from mjrig.collision import exclude_contacts
 from mjrig.errors import PropertyError
 from mjrig.initial_state import with_states
+from mjrig.keyframes import compiled_keys
+from mjrig.model_sizes import share_sizes
 from mjrig.model_source import load, one_line
 from mjrig.part import Part
-from mjrig.placement import Placements, place
+from mjrig.placement import Placed, Placements, place
 from mjrig.places import WORLD, Place, Places
+from mjrig.pose import Rigid
 from mjrig.scene import Scene
 from mjrig.sim_options import SimOptions, copy_options, differing_option
 
 #: Sizes that a model may ask for, of which the world has the largest.
-_SIZES = (
-    "memory", "nconmax", "njmax", "nstack", "nuserdata", "nuser_actuator", "nuser_body",
-    "nuser_cam", "nuser_geom", "nuser_jnt", "nuser_sensor", "nuser_site", "nuser_tendon",
-)  # fmt: skip
+
 _GROUNDS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
 
 
 @dataclass(frozen=True)
 class Built:
-    """A compiled scene."""
+    """A compiled scene; without a spec where the model was compiled already."""
 
     spec: Any
     model: Any
@@ -47,6 +48,9 @@ def build(scene: Scene, seed: int | None = None) -> Built:
         PropertyError, BindingError: the same, for a scene made in Python.
     """
     placements = place(scene, seed)
+    binary = binary_actor(placements)
+    if binary is not None:
+        return _build_binary(binary, placements, scene.sim or SimOptions())
     parts: dict[str, Part] = {}
     for placed in placements.actors:
         with placed.locating():
@@ -57,6 +61,7 @@ def build(scene: Scene, seed: int | None = None) -> Built:
     sites = {name: places.of_frame(name) for name in frames}
     world = mujoco.MjSpec()
     world.modelname = "mjrig"
+    share_sizes(world, [part.spec for part in parts.values()])
     with scene.locating():
         _set_options(world, list(parts.values()), scene.sim or SimOptions())
     _attach_all(world, parts, origins)
@@ -71,6 +76,16 @@ def build(scene: Scene, seed: int | None = None) -> Built:
             start = origins[part.name].start
             actors.append(with_states(model, where, part.actor, part.keys, start))
     return Built(world, model, tuple(actors), placements)
+
+
+def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Built:
+    """A model that is compiled already, as it is."""
+    with placed.locating():
+        model = load_binary(placed.item, sim)
+        where = locate(model, placed.name, prefix_of(placed.item))
+        origin = Rigid.of(placed.item.pose)
+        actor = with_states(model, where, placed.item, compiled_keys(model), origin)
+        return Built(None, model, (actor,), placements)
 
 
 # Options ----------------------------------------------------------------------------------------
@@ -88,12 +103,8 @@ def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
         world.visual = first.visual
         world.stat = first.stat
     sim.apply(world.option)
-    for name in _SIZES:
-        setattr(world, name, max([getattr(world, name), *(getattr(p.spec, name) for p in parts)]))
     for part in parts:  # attaching warns about each difference
         copy_options(world.option, part.spec.option)
-        for name in _SIZES:
-            setattr(part.spec, name, getattr(world, name))
 
 
 # Attaching --------------------------------------------------------------------------------------

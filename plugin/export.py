@@ -29,6 +29,7 @@ from mjrig.component import ActorComponent
 from mjrig.controller import ArticulationController
 from mjrig.errors import ExecutionError
 from mjrig.execution import Execution, why_not_lowered_here
+from mjrig.model_source import load, model_file
 from mjrig.placement import flattened
 from mjrig.property_kinds import FloatArray
 from mjrig.scene import Scene
@@ -121,6 +122,8 @@ class _LoweredWorld(World):
         return [about for _, about in sorted((self.left_out | self._disabled).items())]
 
     def _come_alive(self, built: Built, executions: Mapping[Key, Execution]) -> None:
+        if built.spec is None:
+            raise ExecutionError("the model of the scene is an .mjb: it is exported already")
         self.built = built
         super()._come_alive(built, executions)
 
@@ -412,14 +415,14 @@ def _move_files(root: Any, world: World, folder: str) -> dict[Path, str]:
 
 
 def _folders(actor: Actor) -> tuple[Path, Any]:
-    assert actor.model is not None
-    path = actor.find_file(actor.model)
-    return path.parent, mujoco.MjSpec.from_file(str(path))
+    return model_file(actor).parent, load(actor)
 
 
 def _source(element: Any, file: str, places: Mapping[str, tuple[Path, Any]]) -> Path:
     """The file an asset of an actor was read from."""
     actor = element.get("name", "").partition("/")[0]
+    if Path(file).is_absolute() and Path(file).is_file():
+        return Path(file).resolve()
     for folder, spec in [places[actor]] if actor in places else places.values():
         inside = spec.texturedir if element.tag == "texture" else spec.meshdir
         name = Path(file).name if spec.strippath else file.removeprefix("package://")

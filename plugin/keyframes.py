@@ -15,6 +15,7 @@ from mjrig.pose import Rigid
 from mjrig.property_kinds import FloatArray
 
 Values = Mapping[str, FloatArray]
+_SAID = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
 _KINDS = {0: "a free", 1: "a ball", 2: "a slide", 3: "a hinge"}
 
 
@@ -65,15 +66,25 @@ def model_keys(spec: Any) -> dict[str, Key]:
         return {}
     model = spec.copy().compile()  # a copy: a compiled spec refuses some changes
     index = StateIndex(model, locate(model, "", ""))
-    return {key.name: _model_key(model, index, k, key) for k, key in enumerate(spec.keys)}
+    return {
+        key.name: _model_key(model, index, k, [w for w in _SAID if len(getattr(key, w))])
+        for k, key in enumerate(spec.keys)
+    }
 
 
-def _model_key(model: Any, index: StateIndex, k: int, key: Any) -> Key:
+def compiled_keys(model: Any) -> dict[str, Key]:
+    """The keyframes of a compiled model that have names; each says everything."""
+    index = StateIndex(model, locate(model, "", ""))
+    names = (mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_KEY, k) for k in range(model.nkey))
+    return {str(n): _model_key(model, index, k, _SAID) for k, n in enumerate(names) if n}
+
+
+def _model_key(model: Any, index: StateIndex, k: int, says: Collection[str]) -> Key:
     """A compiled keyframe, but only what its element says itself."""
 
     def said(what: str, places: Mapping[str, slice]) -> Values:
         values = getattr(model, f"key_{what}")[k]
-        return {n: values[s].copy() for n, s in places.items()} if len(getattr(key, what)) else {}
+        return {n: values[s].copy() for n, s in places.items()} if what in says else {}
 
     def blocks(size: int) -> dict[str, slice]:
         return {n: slice(i * size, (i + 1) * size) for n, i in index.mocap.items()}

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjrig.actor import Actor
-from mjrig.authoring import add_actuators
 from mjrig.component import ActorComponent
 from mjrig.errors import PropertyError
 from mjrig.loose_kinds import Table
-from mjrig.model_edits import edit_model
-from mjrig.model_source import load
 from mjrig.names import listed, literal, suggestion
+from mjrig.part import Part
+from mjrig.placement import Placed
 from mjrig.properties import HasProperties, Property
 from mjrig.property_kinds import Patterns, Text
 from mjrig.scene import Scene
@@ -33,7 +32,6 @@ KINDS = {
     "camera": "cameras",
     "light": "lights",
     "equality": "equalities",
-    "keyframe": "keys",
 }
 LocalNames = dict[str, list[str]]
 
@@ -44,10 +42,11 @@ def local_names(actor: Actor) -> LocalNames:
     Raises:
         PropertyError, BindingError: the model cannot be read or does not fit what is authored.
     """
-    spec = load(actor)
-    edit_model(spec, actor)
-    add_actuators(spec, actor)
-    return {kind: [e.name for e in getattr(spec, many) if e.name] for kind, many in KINDS.items()}
+    part = Part(Placed(actor, actor, Scene(), ()))
+    names = {kind: [e.name for e in getattr(part.spec, many)] for kind, many in KINDS.items()}
+    names["body"].remove("world")
+    names["keyframe"] = list(dict.fromkeys([*part.keys, *(k.name for k in actor.keyframes)]))
+    return {kind: [name for name in found if name] for kind, found in names.items()}
 
 
 # References -------------------------------------------------------------------------------------

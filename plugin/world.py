@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from mjrig.articulation import Articulation
+from mjrig.binary_model import WHY_NOT_NATIVE
 from mjrig.build import Built, build
 from mjrig.controller import ArticulationController
 from mjrig.errors import BindingError, LeaseError, PropertyError
@@ -89,6 +90,7 @@ class World(HasProperties):
 
     def _assemble(self, built: Built) -> None:
         """Bring a built scene to life; a second time where controllers become MuJoCo actuators."""
+        self._has_spec = built.spec is not None
         self._come_alive(built, {})
         chosen = self._choose_executions()
         native = {key for key, execution in chosen.items() if execution.name == "native"}
@@ -143,7 +145,9 @@ class World(HasProperties):
     def _choose_executions(self) -> dict[Key, Execution]:
         """The execution of every controller that can run in more ways than one."""
         actuation = self._scene.sim.actuation if self._scene.sim else Actuation.EXPLICIT
-        not_here = why_not_lowered_here(self._model, actuation)
+        not_here = (
+            why_not_lowered_here(self._model, actuation) if self._has_spec else WHY_NOT_NATIVE
+        )
         implicit = is_implicit(self._model)
         chosen: dict[Key, Execution] = {}
         for i, robot in enumerate(self._robots):
@@ -330,7 +334,8 @@ class World(HasProperties):
         model = self._model
         address = model.jnt_qposadr if what == "position" else model.jnt_dofadr
         joint = int(np.searchsorted(address, index, side="right")) - 1
-        actor, _, name = model.joint(joint).name.partition("/")
+        robot = next(r for r in self._robots if joint in r.model_map.joint_ids)
+        actor, name = robot.name, model.joint(joint).name.removeprefix(robot.model_map.prefix)
         return Event(
             began,
             actor,

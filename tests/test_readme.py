@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,15 @@ def test_the_extending_example_makes_a_working_class() -> None:
     exec(compile(example, "docs/extending.md", "exec"), names)
     cls = names["SpringController"]
     assert [p.name for p in cls.properties()][-3:] == ["stiffness", "rest", "limit"]  # type: ignore[attr-defined]
+
+
+def test_the_example_of_a_prop_fills_a_spec() -> None:
+    (example,) = blocks("docs/models.md", "python")
+    names: dict[str, Any] = {}
+    exec(compile(example, "docs/models.md", "exec"), names)
+    spec = names["mujoco"].MjSpec()
+    names["PostProp"](height=2.0).fill(spec)
+    assert spec.compile().geom("geom").size.tolist() == [0.03, 1.0, 0.0]
 
 
 def test_the_actuation_examples_run_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,68 @@
+"""The meshes of a URDF: found as ROS finds them, by package, path or address."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+from xml.etree import ElementTree
+
+from mjrig.errors import PropertyError
+
+FORMATS = (".stl", ".obj", ".msh")
+_PACKAGES = ("package", "model")
+
+
+def find_meshes(spec: Any, urdf: Path) -> None:
+    """Give every mesh of a URDF's spec the full path of its file.
+
+    A `<mujoco><compiler strippath="true"/>` in the file is obeyed: then MuJoCo's own rule holds.
+
+    Raises:
+        PropertyError: a mesh is not found, or of a format MuJoCo does not read.
+    """
+    if not spec.meshes or spec.strippath:
+        return
+    for mesh in spec.meshes:
+        if Path(mesh.file).suffix.lower() not in FORMATS:
+            raise PropertyError(
+                f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}; MuJoCo reads "
+                f"{', '.join(FORMATS)}: convert it, or leave it out if it is only seen"
+            )
+        places = list(dict.fromkeys(mesh_places(mesh.file, urdf, spec.meshdir)))
+        found = next((place for place in places if place.is_file()), None)
+        if found is None:
+            looked = ", ".join(repr(str(place)) for place in places)
+            raise PropertyError(
+                f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}, which was not found; "
+                f"looked at: {looked}"
+            )
+        mesh.file = str(found)
+
+
+def mesh_places(name: str, urdf: Path, meshdir: str = "") -> Iterator[Path]:
+    """Where the file of a mesh may be, best first."""
+    folder = urdf.absolute().parent
+    address = urlparse(name)
+    if address.scheme in _PACKAGES:
+        package, inside = address.netloc, unquote(address.path).lstrip("/")
+        for parent in (folder, *folder.parents):
+            if parent.name == package:
+                yield parent / inside
+            yield parent / package / inside
+        yield folder / inside  # the meshes stand beside the URDF, without the package around them
+    elif address.scheme == "file":
+        yield Path(unquote(address.path))
+    else:
+        yield folder / meshdir / name
+        yield folder / name
+
+
+def _used_by(urdf: Path, mesh: str) -> str:
+    """`link 'hip' of 'dog.urdf' needs`, for the first link with this mesh."""
+    root = ElementTree.parse(urdf).getroot()
+    for link in root.iter("link"):
+        # A mesh that is only seen is not read, unless the file says so: name who collides first.
+        for geometry in (*link.iter("collision"), *link.iter("visual")):
+            if any(m.get("filename") == mesh for m in geometry.iter("mesh")):
+                return f"link {link.get('name')!r} of {str(urdf)!r} needs"
+    return f"{str(urdf)!r} needs"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from mjrig.editor.state import EditorState
+from mjrig.errors import MjrigError
 from mjrig.names import listed
 from mjrig.scene import Scene, find
 
@@ -36,6 +37,7 @@ class Edits:
         self._touched = False
         self._held: dict[str, object] = {}
         self._next = 0.0
+        self._refused = ""
 
     # What widgets call --------------------------------------------------------------------------
 
@@ -105,6 +107,9 @@ class Edits:
             self._open = None
             self._next = 0.0
             self.state.session.seal()
+            if self._refused:
+                self.state.console.fail(self._refused)
+                self._refused = ""
 
     def _flush(self) -> None:
         values, self._held = self._held, {}
@@ -133,7 +138,16 @@ class Edits:
             with self.state.session.edit(name, merge=merge) as scene:
                 edit(scene)
 
-        self.state.attempt(run, field=field)
+        if merge is None:
+            self.state.attempt(run, field=field)
+            return
+        try:
+            run()
+        except MjrigError as error:  # the console hears of it once, when the drag is over
+            self.state.problems[field] = self._refused = str(error)
+        else:
+            self.state.problems.pop(field, None)
+            self._refused = ""
 
 
 def _key(values: Values) -> str:

@@ -36,6 +36,8 @@ GREY = imgui.ImVec4(0.6, 0.6, 0.6, 1.0)
 RED = imgui.ImVec4(1.0, 0.4, 0.35, 1.0)
 MIXED = "-"
 PAYLOAD = "MJRIG"
+#: Kinds of what is dragged that are files, if they are no Path anyway.
+_FILES = ("file", "asset")
 ANY = Bounds("", -math.inf, math.inf, None, None)
 
 
@@ -360,7 +362,7 @@ def _dropped_file(sheet: Sheet) -> str | None:
     if imgui.begin_drag_drop_target():
         if imgui.accept_drag_drop_payload_py_id(PAYLOAD) is not None and sheet.state.dragged:
             kind, value = sheet.state.dragged
-            if isinstance(value, str | Path) and kind != "property":
+            if isinstance(value, Path) or kind in _FILES:
                 found = str(value)
         imgui.end_drag_drop_target()
     return found

@@ -111,6 +111,17 @@ def test_a_refused_value_is_told_of_at_its_field_and_changes_nothing(state: Edit
     assert len(state.session.undo_stack) == 0
 
 
+def test_a_drag_that_is_refused_tells_the_console_once(state: EditorState) -> None:
+    edits = Edits(state)
+    drag(edits, -1.0, -2.0, -3.0)
+    assert state.problems == {GAIN: f"{GAIN}: must be >= 0 N, got -3"}
+    edits.end()
+    edits.finish_frame()
+    assert [line.text for line in state.console.lines] == [f"{GAIN}: must be >= 0 N, got -3"]
+    drag(edits, 5.0)
+    assert state.problems == {}
+
+
 def test_unset_returns_to_the_default(state: EditorState) -> None:
     edits = Edits(state)
     edits.put({GAIN: UNSET})

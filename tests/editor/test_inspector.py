@@ -17,8 +17,6 @@ from tests.editor.inspected import SCENE, registered
 from tests.editor.ui import app_with, editor_state, run_ui_tests
 
 ONE, TWO = "one.Everything", "two.Everything"
-COMBO = "//##Combo_00/**/"
-MENU = "//$FOCUSED/**/"
 
 
 @pytest.fixture
@@ -372,6 +370,62 @@ def test_a_numeric_row_is_dragged_onto_a_plot(state: EditorState) -> None:
 
     drive(state, drags, panels=(plot,))
     assert plot.got == ("property", f"{ONE}.gain")
+
+
+class _Files(Panel):
+    """Something that files are dragged from."""
+
+    title = "Files"
+    place = "left"
+
+    def draw(self) -> None:
+        imgui.button("curve.csv")
+        if imgui.begin_drag_drop_source():
+            self.state.dragged = ("file", "curve.csv")
+            imgui.set_drag_drop_payload_py_id("MJRIG", 1)
+            imgui.end_drag_drop_source()
+
+
+def test_a_file_is_dropped_on_its_row(state: EditorState) -> None:
+    def drags(ctx: Any) -> None:
+        rows(ctx)
+        ctx.item_drag_and_drop("//Files/curve.csv", "props/file/##v")
+        ctx.yield_(2)
+
+    drive(state, drags, panels=(_Files(state),))
+    assert authored(state, "file") == "curve.csv"
+
+
+def test_a_value_that_is_refused_is_told_of_at_its_row_until_it_is_mended(
+    state: EditorState,
+) -> None:
+    def edits(ctx: Any) -> None:
+        rows(ctx)
+        ctx.item_input_value("props/gain/##v", -4.0)
+        ctx.yield_(2)
+        CHECK(there(ctx, "props/gain/x##problem"))
+        CHECK(authored(state, "gain") == 60)
+        ctx.item_input_value("props/gain/##v", 4.0)
+        ctx.yield_(2)
+        CHECK(not there(ctx, "props/gain/x##problem"))
+
+    drive(state, edits)
+    assert len(state.session.undo_stack) == 1
+
+
+def test_an_edit_while_it_plays_reaches_the_world_without_a_new_one(state: EditorState) -> None:
+    world = state.simulation.world
+    state.session.play()
+
+    def edits(ctx: Any) -> None:
+        rows(ctx)
+        ctx.item_input_value("props/gain/##v", 12.0)
+        ctx.yield_(2)
+
+    drive(state, edits)
+    live = state.live(ONE)
+    assert state.simulation.world is world and state.simulation.playing
+    assert live is not None and vars(live)["gain"] == 12.0
 
 
 def test_actions_run_with_typed_arguments_and_what_they_change_is_kept(state: EditorState) -> None:

@@ -112,7 +112,7 @@ def test_a_refused_value_is_told_of_at_its_field_and_changes_nothing(state: Edit
 
 
 def test_a_drag_that_is_refused_tells_the_console_once(state: EditorState) -> None:
-    edits = Edits(state)
+    edits = Edits(state, Clock())
     drag(edits, -1.0, -2.0, -3.0)
     assert state.problems == {GAIN: f"{GAIN}: must be >= 0 N, got -3"}
     edits.end()

@@ -1,6 +1,16 @@
 """What can be put on an actor, and what that is made of."""
 
+from mjrig.actuator_sensor import ActuatorSensor
+from mjrig.components.actuators import (
+    AdhesionActuator,
+    CylinderActuator,
+    DamperActuator,
+    GeneralActuator,
+    MotorActuator,
+    MuscleActuator,
+)
 from mjrig.components.clamp import Clamp, DCMotor, MaxEffort, PositionTable
+from mjrig.components.dcmotor_actuator import DCMotorActuator
 from mjrig.components.delay import Delay
 from mjrig.components.feedback import PD, PID
 from mjrig.components.height_field import HeightFieldProp
@@ -21,6 +31,13 @@ from mjrig.components.props import (
     SphereProp,
 )
 from mjrig.components.scenery import CameraProp, GroundProp, LightProp
+from mjrig.components.servo_actuators import (
+    IntVelocityActuator,
+    OrientationActuator,
+    PIDActuator,
+    PositionActuator,
+    VelocityActuator,
+)
 from mjrig.components.trot_gait import TrotGait
 from mjrig.controller import ArticulationController
 
@@ -30,28 +47,41 @@ __all__ = [
     "MLP",
     "PD",
     "PID",
+    "ActuatorSensor",
+    "AdhesionActuator",
     "ArticulationController",
     "BoxProp",
     "CameraProp",
     "CapsuleProp",
     "Clamp",
+    "CylinderActuator",
     "CylinderProp",
     "DCMotor",
+    "DCMotorActuator",
+    "DamperActuator",
     "Delay",
+    "GeneralActuator",
     "GroundProp",
     "HeightFieldProp",
+    "IntVelocityActuator",
     "Law",
     "LawController",
     "LightProp",
     "MaxEffort",
     "MeshProp",
+    "MotorActuator",
+    "MuscleActuator",
     "NeuralController",
+    "OrientationActuator",
     "PDController",
+    "PIDActuator",
     "PIDController",
     "PassthroughController",
     "Pipeline",
+    "PositionActuator",
     "PositionTable",
     "SolidProp",
     "SphereProp",
     "TrotGait",
+    "VelocityActuator",
 ]

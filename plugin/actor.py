@@ -3,9 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mjrig.actuator import Actuator
+from mjrig.actuator_view import ActuatorList
 from mjrig.articulation import component_named
 from mjrig.binding import unique
 from mjrig.component import ActorComponent
@@ -25,6 +28,9 @@ from mjrig.property_kinds import (
     Text,
     Vector,
 )
+
+if TYPE_CHECKING:
+    from mjrig.elements import Element
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
@@ -183,8 +189,8 @@ class Actor(HasProperties):
     dynamics = Nested(Dynamics, structural=True, doc="Joint parameters over the model's.")
     renamed = Table(a_name, structural=True, doc="Elements of the model by another name: old: new.")
     removed = Patterns((), structural=True, doc="Elements of the model that are left out.")
-    actuators = NestedList(
-        Actuator, structural=True, doc="Actuators on top of the model's, one per match."
+    actuators: ActuatorList = ActuatorList(
+        structural=True, doc="Actuators on top of the model's, one per match."
     )
     keyframes = NestedList(
         Keyframe, polymorphic=False, structural=True, doc="States kept with the scene."
@@ -194,9 +200,11 @@ class Actor(HasProperties):
 
     #: The folder file names are relative to, where the actor stands alone; None: the scene's.
     _base: Path | None
+    #: The names of the model's elements, and what they were read from.
+    _names: tuple[object, dict[str, Sequence[str]]] | None
 
     def prepare(self) -> None:
-        self._base = None
+        self._base, self._names = None, None
 
     @property
     def label(self) -> str:
@@ -252,3 +260,83 @@ class Actor(HasProperties):
             raise PropertyError(f"{component!r} is not a component of {self.label!r}")
         self.components = tuple(c for c in self.components if c is not component)
         component.disown()
+
+    # Actuators ----------------------------------------------------------------------------------
+
+    def add_actuator(self, actuator: Actuator) -> Actuator:
+        """Author an actuator on top of the model's; one that belongs somewhere is copied first.
+
+        Returns:
+            The actuator that is on this actor.
+        """
+        own = actuator if actuator._parent is None else actuator.copy()
+        self.actuators = (*self.actuators, own)
+        return own
+
+    def remove_actuator(self, actuator: Actuator) -> None:
+        """Take an authored actuator off; its sensors go with it.
+
+        Raises:
+            PropertyError: it is not on this actor.
+        """
+        if all(actuator is not a for a in self.actuators):
+            raise PropertyError(f"{actuator!r} is not an actuator of {self.label!r}")
+        self.actuators = tuple(a for a in self.actuators if a is not actuator)
+
+    def joint(self, name: str) -> "Element":
+        """A joint of the model, to hang actuators on.
+
+        Raises:
+            BindingError: there is none of that name; the same for `body`, `site` and `tendon`.
+        """
+        return _element(self, "joint", name)
+
+    def body(self, name: str) -> "Element":
+        """A body of the model."""
+        return _element(self, "body", name)
+
+    def site(self, name: str) -> "Element":
+        """A site of the model."""
+        return _element(self, "site", name)
+
+    def tendon(self, name: str) -> "Element":
+        """A tendon of the model."""
+        return _element(self, "tendon", name)
+
+    def use_motors(self, pattern: str = ".*") -> ActorComponent:
+        """Make the model's position actuators motors, under a PDController of the same gains.
+
+        Args:
+            pattern: names of the model's actuators; those that are no position actuators stay.
+
+        Returns:
+            The PDController.
+
+        Raises:
+            BindingError: the pattern matches no position actuator.
+        """
+        found: ActorComponent = _later("actuator_conversion").use_motors(self, pattern)
+        return found
+
+    def use_position_actuators(self, component: ActorComponent) -> list[Actuator]:
+        """Take a PDController off and make the motors it owns position actuators of its gains.
+
+        Returns:
+            The actuators that were authored, one per group of equal gains.
+
+        Raises:
+            BindingError: it does something a position actuator cannot, or is not on this actor.
+        """
+        module = _later("actuator_conversion")
+        found: list[Actuator] = module.use_position_actuators(self, component)
+        return found
+
+
+def _element(actor: Actor, kind: str, name: str) -> "Element":
+    found: Element = _later("elements").element(actor, kind, name)
+    return found
+
+
+def _later(module: str) -> Any:
+    """A module that itself needs actors."""
+    return import_module(f"mjrig.{module}")

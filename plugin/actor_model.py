@@ -53,6 +53,10 @@ class ActorModel:
     mocap: Indices
     initial: ActorState
     keyframes: Mapping[str, ActorState] = field(default_factory=dict)
+    #: The local names each authored actuator has, in the order of the actor's `actuators`.
+    authored: tuple[tuple[str, ...], ...] = ()
+    #: What people call actuators whose name had to be another.
+    aliases: Mapping[str, str] = field(default_factory=dict)
     #: The actuators as they were before some became others; None: as the model says.
     described: tuple[ActuatorBinding, ...] | None = None
     #: Where the model's origin starts in the world.

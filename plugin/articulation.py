@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -20,11 +21,13 @@ from mjrig.errors import BindingError, PropertyError
 from mjrig.events import EventLog
 from mjrig.execution import Execution
 from mjrig.guard import Guard
+from mjrig.live_actuator import LiveActuator
 from mjrig.lowering import Lowered
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.seeding import Seeds
+from mjrig.sensors import read_sensors
 from mjrig.setpoints import Lease, Setpoints, Source, Targets
 
 if TYPE_CHECKING:
@@ -65,11 +68,12 @@ class Articulation(HasProperties):
         self._described = list(
             described
             if described is not None
-            else describe_actuators(model, where.actuator_ids.tolist(), where.prefix)
+            else describe_actuators(model, where.actuator_ids.tolist(), where.prefix, where.aliases)
         )
         self._unsettled = False
         self._trajectory: Trajectory | None = None
         self._control: Control | None = None
+        self._sensors: Mapping[str, FloatArray] | None = None
         self._components: tuple[ActorComponent, ...] = ()
         self._table = BindingTable((), ())
         single = [b for b in self._described if b.output_count == 1]
@@ -111,6 +115,28 @@ class Articulation(HasProperties):
     def actuator_names(self) -> tuple[str, ...]:
         """Local names of all single-output actuators, in id order."""
         return self._setpoints.names
+
+    def actuator(self, name: str) -> LiveActuator:
+        """One actuator by local name, what a person called it, or its joint: what it does now.
+
+        Raises:
+            BindingError: there is none, or there are several, of that name.
+        """
+        found = [b for b in self._described if b.actuator == name]
+        found = found or [b for b in self._described if name in b.names]
+        if len(found) != 1:
+            names = [n for b in self._described for n in b.names]
+            hint = listed(b.actuator for b in found) if found else suggestion(name, names)
+            many = "several actuators" if found else "no actuator"
+            raise BindingError(f"{self.name} has {many} {name!r}; {hint}")
+        return LiveActuator(self._model, self._data, found[0])
+
+    @property
+    def sensors(self) -> Mapping[str, FloatArray]:
+        """Every sensor by local name: a read-only view of what it reads."""
+        if self._sensors is None:
+            self._sensors = MappingProxyType(read_sensors(self._model, self._data, self._where))
+        return self._sensors
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Which actuator drives which degree of freedom, or why it does not."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, overload
 
 import mujoco
@@ -75,11 +76,13 @@ class ActuatorBinding:
     joint_range: tuple[float, float] | None
     joint_force_range: tuple[float, float] | None
     skip_reason: str
+    #: What a person called it, where its name had to be another.
+    alias: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a pattern may match: the actuator's name and its joint's."""
-        return (self.actuator, self.joint) if self.joint else (self.actuator,)
+        """What a pattern may match: the actuator's name, its joint's, and what it was called."""
+        return (self.actuator, *(n for n in (self.joint, self.alias) if n))
 
     @property
     def factor(self) -> float:
@@ -136,7 +139,10 @@ class BindingTable(Sequence[ActuatorBinding]):
 
 
 def describe_actuators(
-    model: Any, ids: Iterable[int] | None = None, prefix: str = ""
+    model: Any,
+    ids: Iterable[int] | None = None,
+    prefix: str = "",
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> list[ActuatorBinding]:
     """Read the actuators of a compiled model, in id order, with local names.
 
@@ -144,6 +150,7 @@ def describe_actuators(
         model: an MjModel.
         ids: which actuators; None: all.
         prefix: what MuJoCo names start with (`dog/`); it is taken off.
+        aliases: what people called actuators of these names.
 
     Raises:
         BindingError: the model has no actuator of such an id.
@@ -160,7 +167,8 @@ def describe_actuators(
         )
         name = unique(name, taken)
         taken.add(name)
-        found.append(_describe(model, int(i), name, prefix))
+        described = _describe(model, int(i), name, prefix)
+        found.append(replace(described, alias=aliases.get(name, "")))
     return found
 
 

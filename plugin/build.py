@@ -1,13 +1,15 @@
 """Scene → MjSpec → MjModel, and where each actor ended up in it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
 
 from mjrig.actor_model import ActorModel, locate
+from mjrig.authoring import Authored, finish_actuators
 from mjrig.binary_model import binary_actor, load_binary, prefix_of
+from mjrig.callbacks import without_actuator_callbacks
 from mjrig.collision import exclude_contacts
 from mjrig.errors import PropertyError
 from mjrig.initial_state import with_states
@@ -18,10 +20,9 @@ from mjrig.part import Part
 from mjrig.placement import Placed, Placements, place
 from mjrig.places import WORLD, Place, Places
 from mjrig.pose import Rigid
+from mjrig.roots import root_name
 from mjrig.scene import Scene
 from mjrig.sim_options import SimOptions, copy_options, differing_option
-
-#: Sizes that a model may ask for, of which the world has the largest.
 
 _GROUNDS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
 
@@ -68,11 +69,17 @@ def build(scene: Scene, seed: int | None = None) -> Built:
     for name, there in sites.items():
         _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])
     exclude_contacts(world, placements.groups, list(parts))
-    model = compile_spec(world, placements)
+    roots = _roots(placements)
+    for part in parts.values():
+        with part.placed.locating():
+            finish_actuators(world, part.actor, part.authored, roots)
+    model = compile_spec(world, placements, [part.authored for part in parts.values()])
     actors = []
     for part in parts.values():
         with part.placed.locating():
             where = locate(model, part.name, f"{part.name}/")
+            names = part.authored.names
+            where = replace(where, authored=names, aliases=part.authored.aliases)
             start = origins[part.name].start
             actors.append(with_states(model, where, part.actor, part.keys, start))
     return Built(world, model, tuple(actors), placements)
@@ -86,6 +93,12 @@ def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Bu
         origin = Rigid.of(placed.item.pose)
         actor = with_states(model, where, placed.item, compiled_keys(model), origin)
         return Built(None, model, (actor,), placements)
+
+
+def _roots(placements: Placements) -> Callable[[str], str]:
+    actors = [p.item for p in placements.actors]
+    frames = [p.item for p in placements.frames]
+    return lambda name: root_name(name, actors, frames)
 
 
 # Options ----------------------------------------------------------------------------------------
@@ -174,15 +187,21 @@ def _moves(body: Any) -> bool:
     return False
 
 
-def compile_spec(world: Any, placements: Placements) -> Any:
-    """The compiled model; a refusal is told of the actor it names."""
+def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored] = ()) -> Any:
+    """The compiled model; a refusal is told of the actor, or authored actuator, it names."""
     try:
-        return world.compile()
+        with without_actuator_callbacks():
+            return world.compile()
     except Exception as error:
         text = one_line(error)
         actors = placements.actors
         culprit = next((p for p in actors if f"'{p.name}/" in text), actors[0] if actors else None)
         problem = PropertyError(f"the model does not compile: {text}", ("model",))
+        for placed, made in zip(actors, authored, strict=False):
+            index = made.culprit(text, world, placed.name)
+            if index is not None:
+                culprit, label = placed, placed.item.actuators[index].label
+                problem = PropertyError(f"{label}: {text}", ("actuators", index))
         if culprit is None:
             raise problem from error
         with culprit.locating():

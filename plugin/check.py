@@ -1,35 +1,23 @@
 """Pre-flight: the binding table of a world, and what looks wrong in it."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import mujoco
-import numpy as np
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 
 from mjrig.articulation import Articulation
 from mjrig.binding import ActuatorBinding
+from mjrig.check_drives import about_drives
+from mjrig.check_limits import about_limits
+from mjrig.check_masses import about_masses
+from mjrig.check_physics import about_physics
+from mjrig.check_stability import about_stability
+from mjrig.check_start import about_start, holding_efforts
 from mjrig.controller import ArticulationController
-from mjrig.names import listed
-from mjrig.property_kinds import FloatArray
+from mjrig.findings import Finding, Level, arranged, counted, lines_of
 from mjrig.table import format_table
 from mjrig.world import World
 
-#: Share of a stability bound at which a gain is called close to it.
-CLOSE = 0.5
 HEADER = ("actuator", "joint", "kind", "gear", "kp", "kv", "limit", "driven by", "execution")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One warning, and what it is about: `dog.FL_hip`."""
-
-    where: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -76,111 +64,30 @@ def _why_direct(binding: ActuatorBinding, controller: ArticulationController | N
 
 
 def findings(world: World) -> list[Finding]:
-    """Everything that deserves a warning."""
-    inertia = joint_inertia(world.model, world.data)
-    found: list[Finding] = []
+    """Everything that deserves a word, worst first; the world is as it starts."""
+    return arranged(_findings(world))
+
+
+def _findings(world: World) -> Iterator[Finding]:
+    model = world.model
+    loads = holding_efforts(model, world.data)
     for robot in world.articulations.values():
-        found += _about_controllers(robot)
-        found += _about_joints(robot)
-        for controller in robot.controllers:
-            for index, binding in enumerate(controller.bindings):
-                gains = {n: float(v[index]) for n, v in controller.gains().items()}
-                where = f"{robot.name}.{binding.actuator}"
-                found += [Finding(where, t) for t in _about_limit(binding, gains)]
-                if binding.on_joint:
-                    step = world.timestep
-                    dof_inertia = float(inertia[binding.dof_address])
-                    texts = _about_stability(gains, step, dof_inertia)
-                    found += [Finding(where, t) for t in texts]
-    return found
+        yield from about_drives(robot, model)
+        yield from about_limits(robot, model)
+        yield from about_masses(robot, model)
+        yield from about_start(robot, model, loads)
+    yield from about_stability(world)
+    yield from about_physics(world)
 
 
-def joint_inertia(model: Any, data: Any) -> FloatArray:
-    """Effective inertia of each dof when the others are free, 1 / (M⁻¹)ᵢᵢ."""
-    unit, solved = np.eye(model.nv), np.zeros((model.nv, model.nv))
-    mujoco.mj_solveM(model, data, solved, unit)
-    inertia: FloatArray = 1.0 / np.maximum(np.diag(solved), mujoco.mjMINVAL)
-    return inertia
+def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:
+    """1 where there is an error, with `strict` also a warning; else 0."""
+    bad = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
+    return int(any(f.level in bad for f in found))
 
 
-def _about_controllers(robot: Articulation) -> Iterator[Finding]:
-    for controller in robot.controllers:
-        where = f"{robot.name}.{controller._role}"
-        if not controller.is_bound:
-            yield Finding(where, "owns no actuator: nothing its patterns match can be bound")
-        elif not controller.enabled and controller.follows_pose:
-            motors = [b.actuator for b in controller.bindings if b.kind == "motor"]
-            if motors:
-                yield Finding(
-                    where,
-                    f"is disabled: position setpoints in rad go as torque to {listed(motors)}",
-                )
-
-
-def _about_joints(robot: Articulation) -> Iterator[Finding]:
-    by_joint: dict[int, list[str]] = {}
-    for controller in robot.controllers:
-        for binding in controller.bindings:
-            if binding.on_joint:
-                by_joint.setdefault(binding.joint_id, []).append(binding.actuator)
-    for joint_id, names in by_joint.items():
-        if len(names) > 1:
-            joint = next(b.joint for b in robot.actuators if b.joint_id == joint_id)
-            yield Finding(
-                f"{robot.name}.{joint}",
-                f"two or more owned actuators act on this joint: {listed(names)}; "
-                "each applies its full effort",
-            )
-
-
-def _about_limit(binding: ActuatorBinding, gains: dict[str, float]) -> Iterator[str]:
-    limit = gains.get("torque_limit")
-    if limit is None:
-        return
-    ranges = {
-        "ctrlrange": _scaled(binding.ctrl_range, binding.factor),
-        "forcerange": _scaled(binding.force_range, binding.gear),
-        "actuatorfrcrange": binding.joint_force_range,
-    }
-    known = {name: r for name, r in ranges.items() if r is not None}
-    unit = binding.effort_unit
-    if math.isinf(limit) and not known:
-        yield "has no effort limit, neither here nor in the model"
-    for name, (low, high) in known.items():
-        bound = min(abs(low), abs(high)) if low <= 0.0 <= high else 0.0
-        if limit > bound and not math.isinf(limit):
-            yield (
-                f"torque limit {limit:g} {unit} is above the model's {name} "
-                f"({bound:g} {unit}), which wins"
-            )
-
-
-def _scaled(limits: tuple[float, float] | None, factor: float) -> tuple[float, float] | None:
-    if limits is None:
-        return None
-    low, high = sorted((limits[0] * factor, limits[1] * factor))
-    return low, high
-
-
-def _about_stability(gains: dict[str, float], step: float, inertia: float) -> Iterator[str]:
-    """Explicit PD under semi-implicit Euler is stable iff both numbers stay below their bound."""
-    kp, kv = gains.get("kp"), gains.get("kv")
-    if kp is None or kv is None:
-        return
-    damping = kv * step / inertia
-    stiffness = kp * step * step / inertia + 2.0 * damping
-    share, text = max(
-        (damping / 2.0, f"kv·dt/I = {damping:.2g}, bound 2"),
-        (stiffness / 4.0, f"kp·dt²/I + 2·kv·dt/I = {stiffness:.2g}, bound 4"),
-    )
-    if share >= 1.0:
-        yield f"explicit PD is unstable: {text}; lower the gain or the timestep"
-    elif share >= CLOSE:
-        yield f"explicit PD is close to its stability bound: {text}"
-
-
-def report(world: World) -> str:
-    """The tables and warnings of a world, as text."""
+def report(world: World, found: Sequence[Finding] | None = None) -> str:
+    """The tables and findings of a world, as text."""
     lines: list[str] = []
     for robot in world.articulations.values():
         table = rows(robot)
@@ -192,14 +99,39 @@ def report(world: World) -> str:
             lines.append("  driven directly:")
             lines += [f"    {r.actuator}: {r.reason}" for r in direct]
         lines.append("")
+    lines += [f"{who} runs as {name}: {why}" for who, name, why in _executions(world)]
+    found = findings(world) if found is None else found
+    lines.append(f"findings: {counted(found)}")
+    lines += lines_of(found)
+    return "\n".join(lines)
+
+
+def report_data(world: World, found: Sequence[Finding] | None = None) -> dict[str, object]:
+    """The same as plain data, for JSON; a number without bound is the text `inf`."""
+    found = findings(world) if found is None else found
+    return {
+        "actors": [
+            {"name": robot.name, "actuators": [_row_data(r) for r in rows(robot)]}
+            for robot in world.articulations.values()
+        ],
+        "executions": [
+            {"controller": who, "execution": name, "reason": why}
+            for who, name, why in _executions(world)
+        ],
+        "findings": [f.data() for f in found],
+    }
+
+
+def _executions(world: World) -> Iterator[tuple[str, str, str]]:
     for robot in world.articulations.values():
         for c in robot.controllers:
             if c.is_bound:
-                lines.append(f"{c.label} runs as {c.execution.name}: {c.execution.reason}")
-    found = findings(world)
-    lines.append(f"warnings: {len(found) or 'none'}")
-    lines += [f"  {f}" for f in found]
-    return "\n".join(lines)
+                yield c.label, c.execution.name, c.execution.reason
+
+
+def _row_data(row: Row) -> dict[str, object]:
+    gains = {n: v if math.isfinite(v) else str(v) for n, v in row.gains.items()}
+    return {**asdict(row), "gains": gains}
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(_command(commands, "run", _run, "run a scene without a window"))
     check = _command(commands, "check", _check, "show the binding table and pre-flight warnings")
     check.add_argument("scene", metavar="SCENE", type=Path)
+    check.add_argument("--json", action="store_true", help="print table and findings as JSON")
+    check.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     _add_set(check)
     listing = _command(commands, "components", _components, "list what can be put on an actor")
     listing.add_argument("type", metavar="TYPE", nargs="?", help="show one type in full")
@@ -166,11 +168,16 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from mjrig.check import report
+    from mjrig.check import exit_code, findings, report, report_data
     from mjrig.world import World
 
-    print(report(World(_load(options))))
-    return 0
+    world = World(_load(options))
+    found = findings(world)
+    if options.json:
+        print(json.dumps(report_data(world, found), indent=2, ensure_ascii=False))
+    else:
+        print(report(world, found))
+    return exit_code(found, strict=options.strict)
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -175,7 +175,7 @@ class ArticulationController(ActorComponent):
             at = () if isinstance(self._authored.get("actuators"), str) else (number,)
             for i in self._matches(slots, pattern, at):
                 binding = candidates[i]
-                literal = is_literal(pattern)
+                literal = is_literal(pattern) or pattern in binding.names
                 if self._may_own(binding, literal):
                     self._check_factor(binding, at)
                     owned[i] = binding

@@ -50,7 +50,7 @@ def check_request(requested: str) -> None:
 
 def why_not_lowered_here(model: Any, actuation: Actuation) -> str:
     """Why this model's integrator forbids lowering; empty if it does not."""
-    integrator = _INTEGRATORS[int(model.opt.integrator)]
+    integrator = integrator_name(model)
     if integrator == "Euler":
         return ""
     if integrator in _IMPLICIT:
@@ -131,7 +131,12 @@ def _only_native(
 
 def is_implicit(model: Any) -> bool:
     """Whether the integrator takes the slopes of actuator forces into account."""
-    return _INTEGRATORS[int(model.opt.integrator)] in _IMPLICIT
+    return integrator_name(model) in _IMPLICIT
+
+
+def integrator_name(model: Any) -> str:
+    """The integrator by its MJCF name."""
+    return _INTEGRATORS[int(model.opt.integrator)]
 
 
 def is_rk4(model: Any) -> bool:

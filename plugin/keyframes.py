@@ -35,6 +35,14 @@ class Key:
     #: Free joints are given in the world, not in the actor's own frame.
     absolute: bool = False
 
+    def without_controls(self, actuators: Collection[str]) -> "Key":
+        """The same state, saying nothing of the controls and activations of some actuators."""
+        ctrl, act = (
+            {n: v for n, v in values.items() if n not in actuators}
+            for values in (self.ctrl, self.act)
+        )
+        return replace(self, ctrl=ctrl, act=act)
+
     def edited(self, name: Callable[[str, str], str | None]) -> "Key":
         """The same state after some elements got another name; None: they are gone."""
 
@@ -189,12 +197,14 @@ def key_state(key: Key, start: ActorState, index: StateIndex, origin: Rigid) -> 
         free = index.types[name] == mujoco.mjtJoint.mjJNT_FREE
         qvel[index.dof[name]] = turned(origin, values) if free else values
     for name, values in key.act.items():
-        act[index.act[name]] = values
+        if len(act[index.act[name]]) == len(values):  # a replaced actuator may have another number
+            act[index.act[name]] = values
     ctrl = None
     if key.ctrl:
         ctrl = np.full(sum(s.stop - s.start for s in index.ctrl.values()), np.nan)
         for name, values in key.ctrl.items():
-            ctrl[index.ctrl[name]] = values
+            if len(ctrl[index.ctrl[name]]) == len(values):
+                ctrl[index.ctrl[name]] = values
     mocap_pos, mocap_quat = start.mocap_pos.copy(), start.mocap_quat.copy()
     identity = Rigid.identity()
     for name, i in index.mocap.items():

@@ -84,11 +84,17 @@ def elements(spec: Any) -> Iterator[Element]:
 
 
 def name_everything(spec: Any) -> None:
-    """Name bodies, joints, actuators and keyframes that have no name, so that they can be found."""
+    """Name bodies, joints, actuators, sensors and keyframes that have no name, to be found by."""
     _name_all(spec.bodies, lambda body: "body")
     _name_all(spec.joints, lambda joint: joint.parent.name)
     _name_all(spec.actuators, lambda actuator: actuator.target or "actuator")
+    _name_all(spec.sensors, _sensor_name)
     _name_all(spec.keys, lambda key: "key")
+
+
+def _sensor_name(sensor: Any) -> str:
+    kind = str(sensor.type).rpartition("mjSENS_")[2].split(":")[0].lower()
+    return f"{sensor.objname}_{kind}" if sensor.objname else kind
 
 
 def _name_all(handles: Any, name: Callable[[Any], str]) -> None:

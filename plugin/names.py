@@ -82,11 +82,14 @@ class Slots:
         return tuple(a[0] for a in self.aliases)
 
     def match(self, pattern: str) -> list[int]:
-        """Indices of the slots one of whose names the pattern matches in full.
+        """Indices of the slots one of whose names the pattern is, or else matches in full.
 
         Raises:
             BindingError: it is no pattern, or nothing matches; the message names the nearest one.
         """
+        found = [i for i, names in enumerate(self.aliases) if pattern in names]
+        if found:  # a name may read like a pattern: `m_(0)`
+            return found
         try:
             fullmatch = compile_pattern(pattern).fullmatch
         except BindingError as error:

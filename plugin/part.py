@@ -48,7 +48,9 @@ class Part:
         for key in list(self.spec.keys):  # they live on by name: attaching cannot keep them apart
             self.spec.delete(key)
         self.spec.nkey = 0
-        add_actuators(self.spec, self.actor)
+        #: What became of the authored actuators.
+        self.authored = add_actuators(self.spec, self.actor)
+        self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
         name_everything(self.spec)
 
     @contextmanager

@@ -114,6 +114,9 @@ def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
             item.attach.to = follow(item.attach.to)
         if item.pose is not None and item.pose.relative_to:
             item.pose.relative_to = follow(item.pose.relative_to)
+        for actuator in item.actuators:
+            if "/" in actuator.refsite:
+                actuator.refsite = follow(actuator.refsite)
     elif isinstance(item, Frame):
         item.on = follow(item.on)
     elif isinstance(item, CollisionGroup):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjrig.actor import Actor
+from mjrig.actuator import TARGETS, Actuator
 from mjrig.component import ActorComponent
 from mjrig.errors import PropertyError
 from mjrig.loose_kinds import Table
@@ -72,7 +73,8 @@ class Reference:
     @property
     def takes_patterns(self) -> bool:
         """Whether the names in it are read as patterns."""
-        return not isinstance(self.prop, Text | Table)
+        on_targets = isinstance(self.holder, Actuator) and self.prop.name in TARGETS
+        return on_targets or not isinstance(self.prop, Text | Table)
 
     def names(self) -> list[str]:
         """The names or patterns in it."""
@@ -160,7 +162,8 @@ def rename(scene: Scene, path: str, new: str) -> list[str]:
 
 
 def _item_named(scene: Scene, name: str) -> Any:
-    items = {i.name: i for i in (*scene.collision_groups, *scene.frames, *scene.actors)}
+    everything: tuple[Any, ...] = (*scene.collision_groups, *scene.frames, *scene.actors)
+    items = {item.name: item for item in everything}
     if name not in items:
         included = name in {p.name for p in _included(scene)}
         hint = "it is in an included file" if included else suggestion(name, items)
@@ -191,6 +194,8 @@ def _rename_head(reference: Reference, old: str, new: str) -> bool:
 
     def change(name: str) -> str:
         head, slash, tail = name.partition("/")
+        if not slash and len(reference.prop.refers) > 1:
+            return name  # it names something of the same actor
         if not reference.takes_patterns:
             return new + slash + tail if head == old else name
         changed = _renamed_pattern(head, old, new)
@@ -341,12 +346,19 @@ class _Removal:
             (item, reference)
             for item in (*self.scene.frames, *self.scene.actors)
             for reference in _references(item, "place")
+            if not isinstance(reference.holder, Actuator)
         ]
         for item, reference in standing:
             if any(map(is_gone, reference.names())) and self._is_here(item):
                 where = reference.names()[0]
                 self.dependents.append(f"{self._describe(item)} ({reference.label}: {where})")
                 self._remove_item(item)
+        for actor in self.scene.actors:
+            for reference in _references(actor, "place"):
+                if isinstance(reference.holder, Actuator) and reference.rewrite(
+                    lambda name: None if "/" in name and is_gone(name) else name
+                ):
+                    self.dependents.append(f"{reference.label} (the actuator stays)")
         for group in self.scene.collision_groups:
             for reference in _references(group, "place"):
                 if reference.rewrite(lambda name: None if is_gone(name) else name):

@@ -10,6 +10,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjrig.actuator import Actuator
 from mjrig.articulation import Articulation
 from mjrig.binary_model import WHY_NOT_NATIVE
 from mjrig.build import Built, build
@@ -87,6 +88,7 @@ class World(HasProperties):
         self._steps = 0
         self._assemble(build(scene, seed))
         self.reset()
+        self._link_actuators()
 
     def _assemble(self, built: Built) -> None:
         """Bring a built scene to life; a second time where controllers become MuJoCo actuators."""
@@ -136,6 +138,18 @@ class World(HasProperties):
             for draw in actor.draws:
                 with self._scene.locating("randomise", draw.index):
                     draw.apply(robot)
+
+    def _link_actuators(self) -> None:
+        """Let the authored actuators of the scene read what they became in this world."""
+        links: dict[int, tuple[Actuator, list[tuple[Articulation, str]]]] = {}
+        for placed, robot in zip(self._placements.actors, self._robots, strict=True):
+            actors = {id(a): a for a in (placed.original, placed.item)}.values()
+            for actor in actors:
+                for actuator, names in zip(actor.actuators, robot.model_map.authored, strict=False):
+                    _, found = links.setdefault(id(actuator), (actuator, []))
+                    found += [(robot, name) for name in names]
+        for actuator, found in links.values():
+            actuator.link(found)
 
     def _controller(self, key: Key) -> ArticulationController:
         component = self._robots[key[0]].components[key[1]]

@@ -1,184 +1,115 @@
-"""The binding table, and each warning."""
+"""The binding table, the report, and who drives what."""
 
+import json
 import math
+from importlib.resources import files
 
-import mujoco
-import numpy as np
 import pytest
 
 import mjrig
-from mjrig.check import findings, joint_inertia, report, rows
+from mjrig.check import exit_code, findings, report, report_data, rows
 from mjrig.components import PassthroughController, PDController
+from mjrig.findings import error, note, warning
+from tests.preflight import SOFT, found, told, warnings
 from tests.worlds import GRIPPER, MOTORS, ZOO, arm, hinge, make_robot, make_world, pd_of
 
-SOFT = {"kp": 1.0, "kv": 0.1}
+TWO = '<motor name="drive" joint="swing"/><motor name="spare" joint="swing"/>'
+BUNDLED = ("pendulum", "quadruped", "humanoid", "arm")
 
 
-def warnings(xml: str, *components: mjrig.ActorComponent) -> list[str]:
-    return [str(f) for f in findings(make_world(xml, components))]
-
-
-def motor(attributes: str = "") -> str:
-    return f'<motor name="drive" joint="swing" {attributes}/>'
-
-
-# Warnings ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("scene", BUNDLED)
+def test_the_bundled_scenes_have_no_findings(scene: str) -> None:
+    folder = files("mjrig.config").joinpath("scenes")
+    assert findings(mjrig.World(str(folder.joinpath(f"{scene}.yaml")))) == []
 
 
 def test_a_scene_in_order_has_no_warnings() -> None:
     assert warnings(hinge(), PDController(**SOFT)) == []
 
 
+# Who drives what --------------------------------------------------------------------------------
+
+
 def test_two_owned_actuators_on_one_joint() -> None:
-    xml = hinge(motor() + '<motor name="spare" joint="swing"/>')
-    assert warnings(xml, PDController(**SOFT)) == [
+    assert told("two-actuators", hinge(TWO), PDController(**SOFT)) == [
         "robot.swing: two or more owned actuators act on this joint: drive, spare; "
-        "each applies its full effort"
+        "each applies its full effort; leave one out of the controller's actuators: patterns"
     ]
 
 
 def test_two_owners_on_one_joint() -> None:
-    xml = hinge(motor() + '<motor name="spare" joint="swing"/>')
     pair = [PDController(actuators=name, **SOFT) for name in ("drive", "spare")]
-    assert len(warnings(xml, *pair)) == 1
+    assert len(told("two-actuators", hinge(TWO), *pair)) == 1
 
 
-def test_an_actuator_nobody_owns_on_the_same_joint_is_fine() -> None:
-    xml = hinge(motor() + '<motor name="spare" joint="swing"/>')
-    assert warnings(xml, PDController(actuators="drive", **SOFT)) == []
+def test_a_motor_nobody_owns_on_the_same_joint_is_fine() -> None:
+    assert told("two-actuators", hinge(TWO), PDController(actuators="drive", **SOFT)) == []
 
 
-def test_no_limit_anywhere() -> None:
-    assert warnings(hinge(), PDController(torque_limit=math.inf, **SOFT)) == [
-        "robot.drive: has no effort limit, neither here nor in the model"
+def test_a_position_actuator_beside_a_law_holds_the_joint_twice() -> None:
+    xml = hinge(TWO.replace('motor name="spare"', 'position name="servo"'))
+    assert told("two-actuators", xml, PDController(**SOFT)) == [
+        "robot.swing: two or more actuators hold this joint: drive (motor), servo (position); "
+        "their stiffnesses add up; remove one, as in removed: [servo]"
     ]
 
 
-@pytest.mark.parametrize(
-    ("attributes", "joint"),
-    [
-        ('ctrlrange="-1 1"', ""),
-        ('forcerange="-1 1"', ""),
-        ("", 'actuatorfrcrange="-1 1"'),
-    ],
-)
-def test_a_limit_in_the_model_is_a_limit(attributes: str, joint: str) -> None:
-    xml = hinge(motor(attributes), joint=joint)
-    assert warnings(xml, PDController(torque_limit=math.inf, **SOFT)) == []
-
-
-@pytest.mark.parametrize(
-    ("attributes", "joint", "name", "bound"),
-    [
-        ('gear="2" ctrlrange="-15 15"', "", "ctrlrange", "30"),
-        ('gear="2" forcerange="-12 12"', "", "forcerange", "24"),
-        ('gear="-2" forcerange="-12 10"', "", "forcerange", "20"),
-        ('gear="2"', 'actuatorfrcrange="-9 9"', "actuatorfrcrange", "9"),
-        ('ctrlrange="0 10"', "", "ctrlrange", "0"),
-    ],
-)
-def test_a_torque_limit_above_the_models(
-    attributes: str, joint: str, name: str, bound: str
-) -> None:
-    xml = hinge(motor(attributes), joint=joint)
-    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == [
-        f"robot.drive: torque limit 40 N·m is above the model's {name} ({bound} N·m), which wins"
-    ]
-
-
-def test_a_torque_limit_equal_to_the_models_is_fine() -> None:
-    xml = hinge(motor('gear="2" ctrlrange="-20 20"'))
-    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == []
-
-
-def test_a_slides_limit_is_in_newton() -> None:
-    xml = hinge(motor('forcerange="-1 1"'), joint='type="slide"')
-    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == [
-        "robot.drive: torque limit 40 N is above the model's forcerange (1 N), which wins"
-    ]
+def test_two_position_actuators_hold_a_joint_twice() -> None:
+    servos = '<position name="a" joint="swing"/><position name="b" joint="swing"/>'
+    assert len(told("two-actuators", hinge(servos))) == 1
+    servo_and_damper = (
+        '<position name="a" joint="swing"/><damper name="b" joint="swing" ctrlrange="0 1"/>'
+    )
+    assert told("two-actuators", hinge(servo_and_damper)) == []
 
 
 def test_a_disabled_controller_sends_radians_as_torque() -> None:
-    assert warnings(arm(), PDController(enabled=False, **SOFT)) == [
-        "robot.PDController: is disabled: position setpoints in rad go as torque to a, b"
+    assert told("disabled", arm(), PDController(enabled=False, **SOFT)) == [
+        "robot.PDController: is disabled: position setpoints in rad go as torque to a, b; "
+        "enabled: true, or leave the controller out"
     ]
 
 
 def test_a_disabled_passthrough_changes_nothing() -> None:
-    assert warnings(arm(), PassthroughController(enabled=False)) == []
+    assert told("disabled", arm(), PassthroughController(enabled=False)) == []
 
 
 def test_a_controller_that_owns_nothing() -> None:
-    assert warnings(GRIPPER, PDController(actuators="gr.*")) == [
-        "robot.PDController: owns no actuator: nothing its patterns match can be bound"
+    assert told("owns-nothing", GRIPPER, PDController(actuators="gr.*")) == [
+        "robot.PDController: owns no actuator: nothing its patterns match can be bound; "
+        "grip drives the tendon 'grip', not a joint"
     ]
 
 
-# Stability --------------------------------------------------------------------------------------
-
-INERTIA, STEP = 0.01, 0.001
-
-
-@pytest.mark.parametrize(
-    ("kp", "kv", "warning"),
-    [
-        (0.0, 9.0, None),
-        (0.0, 11.0, "explicit PD is close to its stability bound: kv·dt/I = 1.1, bound 2"),
-        (0.0, 21.0, "explicit PD is unstable: kv·dt/I = 2.1, bound 2; "
-         "lower the gain or the timestep"),
-        (19000.0, 0.0, None),
-        (30000.0, 0.0, "explicit PD is close to its stability bound: "
-         "kp·dt²/I + 2·kv·dt/I = 3, bound 4"),
-        (30000.0, 6.0, "explicit PD is unstable: kp·dt²/I + 2·kv·dt/I = 4.2, bound 4; "
-         "lower the gain or the timestep"),
-    ],
-)  # fmt: skip
-def test_stability_is_judged_by_both_numbers(kp: float, kv: float, warning: str | None) -> None:
-    found = warnings(hinge(inertia=INERTIA), PDController(kp=kp, kv=kv))
-    assert found == ([] if warning is None else [f"robot.drive: {warning}"])
+def test_a_controller_on_a_model_without_actuators() -> None:
+    assert told("owns-nothing", arm(""), PDController()) == [
+        "robot.PDController: owns no actuator: nothing its patterns match can be bound; "
+        "add actuators: to the actor"
+    ]
 
 
-def growth(kp: float, kv: float) -> float:
-    """By how much the peak speed of a pushed hinge grows from 60 steps to the next 60."""
-    pd = PDController(kp=kp, kv=kv, torque_limit=math.inf)
-    world, robot = make_robot(hinge(inertia=INERTIA), pd)
-    robot.set_targets(0.0)
-    world.data.qvel[0] = 1e-9
-    speeds = []
-    for _ in range(120):
-        world.step()
-        speeds.append(abs(float(world.data.qvel[0])))
-    return max(speeds[60:]) / max(speeds[:60])
+def test_joints_without_any_actuator() -> None:
+    assert told("no-actuators", arm("")) == [
+        "robot: has 2 hinge and slide joints and no actuator: nothing can move it; "
+        'add them, as in actuators: [{type: MotorActuator, joint: ".*"}]'
+    ]
+    assert told("no-actuators", hinge("")) == []  # a door, not a robot
 
 
-@pytest.mark.parametrize(
-    ("kp_share", "kv_share"), [(0.0, 1.0), (1.0, 0.0), (0.5, 0.5), (0.9, 0.1), (0.1, 0.9)]
-)
-def test_the_bound_is_where_motion_begins_to_grow(kp_share: float, kv_share: float) -> None:
-    kp, kv = kp_share * 4.0 * INERTIA / STEP**2, kv_share * 2.0 * INERTIA / STEP
-    assert growth(0.99 * kp, 0.99 * kv) < 1.1
-    assert growth(1.01 * kp, 1.01 * kv) > 2.0
-
-
-def test_gear_does_not_change_the_judgement() -> None:
-    plain = warnings(hinge(inertia=INERTIA), PDController(kp=0, kv=11))
-    geared = warnings(hinge(motor('gear="6.33"'), inertia=INERTIA), PDController(kp=0, kv=11))
-    assert plain == geared != []
-
-
-def test_inertia_counts_armature_and_what_hangs_on_the_joint() -> None:
-    world = make_world(arm())
-    mass = np.zeros((2, 2))
-    mujoco.mj_fullM(world.model, world.data, mass)
-    expected = 1.0 / np.diag(np.linalg.inv(mass))
-    assert joint_inertia(world.model, world.data) == pytest.approx(expected)
+def test_motors_without_a_controller() -> None:
+    assert told("no-controller", arm()) == [
+        "robot: has no controller: setpoints go as torque to its motors a, b; "
+        "components: [{type: PDController}]"
+    ]
+    assert told("no-controller", arm(), PassthroughController()) == []
+    assert told("no-controller", hinge('<position name="servo" joint="swing"/>')) == []
 
 
 def test_a_live_edit_is_judged_at_once() -> None:
-    world, robot = make_robot(hinge(inertia=INERTIA), PDController(**SOFT))
-    assert findings(world) == []
+    world, robot = make_robot(hinge(inertia=0.01), PDController(**SOFT))
+    assert found(world, "unstable-pd") == []
     pd_of(robot).kv = 100
-    assert len(findings(world)) == 1
+    assert len(found(world, "unstable-pd")) == 1
 
 
 # Table ------------------------------------------------------------------------------------------
@@ -218,19 +149,53 @@ def test_a_skipped_row_has_its_reason_and_target() -> None:
     assert row.reason == "drives the tendon 'grip', not a joint"
 
 
-def test_the_report_has_tables_execution_and_warnings() -> None:
-    xml = arm(MOTORS + '<position name="grip" tendon="cable" kp="40"/>')
-    world = make_world(xml, [PDController(actuators=["a", "grip.*"], torque_limit=math.inf)])
-    text = report(world).splitlines()
+# Report -----------------------------------------------------------------------------------------
+
+
+def test_the_report_has_tables_execution_and_findings() -> None:
+    xml = arm(MOTORS + '<position name="grip" tendon="cable" kp="40" forcerange="-1 1"/>')
+    law = PDController(actuators=["a", "grip.*"], torque_limit=math.inf)
+    text = report(make_world(xml, [law])).splitlines()
     assert text[0] == "robot: 3 actuators, 1 bound to a law"
     assert "    b: no controller owns it" in text
     assert "    grip: drives the tendon 'cable', not a joint" in text
     assert "robot.PDController runs as python: asked for" in text
-    assert text[-2:] == [
-        "warnings: 1",
-        "  robot.a: has no effort limit, neither here nor in the model",
+    assert text[-5:] == [
+        "findings: 1 warning, 1 note",
+        "  warning [no-limit] robot.a: has no effort limit, neither here nor in the model",
+        "    fix: torque_limit: what the motor can give",
+        "  note [no-limit] robot.b: is driven directly and has neither ctrlrange nor forcerange",
+        "    fix: give it a forcerange in the model",
     ]
 
 
-def test_a_report_without_warnings_says_none() -> None:
-    assert report(make_world(hinge(), [PDController(**SOFT)])).endswith("warnings: none")
+def test_a_report_without_findings_says_none() -> None:
+    world = make_world(arm(), [PDController(**SOFT)])
+    assert report(world).endswith("findings: none")
+
+
+def test_the_report_as_data_is_strict_json() -> None:
+    world = make_world(arm(), [PDController(torque_limit={"a": math.inf, "b": 5}, **SOFT)])
+    data = report_data(world)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    first, second = data["actors"][0]["actuators"]  # type: ignore[index]
+    assert first["gains"] == {"kp": 1.0, "kv": 0.1, "torque_limit": "inf"}
+    assert second["gains"]["torque_limit"] == 5.0
+    assert data["executions"] == [
+        {"controller": "robot.PDController", "execution": "python", "reason": "asked for"}
+    ]
+    assert data["findings"] == [
+        {
+            "level": "warning",
+            "code": "no-limit",
+            "where": ["robot.a"],
+            "text": "has no effort limit, neither here nor in the model",
+            "fix": "torque_limit: what the motor can give",
+        }
+    ]
+
+
+def test_errors_count_and_warnings_only_if_asked() -> None:
+    bad, odd, fine = (make("code", "dog", (), "text") for make in (error, warning, note))
+    assert [exit_code(found) for found in ([bad, fine], [odd, fine], [fine], [])] == [1, 0, 0, 0]
+    assert [exit_code(found, strict=True) for found in ([bad], [odd], [fine])] == [1, 1, 0]

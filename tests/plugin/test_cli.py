@@ -180,12 +180,29 @@ def test_check_shows_who_drives_what_and_why(capsys: Output) -> None:
     assert "setpoint, directly" in gripper
     at = lines.index("  driven directly:")
     assert lines[at + 1] == "    gripper: drives the tendon 'grip', not a joint"
-    assert lines[-1] == "warnings: none"
+    assert lines[-1] == "findings: none"
 
 
 def test_check_warns_of_gains_that_explode(capsys: Output, scene: str) -> None:
-    assert main(["check", scene, "--set", "dog.pd.kv=1e6"]) == 0
-    assert "dog.left_hip: explicit PD is unstable: " in capsys.readouterr().out
+    assert main(["check", scene, "--set", "dog.pd.kv=1e6"]) == 1
+    assert "explicit PD is unstable in this pose: " in capsys.readouterr().out
+
+
+def test_check_strict_counts_warnings(capsys: Output, scene: str) -> None:
+    warned = ["check", scene, "--set", "dog.pd.torque_limit=.inf"]
+    assert main(warned) == 0
+    assert "warning [no-limit]" in capsys.readouterr().out
+    assert main([*warned, "--strict"]) == 1
+    assert main(["check", bundled("arm"), "--strict"]) == 0
+
+
+def test_check_as_json(capsys: Output, scene: str) -> None:
+    assert main(["check", scene, "--set", "dog.pd.kv=1e6", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert list(data) == ["actors", "executions", "findings"]
+    worst = data["findings"][0]
+    assert (worst["level"], worst["code"]) == ("error", "unstable-pd")
+    assert "dog.left_hip" in worst["where"]
 
 
 @pytest.mark.parametrize("command", ["run", "check"])

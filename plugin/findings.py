@@ -1,0 +1,137 @@
+"""Finding: one thing the pre-flight noticed, how bad it is, and what to do about it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How bad a finding is; in this order they are shown."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+_ORDER = tuple(Level)
+#: How many names are shown.
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    `code` is a short name that stays the same, to filter by. `names` are what it is about on
+    `actor`: actuators, joints, bodies or a component; empty: the actor itself, and without an
+    actor the world. `fix` says what would be right; empty: that is plain from the text. `spelled`:
+    the text has the names already, each with its own numbers.
+    """
+
+    level: Level
+    code: str
+    actor: str
+    names: tuple[str, ...]
+    text: str
+    fix: str = ""
+    spelled: bool = False
+
+    @property
+    def where(self) -> str:
+        """`dog.FL_hip`; several names are `dog.(FL_hip, FR_hip)`."""
+        if not self.names or self.spelled:
+            return self.actor or "world"
+        if len(self.names) == 1:
+            return self.paths[0]
+        names = ", ".join(self.names[:SHOWN])
+        if len(self.names) > SHOWN:
+            names += f", … {len(self.names)} in all"
+        return f"{self.actor}.({names})" if self.actor else names
+
+    @property
+    def paths(self) -> list[str]:
+        """Each thing it is about, in full."""
+        prefix = f"{self.actor}." if self.actor else ""
+        return [prefix + name for name in self.names] or [self.actor or "world"]
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}" + (f"; {self.fix}" if self.fix else "")
+
+    def data(self) -> dict[str, object]:
+        """Itself as plain data."""
+        return {
+            "level": str(self.level),
+            "code": self.code,
+            "where": self.paths,
+            "text": self.text,
+            "fix": self.fix,
+        }
+
+
+def error(
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+) -> Finding:
+    """What makes the simulation meaningless."""
+    return Finding(Level.ERROR, code, actor, tuple(names), text, fix, spelled)
+
+
+def warning(
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+) -> Finding:
+    """What is probably not meant."""
+    return Finding(Level.WARNING, code, actor, tuple(names), text, fix, spelled)
+
+
+def note(
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+) -> Finding:
+    """What is worth knowing."""
+    return Finding(Level.NOTE, code, actor, tuple(names), text, fix, spelled)
+
+
+def arranged(found: Iterable[Finding]) -> list[Finding]:
+    """Worst first; what is said alike of several names or actors is said once."""
+    merged: dict[tuple[str, ...], Finding] = {}
+    for finding in found:
+        key = (finding.level, finding.code, finding.actor, finding.text, finding.fix)
+        before = merged.get(key)
+        names = finding.names if before is None else (*before.names, *finding.names)
+        merged[key] = replace(finding, names=tuple(dict.fromkeys(names)))
+    return sorted(_of_copies(merged.values()), key=lambda f: (_ORDER.index(f.level), f.code))
+
+
+def _of_copies(found: Iterable[Finding]) -> list[Finding]:
+    """What is said alike of the same names of several actors, as one finding of the world."""
+    alike: dict[Finding, list[Finding]] = {}
+    for finding in found:
+        alike.setdefault(replace(finding, actor=""), []).append(finding)
+    return [
+        same[0] if len(same) == 1 else replace(one, names=tuple(_paths(same)), spelled=False)
+        for one, same in alike.items()
+    ]
+
+
+def _paths(found: Iterable[Finding]) -> Iterator[str]:
+    for finding in found:
+        yield from [finding.actor] if finding.spelled else finding.paths
+
+
+def counted(found: Sequence[Finding]) -> str:
+    """`1 error, 2 warnings`, or `none`."""
+    counts = [(sum(f.level is level for f in found), level) for level in _ORDER]
+    return ", ".join(f"{n} {level}{'s' * (n > 1)}" for n, level in counts if n) or "none"
+
+
+def lines_of(found: Iterable[Finding]) -> list[str]:
+    """Findings as lines of text, the fix on a line of its own."""
+    lines = []
+    for finding in found:
+        lines.append(f"  {finding.level} [{finding.code}] {finding.where}: {finding.text}")
+        if finding.fix:
+            lines.append(f"    fix: {finding.fix}")
+    return lines
+
+
+def either(ways: Sequence[str]) -> str:
+    """Alternatives as one sentence: `a, or b, or c`."""
+    return ", or ".join(ways)

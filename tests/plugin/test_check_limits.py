@@ -1,0 +1,131 @@
+"""Limits that are missing, pointless, zero or upside down."""
+
+import math
+
+import pytest
+
+from mjrig.components import MaxEffort, PDController
+from tests.preflight import SOFT, told, warnings
+from tests.worlds import arm, hinge
+
+
+def motor(attributes: str = "") -> str:
+    return f'<motor name="drive" joint="swing" {attributes}/>'
+
+
+def test_no_limit_anywhere() -> None:
+    assert told("no-limit", hinge(), PDController(torque_limit=math.inf, **SOFT)) == [
+        "robot.drive: has no effort limit, neither here nor in the model; "
+        "torque_limit: what the motor can give"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "joint"),
+    [
+        ('ctrlrange="-1 1"', ""),
+        ('forcerange="-1 1"', ""),
+        ("", 'actuatorfrcrange="-1 1"'),
+    ],
+)
+def test_a_limit_in_the_model_is_a_limit(attributes: str, joint: str) -> None:
+    xml = hinge(motor(attributes), joint=joint)
+    assert warnings(xml, PDController(torque_limit=math.inf, **SOFT)) == []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "joint", "name", "bound"),
+    [
+        ('gear="2" ctrlrange="-15 15"', "", "ctrlrange", "30"),
+        ('gear="2" forcerange="-12 12"', "", "forcerange", "24"),
+        ('gear="-2" forcerange="-12 10"', "", "forcerange", "20"),
+        ('gear="2"', 'actuatorfrcrange="-9 9"', "actuatorfrcrange", "9"),
+        ('ctrlrange="0 10"', "", "ctrlrange", "0"),
+    ],
+)
+def test_a_torque_limit_above_the_models(
+    attributes: str, joint: str, name: str, bound: str
+) -> None:
+    xml = hinge(motor(attributes), joint=joint)
+    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == [
+        f"robot.drive: torque limit 40 N·m is above the model's {name} ({bound} N·m), which wins"
+        + (f"; torque_limit: {bound} shows clipping where it happens" if bound != "0" else "")
+    ]
+
+
+def test_a_torque_limit_equal_to_the_models_is_fine() -> None:
+    xml = hinge(motor('gear="2" ctrlrange="-20 20"'))
+    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == []
+
+
+def test_a_slides_limit_is_in_newton() -> None:
+    xml = hinge(motor('forcerange="-1 1"'), joint='type="slide"')
+    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == [
+        "robot.drive: torque limit 40 N is above the model's forcerange (1 N), which wins; "
+        "torque_limit: 1 shows clipping where it happens"
+    ]
+
+
+def test_a_clamp_is_a_limit_too() -> None:
+    law = PDController(torque_limit=math.inf, clamps=[MaxEffort(5)], **SOFT)
+    assert told("no-limit", hinge(motor('gear="3"')), law) == []
+
+
+def test_the_default_limit_above_the_models_is_only_a_note() -> None:
+    xml = arm('<motor name="a" joint="shoulder" forcerange="-3 3"/>'
+              '<motor name="b" joint="elbow" forcerange="-4 4"/>')  # fmt: skip
+    assert warnings(xml, PDController(**SOFT)) == []
+    assert told("limit-above-model", xml, PDController(**SOFT)) == [
+        "robot.(a, b): no torque limit is given, and the default of 200 N·m is above the model's "
+        "own limits, which win"
+    ]
+
+
+def test_the_tightest_of_the_models_limits_is_named() -> None:
+    xml = hinge(motor('ctrlrange="-9 9" forcerange="-7 7"'), joint='actuatorfrcrange="-8 8"')
+    (text,) = told("limit-above-model", xml, PDController(torque_limit=40, **SOFT))
+    assert "above the model's forcerange (7 N·m), which wins" in text
+
+
+def test_equal_limits_of_several_actuators_are_one_finding() -> None:
+    xml = arm('<motor name="a" joint="shoulder" forcerange="-3 3"/>'
+              '<motor name="b" joint="elbow" forcerange="-3 3"/>')  # fmt: skip
+    (text,) = told("limit-above-model", xml, PDController(torque_limit=40, **SOFT))
+    assert text.startswith("robot.(a, b): torque limit 40 N·m")
+
+
+def test_a_limit_of_zero() -> None:
+    assert told("zero-limit", hinge(), PDController(torque_limit=0, **SOFT)) == [
+        "robot.drive: torque limit 0: it cannot push at all"
+    ]
+
+
+def test_an_actuator_driven_directly_without_any_limit() -> None:
+    law = PDController(actuators="a", **SOFT)
+    assert told("no-limit", arm(), law) == [
+        "robot.b: is driven directly and has neither ctrlrange nor forcerange; "
+        "give it a forcerange in the model"
+    ]
+    assert told("no-limit", hinge('<position name="servo" joint="swing" ctrlrange="-1 1"/>')) == []
+
+
+@pytest.mark.parametrize("name", ["ctrlrange", "forcerange"])
+def test_a_range_of_an_actuator_upside_down(name: str) -> None:
+    assert told("inverted-range", hinge(motor(f'{name}="2 -3"')), PDController(**SOFT)) == [
+        f"robot.drive: {name} 2 -3 is upside down: MuJoCo leaves it out without a word; {name} -3 2"
+    ]
+
+
+@pytest.mark.parametrize("name", ["range", "actuatorfrcrange"])
+def test_a_range_of_a_joint_upside_down(name: str) -> None:
+    xml = hinge(joint=f'{name}="2 -3"')
+    (text,) = told("inverted-range", xml, PDController(**SOFT))
+    assert text.startswith(f"robot.swing: {name} 2 -3 is upside down")
+
+
+def test_clamped_targets_need_a_range() -> None:
+    law = PDController(clamp_targets=True, **SOFT)
+    assert told("no-range", hinge(), law.copy()) == [
+        "robot.drive: clamp_targets has nothing to hold to: the joint has no range"
+    ]
+    assert told("no-range", hinge(joint='range="-1 1"'), law.copy()) == []

@@ -1,0 +1,43 @@
+"""The pre-flight page: its examples do what it says, and it has every finding."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mjrig
+from mjrig.check import findings
+from mjrig.findings import lines_of
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs/preflight.md"
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="no checkout beside the tests")
+
+
+def text() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def examples() -> list[tuple[str, str]]:
+    """Scene and what is said of it."""
+    if not PAGE.exists():
+        return []
+    return re.findall(r"```yaml\n(.*?)```\n```text\n(.*?)\n```", text(), flags=re.DOTALL)
+
+
+def test_there_are_examples() -> None:
+    assert len(examples()) == 4
+
+
+@pytest.mark.parametrize(("scene", "said"), examples())
+def test_each_example_is_told_what_the_page_says(scene: str, said: str) -> None:
+    lines = lines_of(findings(mjrig.World(mjrig.Scene.parse(scene))))
+    assert [line.removeprefix("  ") for line in lines] == said.splitlines()
+
+
+def test_the_page_has_every_code_and_no_other() -> None:
+    sources = [p.read_text(encoding="utf-8") for p in (ROOT / "plugin").glob("check_*.py")]
+    made = r'\b(?:error|warning|note)(?:\(\s*|, )"([a-z-]+)"'
+    codes = {code for source in sources for code in re.findall(made, source)}
+    documented = set(re.findall(r"^\| `([a-z-]+)` \|", text(), flags=re.MULTILINE))
+    assert codes == documented

@@ -12,7 +12,7 @@ from mjrig.editor.session import Session
 from mjrig.editor.simulation import Simulation
 from mjrig.errors import MjrigError
 from mjrig.properties import HasProperties
-from mjrig.scene import Scene, find
+from mjrig.scene import SCENE, Scene, existing
 from mjrig.world import World
 
 
@@ -121,22 +121,11 @@ class EditorState:
 
     def described(self, path: str) -> HasProperties | None:
         """The object of the scene a selection path means; None if it is gone or no such thing."""
-        if path == "scene":
-            return self.scene
-        try:
-            holder, last = find(self.scene, path) if "." in path else (self.scene, path)
-            return holder.part(last) if ":" not in last else None
-        except MjrigError:
-            return None
+        return self.scene if path == SCENE else existing(self.scene, path)
 
     def live(self, path: str) -> HasProperties | None:
         """The running counterpart of a described object: only its arrays may be read."""
-        world = self.simulation.world
-        try:
-            holder, last = find(world, path) if "." in path else (world, path)
-            return holder.part(last) if ":" not in last else None
-        except MjrigError:
-            return None
+        return existing(self.simulation.world, path)
 
     def selected(self, kind: type[HasProperties] = HasProperties) -> Sequence[HasProperties]:
         """The described objects of the selection that are of a kind."""

@@ -230,9 +230,8 @@ class Actor(HasProperties):
     def part(self, name: str) -> HasProperties:
         if name in self._nesting and isinstance(self._properties[name], Nested):
             return super().part(name)
-        for actuator in self.actuators:
-            if name == actuator._role:  # `actuators[0]`
-                return actuator
+        if name.endswith("]"):  # keyframes[0], actuators[0]; components go by their type name
+            return super().part(name)
         return component_named(self, self.components, name)
 
     def add_component(self, component: ActorComponent) -> ActorComponent:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mjrig.actor import NAME, Actor
-from mjrig.errors import LocatedError, MissingExtraError, PropertyError, SceneError
+from mjrig.errors import LocatedError, MissingExtraError, MjrigError, PropertyError, SceneError
 from mjrig.files import write_atomically
 from mjrig.loose_kinds import Table, anything
 from mjrig.names import suggestion
@@ -18,6 +18,8 @@ from mjrig.yaml_document import Document, Keys
 from mjrig.yaml_edit import format_block, same, updated_text
 
 FORMAT = 1
+#: What a path calls the scene itself: `scene.seed`.
+SCENE = "scene"
 
 
 class Scene(HasProperties):
@@ -217,6 +219,10 @@ class Scene(HasProperties):
                 self.sim = SimOptions()
             assert self.sim is not None
             return self.sim
+        if name.endswith("]"):  # frames[0], include[0]
+            return super().part(name)
+        if name == SCENE and all(actor.name != SCENE for actor in self.actors):
+            return self  # its own properties have a path too: scene.seed
         return self[name]
 
     def folder(self) -> Path:
@@ -243,6 +249,8 @@ class Scene(HasProperties):
 
     def set(self, path: str, value: object) -> None:
         """Set one property by path: `dog.PDController.kp`, `dog.pose.position`, `sim.timestep`.
+
+        Items of lists by index, `dog.keyframes[0].name`; the scene's own as `scene.seed`.
 
         Raises:
             PropertyError: the path leads nowhere or the value does not fit; nothing was changed.
@@ -297,6 +305,27 @@ def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:
     for part in parts:
         root = root.part(part)
     return root, last
+
+
+def existing(root: Any, path: str) -> HasProperties | None:
+    """The object at a path, None if there is none; unlike `find` it makes no part on the way."""
+    for name in path.split("."):
+        if name in getattr(root, "_nesting", ()) and vars(root)[name] is None:
+            return None
+        try:
+            root = root.part(name)
+        except MjrigError:
+            return None
+    return root if isinstance(root, HasProperties) else None
+
+
+def path_of(obj: HasProperties) -> str:
+    """The path of an object in its scene, as `set` reads it: `dog.PDController.clamps[0]`."""
+    parts: list[str] = []
+    while obj._parent is not None:
+        parts.append((isinstance(obj, Actor) and obj.name) or obj._role)
+        obj = obj._parent
+    return ".".join(reversed(parts)) or SCENE
 
 
 def _why_unreadable(path: Path, error: OSError) -> str:

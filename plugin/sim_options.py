@@ -169,6 +169,21 @@ class SimOptions(HasProperties):
                 setattr(option, field, bits | bit if on else bits & ~bit)
 
 
+def option_in(option: Any, name: str) -> Any:
+    """What an mjOption says, as plain data in the words of `sim:`; None if it has no such name."""
+    if name in FLAGS:
+        field, bit = FLAGS[name]
+        is_set = bool(int(getattr(option, field)) & bit)
+        return "enable" if is_set == (field == "enableflags") else "disable"
+    field = next((f for f in FIELDS if _MJCF_NAME.get(f, f) == name), "")
+    if not field:
+        return None
+    value = _effective(option, field)
+    if field in _ENUMS:
+        return _ENUMS[field][int(value)]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
 def copy_options(source: Any, target: Any) -> None:
     """Copy every field of an mjOption, flags included: attaching a model alone loses them."""
     for field in (*FIELDS, "disableflags", "enableflags"):

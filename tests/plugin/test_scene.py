@@ -14,7 +14,7 @@ import mjrig
 from mjrig import yaml_document
 from mjrig.components import PassthroughController, PDController
 from mjrig.pose import rotation
-from mjrig.scene import find
+from mjrig.scene import existing, find, path_of
 from tests.conftest import HINGE
 
 SCENES = files("mjrig.config").joinpath("scenes")
@@ -395,3 +395,75 @@ def test_a_pose_is_a_position_and_a_unit_quaternion() -> None:
     turned = rotation(mjrig.Pose(euler_deg=[0, 0, 90]))[1]
     assert turned == pytest.approx([np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
     assert rotation(None)[1].tolist() == [1, 0, 0, 0]
+
+
+PARTS = """mjrig: 1
+seed: 3
+frames: [{name: gate}]
+collision_groups: [{name: legs, members: [dog]}]
+randomise: [{path: dog.PDController.default_kp}]
+actors:
+  - name: dog
+    model: legs.xml
+    pose: {position: [0, 0, 1]}
+    keyframes: [{name: low}, {name: lower}]
+    free_bodies: [{body: left}]
+    components:
+      - type: PDController
+        delay: {steps: 1}
+        clamps: [{type: MaxEffort, max_effort: 3}]
+"""
+
+
+def test_every_described_object_has_a_path_that_leads_back_to_it(models: Path) -> None:
+    scene = load(models, PARTS)
+    paths = {path_of(obj): obj for obj in scene._family()}
+    assert sorted(paths) == [
+        "collision_groups[0]",
+        "dog",
+        "dog.PDController",
+        "dog.PDController.clamps[0]",
+        "dog.PDController.delay",
+        "dog.free_bodies[0]",
+        "dog.keyframes[0]",
+        "dog.keyframes[1]",
+        "dog.pose",
+        "frames[0]",
+        "randomise[0]",
+        "scene",
+    ]
+    assert all(existing(scene, path) is obj for path, obj in paths.items())
+
+
+def test_items_of_lists_and_the_scene_itself_are_set_by_path(models: Path) -> None:
+    scene = load(models, PARTS)
+    scene.set("scene.seed", 4)
+    scene.set("frames[0].position", [0, 0, 2])
+    scene.set("dog.keyframes[1].name", "lowest")
+    scene.set("dog.PDController.clamps[0].max_effort", 4)
+    assert scene.seed == 4
+    assert scene.to_data()["frames"] == [{"name": "gate", "position": [0, 0, 2]}]
+    assert [k.name for k in scene["dog"].keyframes] == ["low", "lowest"]
+    with pytest.raises(mjrig.PropertyError) as caught:
+        scene.set("dog.keyframes[2].name", "x")
+    assert "dog has no part 'keyframes[2]'; did you mean" in str(caught.value)
+
+
+def test_looking_something_up_makes_no_part(models: Path) -> None:
+    scene = load(models)
+    for path in (
+        "dog.pose",
+        "dog.pose.position",
+        "sim",
+        "dog.PDController.delay",
+        "nobody.x",
+        "a b",
+    ):
+        assert existing(scene, path) is None
+    assert scene.to_text() == TEXT
+
+
+def test_an_actor_may_be_called_scene(models: Path) -> None:
+    scene = load(models, "mjrig: 1\nactors: [{name: scene, model: legs.xml}]\n")
+    scene.set("scene.keyframe", "home")
+    assert scene["scene"].keyframe == "home"

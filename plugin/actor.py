@@ -4,12 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import Self
 
 from mjrig.actuator import Actuator
 from mjrig.articulation import component_named
 from mjrig.binding import unique
 from mjrig.component import ActorComponent
 from mjrig.errors import PropertyError
+from mjrig.files import Gate, is_in_package
 from mjrig.loose_kinds import Table, a_name, numbers
 from mjrig.per_actuator import PatternMap
 from mjrig.pose import Pose, Transform
@@ -182,9 +184,12 @@ class Actor(HasProperties):
 
     #: The folder file names are relative to, where the actor stands alone; None: the scene's.
     _base: Path | None
+    _gate: Gate | None
+    #: Why it cannot be changed; empty: it can.
+    _seal: str
 
     def prepare(self) -> None:
-        self._base = None
+        self._base, self._gate, self._seal = None, None, ""
 
     @property
     def label(self) -> str:
@@ -193,7 +198,24 @@ class Actor(HasProperties):
     def folder(self) -> Path:
         return self._base if self._base is not None else super().folder()
 
+    def gate(self) -> Gate | None:
+        return self._gate if self._base is not None else super().gate()
+
+    def find_file(self, name: Path) -> Path:
+        path = super().find_file(name)
+        gate = self.gate()
+        if gate is not None and not is_in_package(name):
+            gate.admit_model(path)
+        return path
+
+    def sealed(self, reason: str) -> Self:
+        """The actor, which refuses changes from now on: it only shows what stands elsewhere."""
+        self._seal = reason
+        return self
+
     def validate(self) -> None:
+        if self._seal:
+            raise PropertyError(self._seal)
         if self.name and not NAME.fullmatch(self.name):
             raise PropertyError(
                 f"{self._role or 'actor'}.name: must be letters, digits, _ and -, "
@@ -211,6 +233,11 @@ class Actor(HasProperties):
         if name in self._nesting and isinstance(self._properties[name], Nested):
             return super().part(name)
         return component_named(self, self.components, name)
+
+    def component_role(self, name: str) -> str:
+        """What a component is listed by, from its type name or short form; other names stay."""
+        is_part = name in self._nesting and isinstance(self._properties[name], Nested)
+        return name if is_part else component_named(self, self.components, name)._role
 
     def add_component(self, component: ActorComponent) -> ActorComponent:
         """Hang a component on the actor."""

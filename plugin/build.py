@@ -69,7 +69,7 @@ def build(scene: Scene, seed: int | None = None) -> Built:
     world.modelname = "mjrig"
     with scene.locating():
         loaded = [(p.item, spec) for p, spec in zip(placed, specs, strict=True)]
-        _set_options(world, loaded, scene.sim or SimOptions())
+        _set_options(world, loaded, scene.effective_sim())
     keys = [_name_everything(spec) for spec in specs]
     for p, spec in zip(placed, specs, strict=True):
         with p.locating():

@@ -29,7 +29,6 @@ from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.rebuild import lower
 from mjrig.scene import Scene
-from mjrig.sim_options import Actuation
 
 _logger = logging.getLogger("mjrig")
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -113,6 +112,7 @@ class World(HasProperties):
                 self._data,
                 self._log,
                 folder=actor.item.folder(),
+                gate=actor.item.gate(),
                 described=where.described,
                 on_plan=self._replan,
             )
@@ -141,7 +141,7 @@ class World(HasProperties):
 
     def _choose_executions(self) -> dict[Key, Execution]:
         """The execution of every controller that can run in more ways than one."""
-        actuation = self._scene.sim.actuation if self._scene.sim else Actuation.EXPLICIT
+        actuation = self._scene.effective_sim().actuation
         not_here = why_not_lowered_here(self._model, actuation)
         implicit = is_implicit(self._model)
         chosen: dict[Key, Execution] = {}

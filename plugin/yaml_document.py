@@ -9,12 +9,13 @@ import yaml
 
 from mjrig.errors import SceneError
 
-MAX_CHARACTERS = 16_000_000
+MAX_CHARACTERS = 4_000_000
 MAX_NODES = 200_000
 MAX_DIGITS = 300
 _TAGS = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
 )
+_TOO_MANY = f"has more than {MAX_NODES} values"
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 
 Keys = tuple[Hashable, ...]
@@ -39,9 +40,15 @@ class AliasNode(yaml.Node):
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes as the safe loader does, but keeps the places of aliases."""
+    """Composes as the safe loader does, but keeps the places of aliases, and not without end."""
+
+    _composed = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
+        self._composed += 1
+        if self._composed > MAX_NODES:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem=_TOO_MANY, problem_mark=mark)
         if not self.check_event(yaml.AliasEvent):
             return super().compose_node(parent, index)
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -96,7 +103,7 @@ class Document:
             return self._aliased(node, path, key)
         self._visited += 1
         if self._visited > MAX_NODES:  # aliases of aliases grow without bound
-            raise self._fail(node, path, f"has more than {MAX_NODES} values")
+            raise self._fail(node, path, _TOO_MANY)
         self.places[path] = Place(key, _mark(node.start_mark))
         if node.tag not in _TAGS and node.tag != "tag:yaml.org,2002:timestamp":
             tag = node.tag.replace("tag:yaml.org,2002:", "!!")
@@ -199,5 +206,7 @@ def _line_and_column(text: str, position: int) -> tuple[int, int]:
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:
+    if error.problem == _TOO_MANY:
+        return _TOO_MANY
     parts = [p for p in (error.problem, error.context) if p]
     return "not valid YAML: " + ", ".join(parts)

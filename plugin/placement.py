@@ -95,6 +95,11 @@ def _placed(scene: Scene, kind: str) -> Iterator[Placed]:
         yield Placed(item, item, scene, (kind, i))
 
 
+def described(scene: Scene, kind: str) -> list[Placed]:
+    """The items of one kind, included ones under their names here; no copies or draws are made."""
+    return list(_placed(scene, kind))
+
+
 def included_actor(scene: Scene, name: str) -> Actor:
     """A copy of an actor of an included file, as it stands in the scene.
 

@@ -365,10 +365,11 @@ class Scene(HasProperties):
             raise self._located((*keys, *error.keys), error) from error
 
     def _located(self, path: Keys, error: LocatedError) -> SceneError:
+        whole = (*path, *error.at)
         for known, (include, said) in self._set_by.items():
             outer = include._parent
-            if path[: len(known)] == known and isinstance(outer, Scene) and outer.is_from_text:
-                at = (said, *path[len(known) :], *error.at)
+            if whole[: len(known)] == known and isinstance(outer, Scene) and outer.is_from_text:
+                at = (said, *whole[len(known) :])
                 moved = LocatedError(str(error), at=at, about_key=error.about_key)
                 return outer._located((*keys_of(include), "set"), moved)
         assert self._text is not None

@@ -31,7 +31,7 @@ class Include(HasProperties):
     def prepare(self) -> None:
         self._scene = None
 
-    def on_change(self, names: tuple[str, ...]) -> None:
+    def validate(self) -> None:
         self.forget()
         if getattr(self._parent, "is_from_text", False):
             self.scene()  # what is wrong with it is said now

@@ -1,7 +1,7 @@
 """The files that a model file refers to: included models, meshes, textures, height fields."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,14 @@ class Reference:
         return os.path.isabs(self.text) or os.path.lexists(self.path)
 
 
-def model_files(path: Path) -> list[Reference]:
+def model_files(path: Path, may_read: Callable[[Path], bool] = os.path.isfile) -> list[Reference]:
     """Everything an MJCF or URDF file refers to, through any number of included files.
 
     A name is listed with every folder that MuJoCo's rules could mean, so none is missed.
+
+    Args:
+        path: the model.
+        may_read: which of the included files are looked into.
 
     Raises:
         PropertyError: a file is not XML that every reader reads alike.
@@ -51,7 +55,7 @@ def model_files(path: Path) -> list[Reference]:
         roots[file] = _parsed(file)
         names = [e.get("file", "") for e in roots[file].iter() if e.tag in _MODELS]
         folders = {path.parent, file.parent}
-        waiting += [f for n in names for d in folders if n and (f := d / n).is_file()]
+        waiting += [f for n in names for d in folders if n and may_read(f := d / n)]
     return list(_references(roots))
 
 

@@ -39,7 +39,7 @@ class Sandbox:
         Raises:
             PropertyError: one is outside, or the file cannot be read as MuJoCo reads it.
         """
-        for reference in model_files(path):
+        for reference in model_files(path, lambda p: self._holds(p) and p.is_file()):
             if reference.exists_or_absolute and not self._holds(reference.path):
                 raise PropertyError(
                     f"{reference.inside.name!r} refers to {reference.text!r}, which "

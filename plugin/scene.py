@@ -114,9 +114,9 @@ class Scene(HasProperties):
         """
         if reading.sandbox is not None:
             reading.sandbox.admit(path, path)
-        below = reading.into(path)
         content = read_scene_file(path)
-        made = cls._read(decoded(content, path), str(path), path.parent, below)
+        text = decoded(content, path)
+        made = cls._read(text, str(path), path.parent, reading.into(path))
         made._path, made._digest = path, _digest(content)
         return made
 

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from yaml.constructor import SafeConstructor
 
 from mjrig.errors import SceneError
 
 MAX_CHARACTERS = 4_000_000
-MAX_NODES = 200_000
+MAX_NODES = 50_000
 MAX_DIGITS = 300
 _TAGS = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
 )
 _TOO_MANY = f"has more than {MAX_NODES} values"
+_VARIABLE_HINT = '; between brackets a variable needs quotes: "${name}"'
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 
 Keys = tuple[Hashable, ...]
@@ -72,7 +74,8 @@ class Document:
             self.root: Any = yaml.compose(text, Loader=_Loader)
             self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
-            raise SceneError(f"{file}:{_where(error)}: {_reason(error)}") from error
+            hint = _VARIABLE_HINT if _at_variable(error, text) else ""
+            raise SceneError(f"{file}:{_where(error)}: {_reason(error)}{hint}") from error
         except yaml.reader.ReaderError as error:
             line, column = _line_and_column(text, error.position)
             code = f"#x{error.character:04x}"
@@ -160,13 +163,10 @@ class Document:
             raise self._fail(node, path, f"{text} is not a decimal number; write it as one")
         if kind == "int" and len(text) > MAX_DIGITS:
             raise self._fail(node, path, f"has {len(text)} digits; at most {MAX_DIGITS} are read")
-        loader = yaml.SafeLoader("")
         try:
-            return loader.construct_object(node, deep=True)
+            return SafeConstructor().construct_object(node, deep=True)
         except (yaml.YAMLError, ValueError, KeyError) as error:  # only an explicit tag gets here
             raise self._fail(node, path, f"{text!r} does not fit its tag !!{kind}") from error
-        finally:
-            loader.dispose()
 
     def _fail(self, node: Any, path: Keys, message: str) -> SceneError:
         line, column = _mark(node.start_mark)
@@ -198,6 +198,12 @@ def _mark(mark: Any) -> tuple[int, int]:
 def _where(error: yaml.MarkedYAMLError) -> str:
     mark = error.problem_mark or error.context_mark
     return f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
+
+
+def _at_variable(error: yaml.MarkedYAMLError, text: str) -> bool:
+    """Whether the parser stumbled over the bracket of `${name}`, which YAML knows another use of."""
+    mark = error.problem_mark
+    return mark is not None and text[max(mark.index - 1, 0) : mark.index + 1] == "${"
 
 
 def _line_and_column(text: str, position: int) -> tuple[int, int]:

@@ -111,8 +111,8 @@ def test_what_others_wrote_is_not_overwritten(models: Path, scene: mjrig.Scene) 
     )
     with refused(SceneError, message):
         scene.save()
-    with refused(SceneError, message):
-        scene.save(models / "x" / ".." / "s.yaml" if (models / "x").exists() else models / "s.yaml")
+    with pytest.raises(SceneError, match="was changed on disk"):
+        scene.save(models / ".." / models.name / "s.yaml")
     assert (models / "s.yaml").read_text() == OTHER
     scene.save(overwrite=True)
     assert (models / "s.yaml").read_text() == TEXT.replace("40", "50")
@@ -204,7 +204,7 @@ def test_a_scene_without_a_file_has_nothing_to_read_again() -> None:
 
 # Lines ------------------------------------------------------------------------------------------
 
-COMMENTS = st.sampled_from(["", "  # note", " #", "\t# tab"])
+COMMENTS = st.sampled_from(["", "  # note", " #", " #\ttab"])
 FILLERS = st.sampled_from(["", "\n", "# alone\n", "      # far in\n", "\n\n"])
 
 

@@ -233,9 +233,7 @@ def test_variables_may_stand_wherever_a_value_does() -> None:
     jsonschema.Draft202012Validator(scene_schema()).validate(yaml.safe_load(WITH_VARIABLES))
 
 
-@pytest.mark.parametrize(
-    "text", ["kp", "$kp", "{kp}", "${}", "$${kp}", "${kp", "a $${kp} b"]
-)
+@pytest.mark.parametrize("text", ["kp", "$kp", "{kp}", "${}", "$${kp}", "${kp", "a $${kp} b"])
 def test_a_text_without_a_variable_is_no_number(text: str) -> None:
     assert not is_valid(kp=text)
 

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points, version
 from pathlib import Path
@@ -225,6 +226,7 @@ def _watch(options: argparse.Namespace) -> NoReturn:
         lambda: files_of(options.scene, scene),
         lambda text: print(text, flush=True),
         title=str(options.scene),
+        sleep=time.sleep,
     )
 
 

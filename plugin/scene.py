@@ -1,7 +1,7 @@
 """Scene: the declarative description, exactly what the YAML says."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -20,10 +20,13 @@ from mjrig.sandbox import Sandbox
 from mjrig.scene_parts import CollisionGroup, Frame, Include, Randomise
 from mjrig.scene_text import FORMAT, SceneText, new_text
 from mjrig.sim_options import SimOptions
-from mjrig.update import update
+from mjrig.update import keys_of, update
 from mjrig.variables import Resolved
 from mjrig.yaml_document import Keys
 from mjrig.yaml_edit import same
+
+#: Gives an error about a value its place in the file that set it.
+Elsewhere = Callable[[LocatedError], SceneError | None]
 
 
 class Variables(Table):
@@ -66,8 +69,8 @@ class Scene(HasProperties):
     _path: Path | None
     _digest: bytes
     _base: Path
-    #: What an including file set: the path here → the include and the path it says.
-    _set_by: dict[Keys, tuple[Include, str]]
+    #: What an including file set: the path here → who says where that is.
+    _set_by: dict[Keys, Elsewhere]
 
     def prepare(self) -> None:
         self._text, self._reading, self._set_by = None, Reading(), {}
@@ -298,9 +301,9 @@ class Scene(HasProperties):
             raise PropertyError(f"the scene includes more than {MAX_FILES} files", ("include",))
         self.effective_sim()
 
-    def remember_set(self, keys: Keys, include: Include, path: str) -> None:
+    def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
         """Note that an including file says what stands at `keys`: errors about it belong there."""
-        self._set_by = {**self._set_by, keys: (include, path)}
+        self._set_by = {**self._set_by, keys: elsewhere}
 
     def _source(self, name: str) -> tuple[Include, str] | None:
         """The include an actor comes from, and its name there; None: it is the scene's own."""
@@ -360,19 +363,22 @@ class Scene(HasProperties):
                 raise
             raise self._text.error(keys, str(error), about_key=False) from error
         except LocatedError as error:
-            if self._text is None:
+            found = self.located((*keys, *error.keys), error)
+            if found is None:
                 raise
-            raise self._located((*keys, *error.keys), error) from error
+            raise found from error
 
-    def _located(self, path: Keys, error: LocatedError) -> SceneError:
+    def located(self, path: Keys, error: LocatedError) -> SceneError | None:
+        """An error about what stands at a path, with its place in the file; None: there is none."""
+        if self._text is None:
+            return None
         whole = (*path, *error.at)
-        for known, (include, said) in self._set_by.items():
-            outer = include._parent
-            if whole[: len(known)] == known and isinstance(outer, Scene) and outer.is_from_text:
-                at = (said, *whole[len(known) :])
-                moved = LocatedError(str(error), at=at, about_key=error.about_key)
-                return outer._located((*keys_of(include), "set"), moved)
-        assert self._text is not None
+        for known, elsewhere in self._set_by.items():
+            if whole[: len(known)] == known:
+                rest = LocatedError(str(error), at=whole[len(known) :], about_key=error.about_key)
+                found = elsewhere(rest)
+                if found is not None:
+                    return found
         at, about_key = error.at, error.about_key
         if not self._text.says(self.to_data(), path):  # edited since: the text shows another thing
             at, about_key = (), True
@@ -393,7 +399,8 @@ class Scene(HasProperties):
         if source is not None:
             from mjrig.placement import included_actor
 
-            return included_actor(self, name).sealed(
+            scene: Any = self  # the two modules import each other, which type checkers dislike
+            return included_actor(scene, name).sealed(
                 f"{name!r} comes from {str(source[0].file)!r}; "
                 f"change it by scene.set({name + '.…'!r}, value)"
             )
@@ -452,17 +459,6 @@ class Scene(HasProperties):
         target, name = find(self, path)
         target.property_named(name).assign(target, value)
         return (*keys_of(target), name)
-
-
-def keys_of(item: HasProperties) -> Keys:
-    """The path of a nested object from the outermost one: names and list indices."""
-    keys: Keys = ()
-    while item._parent is not None:
-        value = item._parent.__dict__[item._inside]
-        index = [i for i, v in enumerate(value) if v is item] if isinstance(value, tuple) else []
-        keys = (item._inside, *index, *keys)
-        item = item._parent
-    return keys
 
 
 def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:

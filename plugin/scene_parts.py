@@ -3,12 +3,13 @@
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mjrig.errors import PropertyError
+from mjrig.errors import LocatedError, PropertyError, SceneError
 from mjrig.loose_kinds import Numbers, Table, anything
 from mjrig.pose import Transform
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import Choice, FilePath, Patterns, Text
 from mjrig.reading import Reading
+from mjrig.update import keys_of
 
 if TYPE_CHECKING:
     from mjrig.scene import Scene
@@ -85,7 +86,15 @@ class Include(HasProperties):
                 at=(path, *error.at),
                 about_key=error.about_key or leads_nowhere,
             ) from None
-        part.remember_set(keys, self, path)
+        part.remember_set(keys, lambda error: self._located(path, error))
+
+    def _located(self, path: str, error: LocatedError) -> SceneError | None:
+        """An error about what was set on top, with its place in the including file, if any."""
+        from mjrig.scene import Scene
+
+        moved = LocatedError(str(error), at=(path, *error.at), about_key=error.about_key)
+        outer = self._parent
+        return outer.located((*keys_of(self), "set"), moved) if isinstance(outer, Scene) else None
 
     def _as_listed(self, path: str) -> str:
         """The path by the name its component is listed by: `dog.pd.kp` is `dog.PDController.kp`."""

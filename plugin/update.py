@@ -1,11 +1,23 @@
-"""Make an object say other data, changing only what differs."""
+"""Objects and their data: where an object stands in it, and how it comes to say other data."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import Nested, NestedList
+from mjrig.yaml_document import Keys
 from mjrig.yaml_edit import identity, same
+
+
+def keys_of(item: HasProperties) -> Keys:
+    """The path of a nested object from the outermost one: names and list indices."""
+    keys: Keys = ()
+    while item._parent is not None:
+        value = item._parent.__dict__[item._inside]
+        index = [i for i, v in enumerate(value) if v is item] if isinstance(value, tuple) else []
+        keys = (item._inside, *index, *keys)
+        item = item._parent
+    return keys
 
 
 def update(obj: HasProperties, data: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ def watch(
     show: Callable[[str], None],
     *,
     title: str,
-    sleep: Callable[[float], None] = lambda seconds: time.sleep(seconds),
+    sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], str] = lambda: time.strftime("%H:%M:%S"),
 ) -> NoReturn:
     """Check, show what came out, wait for a change, without end.

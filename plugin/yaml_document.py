@@ -201,7 +201,7 @@ def _where(error: yaml.MarkedYAMLError) -> str:
 
 
 def _at_variable(error: yaml.MarkedYAMLError, text: str) -> bool:
-    """Whether the parser stumbled over the bracket of `${name}`, which YAML knows another use of."""
+    """Whether the parser stumbled over the bracket of `${name}`, which YAML uses otherwise."""
     mark = error.problem_mark
     return mark is not None and text[max(mark.index - 1, 0) : mark.index + 1] == "${"
 

@@ -383,7 +383,7 @@ def test_a_watched_scene_is_checked_until_somebody_interrupts(
         else:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("mjrig.watch.time.sleep", sleep)
+    monkeypatch.setattr("time.sleep", sleep)
     assert main(["check", scene, "--watch"]) == 130
     captured = capsys.readouterr()
     first, second, third = captured.out.split("--- ")[1:]

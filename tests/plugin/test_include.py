@@ -230,6 +230,14 @@ def test_what_fails_in_binding_for_a_value_set_from_outside_is_said_there(models
     )
 
 
+def test_without_an_including_file_it_is_said_of_the_included_one(models: Path) -> None:
+    write(models)
+    include = {"file": str(models / "parts/dog.yaml"), "set": {"dog.pd.kv": {"nope": 1}}}
+    with pytest.raises(SceneError) as caught:
+        mjrig.World(mjrig.Scene(include=[include]))
+    assert str(caught.value).startswith(f"{models}/parts/dog.yaml:11:9: ")
+
+
 def test_that_holds_through_two_files(models: Path) -> None:
     middle = "mjrig: 1\ninclude: [{file: dog.yaml, prefix: a_}]\n"
     text = (

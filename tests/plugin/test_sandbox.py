@@ -97,13 +97,14 @@ def test_whether_a_file_outside_exists_is_not_told(folder: Path) -> None:
 
 def test_an_included_file_outside_is_refused(folder: Path) -> None:
     assert refusal(write(folder, "include: [../out/part.yaml]")).endswith(
-        "include[0].file: scene.include[0].file: '../out/part.yaml' is outside of the sandbox 'ROOT'"
+        "scene.include[0].file: '../out/part.yaml' is outside of the sandbox 'ROOT'"
     )
 
 
 def test_an_included_file_is_in_the_same_sandbox(folder: Path) -> None:
     (folder / "sub/part.yaml").write_text(
-        "mjrig: 1\nactors: [{name: a, model: ../hinge.xml}, {name: b, model: ../../out/hinge.xml}]\n"
+        "mjrig: 1\nactors:\n  - {name: a, model: ../hinge.xml}\n"
+        "  - {name: b, model: ../../out/hinge.xml}\n"
     )
     for prefix in ("", "p_"):
         path = write(folder, f"include: [{{file: sub/part.yaml, prefix: '{prefix}'}}]")
@@ -111,7 +112,7 @@ def test_an_included_file_is_in_the_same_sandbox(folder: Path) -> None:
         with pytest.raises(SceneError) as caught:
             mjrig.World(scene)
         assert f"{prefix}b.model: '../../out/hinge.xml' is outside" in str(caught.value)
-        assert "sub/part.yaml:2:" in str(caught.value)
+        assert "sub/part.yaml:4:" in str(caught.value)
 
 
 def test_the_file_of_a_component_is_refused_too(folder: Path) -> None:
@@ -127,7 +128,7 @@ def test_the_file_of_a_component_is_refused_too(folder: Path) -> None:
 
 def test_a_running_world_stays_in_its_sandbox(folder: Path) -> None:
     pytest.importorskip("onnxruntime")
-    from mjrig.components import NeuralController  # noqa: PLC0415
+    from mjrig.components import NeuralController
 
     networks.mlp(folder.parent / "out" / "net.onnx", 2, {"model_type": "mlp"})
     path = write(folder, "actors: [{name: a, model: hinge.xml}]")
@@ -191,7 +192,7 @@ def test_a_urdf_is_looked_into(folder: Path) -> None:
     urdf = """<robot name="r"><link name="l"><visual><geometry>
     <mesh filename="../out/m.obj"/></geometry></visual></link></robot>"""
     (folder / "m.urdf").write_text(urdf)
-    with pytest.raises(PropertyError, match="'m.urdf' refers to '../out/m.obj'"):
+    with pytest.raises(PropertyError, match=r"'m\.urdf' refers to '\.\./out/m\.obj'"):
         Sandbox.at(folder).admit_model(folder / "m.urdf")
 
 
@@ -206,7 +207,7 @@ def test_a_urdf_is_looked_into(folder: Path) -> None:
 )
 def test_a_model_that_readers_may_read_differently_is_refused(folder: Path, xml: str) -> None:
     (folder / "m.xml").write_bytes(xml.encode("utf-8", "surrogateescape"))
-    with pytest.raises(PropertyError, match="'m.xml' "):
+    with pytest.raises(PropertyError, match=r"'m\.xml' "):
         Sandbox.at(folder).admit_model(folder / "m.xml")
 
 

@@ -191,7 +191,7 @@ def test_variables_given_by_the_caller_stay(models: Path) -> None:
 def test_a_file_that_is_wrong_now_changes_nothing(models: Path, scene: mjrig.Scene) -> None:
     scene.set("dog.pd.kp", 50)
     (models / "s.yaml").write_text(TEXT.replace("40", "-1"))
-    with pytest.raises(SceneError, match="s.yaml:9:13: "):
+    with pytest.raises(SceneError, match=r"s\.yaml:9:13: "):
         scene.reload()
     assert scene["dog"].components[0].authored("kp") == 50
     assert scene.changed_on_disk()

@@ -58,9 +58,11 @@ def nothing() -> None:
 def test_a_change_is_checked_and_silence_is_not(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("1")
-    shown = watched(
-        file.read_text, [file], [nothing, lambda: None if file.write_text("22") else None, nothing]
-    )
+
+    def change() -> None:
+        file.write_text("22")
+
+    shown = watched(file.read_text, [file], [nothing, change, nothing])
     assert shown == "--- 12:00:00 T\n1\n--- 12:00:00 T\n22\n"
 
 

@@ -218,7 +218,7 @@ class Scene(HasProperties):
         except PropertyError as error:
             raise SceneError(f"{self._path}:1:1: {error}") from error
         with self.changes():
-            self._text, self._digest = fresh._text, fresh._digest
+            self._text, self._digest, self._base = fresh._text, fresh._digest, fresh._base
             update(self, fresh.to_data())
             for include in self.include:
                 include.forget()
@@ -256,6 +256,12 @@ class Scene(HasProperties):
         """The value of every variable, those they use put in."""
         overrides = self._text.resolved.overrides if self._text is not None else {}
         return Resolved({"vars": self.to_data().get("vars", {})}, overrides).variables
+
+    def _set_variable(self, name: str, value: object) -> None:
+        if name not in self.vars:
+            hint = suggestion(name, self.vars)
+            raise PropertyError(f"the scene has no variable {name!r}; {hint}")
+        self.vars = {**self.vars, name: value}
 
     def _put_variables_in(self) -> None:
         """Work everything out again that uses variables which changed."""
@@ -450,7 +456,7 @@ class Scene(HasProperties):
         """Set one property by path, and say where in the scene's own data that is."""
         head, _, rest = path.partition(".")
         if head == "vars" and rest:
-            self.vars = {**(self.to_data().get("vars") or {}), rest: value}  # type: ignore[dict-item]
+            self._set_variable(rest, value)
             return ("vars", rest)
         source = self._source(head) if rest else None
         if source is not None:

@@ -20,8 +20,13 @@ from mjrig.sim_options import SimOptions
 jsonschema = pytest.importorskip("jsonschema", reason="needs the extra 'dev'")
 
 SCENES = sorted(
-    (p for p in files("mjrig.config").joinpath("scenes").iterdir() if p.name.endswith(".yaml")),
-    key=lambda p: p.name,
+    (
+        file
+        for folder in ("scenes", "parts")
+        for file in files("mjrig.config").joinpath(folder).iterdir()
+        if file.name.endswith(".yaml")
+    ),
+    key=str,
 )
 
 SCENE = """

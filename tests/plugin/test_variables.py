@@ -299,9 +299,9 @@ def test_edits_and_variables_go_together(models: Path) -> None:
     assert (models / "s.yaml").read_text() == text.replace("side: left ", "side: right ")
 
 
-def test_a_new_variable_may_be_set(models: Path) -> None:
+def test_a_new_variable_is_added_to_the_others(models: Path) -> None:
     scene = load(models)
-    scene.set("vars.extra", [1, 2])
+    scene.vars = {**scene.vars, "extra": [1, 2]}
     assert scene.variables()["extra"] == [1, 2]
     scene.save()
     assert "  extra: [1, 2]\nactors:" in (models / "s.yaml").read_text()
@@ -312,6 +312,7 @@ def test_a_new_variable_may_be_set(models: Path) -> None:
     [
         ("vars.kp", -1, "left_dog.PDController.kp: must be >= 0 N·m/rad, got -1"),
         ("vars.kp", "${stiff}", "the variable 'kp' needs itself: kp → stiff → kp"),
+        ("vars.kpp", 1, "the scene has no variable 'kpp'; did you mean 'kp'?"),
         ("vars.kp", "${k}", "there is no variable 'k'; did you mean 'kp'?"),
         ("vars.side", "a b",
          "actors[0].name: must be letters, digits, _ and -, starting with a letter, "

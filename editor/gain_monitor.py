@@ -7,9 +7,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.check import joint_inertia
 from mjrig.editor.gains import GainRow
 from mjrig.editor.simulation import Frame, Simulation
+from mjrig.feedback_loops import inverse_mass
 from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 
@@ -88,7 +88,7 @@ def inertias(simulation: Simulation) -> Inertias:
         model, data = world.model, world.data
         full = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, full)
-        effective = joint_inertia(model, data)
+        effective = 1.0 / np.maximum(np.diag(inverse_mass(model, data)), mujoco.mjMINVAL)
         return Inertias(simulation.generation, world.time, effective, np.diag(full).copy())
 
     return simulation.call(run)

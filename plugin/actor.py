@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mjrig.actuator import Actuator
 from mjrig.actuator_view import ActuatorList
@@ -13,6 +13,7 @@ from mjrig.articulation import component_named
 from mjrig.binding import unique
 from mjrig.component import ActorComponent
 from mjrig.errors import PropertyError
+from mjrig.files import Gate, is_in_package
 from mjrig.loose_kinds import Table, a_name, numbers
 from mjrig.per_actuator import PatternMap
 from mjrig.pose import PLACE, Pose, Transform
@@ -202,9 +203,12 @@ class Actor(HasProperties):
     _base: Path | None
     #: The names of the model's elements, and what they were read from.
     _names: tuple[object, dict[str, Sequence[str]]] | None
+    _gate: Gate | None
+    #: Why it cannot be changed; empty: it can.
+    _seal: str
 
     def prepare(self) -> None:
-        self._base, self._names = None, None
+        self._base, self._names, self._gate, self._seal = None, None, None, ""
 
     @property
     def label(self) -> str:
@@ -213,7 +217,24 @@ class Actor(HasProperties):
     def folder(self) -> Path:
         return self._base if self._base is not None else super().folder()
 
+    def gate(self) -> Gate | None:
+        return self._gate if self._base is not None else super().gate()
+
+    def find_file(self, name: Path) -> Path:
+        path = super().find_file(name)
+        gate = self.gate()
+        if gate is not None and not is_in_package(name):
+            gate.admit_model(path)
+        return path
+
+    def sealed(self, reason: str) -> Self:
+        """The actor, which refuses changes from now on: it only shows what stands elsewhere."""
+        self._seal = reason
+        return self
+
     def validate(self) -> None:
+        if self._seal:
+            raise PropertyError(self._seal)
         if self.name and not NAME.fullmatch(self.name):
             raise PropertyError(
                 f"{self._role or 'actor'}.name: must be letters, digits, _ and -, "
@@ -233,6 +254,11 @@ class Actor(HasProperties):
         if name.endswith("]"):  # keyframes[0], actuators[0]; components go by their type name
             return super().part(name)
         return component_named(self, self.components, name)
+
+    def component_role(self, name: str) -> str:
+        """What a component is listed by, from its type name or short form; other names stay."""
+        is_part = name in self._nesting and isinstance(self._properties[name], Nested)
+        return name if is_part else component_named(self, self.components, name)._role
 
     def add_component(self, component: ActorComponent) -> ActorComponent:
         """Hang a component on the actor."""

@@ -20,6 +20,7 @@ from mjrig.direct import direct_writers, row_of, takes_rows
 from mjrig.errors import BindingError, PropertyError
 from mjrig.events import EventLog
 from mjrig.execution import Execution
+from mjrig.files import Gate
 from mjrig.guard import Guard
 from mjrig.live_actuator import LiveActuator
 from mjrig.lowering import Lowered
@@ -58,12 +59,13 @@ class Articulation(HasProperties):
         data: Any,
         events: EventLog,
         folder: Path = Path(),
+        gate: Gate | None = None,
         described: Sequence[ActuatorBinding] | None = None,
         on_plan: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__()
         self._on_plan = on_plan
-        self._folder = folder
+        self._folder, self._gate = folder, gate
         self._where, self._model, self._data, self._events = where, model, data, events
         self._described = list(
             described
@@ -180,6 +182,9 @@ class Articulation(HasProperties):
 
     def folder(self) -> Path:
         return self._folder
+
+    def gate(self) -> Gate | None:
+        return self._gate
 
     def part(self, name: str) -> HasProperties:
         return component_named(self, self._components, name)

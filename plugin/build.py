@@ -51,7 +51,7 @@ def build(scene: Scene, seed: int | None = None) -> Built:
     placements = place(scene, seed)
     binary = binary_actor(placements)
     if binary is not None:
-        return _build_binary(binary, placements, scene.sim or SimOptions())
+        return _build_binary(binary, placements, scene.effective_sim())
     parts: dict[str, Part] = {}
     for placed in placements.actors:
         with placed.locating():
@@ -64,7 +64,7 @@ def build(scene: Scene, seed: int | None = None) -> Built:
     world.modelname = "mjrig"
     share_sizes(world, [part.spec for part in parts.values()])
     with scene.locating():
-        _set_options(world, list(parts.values()), scene.sim or SimOptions())
+        _set_options(world, list(parts.values()), scene.effective_sim())
     _attach_all(world, parts, origins)
     for name, there in sites.items():
         _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])

@@ -7,10 +7,11 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
 
@@ -47,10 +48,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_run(_command(commands, "run", _run, "run a scene without a window"))
     check = _command(commands, "check", _check, "show the binding table and pre-flight warnings")
-    check.add_argument("scene", metavar="SCENE", type=Path)
+    check.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
     check.add_argument("--json", action="store_true", help="print table and findings as JSON")
     check.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
-    _add_set(check)
+    check.add_argument(
+        "--watch", action="store_true", help="check again whenever the scene or its files change"
+    )
+    _add_scene_options(check)
+    _add_diff(_command(commands, "diff", _diff, "show what two scenes say differently"))
     listing = _command(commands, "components", _components, "list what can be put on an actor")
     listing.add_argument("type", metavar="TYPE", nargs="?", help="show one type in full")
     listing.add_argument(
@@ -87,7 +92,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--picture", type=Path, metavar="F.png", help="picture of the end")
     parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of targets and efforts")
-    _add_set(parser)
+    _add_scene_options(parser)
     parser.add_argument(
         "--call",
         action="append",
@@ -105,10 +110,30 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial", action="store_true", help="leave out what MuJoCo has no actuator for"
     )
-    _add_set(parser)
+    _add_scene_options(parser)
 
 
-def _add_set(parser: argparse.ArgumentParser) -> None:
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="A.yaml", type=Path)
+    parser.add_argument("after", metavar="B.yaml", type=Path)
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
+
+
+def _add_scene_options(parser: argparse.ArgumentParser) -> None:
+    """How a scene is read, and what is changed in it before it is used."""
+    parser.add_argument(
+        "--var",
+        action="append",
+        type=_variable,
+        default=[],
+        metavar="NAME=VALUE",
+        help="give a variable of the scene another value: kp=40",
+    )
+    parser.add_argument(
+        "--sandbox",
+        action="store_true",
+        help="refuse every file outside of the scene's folder",
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -122,6 +147,12 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
 def _assignment(text: str) -> str:
     if "=" not in text:
         raise argparse.ArgumentTypeError("write PATH=VALUE, as in dog.PDController.kp=40")
+    return text
+
+
+def _variable(text: str) -> str:
+    if not text.partition("=")[0].strip() or "=" not in text:
+        raise argparse.ArgumentTypeError("write NAME=VALUE, as in kp=40")
     return text
 
 
@@ -146,7 +177,8 @@ def _split(text: str) -> tuple[str, object]:
 def _load(options: argparse.Namespace) -> Any:
     from mjrig.scene import Scene
 
-    scene = Scene.load(options.scene)
+    variables = dict(_split(text) for text in options.var)
+    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox)
     for text in options.set:
         scene.set(*_split(text))
     return scene
@@ -171,6 +203,8 @@ def _check(options: argparse.Namespace) -> int:
     from mjrig.check import exit_code, findings, report, report_data
     from mjrig.world import World
 
+    if options.watch:
+        _watch(options)
     world = World(_load(options))
     found = findings(world)
     if options.json:
@@ -178,6 +212,38 @@ def _check(options: argparse.Namespace) -> int:
     else:
         print(report(world, found))
     return exit_code(found, strict=options.strict)
+
+
+def _watch(options: argparse.Namespace) -> NoReturn:
+    """Check again and again, until somebody interrupts it."""
+    from mjrig.check import report
+    from mjrig.watch import files_of, watch
+    from mjrig.world import World
+
+    scene = None
+
+    def check() -> str:
+        nonlocal scene
+        scene = None
+        scene = _load(options)
+        return report(World(scene))
+
+    watch(
+        check,
+        lambda: files_of(options.scene, scene),
+        lambda text: print(text, flush=True),
+        title=str(options.scene),
+        sleep=time.sleep,
+    )
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from mjrig.scene import Scene
+    from mjrig.scene_diff import differences
+
+    found = differences(Scene.load(options.before), Scene.load(options.after))
+    print("\n".join(map(str, found)) if found else "no differences")
+    return 1 if found and options.exit_code else 0
 
 
 def _export(options: argparse.Namespace) -> int:

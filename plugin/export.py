@@ -33,7 +33,6 @@ from mjrig.model_source import load, model_file
 from mjrig.placement import flattened
 from mjrig.property_kinds import FloatArray
 from mjrig.scene import Scene
-from mjrig.sim_options import Actuation
 from mjrig.world import Key, World
 
 #: The keyframe that is the world right after a reset, setpoints included.
@@ -129,7 +128,7 @@ class _LoweredWorld(World):
 
     def _choose_executions(self) -> dict[Key, Execution]:
         chosen = super()._choose_executions()
-        actuation = self.scene.sim.actuation if self.scene.sim else Actuation.EXPLICIT
+        actuation = self.scene.effective_sim().actuation
         not_here = why_not_lowered_here(self.model, actuation)
         for i, robot in enumerate(self.articulations.values()):
             for j, component in enumerate(robot.components):
@@ -163,7 +162,7 @@ def _why_not(component: ActorComponent, not_here: str, chosen: Execution | None)
 
 def _present(world: World, without: Collection[Key] = ()) -> Scene:
     """The scene of a world with the components it has now, as they are set now, but for some."""
-    scene = flattened(world.placements, world.scene.sim)
+    scene = flattened(world.placements, world.scene.effective_sim())
     for i, (actor, robot) in enumerate(
         zip(scene.actors, world.articulations.values(), strict=True)
     ):

@@ -95,6 +95,24 @@ def _placed(scene: Scene, kind: str) -> Iterator[Placed]:
         yield Placed(item, item, scene, (kind, i))
 
 
+def described(scene: Scene, kind: str) -> list[Placed]:
+    """The items of one kind, included ones under their names here; no copies or draws are made."""
+    return list(_placed(scene, kind))
+
+
+def included_actor(scene: Scene, name: str) -> Actor:
+    """A copy of an actor of an included file, as it stands in the scene.
+
+    Raises:
+        PropertyError: there is none of that name.
+    """
+    for placed in _placed(scene, "actors"):
+        if placed.name == name and placed.scene is not scene:
+            copied: Actor = _own_copy(placed)
+            return copied
+    raise PropertyError(f"no included file has an actor {name!r}")
+
+
 def _names(scene: Scene) -> set[str]:
     """What a reference inside a file may mean."""
     kinds = ("actors", "frames", "collision_groups")
@@ -131,7 +149,7 @@ def _own_copy(placed: Placed) -> Any:
     """A copy that may be changed; its files are found from where the original stands."""
     copied = placed.item.copy()
     if isinstance(copied, Actor):
-        copied._base = placed.item.folder()
+        copied._base, copied._gate = placed.item.folder(), placed.item.gate()
     return copied
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from mjrig.actions import Action, collect_actions
 from mjrig.errors import PropertyError
-from mjrig.files import find_file
+from mjrig.files import Gate, find_file
 from mjrig.names import Slots, listed, nearest, suggestion
 
 T = TypeVar("T")
@@ -437,7 +437,11 @@ class HasProperties:
 
     def find_file(self, name: Path) -> Path:
         """A file named in a property: relative to the folder of the scene, if there is one."""
-        return find_file(name, self.folder())
+        return find_file(name, self.folder(), self.gate())
+
+    def gate(self) -> Gate | None:
+        """Who decides which files may be read; None: any may."""
+        return self._parent.gate() if self._parent is not None else None
 
     def folder(self) -> Path:
         """The folder that file names are relative to."""

@@ -1,7 +1,10 @@
 """Scene: the declarative description, exactly what the YAML says."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,14 +15,30 @@ from mjrig.loose_kinds import Table, anything
 from mjrig.names import suggestion
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import Int, Nested, NestedList
+from mjrig.reading import MAX_FILES, Reading, decoded, read_scene_file, sandbox_of
+from mjrig.sandbox import Sandbox
 from mjrig.scene_parts import CollisionGroup, Frame, Include, Randomise
+from mjrig.scene_text import FORMAT, SceneText, new_text
 from mjrig.sim_options import SimOptions
-from mjrig.yaml_document import Document, Keys
-from mjrig.yaml_edit import format_block, same, updated_text
+from mjrig.update import keys_of, update
+from mjrig.variables import Resolved
+from mjrig.yaml_document import Keys
+from mjrig.yaml_edit import same
 
-FORMAT = 1
 #: What a path calls the scene itself: `scene.seed`.
 SCENE = "scene"
+#: Gives an error about a value its place in the file that set it.
+Elsewhere = Callable[[LocatedError], SceneError | None]
+
+
+class Variables(Table):
+    """Variables of a scene; a change is a change of everything that uses them."""
+
+    def assign(self, obj: HasProperties, value: object) -> None:
+        assert isinstance(obj, Scene)
+        with obj.changes():
+            super().assign(obj, value)
+            obj._put_variables_in()
 
 
 class Scene(HasProperties):
@@ -33,7 +52,9 @@ class Scene(HasProperties):
         structural=True,
         doc="Scene files whose contents are in this scene too.",
     )
-    vars = Table(anything, structural=True, doc="Variables, used as ${name}; any other value too.")
+    vars = Variables(
+        anything, structural=True, doc="Variables, used as ${name}; any other value too."
+    )
     sim = Nested(SimOptions, structural=True, doc="Simulation options.")
     seed = Int(0, min=0, structural=True, doc="Seed of the randomisation.")
     randomise = NestedList(
@@ -45,12 +66,17 @@ class Scene(HasProperties):
     )
     actors = NestedList(Actor, polymorphic=False, structural=True, doc="What is in the scene.")
 
-    _document: Document | None
+    _text: SceneText | None
+    _reading: Reading
     _path: Path | None
+    _digest: bytes
     _base: Path
+    #: What an including file set: the path here → who says where that is.
+    _set_by: dict[Keys, Elsewhere]
 
     def prepare(self) -> None:
-        self._document, self._path, self._base = None, None, Path()
+        self._text, self._reading, self._set_by = None, Reading(), {}
+        self._path, self._digest, self._base = None, b"", Path()
 
     @property
     def label(self) -> str:
@@ -59,67 +85,148 @@ class Scene(HasProperties):
     # Reading and writing ------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a scene file.
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        vars: Mapping[str, object] | None = None,
+        sandbox: bool | str | Path = False,
+    ) -> Self:
+        """Read a scene file, and the files it includes.
+
+        Args:
+            path: the file.
+            vars: values that win over those of the file's own `vars`; saving leaves them out.
+            sandbox: refuse every file outside of the scene's folder, or of this folder.
 
         Raises:
             SceneError: it cannot be read, or something in it is wrong; the message says where.
         """
         path = Path(path)
+        reading = Reading(vars=dict(vars or {}), sandbox=sandbox_of(path, sandbox))
         try:
-            text = path.read_bytes().decode("utf-8")
-        except UnicodeDecodeError as error:
-            before = error.object[: error.start].decode("utf-8")
-            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            raise SceneError(f"{path}:{line}:{column}: not UTF-8 text: {error.reason}") from error
-        except OSError as error:
-            raise SceneError(f"{path}:1:1: {_why_unreadable(path, error)}") from error
-        return cls._read(text, str(path), path.parent, path)
+            return cls.read_file(path, reading)
+        except PropertyError as error:
+            raise SceneError(f"{path}:1:1: {error}") from error
 
     @classmethod
-    def parse(cls, text: str, base: str | Path = ".") -> Self:
+    def read_file(cls, path: Path, reading: Reading) -> Self:
+        """Read a scene file as somebody outside of it wants it read.
+
+        Raises:
+            SceneError: it cannot be read, or something in it is wrong.
+            PropertyError: what is decided outside is wrong: a variable, or who includes it.
+        """
+        if reading.sandbox is not None:
+            reading.sandbox.admit(path, path)
+        content = read_scene_file(path)
+        text = decoded(content, path)
+        made = cls._read(text, str(path), path.parent, reading.into(path))
+        made._path, made._digest = path, _digest(content)
+        return made
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        base: str | Path = ".",
+        *,
+        vars: Mapping[str, object] | None = None,
+        sandbox: bool | str | Path = False,
+    ) -> Self:
         """Read a scene from text; files it names are relative to `base`.
 
         Raises:
             SceneError: something in it is wrong.
         """
-        return cls._read(text, "<text>", Path(base), None)
+        found = sandbox_of(Path(base) / "scene.yaml", sandbox)
+        try:
+            return cls._read(text, "<text>", Path(base), Reading(dict(vars or {}), found))
+        except PropertyError as error:
+            raise SceneError(f"<text>:1:1: {error}") from error
 
     @classmethod
-    def _read(cls, text: str, file: str, base: Path, path: Path | None) -> Self:
-        document = Document(text, file)
-        if not isinstance(document.data, dict):
-            raise document.error((), "a scene is a mapping with 'mjrig: 1' and 'actors'")
-        if "mjrig" not in document.data:
-            raise document.error((), f"the format version is missing; begin with 'mjrig: {FORMAT}'")
+    def _read(cls, text: str, file: str, base: Path, reading: Reading) -> Self:
         made = cls.blank()
-        made._document, made._path, made._base = document, path, base
+        made._text = SceneText.read(text, file, reading.vars)
+        made._base, made._reading = base, reading
         with made.locating():
-            made.assign(document.data)
+            made.assign(made._text.data)
+            made._check_includes()
         return made
 
-    def save(self, path: str | Path | None = None) -> None:
+    def save(self, path: str | Path | None = None, *, overwrite: bool = False) -> None:
         """Write the scene; an untouched one comes out byte for byte as it was read.
 
+        What the file said before is kept beside it, in `scene.yaml~`.
+
+        Args:
+            path: where to; None: the file it was read from or saved to last.
+            overwrite: also if somebody else changed that file in the meantime.
+
         Raises:
-            SceneError: there is no path, or the file cannot be written; the old one is intact.
+            SceneError: there is no path, the file was changed since it was read, or it cannot be
+                written; the old one is intact.
         """
         target = Path(path) if path is not None else self._path
         if target is None:
             raise SceneError("the scene has no file yet; give a path to save it to")
         text = self.to_text()
-        try:
-            write_atomically(target, text)
-        except OSError as error:
-            raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
-        self._document, self._path = Document(text, str(target)), target
+        content = text.encode("utf-8")
+        there = read_scene_file(target) if target.is_file() else None
+        if not overwrite and there is not None and self._is_own(target):
+            if _digest(there) != self._digest:
+                raise SceneError(
+                    f"{target}:1:1: was changed on disk since it was read; reload() takes that, "
+                    "save(overwrite=True) replaces it"
+                )
+        if there != content:
+            try:
+                write_atomically(target, text, backup=True)
+            except OSError as error:
+                raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
+        overrides = self._text.resolved.overrides if self._text is not None else {}
+        self._text = SceneText.read(text, str(target), overrides)
+        self._path, self._digest = target, _digest(content)
 
     def to_text(self) -> str:
         """The scene as YAML, with the comments, order and style of the text it was read from."""
         data = self.to_data()
-        if self._document is not None:
-            return updated_text(self._document, data)
-        return format_block({"mjrig": FORMAT, **data}, 0) + "\n"
+        return self._text.updated(data) if self._text is not None else new_text(data)
+
+    def changed_on_disk(self) -> bool:
+        """Whether its file says something else than when it was read or saved last."""
+        if self._path is None:
+            return False
+        try:
+            return _digest(read_scene_file(self._path)) != self._digest
+        except SceneError:
+            return True
+
+    def reload(self) -> None:
+        """Take what the file and those it includes say now; what was not saved is lost.
+
+        Actors and components that are still there are the same objects.
+
+        Raises:
+            SceneError: the scene has no file, or something in it is wrong; nothing was changed.
+        """
+        if self._path is None:
+            raise SceneError("the scene has no file to read again")
+        overrides = self._text.resolved.overrides if self._text is not None else {}
+        reading = replace(self._reading, vars=overrides, chain=self._reading.chain[:-1])
+        try:
+            fresh = type(self).read_file(self._path, reading)
+        except PropertyError as error:
+            raise SceneError(f"{self._path}:1:1: {error}") from error
+        with self.changes():
+            self._text, self._digest, self._base = fresh._text, fresh._digest, fresh._base
+            update(self, fresh.to_data())
+            for include in self.include:
+                include.forget()
+
+    def _is_own(self, target: Path) -> bool:
+        return self._path is not None and os.path.realpath(target) == os.path.realpath(self._path)
 
     @property
     def path(self) -> Path | None:
@@ -130,6 +237,91 @@ class Scene(HasProperties):
     def base(self) -> Path:
         """The folder that file names are relative to."""
         return self._base
+
+    @property
+    def reading(self) -> Reading:
+        """How it was read; files it includes are read the same way."""
+        return self._reading
+
+    @property
+    def is_from_text(self) -> bool:
+        """Whether it was read or saved, so that its errors have a place in a file."""
+        return self._text is not None
+
+    def gate(self) -> Sandbox | None:
+        return self._reading.sandbox
+
+    def folder(self) -> Path:
+        return self._base
+
+    def variables(self) -> dict[str, Any]:
+        """The value of every variable, those they use put in."""
+        overrides = self._text.resolved.overrides if self._text is not None else {}
+        return Resolved({"vars": self.to_data().get("vars", {})}, overrides).variables
+
+    def _set_variable(self, name: str, value: object) -> None:
+        if name not in self.vars:
+            hint = suggestion(name, self.vars)
+            raise PropertyError(f"the scene has no variable {name!r}; {hint}")
+        self.vars = {**self.vars, name: value}
+
+    def _put_variables_in(self) -> None:
+        """Work everything out again that uses variables which changed."""
+        data = self.to_data()
+        if self._text is None or same(self._text.data.get("vars", {}), data.get("vars", {})):
+            return
+        self._text = self._text.with_variables(data)
+        update(self, self._text.data)
+
+    # Included files -----------------------------------------------------------------------------
+
+    @property
+    def file_count(self) -> int:
+        """How many files it consists of, itself included."""
+        return 1 + sum(include.scene().file_count for include in self.include)
+
+    def actor_names(self) -> list[str]:
+        """The names of all actors, those of included files first; copies are not counted."""
+        included = [i.prefix + n for i in self.include for n in i.scene().actor_names()]
+        return [*included, *(actor.name for actor in self.actors)]
+
+    def effective_sim(self) -> SimOptions:
+        """Simulation options: its own, and those of included files that it does not set.
+
+        Raises:
+            PropertyError: two included files disagree about one.
+        """
+        own = self.sim.to_data() if self.sim is not None else {}
+        found: dict[str, tuple[object, Include]] = {}
+        for i, include in enumerate(self.include):
+            for name, value in include.scene().effective_sim().to_data().items():
+                before, other = found.setdefault(name, (value, include))
+                if name not in own and not same(before, value):
+                    raise PropertyError(
+                        f"sim.{name}: the included files differ: {before} in {str(other.file)!r}, "
+                        f"{value} in {str(include.file)!r}; set it under sim:",
+                        ("include", i),
+                    )
+        return SimOptions.from_data({name: value for name, (value, _) in found.items()} | own)
+
+    def _check_includes(self) -> None:
+        if self.include and self.file_count > MAX_FILES:
+            raise PropertyError(f"the scene includes more than {MAX_FILES} files", ("include",))
+        self.effective_sim()
+
+    def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
+        """Note that an including file says what stands at `keys`: errors about it belong there."""
+        self._set_by = {**self._set_by, keys: elsewhere}
+
+    def _source(self, name: str) -> tuple[Include, str] | None:
+        """The include an actor comes from, and its name there; None: it is the scene's own."""
+        if any(actor.name == name for actor in self.actors):
+            return None
+        for include in self.include:
+            inner = name.removeprefix(include.prefix)
+            if name.startswith(include.prefix) and inner in include.scene().actor_names():
+                return include, inner
+        return None
 
     def validate(self) -> None:
         if self.mjrig != FORMAT:
@@ -175,34 +367,35 @@ class Scene(HasProperties):
         try:
             yield
         except MissingExtraError as error:
-            if self._document is None:
+            if self._text is None:
                 raise
-            raise self._document.error(keys, str(error)) from error
+            raise self._text.error(keys, str(error), about_key=False) from error
         except LocatedError as error:
-            if self._document is None:
+            found = self.located((*keys, *error.keys), error)
+            if found is None:
                 raise
-            path: Keys = (*keys, *error.keys)
-            at, about_key = error.at, error.about_key
-            if not self._is_as_written(path):  # edited since: the text shows something else there
-                at, about_key = (), True
-            raise self._document.error(path, str(error), at=at, about_key=about_key) from error
+            raise found from error
 
-    def _is_as_written(self, path: Keys) -> bool:
-        """Whether the text still says what the scene does at a path."""
-        assert self._document is not None
-        now: Any = self.to_data()
-        then: Any = self._document.data
-        for key in path:
-            try:
-                now, then = now[key], then[key]
-            except (KeyError, IndexError, TypeError):
-                return True  # nothing to compare: the nearest place that exists is right
-        return same(now, then)
+    def located(self, path: Keys, error: LocatedError) -> SceneError | None:
+        """An error about what stands at a path, with its place in the file; None: there is none."""
+        if self._text is None:
+            return None
+        whole = (*path, *error.at)
+        for known, elsewhere in self._set_by.items():
+            if whole[: len(known)] == known:
+                rest = LocatedError(str(error), at=whole[len(known) :], about_key=error.about_key)
+                found = elsewhere(rest)
+                if found is not None:
+                    return found
+        at, about_key = error.at, error.about_key
+        if not self._text.says(self.to_data(), path):  # edited since: the text shows another thing
+            at, about_key = (), True
+        return self._text.error(path, str(error), at=at, about_key=about_key)
 
     # Editing ------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Actor:
-        """An actor by name.
+        """An actor by name; one of an included file as a copy that refuses to be changed.
 
         Raises:
             PropertyError: there is none of that name.
@@ -210,8 +403,17 @@ class Scene(HasProperties):
         for actor in self.actors:
             if actor.name == name:
                 return actor
-        names = [a.name for a in self.actors]
-        raise PropertyError(f"the scene has no actor {name!r}; {suggestion(name, names)}")
+        source = self._source(name)
+        if source is not None:
+            from mjrig.placement import included_actor
+
+            scene: Any = self  # the two modules import each other, which type checkers dislike
+            return included_actor(scene, name).sealed(
+                f"{name!r} comes from {str(source[0].file)!r}; "
+                f"change it by scene.set({name + '.…'!r}, value)"
+            )
+        hint = suggestion(name, self.actor_names())
+        raise PropertyError(f"the scene has no actor {name!r}; {hint}")
 
     def part(self, name: str) -> HasProperties:
         if name == "sim":
@@ -224,9 +426,6 @@ class Scene(HasProperties):
         if name == SCENE and all(actor.name != SCENE for actor in self.actors):
             return self  # its own properties have a path too: scene.seed
         return self[name]
-
-    def folder(self) -> Path:
-        return self._base
 
     def add_actor(
         self, name: str, *, model: str | Path | None = None, **properties: object
@@ -251,13 +450,28 @@ class Scene(HasProperties):
         """Set one property by path: `dog.PDController.kp`, `dog.pose.position`, `sim.timestep`.
 
         Items of lists by index, `dog.keyframes[0].name`; the scene's own as `scene.seed`.
+        `vars.kp` sets a variable and everything that uses it. A property of an included actor is
+        set in the `set` of its include, where the file shows it; the included file stays.
 
         Raises:
             PropertyError: the path leads nowhere or the value does not fit; nothing was changed.
         """
         with self.changes():  # a part that was made on the way goes again after an error
-            target, name = find(self, path)
-            target.property_named(name).assign(target, value)
+            self.put(path, value)
+
+    def put(self, path: str, value: object) -> Keys:
+        """Set one property by path, and say where in the scene's own data that is."""
+        head, _, rest = path.partition(".")
+        if head == "vars" and rest:
+            self._set_variable(rest, value)
+            return ("vars", rest)
+        source = self._source(head) if rest else None
+        if source is not None:
+            include, inner = source
+            return (*keys_of(include), "set", include.put(f"{inner}.{rest}", value))
+        target, name = find(self, path)
+        target.property_named(name).assign(target, value)
+        return (*keys_of(target), name)
 
     def rename(self, path: str, new: str) -> list[str]:
         """Give an actor, frame, group, or something of an actor (`dog.FL_hip`) another name.
@@ -328,10 +542,5 @@ def path_of(obj: HasProperties) -> str:
     return ".".join(reversed(parts)) or SCENE
 
 
-def _why_unreadable(path: Path, error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        folder = path.parent if path.parent.is_dir() else None
-        names = sorted(p.name for p in folder.glob("*.y*ml")) if folder else []
-        hint = f"; {suggestion(path.name, names)}" if names else ""
-        return f"there is no such file{hint}"
-    return f"cannot be read: {error.strerror}"
+def _digest(content: bytes) -> bytes:
+    return sha256(content).digest()

@@ -9,16 +9,26 @@ from mjrig.component import Component
 from mjrig.properties import HasProperties, Property
 from mjrig.property_kinds import Nested, NestedList
 from mjrig.scene import Scene
+from mjrig.scene_text import FORMAT
 from mjrig.table import format_table
 
 Schema = dict[str, Any]
+#: What may stand for any value: a text with a variable in it.
+VARIABLE = {"$ref": "#/$defs/variable"}
 
 
 def scene_schema() -> Schema:
     """JSON Schema of a scene file, with every component type that is installed."""
-    definitions: Schema = {}
+    definitions: Schema = {
+        "variable": {
+            "type": "string",
+            "pattern": r"(^|[^$])\$\{[^{}]+\}",
+            "description": "A text with variables of `vars`: ${name}.",
+        }
+    }
     schema = _object(Scene, definitions)
     schema["required"] = ["mjrig"]
+    schema["properties"]["mjrig"] = {"const": FORMAT, "description": "Format version."}
     definitions["Actor"]["required"] = ["name"]
     definitions["Actor"]["oneOf"] = [{"required": ["model"]}, {"required": ["prop"]}]
     return {
@@ -55,7 +65,7 @@ def _about(prop: Property[Any]) -> Schema:
 
 def _property(prop: Property[Any], definitions: Schema) -> Schema:
     resolved = _resolve(prop.json_schema(), definitions)
-    return resolved if isinstance(resolved, dict) else {}
+    return _or_variable(resolved)
 
 
 def _resolve(schema: Any, definitions: Schema) -> Any:
@@ -69,8 +79,33 @@ def _resolve(schema: Any, definitions: Schema) -> Any:
         if kind == "class":
             return _reference(cls, definitions)
         found = [registry.get(name, cls) for name in registry.names(cls)]
-        return {"oneOf": [_reference(c, definitions, typed=True) for c in found]} if found else {}
+        if not found:
+            return {}
+        named = {"type": "object", "properties": {"type": VARIABLE}, "required": ["type"]}
+        return {"oneOf": [*(_reference(c, definitions, typed=True) for c in found), named]}
     return {key: _resolve(value, definitions) for key, value in schema.items()}
+
+
+def _or_variable(schema: Any) -> Schema:
+    """The schema of a value, or of a variable in its place; the same for values inside of it."""
+    if not schema:
+        return {}  # anything, a variable too
+    inner = _values_inside(schema)
+    ways = inner.pop("anyOf", None)
+    return {**inner, "anyOf": [*ways, VARIABLE]} if ways else {"anyOf": [inner, VARIABLE]}
+
+
+def _values_inside(schema: Any) -> Any:
+    """One way to write a value, whose parts may be variables."""
+    if not isinstance(schema, dict):
+        return schema
+    inner = dict(schema)
+    for key in ("items", "additionalProperties"):
+        if isinstance(inner.get(key), dict):
+            inner[key] = _or_variable(inner[key])
+    if "anyOf" in inner:
+        inner["anyOf"] = [*map(_values_inside, inner["anyOf"])]
+    return inner
 
 
 def _reference(cls: type[HasProperties], definitions: Schema, *, typed: bool = False) -> Schema:

@@ -31,7 +31,6 @@ from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.rebuild import lower
 from mjrig.scene import Scene
-from mjrig.sim_options import Actuation
 
 _logger = logging.getLogger("mjrig")
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -117,6 +116,7 @@ class World(HasProperties):
                 self._data,
                 self._log,
                 folder=actor.item.folder(),
+                gate=actor.item.gate(),
                 described=where.described,
                 on_plan=self._replan,
             )
@@ -158,7 +158,7 @@ class World(HasProperties):
 
     def _choose_executions(self) -> dict[Key, Execution]:
         """The execution of every controller that can run in more ways than one."""
-        actuation = self._scene.sim.actuation if self._scene.sim else Actuation.EXPLICIT
+        actuation = self._scene.effective_sim().actuation
         not_here = (
             why_not_lowered_here(self._model, actuation) if self._has_spec else WHY_NOT_NATIVE
         )

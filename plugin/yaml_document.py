@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from yaml.constructor import SafeConstructor
 
 from mjrig.errors import SceneError
 
-MAX_CHARACTERS = 16_000_000
-MAX_NODES = 200_000
+MAX_CHARACTERS = 4_000_000
+MAX_NODES = 50_000
 MAX_DIGITS = 300
 _TAGS = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
 )
+_TOO_MANY = f"has more than {MAX_NODES} values"
+_VARIABLE_HINT = '; between brackets a variable needs quotes: "${name}"'
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 
 Keys = tuple[Hashable, ...]
@@ -39,9 +42,15 @@ class AliasNode(yaml.Node):
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes as the safe loader does, but keeps the places of aliases."""
+    """Composes as the safe loader does, but keeps the places of aliases, and not without end."""
+
+    _composed = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
+        self._composed += 1
+        if self._composed > MAX_NODES:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem=_TOO_MANY, problem_mark=mark)
         if not self.check_event(yaml.AliasEvent):
             return super().compose_node(parent, index)
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -65,7 +74,8 @@ class Document:
             self.root: Any = yaml.compose(text, Loader=_Loader)
             self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
-            raise SceneError(f"{file}:{_where(error)}: {_reason(error)}") from error
+            hint = _VARIABLE_HINT if _at_variable(error, text) else ""
+            raise SceneError(f"{file}:{_where(error)}: {_reason(error)}{hint}") from error
         except yaml.reader.ReaderError as error:
             line, column = _line_and_column(text, error.position)
             code = f"#x{error.character:04x}"
@@ -96,7 +106,7 @@ class Document:
             return self._aliased(node, path, key)
         self._visited += 1
         if self._visited > MAX_NODES:  # aliases of aliases grow without bound
-            raise self._fail(node, path, f"has more than {MAX_NODES} values")
+            raise self._fail(node, path, _TOO_MANY)
         self.places[path] = Place(key, _mark(node.start_mark))
         if node.tag not in _TAGS and node.tag != "tag:yaml.org,2002:timestamp":
             tag = node.tag.replace("tag:yaml.org,2002:", "!!")
@@ -153,13 +163,10 @@ class Document:
             raise self._fail(node, path, f"{text} is not a decimal number; write it as one")
         if kind == "int" and len(text) > MAX_DIGITS:
             raise self._fail(node, path, f"has {len(text)} digits; at most {MAX_DIGITS} are read")
-        loader = yaml.SafeLoader("")
         try:
-            return loader.construct_object(node, deep=True)
+            return SafeConstructor().construct_object(node, deep=True)
         except (yaml.YAMLError, ValueError, KeyError) as error:  # only an explicit tag gets here
             raise self._fail(node, path, f"{text!r} does not fit its tag !!{kind}") from error
-        finally:
-            loader.dispose()
 
     def _fail(self, node: Any, path: Keys, message: str) -> SceneError:
         line, column = _mark(node.start_mark)
@@ -193,11 +200,19 @@ def _where(error: yaml.MarkedYAMLError) -> str:
     return f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
 
 
+def _at_variable(error: yaml.MarkedYAMLError, text: str) -> bool:
+    """Whether the parser stumbled over the bracket of `${name}`, which YAML uses otherwise."""
+    mark = error.problem_mark
+    return mark is not None and text[max(mark.index - 1, 0) : mark.index + 1] == "${"
+
+
 def _line_and_column(text: str, position: int) -> tuple[int, int]:
     before = text[:position]
     return before.count("\n") + 1, position - before.rfind("\n")
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:
+    if error.problem == _TOO_MANY:
+        return _TOO_MANY
     parts = [p for p in (error.problem, error.context) if p]
     return "not valid YAML: " + ", ".join(parts)

@@ -202,7 +202,7 @@ class _Differ:
     def _sequence(self, node: Any, old: Any, new: Sequence[Any], slot: _Slot) -> list[Splice]:
         starts = [i.start_mark.index if node.flow_style else self._dash(i) for i in node.value]
         entries = [_Entry(s, self._end(i)) for s, i in zip(starts, node.value, strict=True)]
-        kept, plan = _matched(list(old), list(new))
+        kept, plan = matched(list(old), list(new))
         if not kept:
             return self._replace(node, new, slot)
         splices: list[Splice] = []
@@ -390,7 +390,7 @@ def _joined(parts: list[Any]) -> Any:
     return parts[0] if isinstance(parts[0], Mapping) else [item for part in parts for item in part]
 
 
-def _matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:
+def matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:
     """Which items of a list live on as which; the rest goes or is new."""
     kept: dict[int, int] = {}
     plan = _Plan()
@@ -399,7 +399,7 @@ def _matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:
         if tag == "equal":
             kept.update(zip(range(i, i_end), range(j, j_end), strict=True))
             continue
-        names = [_identity(item) for item in old[i:i_end]], [_identity(n) for n in new[j:j_end]]
+        names = [identity(item) for item in old[i:i_end]], [identity(n) for n in new[j:j_end]]
         for kind, a, a_end, b, b_end in SequenceMatcher(None, *names, False).get_opcodes():
             if kind == "equal" or (kind == "replace" and a_end - a == b_end - b):
                 kept.update(zip(range(i + a, i + a_end), range(j + b, j + b_end), strict=True))
@@ -410,7 +410,7 @@ def _matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:
     return kept, plan
 
 
-def _identity(item: Any) -> str:
+def identity(item: Any) -> str:
     """What makes a list item the same one after an edit: its name, else its type, else itself."""
     if isinstance(item, Mapping):
         return str(item.get("name", item.get("type", sorted(item))))

@@ -1,10 +1,13 @@
 """What the documents show works as printed."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import mjrig
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.skipif(
@@ -54,8 +57,59 @@ def test_the_actuation_examples_run_as_printed(monkeypatch: pytest.MonkeyPatch) 
         exec(compile(example, "docs/actuation.md", "exec"), {})
 
 
+def test_the_scenes_of_the_page_about_them_are_scenes(tmp_path: Path) -> None:
+    variables, include, schema = blocks("docs/scenes.md", "yaml")
+    assert mjrig.Scene.parse(variables).variables()["hips"] == {"left_.*_hip": 60, "default": 40}
+    assert mjrig.Scene.parse(schema).actors == ()
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "scenes").mkdir()
+    (tmp_path / "parts/lab.yaml").write_text("mjrig: 1\n")
+    part = files("mjrig.config").joinpath("parts").joinpath("arm.yaml").read_text("utf-8")
+    (tmp_path / "parts/arm.yaml").write_text(part)
+    scene = mjrig.Scene.parse("mjrig: 1\n" + include, tmp_path / "scenes")
+    assert scene["left_arm"].components[0].authored("kv") == 10
+
+
 def test_the_reference_page_is_up_to_date() -> None:
     from mjrig.schema import reference_page
 
     written = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
     assert written == reference_page(), "run: mjrig components --reference > docs/reference.md"
+
+
+def _scene_examples() -> list[tuple[str, str]]:
+    """(file name or empty, text) of the YAML on the page about scenes."""
+    text = (ROOT / "docs/scenes.md").read_text(encoding="utf-8") if ROOT.exists() else ""
+    return re.findall(r"```yaml ?([^\n]*)\n(.*?)```", text, flags=re.DOTALL)
+
+
+def test_every_scene_of_the_page_about_scenes_loads_and_runs(tmp_path: Path) -> None:
+    from mjrig.scene import Scene
+    from mjrig.world import World
+
+    examples = _scene_examples()
+    assert len(examples) >= 10
+    for name, text in examples:
+        if name:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+    for _, text in examples:
+        scene = Scene.parse(text, tmp_path)
+        world = World(scene)
+        world.step(20)
+        assert not world.events
+        assert scene.to_text() == text
+
+
+def test_the_program_of_the_page_about_scenes_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mjrig.scene import Scene
+
+    monkeypatch.chdir(tmp_path)
+    (example,) = blocks("docs/scenes.md", "python")
+    exec(compile(example, "docs/scenes.md", "exec"), {})
+    assert "actuator 'extra' of 'left'" in capsys.readouterr().out
+    scene = Scene.load("left.yaml")
+    assert [a.name for a in scene.actors] == ["left"]
+    assert not scene["left"].actuators

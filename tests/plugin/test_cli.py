@@ -342,3 +342,69 @@ def test_a_setting_without_a_value_is_wrong_usage(
         .err.splitlines()[-1]
         .endswith("argument --set: write PATH=VALUE, as in dog.PDController.kp=40")
     )
+
+
+# Variables, differences, watching ---------------------------------------------------------------
+
+
+@pytest.fixture
+def flexible(models: Path) -> str:
+    text = SCENE.replace("kp: 10", "kp: ${kp}").replace("mjrig: 1\n", "mjrig: 1\nvars: {kp: 10}\n")
+    (models / "v.yaml").write_text(text)
+    return str(models / "v.yaml")
+
+
+def test_a_variable_gets_another_value(capsys: Output, flexible: str) -> None:
+    assert main(["check", flexible, "--var", "kp=77"]) == 0
+    assert " 77 " in capsys.readouterr().out
+    run(capsys, flexible, "--var", "kp=77")
+    assert failure(capsys, "run", flexible, "--var", "kp=-1") == (
+        f"{flexible}:9:13: actors[0].components[0].kp: "
+        "dog.PDController.kp: must be >= 0 N·m/rad, got -1"
+    )
+    assert failure(capsys, "check", flexible, "--var", "pk=1") == (
+        f"{flexible}:1:1: the scene has no variable 'pk'; available: kp"
+    )
+
+
+@pytest.mark.parametrize("text", ["kp", "=3", " =3"])
+def test_a_variable_needs_a_name_and_a_value(capsys: Output, flexible: str, text: str) -> None:
+    assert misuse(capsys, "check", flexible, "--var", text) == (
+        "mjrig check: error: argument --var: write NAME=VALUE, as in kp=40"
+    )
+
+
+def test_two_scenes_are_told_apart(capsys: Output, scene: str, flexible: str) -> None:
+    assert main(["diff", scene, flexible, "--exit-code"]) == 0
+    assert capsys.readouterr().out == "no differences\n"
+    Path(flexible).write_text(SCENE.replace("kp: 10", "kp: 20"))
+    assert main(["diff", scene, flexible]) == 0
+    assert capsys.readouterr().out == "dog.PDController.kp: 10 → 20\n"
+    assert main(["diff", scene, flexible, "--exit-code"]) == 1
+    capsys.readouterr()
+    assert failure(capsys, "diff", scene, "nope.yaml").startswith("nope.yaml:1:1: ")
+
+
+def test_a_watched_scene_is_checked_until_somebody_interrupts(
+    capsys: Output, scene: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 1:
+            Path(scene).write_text(SCENE.replace("kp: 10", "kp: -1"))
+        elif naps == 2:
+            Path(scene).write_text(SCENE.replace("kp: 10", "kp: 4321"))
+        else:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    assert main(["check", scene, "--watch"]) == 130
+    captured = capsys.readouterr()
+    first, second, third = captured.out.split("--- ")[1:]
+    assert "dog: 5 actuators, 4 bound to a law" in first
+    assert f"{scene}:8:13: actors[0].components[0].kp: " in second
+    assert " 4321 " in third
+    assert captured.err == "mjrig: interrupted\n"

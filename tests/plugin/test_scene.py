@@ -137,6 +137,22 @@ def test_every_bundled_scene_loads_and_steps(name: str) -> None:
     assert np.isfinite(world.data.qpos).all()
 
 
+def test_every_bundled_part_is_a_scene_of_its_own() -> None:
+    parts = [p for p in files("mjrig.config").joinpath("parts").iterdir() if "yaml" in p.name]
+    assert parts
+    for part in parts:
+        assert mjrig.World(Path(str(part))).articulations
+
+
+def test_the_arms_of_a_pair_come_from_one_file_and_differ() -> None:
+    world = mjrig.World(bundled("arm_pair"))
+    left, right = (world[name].controllers[0] for name in ("left_arm", "right_arm"))
+    assert isinstance(left, PDController)
+    assert isinstance(right, PDController)
+    assert (left.kp[0], right.kp[0]) == (300.0, 200.0)
+    assert left.kv.tolist() == right.kv.tolist()
+
+
 # Simulation options -----------------------------------------------------------------------------
 
 

@@ -20,8 +20,13 @@ from mjrig.sim_options import SimOptions
 jsonschema = pytest.importorskip("jsonschema", reason="needs the extra 'dev'")
 
 SCENES = sorted(
-    (p for p in files("mjrig.config").joinpath("scenes").iterdir() if p.name.endswith(".yaml")),
-    key=lambda p: p.name,
+    (
+        file
+        for folder in ("scenes", "parts")
+        for file in files("mjrig.config").joinpath(folder).iterdir()
+        if file.name.endswith(".yaml")
+    ),
+    key=str,
 )
 
 SCENE = """
@@ -207,3 +212,41 @@ def test_a_hidden_property_is_not_described() -> None:
         secret = Bool(True, shown=False)
 
     assert describe(Shy) == ["Shy", "  Has nothing to show.", "", "properties", "  none"]
+
+
+# Variables and includes -------------------------------------------------------------------------
+
+WITH_VARIABLES = """
+mjrig: 1
+vars: {kp: 40, side: left, gains: {a: 1}, pose: {position: [0, 0, 1]}, dog: {name: d, model: m.xml}}
+include: [part.yaml, {file: other.yaml, prefix: "${side}_", vars: {kp: 1}, set: {dog.pd.kp: 3}}]
+sim: {timestep: "${kp}", gravity: [0, 0, "${kp}"], integrator: "${side}", iterations: "${kp}"}
+actors:
+  - name: ${side}_dog
+    model: ${side}.xml
+    pose: ${pose}
+    joints: {"${side}_hip": "${kp}"}
+    components:
+      - {type: PDController, kp: "${kp}", kv: ["${kp}", 2], enabled: "${side}", delay: "${gains}"}
+      - {type: "${side}", whatever: 1}
+      - ${gains}
+  - ${dog}
+"""
+
+
+def test_variables_may_stand_wherever_a_value_does() -> None:
+    jsonschema.Draft202012Validator(scene_schema()).validate(yaml.safe_load(WITH_VARIABLES))
+
+
+@pytest.mark.parametrize("text", ["kp", "$kp", "{kp}", "${}", "$${kp}", "${kp", "a $${kp} b"])
+def test_a_text_without_a_variable_is_no_number(text: str) -> None:
+    assert not is_valid(kp=text)
+
+
+@pytest.mark.parametrize(
+    "include",
+    [[3], [{"prefix": 3}], [{"fil": "a.yaml"}], "part.yaml", [{"file": "a.yaml", "set": [1]}]],
+)
+def test_an_include_that_is_none_is_invalid(include: Any) -> None:
+    data = yaml.safe_load(SCENE) | {"include": include}
+    assert not jsonschema.Draft202012Validator(scene_schema()).is_valid(data)

@@ -14,7 +14,7 @@ from mjrig.errors import PropertyError
 from mjrig.pose import Pose
 from mjrig.randomise import Draw, draws, is_for_bound
 from mjrig.scene import Scene
-from mjrig.scene_parts import CollisionGroup, Frame
+from mjrig.scene_parts import CollisionGroup, Frame, Randomise
 from mjrig.sim_options import SimOptions
 
 
@@ -126,6 +126,9 @@ def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
         return prefix + name if name.partition("/")[0] in known else name
 
     item = _own_copy(placed)
+    if isinstance(item, Randomise):
+        item.path = prefix + item.path
+        return Placed(item, placed.original, placed.scene, placed.keys)
     item.name = prefix + item.name
     if isinstance(item, Actor):
         if item.attach is not None and item.attach.to != "world":
@@ -191,10 +194,10 @@ def _replicated(placed: Placed) -> Iterator[Placed]:
 def _randomised(actors: list[Placed], scene: Scene, seed: int) -> list[Placed]:
     """The actors with the scene's draws made; those per actuator are left for the world."""
     drawn = list(actors)
-    for i, entry in enumerate(scene.randomise):
-        with scene.locating("randomise", i):
-            for k, draw in draws(entry, [a.name for a in actors], (seed, i)):
-                drawn[k] = _with_draw(drawn[k], draw)
+    for i, placed in enumerate(_placed(scene, "randomise")):
+        with placed.locating():
+            for k, draw in draws(placed.item, [a.name for a in actors], (seed, i)):
+                drawn[k] = _with_draw(drawn[k], replace(draw, locating=placed.locating))
     return drawn
 
 

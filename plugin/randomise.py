@@ -1,6 +1,7 @@
 """Seeded random draws of properties: poses and scalars before the build, gains once bound."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ class Draw:
     entry: Randomise
     rest: str
     seed: tuple[int, ...]
+    #: Turns errors about it into SceneErrors with their place in the file.
+    locating: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def find(self, actor: HasProperties) -> tuple[HasProperties, str]:
         """The object and property it is about.
@@ -34,11 +37,6 @@ class Draw:
             actor = actor.part(part)
         actor.property_named(name)
         return actor, name
-
-    @property
-    def index(self) -> int:
-        """Which entry of the scene's list it comes from."""
-        return self.seed[-2]
 
     def apply(self, actor: HasProperties) -> None:
         """Draw and assign.

@@ -432,11 +432,8 @@ class _Removal:
             kinds = reference.prop.refers
             kept = {name: change(name, kinds) for name in reference.names()}
             holder = reference.holder
-            if (
-                isinstance(holder, ActorComponent)
-                and reference.prop.default
-                and not any(kept.values())
-            ):
+            owns = isinstance(reference.prop, Patterns) and not any(kept.values())
+            if owns and isinstance(holder, ActorComponent):
                 self.dependents.append(f"component {holder.label}")  # nothing left for it to do
                 actor.remove_component(holder)
             elif reference.rewrite(kept.__getitem__):

@@ -136,7 +136,7 @@ class World(HasProperties):
                     except LeaseError as error:  # two components that command the same actuators
                         raise BindingError(str(error)) from error
             for draw in actor.draws:
-                with self._scene.locating("randomise", draw.index):
+                with draw.locating():
                     draw.apply(robot)
 
     def _link_actuators(self) -> None:

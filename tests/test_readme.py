@@ -1,13 +1,10 @@
 """What the documents show works as printed."""
 
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import mjrig
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.skipif(
@@ -55,19 +52,6 @@ def test_the_actuation_examples_run_as_printed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(ROOT)
     for example in blocks("docs/actuation.md", "python"):
         exec(compile(example, "docs/actuation.md", "exec"), {})
-
-
-def test_the_scenes_of_the_page_about_them_are_scenes(tmp_path: Path) -> None:
-    variables, include, schema = blocks("docs/scenes.md", "yaml")
-    assert mjrig.Scene.parse(variables).variables()["hips"] == {"left_.*_hip": 60, "default": 40}
-    assert mjrig.Scene.parse(schema).actors == ()
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "scenes").mkdir()
-    (tmp_path / "parts/lab.yaml").write_text("mjrig: 1\n")
-    part = files("mjrig.config").joinpath("parts").joinpath("arm.yaml").read_text("utf-8")
-    (tmp_path / "parts/arm.yaml").write_text(part)
-    scene = mjrig.Scene.parse("mjrig: 1\n" + include, tmp_path / "scenes")
-    assert scene["left_arm"].components[0].authored("kv") == 10
 
 
 def test_the_reference_page_is_up_to_date() -> None:

@@ -226,3 +226,17 @@ def test_a_scene_made_in_python_says_which_name_stands_twice() -> None:
     scene.add_actor("a_0", model=PENDULUM)
     with pytest.raises(PropertyError, match="'a_0' stands twice"):
         place(scene)
+
+
+def test_draws_of_an_included_file_are_made_for_its_actors(tmp_path: Path) -> None:
+    (tmp_path / "part.yaml").write_text(
+        f"mjrig: 1\nrandomise: [{{path: swing.pose.position, low: 1, high: 2}}]\n"
+        f"actors: [{{name: swing, model: {PENDULUM}, pose: {{position: [0, 0, 0]}}}}]\n"
+    )
+    text = (
+        "mjrig: 1\ninclude:\n  - {file: part.yaml, prefix: a_}\n  - {file: part.yaml, prefix: b_}\n"
+    )
+    placed = place(Scene.parse(text, tmp_path)).actors
+    positions = [p.item.pose.position.tolist() for p in placed]
+    assert all(1.0 <= x <= 2.0 for position in positions for x in position)
+    assert positions[0] != positions[1]

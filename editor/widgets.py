@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
+from mjrig.actuator_kinds import Limited
 from mjrig.editor import scalars
 from mjrig.editor.fields import Field
 from mjrig.editor.state import EditorState
@@ -322,9 +323,19 @@ def _put_patterns(field: Field, text: str) -> None:
 def choice_value(field: Field, sheet: Sheet) -> None:
     """A list to choose from."""
     choices = [str(choice) for choice in field.prop.choices]  # type: ignore[attr-defined]
-    new = combo("##v", MIXED if field.is_mixed else str(field.data()[0]), choices)
+    value = vars(field.obj)[field.prop.name]  # what is written may be a number for it
+    new = combo("##v", MIXED if field.is_mixed else str(value), choices)
     if new is not None:
         field.set_all(new)
+
+
+def limited_value(field: Field, sheet: Sheet) -> None:
+    """True, false, or as the rest says."""
+    words: dict[object, str] = {None: field.prop.default_text(), True: "true", False: "false"}
+    shown = MIXED if field.is_mixed else words[field.data()[0]]
+    new = combo("##v", shown, list(words.values()))
+    if new is not None:
+        field.set_all(next(value for value, word in words.items() if word == new))
 
 
 def combo(
@@ -473,6 +484,7 @@ def _set_option(field: Field, prop: Any, sheet: Sheet) -> None:
 
 
 register(Bool, bool_value)
+register(Limited, limited_value)
 register(Int, int_value)
 register(Float, float_value)
 register(OptionalFloat, optional_value)

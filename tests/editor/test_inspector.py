@@ -214,6 +214,22 @@ def test_per_actuator_values_change_form_and_show_what_is_in_force() -> None:
     assert state.scene.to_text() == PD
 
 
+def test_an_authored_actuator_is_edited_in_its_list() -> None:
+    actuator = "actuators: [{type: MotorActuator, joint: FL_roll_hip, name: extra}]"
+    text = PD.replace("    components:", f"    {actuator}\n    components:")
+    text = text.replace("kp: 60", "actuators: '[FR].*'")
+    state = editor_state(text)
+    state.selection.only("dog.actuators[0]")
+
+    def edits(ctx: Any) -> None:
+        rows(ctx)
+        choose(ctx, "props/ctrllimited/##v", "false")
+        ctx.yield_(2)
+
+    drive(state, edits)
+    assert authored(state, "ctrllimited", "dog.actuators[0]") is False
+
+
 def test_nested_parts_come_change_type_and_go(state: EditorState) -> None:
     def edits(ctx: Any) -> None:
         rows(ctx)

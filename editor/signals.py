@@ -1,6 +1,6 @@
 """Signals: numbers of a running world by path, sampled after every step into ring buffers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,16 +52,26 @@ class Signals:
         Raises:
             BindingError: there is none of that name; the message names the nearest.
         """
-        if path not in self._rings:
-            assert self._world is not None
-            reader(self._world, path)
-            self._rings = {**self._rings, path: Ring()}
-            self._replan()
+        self.watch_all([path])
         return self._rings[path]
 
-    def unwatch(self, path: str) -> None:
-        """Stop sampling a signal."""
-        self._rings = {p: r for p, r in self._rings.items() if p != path}
+    def watch_all(self, paths: Iterable[str]) -> None:
+        """Start sampling signals, all or none.
+
+        Raises:
+            BindingError: one does not exist; the message names the nearest.
+        """
+        new = [path for path in dict.fromkeys(paths) if path not in self._rings]
+        assert self._world is not None
+        for path in new:
+            reader(self._world, path)
+        if new:
+            self._rings = {**self._rings, **{path: Ring() for path in new}}
+            self._replan()
+
+    def unwatch(self, *paths: str) -> None:
+        """Stop sampling signals."""
+        self._rings = {p: r for p, r in self._rings.items() if p not in paths}
         self._replan()
 
     @property

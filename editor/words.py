@@ -1,0 +1,7 @@
+"""Filters: what a search box means."""
+
+
+def matches(wanted: str, text: str) -> bool:
+    """Whether a text has all the words, in any order and case."""
+    text = text.casefold()
+    return all(word in text for word in wanted.casefold().split())

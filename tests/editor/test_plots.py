@@ -2,7 +2,6 @@
 
 import csv
 import sys
-import threading
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from mjrig.editor.state import EditorState
 from mjrig.errors import BindingError, MissingExtraError
 from mjrig.scene import Scene
 from mjrig.world import World
-from tests.editor.ui import app_with, editor_state, plain_imgui, run_ui_tests
+from tests.editor.ui import app_with, editor_state, run_ui_tests
 from tests.worlds import arm, refused
 
 SCENE = """
@@ -135,9 +134,7 @@ def test_everything_that_is_offered_can_be_plotted() -> None:
 def test_a_signal_that_does_not_exist_is_refused_with_the_nearest() -> None:
     board = board_on()
     path = first_signal(board)
-    with refused(
-        BindingError, f"there is no signal '{path[:-1]}'; did you mean '{path}'?"
-    ):
+    with refused(BindingError, f"there is no signal '{path[:-1]}'; did you mean '{path}'?"):
         board.add(board.add_plot(), path[:-1])
 
 

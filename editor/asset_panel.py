@@ -13,13 +13,13 @@ from mjrig.editor.assets import (
     own_folders,
     remove_folder,
 )
+from mjrig.editor.dragging import drag_source
 from mjrig.editor.drops import drop
 from mjrig.editor.panel import Panel
 from mjrig.editor.session import Session
 from mjrig.editor.state import EditorState
 from mjrig.editor.thumbnails import Picture, Thumbnails
 
-PAYLOAD = "MJRIG"
 TILE = ImVec2(96.0, 92.0)
 PICTURE = ImVec2(92.0, 69.0)
 GREY = 0xFF9A9A9A
@@ -167,7 +167,7 @@ class AssetPanel(Panel):
         clicked, _ = imgui.selectable("##tile", False, double, TILE)
         if clicked and imgui.is_mouse_double_clicked(0):
             self.use(asset)
-        self._drag_source(asset)
+        drag_source(self.state, asset.kind, asset.value, asset.name)
         if imgui.begin_popup_context_item("menu"):
             if imgui.menu_item_simple("Copy path" if asset.path else "Copy name"):
                 imgui.set_clipboard_text(str(asset.path or asset.value))
@@ -176,13 +176,6 @@ class AssetPanel(Panel):
             imgui.set_tooltip(self._about(asset))
         if imgui.is_rect_visible(corner, ImVec2(corner.x + TILE.x, corner.y + TILE.y)):
             self._picture(asset, corner)
-
-    def _drag_source(self, asset: Asset) -> None:
-        if imgui.begin_drag_drop_source():
-            self.state.dragged = (asset.kind, asset.value)
-            imgui.set_drag_drop_payload_py_id(PAYLOAD, 1)
-            imgui.text_unformatted(asset.name)
-            imgui.end_drag_drop_source()
 
     def _picture(self, asset: Asset, corner: ImVec2) -> None:
         """The thumbnail, or a plain tile in the colour of its kind."""

@@ -100,6 +100,8 @@ class PlotBoard:
             self.about[info.path] = info
             if info.path not in plot.signals:
                 plot.signals.append(info.path)
+            if plot.frozen is not None:  # what another plot had sampled of it until now
+                plot.frozen.setdefault(info.path, signals.watched[info.path].ordered())
         return [info.path for info in infos]
 
     def remove(self, plot: Plot, *paths: str) -> None:

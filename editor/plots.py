@@ -1,24 +1,21 @@
 """Plots panel: signals over time, dropped onto plots or picked from a list."""
 
-import threading
-import traceback
 from collections.abc import Sequence
 from math import isnan, nan
-from pathlib import Path
 
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.editor.curves import POINTS, thinned
+from mjrig.editor.dragging import PAYLOAD, drag_source, is_dragging
 from mjrig.editor.panel import Panel
-from mjrig.editor.plot_export import clipped, free_name, write_csv, write_png
+from mjrig.editor.plot_exporter import PlotExporter
 from mjrig.editor.plot_layouts import load_layout, save_layout
 from mjrig.editor.plot_model import LONGEST, SHORTEST, Plot, PlotBoard, Reading
 from mjrig.editor.session import Session
+from mjrig.editor.signal_picker import SignalPicker
 from mjrig.editor.state import EditorState
-from mjrig.editor.words import matches
 from mjrig.names import listed
 
-PAYLOAD = "MJRIG"
 LOWEST = 150.0
 LEGEND_WIDTH = 250.0
 GREY = ImVec4(0.6, 0.6, 0.6, 1.0)
@@ -36,13 +33,12 @@ class PlotsPanel(Panel):
         super().__init__(state)
         self.board = PlotBoard(state.simulation)
         self._session: Session | None = None
-        self._filter = ""
-        self._file = ""
-        self._only_seen = True
+        self._picker = SignalPicker(state, self.board)
+        self.exporter = PlotExporter(state, self.board)
+        #: Left edge and width of each plot's canvas in pixels, by key.
+        self.inside: dict[int, tuple[float, float]] = {}
         #: What each plot shows of the time axis, by key.
         self._seen: dict[int, tuple[float, float]] = {}
-        #: Exports that are being written.
-        self.writers: list[threading.Thread] = []
 
     # Which plots there are ----------------------------------------------------------------------
 
@@ -102,7 +98,9 @@ class PlotsPanel(Panel):
     def _header(self, plot: Plot) -> None:
         if imgui.button(f"{'Follow' if plot.is_paused else 'Pause'}###pause"):
             (self.board.resume if plot.is_paused else self.board.pause)(plot)
-        _tooltip("This plot only; the simulation goes on.\nPaused: wheel zooms, dragging pans.")
+        imgui.set_item_tooltip(
+            "This plot only; the simulation goes on.\nPaused: wheel zooms, dragging pans."
+        )
         imgui.same_line()
         imgui.set_next_item_width(80.0)
         changed, seconds = imgui.drag_float(
@@ -110,29 +108,26 @@ class PlotsPanel(Panel):
         )
         if changed:
             plot.set_window(seconds)
-        _tooltip("Stretch of time that is shown")
+        imgui.set_item_tooltip("Stretch of time that is shown")
         imgui.same_line()
         _, plot.autoscale = imgui.checkbox("Auto", plot.autoscale)
-        _tooltip("Fit the value axis to what is seen")
+        imgui.set_item_tooltip("Fit the value axis to what is seen")
         imgui.same_line()
         changed, wanted = imgui.checkbox("Cursors", plot.cursors is not None)
         if changed:
             self._set_cursors(plot, wanted)
         imgui.same_line()
         if imgui.button("Signals"):
-            self._filter = ""
-            imgui.open_popup("signals")
+            self._picker.open()
         imgui.same_line()
         if imgui.button("Export"):
-            folder = self.state.scene.base if self.state.scene.path else Path.cwd()
-            self._file = str(free_name(folder.resolve(), "plot", ".csv").with_suffix(""))
-            imgui.open_popup("export")
+            self.exporter.open()
         imgui.same_line()
         if imgui.button("x##remove"):
             self.board.remove_plot(plot)
-        _tooltip("Remove this plot")
-        self._picker(plot)
-        self._exporter(plot)
+        imgui.set_item_tooltip("Remove this plot")
+        self._picker.draw(plot)
+        self.exporter.draw(plot, self._seen.get(plot.key))
 
     def _set_cursors(self, plot: Plot, wanted: bool) -> None:
         """Cursors stand still, so the plot does too."""
@@ -158,6 +153,7 @@ class PlotsPanel(Panel):
         limits = implot.get_plot_limits()
         begin, end = limits.x.min, limits.x.max
         self._seen[plot.key] = (begin, end)
+        self.inside[plot.key] = (implot.get_plot_pos().x, implot.get_plot_size().x)
         points = min(POINTS, 2 * max(int(size.x), 50))
         samples = self.board.samples(plot, begin)
         for i, path in enumerate(plot.signals):
@@ -188,7 +184,7 @@ class PlotsPanel(Panel):
         wheel = imgui.get_io().mouse_wheel
         if wheel:
             plot.set_window(plot.window * 0.85**wheel)
-        if imgui.is_mouse_dragging(0) and imgui.get_drag_drop_payload_py_id() is None:
+        if imgui.is_mouse_dragging(0) and not is_dragging():
             self.board.pause(plot)
 
     def _accept(self, plot: Plot) -> None:
@@ -220,11 +216,12 @@ class PlotsPanel(Panel):
         for title in [*titles, ""]:
             imgui.table_setup_column(title)
         imgui.table_headers_row()
-        for i, path in enumerate(list(plot.signals)):
+        names = short_names(plot.signals)  # the list may get shorter on the way
+        for i, (path, name) in enumerate(list(zip(plot.signals, names, strict=True))):
             imgui.table_next_row()
             imgui.table_next_column()
             imgui.push_id(path)
-            self._legend_name(plot, i, path)
+            self._legend_name(plot, i, path, name)
             found = readings.get(path, Reading(nan, nan))
             numbers = [found.a, found.b, found.delta] if plot.cursors else [latest.get(path, nan)]
             for number in numbers:
@@ -238,20 +235,20 @@ class PlotsPanel(Panel):
         if plot.cursors is not None:
             imgui.text_colored(GREY, f"B - A = {plot.cursors[1] - plot.cursors[0]:.4f} s")
 
-    def _legend_name(self, plot: Plot, index: int, path: str) -> None:
+    def _legend_name(self, plot: Plot, index: int, path: str, name: str) -> None:
         imgui.color_button("##colour", implot.get_colormap_color(index), 0, ImVec2(10.0, 10.0))
         imgui.same_line()
         silent = self.board.is_silent(path)
         if silent:
             imgui.push_style_color(imgui.Col_.text, GREY)
-        imgui.selectable(f"{short_names(plot.signals)[index]}##name", False)
+        imgui.selectable(f"{name}##name", False)
         if silent:
             imgui.pop_style_color()
         about = self.board.about.get(path)
         unit = f" [{about.unit}]" if about and about.unit else ""
         gone = "\nnot in the world now: its robot is gone or renamed" if silent else ""
-        _tooltip(f"{path}{unit}\n{about.doc if about else ''}{gone}")
-        self._drag_source(path)
+        imgui.set_item_tooltip(f"{path}{unit}\n{about.doc if about else ''}{gone}".strip())
+        drag_source(self.state, "signal", path, path)
         if imgui.begin_popup_context_item("menu"):
             if imgui.menu_item_simple("Copy path"):
                 imgui.set_clipboard_text(path)
@@ -259,105 +256,8 @@ class PlotsPanel(Panel):
                 self.board.remove(plot, path)
             imgui.end_popup()
 
-    def _drag_source(self, path: str) -> None:
-        if imgui.begin_drag_drop_source():
-            self.state.dragged = ("signal", path)
-            imgui.set_drag_drop_payload_py_id(PAYLOAD, 1)
-            imgui.text_unformatted(path)
-            imgui.end_drag_drop_source()
-
-    # Picking signals ----------------------------------------------------------------------------
-
-    def _picker(self, plot: Plot) -> None:
-        if not imgui.begin_popup("signals"):
-            return
-        if imgui.is_window_appearing():
-            imgui.set_keyboard_focus_here()
-        imgui.set_next_item_width(380.0)
-        _, self._filter = imgui.input_text_with_hint(
-            "##filter", "words to look for: hip effort", self._filter
-        )
-        offered = self.board.offered()
-        found = [info for info in offered if matches(self._filter, info.path)]
-        if imgui.button("All"):
-            self.state.attempt(lambda: self.board.add(plot, *(info.path for info in found)))
-        _tooltip("Show all that are listed")
-        imgui.same_line()
-        if imgui.button("None"):
-            self.board.remove(plot, *(info.path for info in found))
-        _tooltip("Hide all that are listed")
-        imgui.same_line()
-        imgui.text_colored(
-            GREY, f"{len(found)} of {len(offered)} listed, {len(plot.signals)} plotted"
-        )
-        if imgui.begin_child("list", ImVec2(420.0, 260.0)):
-            clipper = imgui.ListClipper()
-            clipper.begin(len(found))
-            while clipper.step():
-                for info in found[clipper.display_start : clipper.display_end]:
-                    self._offer(plot, info.path, info.unit, info.doc)
-        imgui.end_child()
-        imgui.end_popup()
-
-    def _offer(self, plot: Plot, path: str, unit: str, doc: str) -> None:
-        changed, wanted = imgui.checkbox(path, path in plot.signals)
-        _tooltip(f"{doc} {f'[{unit}]' if unit else ''}")
-        self._drag_source(path)
-        if changed and wanted:
-            self.state.attempt(lambda: self.board.add(plot, path))
-        elif changed:
-            self.board.remove(plot, path)
-
-    # Export -------------------------------------------------------------------------------------
-
-    def _exporter(self, plot: Plot) -> None:
-        if not imgui.begin_popup("export"):
-            return
-        imgui.set_next_item_width(420.0)
-        _, self._file = imgui.input_text("File", self._file)
-        _, self._only_seen = imgui.checkbox("Only what is seen", self._only_seen)
-        for suffix in (".csv", ".png"):
-            path = Path(f"{self._file}{suffix}")
-            if imgui.button(f"Save {suffix[1:].upper()}"):
-                self.export(plot, path)
-                imgui.close_current_popup()
-            _tooltip(f"{path}{' (exists: it is replaced)' if path.exists() else ''}")
-            imgui.same_line()
-        imgui.new_line()
-        imgui.end_popup()
-
-    def export(self, plot: Plot, path: Path) -> None:
-        """Write what a plot shows, in the background; the console tells how it went."""
-        series = self.board.samples(plot)
-        if self._only_seen and plot.key in self._seen:
-            series = clipped(series, *self._seen[plot.key])
-        units = {p: self.board.about[p].unit for p in series if p in self.board.about}
-        console = self.state.console
-
-        def write() -> None:
-            try:
-                if path.suffix == ".png":
-                    write_png(path, series, units)
-                    console.say(f"wrote {path}")
-                else:
-                    console.say(f"wrote {path} ({write_csv(path, series, units)} rows)")
-            except (OSError, ImportError) as error:
-                console.fail(f"the plot cannot be exported: {error}")
-            except Exception as error:
-                text = f"the plot cannot be exported: {type(error).__name__}: {error}"
-                console.fail(text, traceback.format_exc())
-
-        writer = threading.Thread(target=write, name="mjrig-export", daemon=True)
-        self.writers = [w for w in self.writers if w.is_alive()] + [writer]
-        writer.start()
-
 
 def short_names(paths: Sequence[str]) -> list[str]:
     """The paths without the actor, where all are of one."""
     actors = {path.partition(".")[0] for path in paths}
     return [path.partition(".")[2] or path for path in paths] if len(actors) == 1 else list(paths)
-
-
-def _tooltip(text: str) -> None:
-    if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
-        imgui.set_tooltip(text.strip())

@@ -186,7 +186,7 @@ def test_a_thumbnail_is_drawn_once_and_kept(lab: Path, tmp_path: Path) -> None:
         assert drawn.shape == (SIZE[1], SIZE[0], 3)
         assert drawn.std() > 5.0  # there is something in it
         assert thumbnails.get(bad) is None
-        assert "bad.xml" in thumbnails.why_not(bad)
+        assert "XML parse error" in thumbnails.why_not(bad)
     finally:
         thumbnails.stop()
         thumbnails.stop()
@@ -349,10 +349,8 @@ def test_folders_are_added_and_removed_in_the_panel(lab: Path, tmp_path: Path) -
     def adds(ctx: Any) -> None:
         ctx.item_click("//Assets/Folders")
         ctx.set_ref("//$FOCUSED")
-        ctx.item_input_value("##folder", str(tmp_path / "none"))
-        ctx.item_click("Add")
+        ctx.item_input_value("##folder", str(tmp_path / "none"))  # ends with Enter
         ctx.item_input_value("##folder", str(other))
-        ctx.item_click("Add")
         ctx.yield_(3)
         seen.append("more.xml" in [a.name for a in panel.shelf.assets])
         ctx.item_click("**/x##remove")

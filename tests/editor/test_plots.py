@@ -20,7 +20,7 @@ from mjrig.editor.state import EditorState
 from mjrig.errors import BindingError, MissingExtraError
 from mjrig.scene import Scene
 from mjrig.world import World
-from tests.editor.ui import app_with, editor_state, run_ui_tests
+from tests.editor.ui import app_with, editor_state, plain_imgui, run_ui_tests
 from tests.worlds import arm, refused
 
 SCENE = """
@@ -404,3 +404,149 @@ def test_signals_and_properties_are_dropped_on_a_plot_and_the_rest_is_refused() 
     (actuator,) = state.simulation.world["swing"].actuator_names
     assert panel.board.plots[0].signals == [path, f"swing.PDController.kp[{actuator}]"]
     assert _texts(state) == ["a model cannot be plotted; drop a signal or a numeric property"]
+
+
+def _plotted(tmp_path: Path) -> tuple[EditorState, PlotsPanel, str]:
+    """A panel on a scene file, that has run with one signal on its plot."""
+    file = tmp_path / "scene.yaml"
+    file.write_text(SCENE)
+    state = editor_state(Scene.load(file))
+    panel = PlotsPanel(state)
+    path = first_signal(panel.board)
+    panel.board.add(panel.board.add_plot(), path)
+    state.simulation.advance(3000)
+    state.simulation.publish()
+    return state, panel, path
+
+
+def test_pause_cursors_legend_and_further_plots(tmp_path: Path) -> None:
+    state, panel, path = _plotted(tmp_path)
+    now = state.simulation.frame.time
+    seen: list[Any] = []
+
+    def uses(ctx: Any) -> None:
+        (plot,) = panel.board.plots
+        key = plot.key
+        ctx.set_ref(f"//Plots/{key}")
+        ctx.item_click("###pause")
+        seen.append(plot.is_paused)
+        ctx.item_click("###pause")
+        seen.append(plot.is_paused)
+        ctx.item_click("Cursors")
+        ctx.yield_(2)
+        seen.append((plot.is_paused, plot.cursors, panel.board.readings(plot)[path].a))
+        ctx.item_click("Cursors")
+        seen.append(plot.cursors)
+        ctx.item_click("Auto")
+        seen.append(plot.autoscale)
+        ctx.item_click("//Plots/Add plot")
+        ctx.yield_(2)
+        seen.append(len(panel.board.plots))
+        ctx.item_click("x##remove")
+        ctx.yield_(2)
+        seen.append([p.signals for p in panel.board.plots])
+
+    run_ui_tests(app_with(state, [panel]), uses)
+    third = pytest.approx((now - 5.0 + 5.0 / 3.0, now - 5.0 + 10.0 / 3.0))
+    paused, cursors, value = seen.pop(2)
+    assert seen == [True, False, None, False, 2, [[]]]
+    assert paused and cursors == third
+    assert isnan(value) == (now - 5.0 + 5.0 / 3.0 < 0.0)
+    assert not _texts(state)
+
+
+def test_a_signal_is_removed_in_the_legend_and_the_layout_is_kept(tmp_path: Path) -> None:
+    state, panel, path = _plotted(tmp_path)
+    other = first_signal(panel.board, "velocity")
+    panel.board.add(panel.board.plots[0], other)
+
+    def removes(ctx: Any) -> None:
+        ctx.yield_(2)
+        ctx.item_click(f"//Plots/**/{path}/x##out")
+        ctx.yield_(3)
+
+    run_ui_tests(app_with(state, [panel]), removes)
+    assert panel.board.plots[0].signals == [other]
+    assert load_layout(state.scene.path) == [{"signals": [other], "window": 5.0, "autoscale": True}]
+    again = PlotsPanel(state)
+    with plain_imgui(again.draw) as frames:
+        frames(2)
+    assert [p.signals for p in again.board.plots] == [[other]]
+
+
+def test_export_from_the_panel(tmp_path: Path) -> None:
+    state, panel, path = _plotted(tmp_path)
+
+    def exports(ctx: Any) -> None:
+        ctx.item_click(f"//Plots/{panel.board.plots[0].key}/Export")
+        ctx.set_ref("//$FOCUSED")
+        ctx.item_click("Save CSV")
+        panel.exporter.wait()
+
+    run_ui_tests(app_with(state, [panel]), exports)
+    file = tmp_path / "plot.csv"
+    assert _texts(state) == [f"wrote {file} (3000 rows)"]
+    assert file.read_text().splitlines()[0] == f"time [s],{path} [rad or m]"
+
+
+def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
+    state, panel, _ = _plotted(tmp_path)
+    panel.exporter.write(panel.board.plots[0], tmp_path / "none" / "x.csv")
+    panel.exporter.wait()
+    (said,) = _texts(state)
+    assert said.startswith("the plot cannot be exported: [Errno 2] No such file or directory")
+
+
+def test_the_wheel_chooses_the_window_and_dragging_pauses(tmp_path: Path) -> None:
+    _, panel, _ = _plotted(tmp_path)
+    with plain_imgui(panel.draw) as frames:
+        frames(2)
+        (plot,) = panel.board.plots
+        frames.move(250, 300)
+        imgui.get_io().add_mouse_wheel_event(0.0, 1.0)
+        frames(2)
+        assert plot.window == pytest.approx(5.0 * 0.85)
+        begin, end = panel._seen[plot.key]
+        assert end - begin == pytest.approx(plot.window)
+        frames.drag(250, 300, 60)
+        assert plot.is_paused
+        frames(3)
+        dragged = panel._seen[plot.key]
+        imgui.get_io().add_mouse_wheel_event(0.0, 2.0)  # now it zooms
+        frames(3)
+        zoomed = panel._seen[plot.key]
+        assert zoomed[1] - zoomed[0] < dragged[1] - dragged[0]
+        assert plot.window == pytest.approx(5.0 * 0.85)
+
+
+def test_cursors_are_dragged(tmp_path: Path) -> None:
+    _, panel, _ = _plotted(tmp_path)
+    with plain_imgui(panel.draw) as frames:
+        frames(2)
+        (plot,) = panel.board.plots
+        panel._set_cursors(plot, True)
+        frames(3)
+        assert plot.cursors is not None
+        before = plot.cursors
+        begin, end = panel._seen[plot.key]
+        left, width = panel.inside[plot.key]
+        x = left + width * (before[1] - begin) / (end - begin)
+        frames.drag(x, 300, 30)
+        after = plot.cursors
+    assert after[0] == before[0]
+    assert after[1] - before[1] == pytest.approx(30 * (end - begin) / width, rel=0.05)
+
+
+def test_another_scene_keeps_the_signals_it_has_and_names_the_rest(tmp_path: Path) -> None:
+    state, panel, path = _plotted(tmp_path)
+    with plain_imgui(panel.draw) as frames:
+        frames(2)
+        other = SCENE.replace("name: swing", "name: other")
+        state.session = editor_state(other).session
+        frames(2)
+        assert _texts(state) == [f"not plotted, since the scene has none: {path}"]
+        state.session = editor_state(SCENE).session
+        frames(2)
+        panel.drop(panel.board.plots[0], "signal", path)
+        state.simulation.advance(3)
+        assert panel.board.samples(panel.board.plots[0])[path].shape[1] == 3

@@ -45,6 +45,8 @@ class ConsolePanel(Panel):
             if changed:
                 self.view.toggle_level(level)
             imgui.same_line()
+        if imgui.get_content_region_avail().x < 320.0:
+            imgui.new_line()
         imgui.set_next_item_width(180.0)
         _, self.view.words = imgui.input_text_with_hint("##words", "filter", self.view.words)
         imgui.same_line()

@@ -136,6 +136,8 @@ class PlotBoard:
         Returns:
             The signals that it does not have.
         """
+        if simulation is self._simulation:
+            return []
         layout, self.plots = self.layout(), []
         self._simulation, self._offered = simulation, (-1, [])
         return self.apply(layout)

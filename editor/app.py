@@ -113,6 +113,7 @@ class App:
 
     def frame(self) -> None:
         """What happens every frame before the widgets: errors of it do not end the window."""
+        self.state.hear_events()
         self.state.attempt(self._each_frame)
 
     def run(self, rp: Any, may_close: Callable[[], bool] = lambda: True) -> None:

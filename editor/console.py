@@ -5,6 +5,8 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
+from mjrig.events import Event
+
 KEPT = 2000
 LEVELS = ("info", "warning", "error")
 
@@ -39,6 +41,8 @@ class Console(logging.Handler):
         self.lines.append(Line("error", text, detail))
 
     def emit(self, record: logging.LogRecord) -> None:
+        if isinstance(record.args, tuple) and any(isinstance(a, Event) for a in record.args):
+            return  # events of the world come here by themselves
         level = "error" if record.levelno >= logging.ERROR else "warning"
         detail = ""
         if record.exc_info:

@@ -1,56 +1,20 @@
 """Signals: numbers of a running world by path, sampled after every step into ring buffers."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from mjrig.articulation import Articulation
+from mjrig.editor.property_signals import numbers_of, property_numbers, property_reader
+from mjrig.editor.ring import Ring
+from mjrig.editor.sensor_signals import sensor_reader, sensors
+from mjrig.editor.signal_info import SignalInfo
 from mjrig.errors import BindingError
 from mjrig.names import suggestion
-from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 
-#: Samples kept per signal: half a minute at 1 kHz.
-CAPACITY = 30_000
 Reader = Callable[[], float]
-
-
-@dataclass(frozen=True)
-class SignalInfo:
-    """What can be plotted: `dog.FL_hip.position`."""
-
-    path: str
-    unit: str
-    doc: str
-
-
-class Ring:
-    """The latest samples of one signal; row 0 is time, row 1 the value."""
-
-    def __init__(self, capacity: int = CAPACITY) -> None:
-        self.values: FloatArray = np.zeros((2, capacity))
-        self.head = 0
-        self.count = 0
-
-    def add(self, time: float, value: float) -> None:
-        """Put a sample in; the oldest goes."""
-        values, head = self.values, self.head
-        values[0, head] = time
-        values[1, head] = value
-        self.head = (head + 1) % values.shape[1]
-        self.count = min(self.count + 1, values.shape[1])
-
-    def clear(self) -> None:
-        """Forget all samples."""
-        self.head = self.count = 0
-
-    def ordered(self) -> FloatArray:
-        """(2, n) copy, oldest first."""
-        if self.count < self.values.shape[1]:
-            return self.values[:, : self.count].copy()
-        return np.roll(self.values, -self.head, axis=1)
 
 
 _PER_BINDING = {
@@ -75,6 +39,7 @@ class Signals:
         self._world: World | None = None
         self._rings: dict[str, Ring] = {}
         self._readers: tuple[tuple[Ring, Reader], ...] = ()
+        self._silent: tuple[str, ...] = ()
 
     def bind(self, world: World) -> None:
         """Read from this world from now on; what it does not have stays silent."""
@@ -87,22 +52,37 @@ class Signals:
         Raises:
             BindingError: there is none of that name; the message names the nearest.
         """
-        if path not in self._rings:
-            assert self._world is not None
-            reader(self._world, path)
-            self._rings = {**self._rings, path: Ring()}
-            self._replan()
+        self.watch_all([path])
         return self._rings[path]
 
-    def unwatch(self, path: str) -> None:
-        """Stop sampling a signal."""
-        self._rings = {p: r for p, r in self._rings.items() if p != path}
+    def watch_all(self, paths: Iterable[str]) -> None:
+        """Start sampling signals, all or none.
+
+        Raises:
+            BindingError: one does not exist; the message names the nearest.
+        """
+        new = [path for path in dict.fromkeys(paths) if path not in self._rings]
+        assert self._world is not None
+        for path in new:
+            reader(self._world, path)
+        if new:
+            self._rings = {**self._rings, **{path: Ring() for path in new}}
+            self._replan()
+
+    def unwatch(self, *paths: str) -> None:
+        """Stop sampling signals."""
+        self._rings = {p: r for p, r in self._rings.items() if p not in paths}
         self._replan()
 
     @property
     def watched(self) -> dict[str, Ring]:
         """The rings by path."""
         return self._rings
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """What is watched but is not in the world now: its robot is gone or has another name."""
+        return self._silent
 
     def sample(self, world: World) -> None:
         """Take one sample of everything that is watched."""
@@ -118,14 +98,14 @@ class Signals:
             ring.clear()
 
     def _replan(self) -> None:
-        readers = []
+        readers, silent = [], []
         for path, ring in self._rings.items():
             try:
                 assert self._world is not None
                 readers.append((ring, reader(self._world, path)))
             except BindingError:
-                continue  # its robot is gone; the ring keeps what it has
-        self._readers = tuple(readers)
+                silent.append(path)  # the ring keeps what it has
+        self._readers, self._silent = tuple(readers), tuple(silent)
 
 
 def catalogue(world: World) -> Iterator[SignalInfo]:
@@ -142,6 +122,21 @@ def catalogue(world: World) -> Iterator[SignalInfo]:
                 yield SignalInfo(f"{name}.{actuator}.{kind}", unit, doc)
         yield SignalInfo(f"{name}.contact_force", "N", "Sum of the contact forces on the actor.")
         yield SignalInfo(f"{name}.height", "m", "Height of the root body.")
+    yield from sensors(world)
+    yield from property_numbers(world)
+
+
+def expand(world: World, path: str) -> list[SignalInfo]:
+    """The signals a path means: itself, or every number of a property that has several.
+
+    Raises:
+        BindingError: it means none; the message names the nearest.
+    """
+    numbers = numbers_of(world, path)
+    if numbers:
+        return numbers
+    reader(world, path)  # refuses what is no signal
+    return [info for info in catalogue(world) if info.path == path] or [SignalInfo(path, "", "")]
 
 
 def reader(world: World, path: str) -> Reader:
@@ -150,19 +145,22 @@ def reader(world: World, path: str) -> Reader:
     Raises:
         BindingError: there is none of that name; the message names the nearest.
     """
+    found = _robot_reader(world, path) or sensor_reader(world, path) or property_reader(world, path)
+    if found is not None:
+        return found
+    hint = suggestion(path, [info.path for info in catalogue(world)])
+    raise BindingError(f"there is no signal {path!r}; {hint}")
+
+
+def _robot_reader(world: World, path: str) -> Reader | None:
     actor, _, rest = path.partition(".")
     if actor in world.articulations:
         robot = world.articulations[actor]
         actuator, _, kind = rest.rpartition(".")
-        found = (
-            _actuator_reader(robot, actuator, kind)
-            if actuator
-            else _actor_reader(world, robot, rest)
-        )
-        if found is not None:
-            return found
-    hint = suggestion(path, [info.path for info in catalogue(world)])
-    raise BindingError(f"there is no signal {path!r}; {hint}")
+        if actuator:
+            return _actuator_reader(robot, actuator, kind)
+        return _actor_reader(world, robot, rest)
+    return None
 
 
 def _actuator_reader(robot: Articulation, actuator: str, kind: str) -> Reader | None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from mjrig.editor.history import History
 from mjrig.editor.signals import Signals
+from mjrig.events import KEPT, Event
 from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 
@@ -96,7 +97,7 @@ class Simulation:
         self._speed = 1.0
         self._factor = 0.0
         self._events_seen = self._event_count()
-        self._events: deque[Any] = deque(maxlen=200)
+        self._events: deque[Event] = deque(maxlen=KEPT)
         self._drivers: tuple[Callable[[World], bool], ...] = ()
         self.fault: Fault | None = None
         self.history = History()
@@ -168,11 +169,9 @@ class Simulation:
             if self._drivers:
                 self._run_drivers(world)
             world.step()
+            if self._event_count() != self._events_seen and self._look_at_events():
+                return  # its clock began anew: a sample would wipe out the way that led here
             self.signals.sample(world)
-            if self._event_count() != self._events_seen:
-                self._look_at_events()
-                if not self._playing:
-                    return
 
     def _run_drivers(self, world: World) -> None:
         done = [driver for driver in self._drivers if not driver(world)]
@@ -183,14 +182,24 @@ class Simulation:
     def _event_count(self) -> int:
         return self._world._log.count
 
-    def _look_at_events(self) -> None:
+    def _look_at_events(self) -> bool:
+        """Keep what happened since the last time; whether the world diverged, which stops it."""
         new = self._event_count() - self._events_seen
         self._events_seen = self._event_count()
+        diverged = False
         for event in self._world.events[-new:]:
             self._events.append(event)
             if event.kind == "diverged":
-                self._playing = False
+                diverged, self._playing = True, False
                 self.fault = Fault(str(event), joint=event.joint, time=event.time)
+        return diverged
+
+    def take_events(self) -> list[Event]:
+        """What happened in the world since this was asked last; each event is given once."""
+        taken: list[Event] = []
+        while self._events:
+            taken.append(self._events.popleft())
+        return taken
 
     def publish(self) -> None:
         """Make the present state visible to the window."""

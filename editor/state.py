@@ -8,6 +8,7 @@ from typing import Any
 
 from mjrig.component import ActorComponent
 from mjrig.editor.console import Console
+from mjrig.editor.events import EventTeller
 from mjrig.editor.session import Session
 from mjrig.editor.simulation import Simulation
 from mjrig.errors import MjrigError
@@ -73,6 +74,9 @@ class EditorState:
         #: What is being dragged inside the window: (kind, value), the payload is only a number.
         self.dragged: tuple[str, Any] | None = None
         self.wants_to_close = False
+        #: A scene file somebody wants to see; the window asks about unsaved edits and opens it.
+        self.wants_to_open: Path | None = None
+        self._teller = EventTeller(self.console)
 
     @property
     def scene(self) -> Scene:
@@ -116,6 +120,10 @@ class EditorState:
         self.session = Session(scene, simulation)
         self.selection.clear()
         self.problems.clear()
+
+    def hear_events(self) -> None:
+        """Tell the console what happened in the running world; once per frame."""
+        self._teller.tell(self.simulation.take_events())
 
     # Objects ------------------------------------------------------------------------------------
 

@@ -211,6 +211,21 @@ def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> Pro
     return None
 
 
+def settling(ours: Any, theirs: Any, sim: SimOptions) -> dict[str, object]:
+    """What `sim` must say for the options of one model to hold beside another that differs."""
+    found: dict[str, object] = {}
+    for field in FIELDS:
+        name = _MJCF_NAME.get(field, field)
+        kept, other = _effective(ours, field), _effective(theirs, field)
+        if sim.__dict__[name] is None and not np.array_equal(kept, other):
+            found[name] = _ENUMS[field][int(kept)] if field in _ENUMS else np.array(kept).tolist()
+    for flag, (field, bit) in FLAGS.items():
+        kept, other = (bool(int(getattr(o, field)) & bit) for o in (ours, theirs))
+        if sim.__dict__[flag] is None and kept != other:
+            found[flag] = "enable" if kept == (field == "enableflags") else "disable"
+    return found
+
+
 def _effective(option: Any, field: str) -> Any:
     off = field == "gravity" and int(option.disableflags) & _NO_GRAVITY
     return np.zeros(3) if off else getattr(option, field)

@@ -1,0 +1,126 @@
+"""What a file is, by its name and by what is in it."""
+
+import re
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+from mjrig.errors import MjrigError
+from mjrig.names import listed
+
+MODEL, SCENE, PRESET, RECORDING, POLICY = "model", "scene", "preset", "recording", "policy"
+
+_MESHES = (".stl", ".obj", ".msh", ".dae", ".ply", ".glb")
+_ROOTS = {"mujoco": ".xml, .mjcf", "robot": ".urdf"}
+_HEAD = 65_536
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_MJB = (54321).to_bytes(4, "little")
+
+
+class FileKindError(MjrigError):
+    """A file that the editor cannot use; the message says why."""
+
+
+def classify(path: Path) -> str:
+    """`model`, `scene`, `preset`, `recording` or `policy`.
+
+    Raises:
+        FileKindError: it is none of them, a folder, missing, or not what its name says.
+    """
+    suffix = path.suffix.lower()
+    try:
+        if path.is_dir():
+            raise FileKindError(
+                f"{path.name!r} is a folder; add it in the asset browser, or drop a file of it"
+            )
+        if suffix not in KINDS:
+            raise FileKindError(_unknown(path))
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        if not head:
+            raise FileKindError(f"{path.name!r} is empty")
+        return KINDS[suffix](path, head)
+    except OSError as error:
+        raise FileKindError(f"{path.name!r} cannot be read: {error.strerror}") from error
+
+
+def _unknown(path: Path) -> str:
+    if not path.exists():
+        return f"there is no file {str(path)!r}"
+    if path.suffix.lower() in _MESHES:
+        return f"{path.name!r} is a mesh; a model (MJCF, URDF) can use it, but it is none itself"
+    what = f"files that end in {path.suffix!r}" if path.suffix else "files without a suffix"
+    return f"{path.name!r}: {what} are not known here; known are {listed(KINDS)}"
+
+
+def _xml(path: Path, head: bytes) -> str:
+    root = _root_element(path)
+    if root in _ROOTS:
+        return MODEL
+    if root == "mujocoinclude":
+        raise FileKindError(f"{path.name!r} is a fragment that MJCF files include, no model itself")
+    raise FileKindError(
+        f"{path.name!r} is no model: its root element is <{root}>, not <mujoco> or <robot>"
+    )
+
+
+def _root_element(path: Path) -> str:
+    try:
+        for _, element in ElementTree.iterparse(path, ["start"]):
+            return str(element.tag).rpartition("}")[2]
+    except ElementTree.ParseError as error:
+        raise FileKindError(f"{path.name!r} is not well-formed XML: {error}") from error
+    raise FileKindError(f"{path.name!r} has no root element")
+
+
+def _mjb(path: Path, head: bytes) -> str:
+    if not head.startswith(_MJB):
+        raise FileKindError(f"{path.name!r} is not a compiled MuJoCo model, whatever its name says")
+    return MODEL
+
+
+def _yaml(path: Path, head: bytes) -> str:
+    text = head.decode("utf-8", errors="replace")
+    if _has_key(text, "mjrig"):
+        return SCENE
+    if _has_key(text, "mjrig_gains"):
+        return PRESET
+    raise FileKindError(
+        f"{path.name!r} is neither a scene (it would say 'mjrig: 1') nor a gain preset "
+        "('mjrig_gains: 1')"
+    )
+
+
+def _has_key(text: str, key: str) -> bool:
+    """Whether YAML text has a key at the top; cheaper than parsing, for folders full of files."""
+    return re.search(rf"""^\ufeff?(?:\{{\s*)?["']?{key}["']?\s*:""", text, re.MULTILINE) is not None
+
+
+def _hdf5(path: Path, head: bytes) -> str:
+    if not head.startswith(_HDF5):
+        raise FileKindError(f"{path.name!r} is not an HDF5 file, whatever its name says")
+    return RECORDING
+
+
+def _npz(path: Path, head: bytes) -> str:
+    if not zipfile.is_zipfile(path):
+        raise FileKindError(f"{path.name!r} is not an .npz file, whatever its name says")
+    return RECORDING
+
+
+def _onnx(path: Path, head: bytes) -> str:
+    return POLICY  # its format has no mark at the beginning
+
+
+KINDS = {
+    ".xml": _xml,
+    ".mjcf": _xml,
+    ".urdf": _xml,
+    ".mjb": _mjb,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".h5": _hdf5,
+    ".hdf5": _hdf5,
+    ".npz": _npz,
+    ".onnx": _onnx,
+}

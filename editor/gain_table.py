@@ -336,7 +336,7 @@ def _tooltip(text: str) -> None:
         imgui.set_tooltip(text)
 
 
-def gain_panels(state: EditorState) -> list[Panel]:
+def gain_panels(state: EditorState) -> tuple["GainTable", ResponsePanel]:
     """The gain table and the response panel, which share what is chosen."""
     tuning = Tuning(state)
-    return [GainTable(state, tuning), ResponsePanel(state, tuning)]
+    return GainTable(state, tuning), ResponsePanel(state, tuning)

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from mjrig.actor import MODELS, NAME
+from mjrig.actor import MODELS
+from mjrig.editor.drop_names import actor_name
 from mjrig.errors import SceneError
 from mjrig.scene import Scene
 from mjrig.scene_parts import SCENES
@@ -29,13 +30,5 @@ def open_file(path: Path | None) -> Scene:
     if not path.is_file():
         raise SceneError(f"{path}:1:1: there is no such file")
     scene = Scene()
-    scene.add_actor(name_for(path), model=path.resolve())
+    scene.add_actor(actor_name(str(path.resolve()), ()), model=path.resolve())
     return scene
-
-
-def name_for(path: Path) -> str:
-    """A name for an actor made from a file: `scene.xml` is called after its folder."""
-    stem = path.stem if path.stem not in ("scene", "model", "robot") else path.parent.name
-    name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in stem)
-    name = name.strip("_-") or "actor"
-    return name if NAME.fullmatch(name) else f"actor_{name}"

@@ -13,7 +13,7 @@ from mjrig.editor.gizmo import Gizmo
 from mjrig.editor.panel import Panel
 from mjrig.editor.quality import Quality
 from mjrig.editor.state import EditorState
-from mjrig.editor.view import View
+from mjrig.editor.views import View
 from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 

@@ -9,21 +9,30 @@ from typing import Any
 import mujoco
 from imgui_bundle import imgui
 
-from mjrig.editor import cameras
+from mjrig.actor import MODELS
+from mjrig.editor import cameras, drops
 from mjrig.editor.app import App, chord
+from mjrig.editor.asset_panel import AssetPanel
 from mjrig.editor.autosave import Autosave, Unsaved
 from mjrig.editor.capture import Video, save_picture
+from mjrig.editor.console_panel import ConsolePanel
 from mjrig.editor.dialogs import KeepDialog, RecoverDialog, UnsavedDialog
+from mjrig.editor.gain_table import gain_panels
 from mjrig.editor.gizmo import Tool
 from mjrig.editor.hierarchy import Hierarchy, delete, duplicate
+from mjrig.editor.inspector import Inspector
+from mjrig.editor.kept_changes import changes_since
 from mjrig.editor.opening import open_file
 from mjrig.editor.panel import Panel
+from mjrig.editor.path_dialog import PathDialog
+from mjrig.editor.plots import PlotsPanel
 from mjrig.editor.quality import Quality
 from mjrig.editor.state import EditorState
 from mjrig.editor.toolbar import StatusBar, Toolbar
-from mjrig.editor.view import View
 from mjrig.editor.viewport import Viewport
+from mjrig.editor.views import View
 from mjrig.scene import Scene
+from mjrig.scene_parts import SCENES
 
 _CTRL, _SHIFT = imgui.Key.mod_ctrl, imgui.Key.mod_shift
 _GLOBAL = imgui.InputFlags_.route_global
@@ -57,6 +66,7 @@ class Window:
         self.unsaved = UnsavedDialog(state, self.save)
         self.keep = KeepDialog(state)
         self.recover = RecoverDialog(state, self._recover)
+        self.choose = PathDialog(state)
         self._autosave = Autosave(state.scene.path)
         self._video: Video | None = None
         self._last = time.perf_counter()
@@ -73,7 +83,26 @@ class Window:
         )
 
     def _panels(self) -> Sequence[Panel]:
-        return [self.viewport, self.hierarchy]
+        state = self.state
+        self.inspector = Inspector(state)
+        self.inspector.sheet.browse = self._browse
+        self.gains, self.response = gain_panels(state)
+        self.plots, self.console = PlotsPanel(state), ConsolePanel(state)
+        self.assets = AssetPanel(state, upload=self._upload)
+        return [
+            self.viewport,
+            self.hierarchy,
+            self.inspector,
+            self.response,
+            self.gains,
+            self.plots,
+            self.assets,
+            self.console,
+        ]
+
+    def _browse(self, suffixes: tuple[str, ...], then: Callable[[str], None]) -> None:
+        start = self.state.scene.base.resolve()
+        self.choose.ask("Choose", start, suffixes, lambda path: then(str(path)))
 
     # Every frame --------------------------------------------------------------------------------
 
@@ -83,11 +112,20 @@ class Window:
         self.quality.note(now - self._last)
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
+        self._open_what_is_wanted()
         if self._video is not None and self.viewport.view is not None:
             self._video.add(self.viewport.view.pixels(), self.state.simulation.frame.time)
 
+    def _open_what_is_wanted(self) -> None:
+        """A scene was dropped, or double-clicked among the assets."""
+        path, self.state.wants_to_open = self.state.wants_to_open, None
+        if path is not None:
+            self.open_path(path)
+
     def _end(self) -> None:
         self._stop_video()
+        self.assets.close()
+        self.gains.tuning.close()
         self._autosave.done()
         self.viewport.free()
 
@@ -107,7 +145,7 @@ class Window:
         self._draw_menu()
         self._camera_menu()
         self._shortcuts()
-        for dialog in (self.unsaved, self.keep, self.recover):
+        for dialog in (self.unsaved, self.keep, self.recover, self.choose):
             dialog.draw()
 
     def _file_menu(self) -> None:
@@ -115,8 +153,12 @@ class Window:
             return
         if imgui.menu_item_simple("New"):
             self.unsaved.ask(lambda: self.open_scene(Scene()))
+        if imgui.menu_item_simple("Open...", "Ctrl+O"):
+            self.ask_open()
         if imgui.menu_item_simple("Save", "Ctrl+S"):
             self.save()
+        if imgui.menu_item_simple("Save as...", "Ctrl+Shift+S"):
+            self.ask_save()
         imgui.separator()
         if imgui.menu_item_simple("Picture of the viewport", "F12"):
             self.take_picture()
@@ -218,6 +260,8 @@ class Window:
             (chord(_CTRL, keys.y), self.redo),
             (chord(_CTRL, _SHIFT, keys.z), self.redo),
             (chord(_CTRL, keys.s), self.save),
+            (chord(_CTRL, _SHIFT, keys.s), self.ask_save),
+            (chord(_CTRL, keys.o), self.ask_open),
             (chord(_CTRL, keys.d), self._duplicate),
             (chord(_CTRL, keys.q), lambda: self.unsaved.ask(self._close)),
             (chord(_CTRL, keys._1), lambda: self._use(Tool.SELECT)),
@@ -280,7 +324,9 @@ class Window:
 
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""
-        self.state.session.stop()
+        began = self.state.session.stop()
+        if began is not None:
+            self.keep.ask(changes_since(began, self.state.scene))
 
     # Files --------------------------------------------------------------------------------------
 
@@ -294,6 +340,16 @@ class Window:
         self._autosave.done()
         state.console.say(f"saved {state.scene.path}")
         return True
+
+    def ask_open(self) -> None:
+        """Choose a scene or model to open."""
+        start = self.state.scene.base.resolve()
+        self.choose.ask("Open", start, (*SCENES, *MODELS), self.open_path)
+
+    def ask_save(self) -> None:
+        """Choose where to write the scene."""
+        start = self.state.scene.path or _free_file(Path.cwd(), "scene", ".yaml")
+        self.choose.ask("Save", start.resolve(), SCENES, self.save)
 
     def open_path(self, path: Path) -> None:
         """Open a scene or a model in place of this one, after asking about unsaved changes."""
@@ -359,17 +415,26 @@ class Window:
     # Drops --------------------------------------------------------------------------------------
 
     def dropped(self, kind: str, value: Any, actor: str | None, point: Any) -> None:
-        """Something was dropped into the viewport."""
-        raise NotImplementedError
+        """Something was dropped into the viewport: on an actor, or at a point of the floor."""
+        where = (0.0, 0.0, 0.0) if point is None else tuple(float(v) for v in point)
+        if kind == "file":
+            drops.drop_files(self.state, [value], actor, where)
+        elif point is None and kind in ("model", "prop") and actor is None:
+            self.state.console.warn("there is no floor under the mouse to put it on")
+        else:
+            drops.drop(self.state, kind, value, actor, where)
 
     def dropped_on(self, kind: str, value: Any, actor: str | None) -> None:
         """Something was dropped onto an actor in the hierarchy."""
-        self.dropped(kind, value, actor, None)
+        drops.drop(self.state, kind, value, actor)
 
     def files_dropped(self, paths: Sequence[Path], at: tuple[float, float]) -> None:
         """Files were dropped from the desktop at a place of the window."""
         x, y, width, height = self.viewport.rect
         place = (at[0] - x) / width, (at[1] - y) / height
+        if not (0.0 <= place[0] <= 1.0 and 0.0 <= place[1] <= 1.0):
+            drops.drop_files(self.state, paths)
+            return
         for path in paths:
             self.viewport.drop("file", path, place)
 

@@ -59,11 +59,13 @@ class Viewer:
         now = time.perf_counter()
         if now < self._next or self.closed:
             return False
-        self._next = now + 1.0 / FPS
         simulation.drain()
         simulation.publish()
         self._window.app.frame()
         immapp.manual_render.render()
+        done = time.perf_counter()
+        # Where drawing is slow, the script has at least as much time as the window.
+        self._next = max(now + 1.0 / FPS, done + (done - now))
         if self._params.app_shall_exit or self.state.wants_to_close:
             self.close()
         return True

@@ -173,5 +173,5 @@ def test_a_file_with_a_difficult_name_is_dropped_from_the_desktop(tmp_path: Path
             actors, console = editor.stdout.readline(), editor.stdout.readline()
         finally:
             editor.terminate()
-            editor.wait(20)
+            editor.communicate(timeout=20)
     assert actors.strip() == "['swing', 'ein_Tur_Offner_2']", console

@@ -1,9 +1,10 @@
 # mjrig: `make run` and `make test` do all of the set-up themselves.
-# PYTHON=python3.12 chooses the interpreter, ARGS="check scene.yaml" what `make run` runs.
+# PYTHON=python3.12 chooses the interpreter, ARGS="check scene.yaml" what `make run` runs instead.
 
 BIN := .venv/bin
-ARGS ?= run config/scenes/quadruped_trot.yaml --duration 5 \
-	--picture out/quadruped.png --plot out/quadruped_plot.png
+SCENE := config/scenes/quadruped_trot.yaml
+HEADLESS := run $(SCENE) --duration 5 --picture out/quadruped.png --plot out/quadruped_plot.png
+ARGS ?= $(if $(DISPLAY),edit $(SCENE),$(HEADLESS))
 
 export PYTHON
 # Without this pyright asks the network for a newer version of itself.
@@ -20,7 +21,7 @@ help:  ## list the targets
 setup:  ## make .venv, install packages and missing system libraries (run and test do it too)
 	@sh tools/setup.sh
 
-run: setup  ## run the example scene, headless; picture and plot go to out/
+run: setup  ## open the example scene in the editor; without a display run it, pictures go to out/
 	@mkdir -p out
 	$(BIN)/mjrig $(ARGS)
 

@@ -137,4 +137,5 @@ class App:
         from imgui_bundle import glfw_utils
 
         rp.app_shall_exit = False
-        glfw.set_window_should_close(glfw_utils.glfw_window_hello_imgui(), False)
+        handle: Any = glfw_utils.glfw_window_hello_imgui()
+        glfw.set_window_should_close(handle, False)

@@ -76,7 +76,7 @@ class GLView:
         width, height = self._size
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._target)
         GL.glPixelStorei(GL.GL_PACK_ALIGNMENT, 1)
-        raw = GL.glReadPixels(0, 0, width, height, GL.GL_RGB, GL.GL_UNSIGNED_BYTE)
+        raw: Any = GL.glReadPixels(0, 0, width, height, GL.GL_RGB, GL.GL_UNSIGNED_BYTE)
         self._leave()
         picture = np.frombuffer(raw, np.uint8).reshape(height, width, 3)
         return picture[::-1].copy()

@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from imgui_bundle import glfw_utils  # before glfw and mujoco: all of them share its GLFW
 
@@ -40,7 +41,7 @@ def accept_files(window: Window) -> None:
     import glfw
 
     window.quality.software = gl_view.is_software()
-    handle = glfw_utils.glfw_window_hello_imgui()
+    handle: Any = glfw_utils.glfw_window_hello_imgui()
 
     def dropped(_: object, paths: list[str]) -> None:
         window.files_dropped([Path(p) for p in paths], glfw.get_cursor_pos(handle))

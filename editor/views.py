@@ -10,9 +10,11 @@ class View(Protocol):
 
     def render(self, scene: Any, width: int, height: int) -> int:
         """Draw a scene and return the texture that shows it."""
+        ...
 
     def pixels(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """(height, width, 3) picture of what was drawn last."""
+        ...
 
     def free(self) -> None:
         """Give everything back."""

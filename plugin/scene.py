@@ -484,9 +484,10 @@ class Scene(HasProperties):
         Raises:
             PropertyError: there is no such thing, or the new name is taken; nothing was changed.
         """
-        from mjrig.references import rename
+        from mjrig import references  # it builds on this module
 
-        return rename(self, path, new)
+        scene: Any = self
+        return references.rename(scene, path, new)
 
     def remove(self, path: str, *, dry_run: bool = False, dependents: str = "refuse") -> list[str]:
         """Take an actor, frame, group, or something of an actor (`dog.FL_hip`) out of the scene.
@@ -502,9 +503,10 @@ class Scene(HasProperties):
         Raises:
             PropertyError: there is no such thing, or something needs it; nothing was changed.
         """
-        from mjrig.references import remove
+        from mjrig import references
 
-        return remove(self, path, dry_run=dry_run, dependents=dependents)
+        scene: Any = self
+        return references.remove(scene, path, dry_run=dry_run, dependents=dependents)
 
 
 def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:

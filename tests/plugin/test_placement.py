@@ -203,6 +203,7 @@ actors: [{{name: a, model: {PENDULUM}, joints: {{swing: 0.1}}}}]
         ("{path: swng.pose.position}", r"4:12: .*names no actor.*did you mean 'swing'"),
         ("{path: swing.pose.positon}", r"has no property 'positon'; did you mean 'position'"),
         ("{path: swing.model}", r"has no number to draw"),
+        ("{path: swing.dynamics.damping}", r"has no number to draw"),
         ("{path: swing.pose.position, low: [0, 0], high: [1, 1]}", r"gives 2 numbers for 3 values"),
         ("{path: swing.pose.position, low: 1, high: 0}", r"low is above high"),
         ("{path: swing.PDController.kp, operation: scale, low: -1, high: -1}", r"must be >= 0"),

@@ -97,6 +97,11 @@ def described(scene: Scene, kind: str) -> list[Placed]:
     return list(_placed(scene, kind))
 
 
+def actor_names(scene: Scene) -> list[str]:
+    """The names that actors have in the world, those of included files and copies among them."""
+    return [placed.name for placed in _replicated(described(scene, "actors"))]
+
+
 def included_actor(scene: Scene, name: str) -> Actor:
     """A copy of an actor of an included file, as it stands in the scene.
 

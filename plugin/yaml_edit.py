@@ -87,11 +87,12 @@ def format_inside_flow(value: Any) -> str:
     return _dump([value])[1:-2]
 
 
-def _dump(value: Any) -> str:
+def _dump(value: Any, style: str | None = None) -> str:
     text: str = yaml.dump(
         value,
         Dumper=_Dumper,
         default_flow_style=True,
+        default_style=style,
         width=1_000_000,
         sort_keys=False,
         allow_unicode=True,
@@ -283,6 +284,8 @@ class _Differ:
 
     def _replace(self, node: Any, new: Any, slot: _Slot) -> list[Splice]:
         start, end = node.start_mark.index, self._end(node)
+        if _is_quoted(node) and isinstance(new, str):
+            return [(start, end, self._glue(start, slot) + _dump(new, node.style).rstrip("\n"))]
         if slot.flow:
             return [(start, end, self._glue(start, slot) + format_inside_flow(new))]
         after = self._lost_newline(node, end)
@@ -374,6 +377,10 @@ class _Differ:
 
 def _is_block(node: Any) -> bool:
     return isinstance(node, yaml.CollectionNode) and not node.flow_style
+
+
+def _is_quoted(node: Any) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
 
 
 def _aliases(node: Any) -> Iterable[AliasNode]:

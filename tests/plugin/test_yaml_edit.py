@@ -424,6 +424,17 @@ def test_formatting_keeps_plain_collections_on_one_line() -> None:
     assert format_flow({"a": [1, {"b": None}]}) == "{a: [1, {b: null}]}"
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("text", ["a: {0}x{0}  # c\n", "a: [{0}x{0}, 2]\n", "- {0}x{0}\n- 2\n"])
+@pytest.mark.parametrize("new", ["y", 'it\'s "so"', "a: b # c", "on", ""])
+def test_a_text_keeps_its_quotes(text: str, quote: str, new: str) -> None:
+    text = text.format(quote)
+    keys = ("a",) if text.startswith("a: " + quote) else ("a", 0) if text[0] == "a" else (0,)
+    written = edited(text, setter(*keys, to=new))
+    before, _, after = text.partition(f"{quote}x{quote}")
+    assert written.startswith(before + quote) and written.endswith(quote + after)
+
+
 def test_each_number_of_a_vector_keeps_its_own_place() -> None:
     text = "at:\n  - 0   # x\n  - 0   # y\n  - 0.0 # z\nto: [ 2,0 , 0 ]\n"
     assert edited(text, setter("at", 1, to=5)) == text.replace("0   # y", "5   # y")

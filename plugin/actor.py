@@ -146,11 +146,10 @@ class Replicate(HasProperties):
             if value != int(value):
                 problem = f"{self.label}.count: must be whole numbers, got {value:g}"
                 raise PropertyError(problem, ("count",), at=(i,))
-        if self.count.prod() > MAX_COPIES:
-            raise PropertyError(
-                f"{self.label}.count: must be at most {MAX_COPIES} copies, got {self.count.prod():g}",
-                ("count",),
-            )
+        total = self.count.prod()
+        if total > MAX_COPIES:
+            problem = f"{self.label}.count: must be at most {MAX_COPIES} copies, got {total:g}"
+            raise PropertyError(problem, ("count",))
 
 
 class Actor(HasProperties):

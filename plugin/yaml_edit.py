@@ -177,6 +177,9 @@ class _Differ:
             return self._mapping(node, old, new, slot)
         if isinstance(node, yaml.SequenceNode) and isinstance(new, list | tuple) and old and new:
             return self._sequence(node, old, new, slot)
+        if _is_quoted(node) and isinstance(new, str):
+            start, text = node.start_mark.index, _dump(new, node.style).rstrip("\n")
+            return [(start, self._end(node), self._glue(start, slot) + text)]
         return self._replace(node, new, slot)
 
     def _mapping(self, node: Any, old: Any, new: Mapping[str, Any], slot: _Slot) -> list[Splice]:
@@ -284,8 +287,6 @@ class _Differ:
 
     def _replace(self, node: Any, new: Any, slot: _Slot) -> list[Splice]:
         start, end = node.start_mark.index, self._end(node)
-        if _is_quoted(node) and isinstance(new, str):
-            return [(start, end, self._glue(start, slot) + _dump(new, node.style).rstrip("\n"))]
         if slot.flow:
             return [(start, end, self._glue(start, slot) + format_inside_flow(new))]
         after = self._lost_newline(node, end)

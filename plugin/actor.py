@@ -33,6 +33,8 @@ from mjrig.property_kinds import (
 if TYPE_CHECKING:
     from mjrig.elements import Element
 
+#: Copies of one actor.
+MAX_COPIES = 10_000
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
 
@@ -126,7 +128,7 @@ class Keyframe(HasProperties):
 
 
 class Replicate(HasProperties):
-    """Copies of an actor on a grid: `dog_0`, `dog_1`, …"""
+    """Copies of an actor on a grid: `dog_0`, `dog_1`, …; what is attached to it is copied too."""
 
     count = Vector(
         [1, 1, 1], min=1, partial=True, structural=True, doc="How many along x, y and z."
@@ -144,6 +146,10 @@ class Replicate(HasProperties):
             if value != int(value):
                 problem = f"{self.label}.count: must be whole numbers, got {value:g}"
                 raise PropertyError(problem, ("count",), at=(i,))
+        total = self.count.prod()
+        if total > MAX_COPIES:
+            problem = f"{self.label}.count: must be at most {MAX_COPIES} copies, got {total:g}"
+            raise PropertyError(problem, ("count",))
 
 
 class Actor(HasProperties):

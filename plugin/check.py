@@ -89,7 +89,8 @@ def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:
 def report(world: World, found: Sequence[Finding] | None = None) -> str:
     """The tables and findings of a world, as text."""
     lines: list[str] = []
-    for robot in world.articulations.values():
+    robots = [robot for robot in world.articulations.values() if robot.actuators]
+    for robot in robots:
         table = rows(robot)
         bound = sum(1 for r in table if not r.reason)
         lines.append(f"{robot.name}: {len(table)} actuators, {bound} bound to a law")
@@ -99,6 +100,9 @@ def report(world: World, found: Sequence[Finding] | None = None) -> str:
             lines.append("  driven directly:")
             lines += [f"    {r.actuator}: {r.reason}" for r in direct]
         lines.append("")
+    things = [name for name in world.articulations if world[name] not in robots]
+    if things:
+        lines += [f"without actuators: {', '.join(things)}", ""]
     lines += [f"{who} runs as {name}: {why}" for who, name, why in _executions(world)]
     found = findings(world) if found is None else found
     lines.append(f"findings: {counted(found)}")

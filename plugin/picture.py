@@ -22,10 +22,13 @@ SIZE = (1280, 720)
 TIMEOUT_S = 120
 
 
-def draw(model: Any, data: Any, path: Path) -> str | None:
+def draw(model: Any, data: Any, path: Path, camera: str = "") -> str | None:
     """Draw the present state to a PNG; returns why it could not be done, or None.
 
-    The camera named `hero` is used where a model has one.
+    Args:
+        model, data: what is drawn.
+        path: of the picture.
+        camera: its name; empty: one called `hero` where a model has one, else a view of everything.
     """
     if find_spec("PIL") is None:
         return str(MissingExtraError("a picture", "plot"))
@@ -44,7 +47,7 @@ def draw(model: Any, data: Any, path: Path) -> str | None:
         for backend, prefix in _backends():
             command = [
                 *prefix, sys.executable, "-m", "mjrig.picture",
-                str(model_file), str(state_file), str(path.resolve()),
+                str(model_file), str(state_file), str(path.resolve()), camera,
             ]  # fmt: skip
             reason = _attempt(command, backend)
             if not reason:
@@ -76,7 +79,7 @@ def _attempt(command: list[str], backend: str) -> str:
     return f"{backend}: {last[0]}"
 
 
-def _render(model_file: str, state_file: str, picture: str) -> None:
+def _render(model_file: str, state_file: str, picture: str, camera: str) -> None:
     """In the process of its own: draw one state."""
     from PIL import Image
 
@@ -91,9 +94,9 @@ def _render(model_file: str, state_file: str, picture: str) -> None:
     cameras = [model.camera(i).name for i in range(model.ncam)]
     hero = next((c for c in cameras if c.rpartition("/")[2] == "hero"), -1)
     with mujoco.Renderer(model, height, width) as renderer:
-        renderer.update_scene(data, camera=hero)
+        renderer.update_scene(data, camera=camera or hero)
         Image.fromarray(renderer.render()).save(picture)
 
 
 if __name__ == "__main__":
-    _render(*sys.argv[1:4])
+    _render(*sys.argv[1:5])

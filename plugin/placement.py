@@ -1,17 +1,14 @@
 """From a scene to the actors that will stand in the world: includes, copies, random draws."""
 
-import itertools
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from mjrig.actor import Actor
+from mjrig.copies import Copies
 from mjrig.errors import PropertyError
-from mjrig.pose import Pose
 from mjrig.randomise import Draw, draws, is_for_bound
 from mjrig.scene import Scene
 from mjrig.scene_parts import CollisionGroup, Frame, Randomise
@@ -61,7 +58,7 @@ def place(scene: Scene, seed: int | None = None) -> Placements:
     Raises:
         SceneError, PropertyError: a name stands twice, an include or a random path is wrong.
     """
-    actors = [copy for placed in _placed(scene, "actors") for copy in _replicated(placed)]
+    actors = list(_replicated(list(_placed(scene, "actors"))))
     frames = tuple(_placed(scene, "frames"))
     groups = tuple(_placed(scene, "collision_groups"))
     _check_unique([*frames, *actors])
@@ -98,6 +95,11 @@ def _placed(scene: Scene, kind: str) -> Iterator[Placed]:
 def described(scene: Scene, kind: str) -> list[Placed]:
     """The items of one kind, included ones under their names here; no copies or draws are made."""
     return list(_placed(scene, kind))
+
+
+def actor_names(scene: Scene) -> list[str]:
+    """The names that actors have in the world, those of included files and copies among them."""
+    return [placed.name for placed in _replicated(described(scene, "actors"))]
 
 
 def included_actor(scene: Scene, name: str) -> Actor:
@@ -172,20 +174,18 @@ def _check_unique(items: list[Placed] | tuple[Placed, ...]) -> None:
 # Copies -----------------------------------------------------------------------------------------
 
 
-def _replicated(placed: Placed) -> Iterator[Placed]:
-    """The copies of an actor on its grid, x slowest; without a grid, the actor itself."""
-    grid = placed.item.replicate
-    if grid is None:
-        yield placed
-        return
-    cells = itertools.product(*(range(int(n)) for n in grid.count))
-    for i, cell in enumerate(cells):
-        item = _own_copy(placed)
-        item.unset("replicate")
-        item.name = f"{item.name}_{i}"
-        item.pose = item.pose or Pose()
-        item.pose.position = item.pose.position + np.array(cell) * grid.spacing
-        yield Placed(item, placed.original, placed.scene, placed.keys)
+def _replicated(actors: list[Placed]) -> Iterator[Placed]:
+    """The actors with the copies that are made of them in their place."""
+    copies = Copies(placed.item for placed in actors)
+    for placed in actors:
+        with placed.locating():
+            made = copies.of(placed.item)
+        if not made:
+            yield placed
+        for copy in made:
+            item = _own_copy(placed)
+            copy.apply(item)
+            yield Placed(item, placed.original, placed.scene, placed.keys)
 
 
 # Random draws -----------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from mjrig.property_kinds import FloatArray, Text, Vector
 
 #: What `refers` says of a value that names an actor, a frame, or actor/body and the like.
 PLACE = ("place",)
+#: Quaternions are normalised; one that is as good as zero cannot be.
+MIN_LENGTH = 1e-9
 
 
 class Transform(HasProperties):
@@ -38,10 +40,16 @@ class Transform(HasProperties):
             raise PropertyError(
                 f"{self.label}: has both euler_deg and quaternion; give one", ("quaternion",)
             )
-        if not self.quaternion.any():
+        largest = np.abs(self.quaternion).max()
+        if not MIN_LENGTH < largest < 1.0 / MIN_LENGTH:  # there is no direction left in it
+            size = "must not be zero" if largest <= MIN_LENGTH else "is too long"
             raise PropertyError(
-                f"{self.label}.quaternion: must not be zero; no rotation is [1, 0, 0, 0]",
-                ("quaternion",),
+                f"{self.label}.quaternion: {size}; no rotation is [1, 0, 0, 0]", ("quaternion",)
+            )
+        if np.abs(self.position).max() > mujoco.mjMAXVAL:
+            raise PropertyError(
+                f"{self.label}.position: MuJoCo takes numbers up to {mujoco.mjMAXVAL:g}",
+                ("position",),
             )
 
 

@@ -53,7 +53,7 @@ class Draw:
         target, name = self.find(actor)
         prop, value = target.property_named(name), target.__dict__[name]
         random = np.random.default_rng(self.seed)
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             drawn: Any = {key: float(self._drawn(random, v)) for key, v in value.items()}
         else:
             try:

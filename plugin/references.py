@@ -11,11 +11,12 @@ from typing import Any
 from mjrig.actor import Actor
 from mjrig.actuator import TARGETS, Actuator
 from mjrig.component import ActorComponent
+from mjrig.copies import Copies
 from mjrig.errors import PropertyError
 from mjrig.loose_kinds import Table
 from mjrig.names import listed, literal, suggestion
 from mjrig.part import Part
-from mjrig.placement import Placed
+from mjrig.placement import Placed, actor_names
 from mjrig.properties import HasProperties, Property
 from mjrig.property_kinds import Patterns, Text
 from mjrig.scene import Scene
@@ -133,6 +134,44 @@ def _matches(pattern: str, name: str) -> bool:
         return False
 
 
+@dataclass(frozen=True)
+class _Renaming:
+    """Another name for an actor or frame; its copies, `old_0`, `old_1`, … follow."""
+
+    old: str
+    new: str
+    #: What is behind the names of the copies.
+    suffixes: tuple[str, ...] = ()
+    #: Names of everything else, which patterns must go on to match.
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, scene: Scene, item: Any, new: str) -> "_Renaming":
+        """The renaming of something that is still called what it was."""
+        copies = Copies(scene.actors).of(item) if isinstance(item, Actor) else []
+        suffixes = tuple(copy.suffix for copy in copies)
+        own = {item.name, *(item.name + suffix for suffix in suffixes)}
+        others = tuple(name for name in actor_names(scene) if name not in own)
+        return cls(item.name, new, suffixes, others)
+
+    def name(self, name: str) -> str:
+        """What something of this name is called now."""
+        names = {self.old + suffix: self.new + suffix for suffix in ("", *self.suffixes)}
+        return names.get(name, name)
+
+    def pattern(self, pattern: str) -> str:
+        """A pattern that matches the new names wherever it matched the old ones."""
+        pattern = _renamed_pattern(pattern, self.old, self.new)
+        copies = [s for s in self.suffixes if _matches(pattern, self.old + s)]
+        if all(_matches(pattern, self.new + s) for s in copies):
+            return pattern
+        moved = literal(self.new) + pattern.removeprefix(literal(self.old))  # `old_.*`
+        follows = all(_matches(moved, self.new + s) for s in copies)
+        if follows and not any(_matches(pattern, other) for other in self.others):
+            return moved
+        return "|".join([pattern, *(literal(self.new + s) for s in copies)])
+
+
 def _rename_in(reference: Reference, old: str, new: str) -> bool:
     if reference.takes_patterns:
         return reference.rewrite(lambda pattern: _renamed_pattern(pattern, old, new))
@@ -177,19 +216,21 @@ def _included(scene: Scene) -> list[Any]:
 
 def _rename_item(scene: Scene, item: Any, new: str) -> list[str]:
     old = item.name
-    item.name = new
     if item in scene.collision_groups:
+        item.name = new
         return [r.label for r in _references(scene, "group") if _rename_in(r, old, new)]
-    followed = [r.label for r in _references(scene, "place") if _rename_head(r, old, new)]
+    renaming = _Renaming.of(scene, item, new)
+    item.name = new
+    followed = [r.label for r in _references(scene, "place") if _rename_head(r, renaming)]
     for entry in scene.randomise:
-        path = _renamed_path(entry.path, old, new)
+        path = _renamed_path(entry.path, renaming)
         if path != entry.path:
             entry.path = path
             followed.append(f"{entry.label}.path")
     return followed
 
 
-def _rename_head(reference: Reference, old: str, new: str) -> bool:
+def _rename_head(reference: Reference, renaming: _Renaming) -> bool:
     """Follow the renaming of an actor or frame in `old`, `old/body`, or a pattern of those."""
 
     def change(name: str) -> str:
@@ -197,22 +238,31 @@ def _rename_head(reference: Reference, old: str, new: str) -> bool:
         if not slash and len(reference.prop.refers) > 1:
             return name  # it names something of the same actor
         if not reference.takes_patterns:
-            return new + slash + tail if head == old else name
-        changed = _renamed_pattern(head, old, new)
+            return renaming.name(head) + slash + tail
+        changed = renaming.pattern(head)
         return f"(?:{changed})/{tail}" if slash and "|" in changed else changed + slash + tail
 
     return reference.rewrite(change)
 
 
-def _renamed_path(path: str, old: str, new: str) -> str:
+def _renamed_path(path: str, renaming: _Renaming) -> str:
     """The path of a random draw; its first part is a pattern, which may have dots itself."""
+    names = [renaming.old, *(renaming.old + suffix for suffix in renaming.suffixes)]
+    found = _split_path(path, names)
+    if found is None:
+        return path
+    changed = renaming.pattern(found[0])
+    return f"(?:{changed}).{found[1]}" if "|" in changed else f"{changed}.{found[1]}"
+
+
+def _split_path(path: str, names: list[str]) -> tuple[str, str] | None:
+    """The actor pattern of a path that matches one of these names, and the rest of the path."""
     parts = path.split(".")
     for cut in range(1, len(parts)):
-        head, rest = ".".join(parts[:cut]), ".".join(parts[cut:])
-        if _matches(head, old):
-            changed = _renamed_pattern(head, old, new)
-            return f"(?:{changed}).{rest}" if "|" in changed else f"{changed}.{rest}"
-    return path
+        head = ".".join(parts[:cut])
+        if any(_matches(head, name) for name in names):
+            return head, ".".join(parts[cut:])
+    return None
 
 
 def _rename_element(scene: Scene, actor: Actor, element: str, new: str) -> list[str]:
@@ -330,13 +380,17 @@ class _Removal:
             scene.collision_groups = tuple(g for g in scene.collision_groups if g is not item)
             self._drop_names("group", lambda name: name == item.name)
             return
+        gone = {item.name}
         if isinstance(item, Frame):
             scene.frames = tuple(f for f in scene.frames if f is not item)
         else:
+            gone |= {item.name + copy.suffix for copy in Copies(scene.actors).of(item)}
             scene.actors = tuple(a for a in scene.actors if a is not item)
-        self._drop_places(lambda name: name.partition("/")[0] == item.name)
+        self._drop_places(lambda name: name.partition("/")[0] in gone)
+        self._drop_members(gone)
+        names = actor_names(scene)
         for entry in scene.randomise:
-            if not any(_renamed_path(entry.path, a.name, "\0") != entry.path for a in scene.actors):
+            if _split_path(entry.path, names) is None:
                 scene.randomise = tuple(e for e in scene.randomise if e is not entry)
                 self.dependents.append(f"the random draw {entry.path!r}")
 
@@ -362,6 +416,20 @@ class _Removal:
         for group in self.scene.collision_groups:
             for reference in _references(group, "place"):
                 if reference.rewrite(lambda name: None if is_gone(name) else name):
+                    self.dependents.append(f"a member of {self._describe(group)}")
+
+    def _drop_members(self, gone: set[str]) -> None:
+        """Patterns of groups that matched what is gone, and match no actor any more."""
+        names = actor_names(self.scene)
+
+        def change(name: str) -> str | None:
+            head = name.partition("/")[0]
+            had, has = (any(_matches(head, n) for n in among) for among in (gone, names))
+            return None if had and not has else name
+
+        for group in self.scene.collision_groups:
+            for reference in _references(group, "place"):
+                if reference.rewrite(change):
                     self.dependents.append(f"a member of {self._describe(group)}")
 
     def _is_here(self, item: Any) -> bool:

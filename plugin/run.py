@@ -54,12 +54,17 @@ def run(
 
 
 def base_position(world: World, robot: Articulation) -> FloatArray | None:
-    """Position of the free base, or None for a robot that is fixed."""
-    for joint in robot.model_map.joint_ids:
-        if world.model.jnt_type[joint] == 0:
-            address = int(world.model.jnt_qposadr[joint])
-            return np.array(world.data.qpos[address : address + 3])
-    return None
+    """Position of the free base, or None for a robot that is fixed.
+
+    The base is the model's first body: a cube that lies on its table is none.
+    """
+    model, prefix = world.model, robot.model_map.prefix
+    named = (i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix))
+    joint = int(model.body_jntadr[next(named, 0)])
+    if joint < 0 or model.jnt_type[joint] != 0:
+        return None
+    address = int(model.jnt_qposadr[joint])
+    return np.array(world.data.qpos[address : address + 3])
 
 
 def _headline(world: World, duration: float, steps: int, stepping: float, total: float) -> str:
@@ -76,8 +81,12 @@ def _about(world: World, robot: Articulation, trace: Trace, start: FloatArray | 
     lines = [f"{robot.name}: {len(robot.actuators)} actuators, {owned} under a controller"]
     end = base_position(world, robot)
     if start is not None and end is not None:
-        moved = ", ".join(f"{d:+.3f}" for d in end - start)
-        lines.append(f"  base moved by ({moved}) m")
+        moved = "base moved by (" + ", ".join(f"{d:+.3f}" for d in end - start) + ") m"
+        if not robot.actuators:
+            return [f"{robot.name}: {moved}"]
+        lines.append(f"  {moved}")
+    elif not robot.actuators:
+        return []  # a table or a lamp: it cannot have done anything
     if trace.time and trace.names and owned:
         error = np.sqrt(np.mean((np.array(trace.target) - np.array(trace.position)) ** 2, axis=0))
         worst = int(error.argmax())
@@ -116,8 +125,15 @@ def _prepare(path: Path) -> None:
 def _picture(world: World, path: Path) -> str:
     from mjrig.picture import draw
 
-    problem = draw(world.model, world.data, path)
+    problem = draw(world.model, world.data, path, _own_camera(world))
     return f"picture: {path}" if problem is None else f"no picture: {problem}"
+
+
+def _own_camera(world: World) -> str:
+    """The first camera that the scene itself puts up, as a prop; empty: none."""
+    props = {p.name for p in world.placements.actors if p.item.prop is not None}
+    names = (str(world.model.camera(i).name) for i in range(world.model.ncam))
+    return next((name for name in names if name.partition("/")[0] in props), "")
 
 
 def _plot(traces: dict[str, Trace], path: Path) -> str:

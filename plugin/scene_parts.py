@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from mjrig.actor import NAME
 from mjrig.errors import LocatedError, PropertyError, SceneError
 from mjrig.loose_kinds import Numbers, Table, anything
 from mjrig.pose import PLACE, Transform
@@ -34,6 +35,12 @@ class Include(HasProperties):
 
     def validate(self) -> None:
         self.forget()
+        if self.prefix and not NAME.fullmatch(self.prefix):
+            raise PropertyError(
+                f"{self.label}.prefix: must be letters, digits, _ and -, "
+                f"starting with a letter, got {self.prefix!r}",
+                ("prefix",),
+            )
         if getattr(self._parent, "is_from_text", False):
             self.scene()  # what is wrong with it is said now
 

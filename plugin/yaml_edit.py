@@ -25,7 +25,7 @@ def updated_text(document: Document, data: Any) -> str:
     """The text with the smallest change that makes it say `data`.
 
     Raises:
-        SceneError: that cannot be done by splicing (an edit below a YAML alias).
+        SceneError: that cannot be done by splicing (an edit of what YAML aliases stand for).
     """
     differ = _Differ(document)
     if document.root is None:
@@ -87,11 +87,12 @@ def format_inside_flow(value: Any) -> str:
     return _dump([value])[1:-2]
 
 
-def _dump(value: Any) -> str:
+def _dump(value: Any, style: str | None = None) -> str:
     text: str = yaml.dump(
         value,
         Dumper=_Dumper,
         default_flow_style=True,
+        default_style=style,
         width=1_000_000,
         sort_keys=False,
         allow_unicode=True,
@@ -164,16 +165,21 @@ class _Differ:
     def compare(self, node: Any, old: Any, new: Any, slot: _Slot) -> list[Splice]:
         if same(old, new):
             return []
-        if isinstance(node, AliasNode) or id(node) in self._shared:
+        if isinstance(node, AliasNode):  # it says something of its own from now on
+            return self._replace(node, new, slot)
+        if id(node) in self._shared:
             mark = node.start_mark
             raise SceneError(
                 f"{self.document.file}:{mark.line + 1}:{mark.column + 1}: "
-                "this value is shared by a YAML alias; write it out to change it"
+                "this value is used by a YAML alias too; write it out there to change it here"
             )
         if isinstance(node, yaml.MappingNode) and isinstance(new, Mapping) and old and new:
             return self._mapping(node, old, new, slot)
         if isinstance(node, yaml.SequenceNode) and isinstance(new, list | tuple) and old and new:
             return self._sequence(node, old, new, slot)
+        if _is_quoted(node) and isinstance(new, str):
+            start, text = node.start_mark.index, _dump(new, node.style).rstrip("\n")
+            return [(start, self._end(node), self._glue(start, slot) + text)]
         return self._replace(node, new, slot)
 
     def _mapping(self, node: Any, old: Any, new: Mapping[str, Any], slot: _Slot) -> list[Splice]:
@@ -374,6 +380,10 @@ def _is_block(node: Any) -> bool:
     return isinstance(node, yaml.CollectionNode) and not node.flow_style
 
 
+def _is_quoted(node: Any) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
+
+
 def _aliases(node: Any) -> Iterable[AliasNode]:
     if isinstance(node, AliasNode):
         yield node
@@ -392,6 +402,8 @@ def _joined(parts: list[Any]) -> Any:
 
 def matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:
     """Which items of a list live on as which; the rest goes or is new."""
+    if len(old) == len(new) and all(number(v) is not None for v in (*old, *new)):
+        return {i: i for i in range(len(old))}, _Plan()  # a vector: each number has its own place
     kept: dict[int, int] = {}
     plan = _Plan()
     exact = SequenceMatcher(None, [*map(repr, old)], [*map(repr, new)], False)

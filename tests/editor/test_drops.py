@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,16 +10,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from mjrig import registry
-from mjrig.actor import Actor
-from mjrig.actuator import Actuator
 from mjrig.editor.drop_names import actor_name, reference
 from mjrig.editor.drops import drop, drop_files
 from mjrig.editor.file_kinds import FileKindError, classify
 from mjrig.editor.standing import CLEARANCE, has_floor, lowest_point
 from mjrig.editor.state import EditorState
-from mjrig.prop import Prop
-from mjrig.property_kinds import Float, Text
 from mjrig.scene import Scene
 from tests.editor.ui import editor_state
 from tests.worlds import arm, hinge, refused
@@ -386,85 +379,36 @@ def test_copies_and_included_actors_lead_to_their_description(tmp_path: Path) ->
     assert messages(state) == [f"'far' comes from the included file {part}; edit it there"]
 
 
-class BallProp(Prop):
-    """A ball."""
-
-    radius = Float(0.25, unit="m", structural=True, doc="Radius.")
-
-    def fill(self, spec: Any) -> None:
-        body = spec.worldbody.add_body(name="body")
-        body.add_geom(size=[self.radius, 0, 0])
-
-
-class LampProp(Prop):
-    """A lamp."""
-
-    def fill(self, spec: Any) -> None:
-        spec.worldbody.add_light(name="light")
-
-
-class PushActuator(Actuator):
-    """Pushes."""
-
-    joint = Text("", structural=True, doc="Joint pattern.")
-
-
-@pytest.fixture
-def more_types(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The types of this file, registered as those of any package are."""
-    types = (BallProp, LampProp, PushActuator)
-    ours = list(entry_points(group=registry.GROUP))
-    added = [EntryPoint(c.__name__, f"{__name__}:{c.__name__}", registry.GROUP) for c in types]
-
-    def filled(actor: Actor) -> Any:
-        spec = mujoco.MjSpec()
-        if actor.prop is not None:
-            actor.prop.fill(spec)
-            return spec
-        assert actor.model is not None
-        return mujoco.MjSpec.from_file(str(actor.find_file(actor.model)))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(registry, "entry_points", lambda group: [*ours, *added])
-        patch.setattr("mjrig.build.load", filled)
-        registry.refresh()
-        yield
-    registry.refresh()
-
-
-@pytest.mark.usefixtures("more_types")
 def test_a_prop_becomes_an_actor_on_the_floor(tmp_path: Path) -> None:
     state = opened(tmp_path)
-    assert drop(state, "prop", "BallProp", None, (1.0, 2.0, 0.0))
-    assert drop(state, "prop", "BallProp", "ball", (3.0, 2.0, 0.0))
-    assert drop(state, "prop", "LampProp", None, (1.0, 2.0, 0.0))
+    assert drop(state, "prop", "SphereProp", None, (1.0, 2.0, 0.0))
+    assert drop(state, "prop", "SphereProp", "sphere", (3.0, 2.0, 0.0))
+    assert drop(state, "prop", "LightProp", None, (1.0, 2.0, 0.0))
     assert [actor.to_data() for actor in state.scene.actors] == [
         {"name": n, "prop": {"type": t}, "pose": {"position": p}}
         for n, t, p in (
-            ("ball", "BallProp", [1.0, 2.0, 0.25]),
-            ("ball_2", "BallProp", [3.0, 2.0, 0.25]),
-            ("lamp", "LampProp", [1.0, 2.0, 2.0]),
+            ("sphere", "SphereProp", [1.0, 2.0, 0.05]),
+            ("sphere_2", "SphereProp", [3.0, 2.0, 0.05]),
+            ("light", "LightProp", [1.0, 2.0, 2.0]),
         )
     ]
-    assert state.selection.paths == ["lamp"]
-    assert state.session.undo() == "Add lamp"
-    assert not drop(state, "component", "BallProp", "ball")
+    assert state.selection.paths == ["light"]
+    assert state.session.undo() == "Add light"
+    assert not drop(state, "component", "SphereProp", "sphere")
     assert not drop(state, "prop", "PDController")
-    assert messages(state) == [
-        "BallProp is a prop; it stands on the floor and is put on no actor",
-        "'PDController' is no prop type; available: BallProp, LampProp",
-    ]
+    on_an_actor, no_prop = messages(state)
+    assert on_an_actor == "SphereProp is a prop; it stands on the floor and is put on no actor"
+    assert no_prop.startswith("'PDController' is no prop type; available: BoxProp, CameraProp, ")
 
 
-@pytest.mark.usefixtures("more_types")
 def test_an_actuator_drives_the_joints_that_nothing_drives_yet(tmp_path: Path) -> None:
     write(tmp_path / "arm.xml", arm('<motor name="a" joint="shoulder"/>'))
     write(tmp_path / "full.xml", arm())
     state = opened(tmp_path, f"{ARM}  - name: full\n    model: full.xml\n")
-    assert drop(state, "component", "PushActuator", "reach"), messages(state)
+    assert drop(state, "component", "MotorActuator", "reach"), messages(state)
     (actuator,) = state.scene["reach"].actuators
-    assert actuator.to_data() == {"type": "PushActuator", "joint": "elbow"}
-    assert not drop(state, "component", "PushActuator", "full")
+    assert actuator.to_data() == {"type": "MotorActuator", "joint": "elbow"}
+    assert not drop(state, "component", "MotorActuator", "full")
     assert messages(state) == [
         "every hinge and slide of 'full' has an actuator; "
         "add another one in the inspector, where you say what it drives"

@@ -174,7 +174,16 @@ def deviation(world: mjrig.World, model: Any, data: Any, steps: int) -> float:
 
 @pytest.mark.parametrize(
     "name",
-    ["pendulum", "quadruped", "arm", "humanoid", "bench_pid", "bench_delay", "bench_dc"],
+    [
+        "pendulum",
+        "quadruped",
+        "arm",
+        "humanoid",
+        "bench_pid",
+        "bench_delay",
+        "bench_dc",
+        "workcell",
+    ],
 )
 def test_an_mjb_runs_with_the_bits_of_the_native_world(tmp_path: Path, name: str) -> None:
     assert export(mjrig.Scene.load(bundled(name)), tmp_path / "dog.mjb") == []
@@ -184,7 +193,7 @@ def test_an_mjb_runs_with_the_bits_of_the_native_world(tmp_path: Path, name: str
     assert np.array_equal(state(model, data), state(world.model, world.data))
 
 
-@pytest.mark.parametrize("name", ["pendulum", "quadruped", "arm", "bench_delay"])
+@pytest.mark.parametrize("name", ["pendulum", "quadruped", "arm", "bench_delay", "workcell"])
 def test_an_xml_stays_close_to_the_native_world(tmp_path: Path, name: str) -> None:
     assert export(mjrig.Scene.load(bundled(name)), tmp_path / "dog.xml") == []
     world = mjrig.World(bundled(name), "native")

@@ -111,6 +111,11 @@ def test_moderate_nesting_below_variables_is_refused_or_fine(tmp_path: Path) -> 
         ("euler_deg: [nan, 0, 0]", "pose.euler_deg: must be a number, got nan"),
         ("quaternion: [0, 0, 0, 0]",
          "pose.quaternion: must not be zero; no rotation is [1, 0, 0, 0]"),
+        ("quaternion: [0, 1e-200, 0, 0]",
+         "pose.quaternion: must not be zero; no rotation is [1, 0, 0, 0]"),
+        ("quaternion: [0, 1e200, 0, 0]",
+         "pose.quaternion: is too long; no rotation is [1, 0, 0, 0]"),
+        ("position: [0, 1e300, 0]", "pose.position: MuJoCo takes numbers up to 1e+10"),
         ("quaternion: [0, 0, 0, .nan]", "pose.quaternion: must be a number, got nan"),
     ],
 )  # fmt: skip

@@ -158,6 +158,9 @@ def test_actuation_of_an_included_file_holds(models: Path) -> None:
         ("include: [parts/dog.txt]",
          "s.yaml:2:11: include[0].file: scene.include[0].file: must end in .yaml or .yml, "
          "got 'parts/dog.txt'"),
+        ("include: [{file: parts/dog.yaml, prefix: a/}]",
+         "s.yaml:2:42: include[0].prefix: scene.include[0].prefix: must be letters, digits, _ and "
+         "-, starting with a letter, got 'a/'"),
         ("include: [{prefix: a_}]", "s.yaml:2:11: include[0]: scene.include[0]: needs a file"),
         ("include: [{file: parts/dog.yaml, vars: {kpp: 1}}]",
          "s.yaml:2:41: include[0].vars: the scene has no variable 'kpp'; did you mean 'kp'?"),

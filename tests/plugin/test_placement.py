@@ -65,6 +65,7 @@ actors:
         ("[0]", "must be >= 1, got 0"),
         ("[1.5]", "must be whole numbers"),
         ("[1, 1, 1, 1]", "1 to 3"),
+        ("[1e9, 1e9]", r"count: must be at most 10000 copies, got 1e\+18"),
     ],
 )
 def test_a_grid_needs_whole_positive_numbers(count: str, message: str) -> None:
@@ -79,6 +80,54 @@ actors:
   - {{name: swing_1, model: {PENDULUM}}}
 """)
     with pytest.raises(SceneError, match=r"<text>:5:12: .*'swing_1' stands twice"):
+        place(scene)
+
+
+def test_what_stands_on_an_actor_is_copied_with_it() -> None:
+    scene = _scene(f"""
+actors:
+  - name: finger
+    prop: {{type: BoxProp, size: [0.01, 0.01, 0.1]}}
+    attach: {{to: hand/body}}
+    pose: {{position: [0, 0.1, 0]}}
+    replicate: {{count: 2, spacing: 0.05}}
+  - {{name: hand, prop: {{type: BoxProp}}, attach: {{to: swing/arm}}}}
+  - {{name: swing, model: {PENDULUM}, replicate: {{count: 2, spacing: 3}}}}
+  - {{name: ball, prop: {{type: SphereProp, free: true}}, pose: {{relative_to: swing/arm}}}}
+""")
+    assert _names(scene) == [
+        "finger_0_0", "finger_0_1", "finger_1_0", "finger_1_1",
+        "hand_0", "hand_1", "swing_0", "swing_1", "ball_0", "ball_1",
+    ]  # fmt: skip
+    world = World(scene)
+    for i in (0, 1):
+        arm, hand = world.model.body(f"swing_{i}/arm"), world.model.body(f"hand_{i}/body")
+        assert hand.parentid[0] == arm.id
+        for k, x in enumerate((0.0, 0.05)):
+            finger = world.model.body(f"finger_{i}_{k}/body")
+            assert finger.parentid[0] == hand.id
+            assert finger.pos.tolist() == [x, 0.1, 0.0]
+        assert world.data.body(f"ball_{i}/body").xpos[0] == pytest.approx(3.0 * i)
+
+
+def test_a_circle_of_copies_is_refused_as_any_other() -> None:
+    scene = _scene("""
+actors:
+  - {name: a, prop: {type: BoxProp}, attach: {to: b}, replicate: {count: 2}}
+  - {name: b, prop: {type: BoxProp}, attach: {to: a}}
+""")
+    with pytest.raises(SceneError, match=r"<text>:\d:\d+: .*attach.to: "):
+        World(scene)
+
+
+def test_copies_of_copies_are_counted_too() -> None:
+    scene = _scene("""
+actors:
+  - {name: a, prop: {type: BoxProp}, replicate: {count: [101, 99]}}
+  - {name: b, prop: {type: BoxProp}, attach: {to: a}, replicate: {count: [2]}}
+""")
+    message = r"<text>:5:\d+: .*at most 10000 copies, got 2 on each of 9999 'a'"
+    with pytest.raises(SceneError, match=message):
         place(scene)
 
 
@@ -154,6 +203,7 @@ actors: [{{name: a, model: {PENDULUM}, joints: {{swing: 0.1}}}}]
         ("{path: swng.pose.position}", r"4:12: .*names no actor.*did you mean 'swing'"),
         ("{path: swing.pose.positon}", r"has no property 'positon'; did you mean 'position'"),
         ("{path: swing.model}", r"has no number to draw"),
+        ("{path: swing.dynamics.damping}", r"has no number to draw"),
         ("{path: swing.pose.position, low: [0, 0], high: [1, 1]}", r"gives 2 numbers for 3 values"),
         ("{path: swing.pose.position, low: 1, high: 0}", r"low is above high"),
         ("{path: swing.PDController.kp, operation: scale, low: -1, high: -1}", r"must be >= 0"),

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 import mjrig
+from mjrig import check
 from mjrig.cli import main
 from mjrig.progress import Progress
 from mjrig.run import base_position, run
 from mjrig.trace import Trace
+from tests.worlds import arm
 
 SCENE = """\
 mjrig: 1
@@ -49,14 +51,48 @@ def test_a_run_says_how_far_a_free_base_moved(tmp_path: Path) -> None:
     lines = run(world, 0.1).splitlines()
     # Semi-implicit Euler: sum of 10·0.01²·k over k = 1 … 10.
     assert lines[1:] == [
-        "b: 0 actuators, 0 under a controller",
-        "  base moved by (+0.000, +0.000, -0.055) m",
+        "b: base moved by (+0.000, +0.000, -0.055) m",
         "events: none",
     ]
 
 
 def test_a_robot_that_stands_on_the_world_has_no_base(world: mjrig.World) -> None:
     assert base_position(world, world["dog"]) is None
+
+
+def test_a_thing_that_lies_beside_a_robot_is_not_its_base(tmp_path: Path) -> None:
+    cube = '<body name="cube"><freejoint/><geom type="sphere" size=".1"/></body></worldbody>'
+    (tmp_path / "arm.xml").write_text(arm().replace("</worldbody>", cube))
+    scene = mjrig.Scene.parse("mjrig: 1\nactors: [{name: a, model: arm.xml}]\n", tmp_path)
+    world = mjrig.World(scene)
+    assert base_position(world, world["a"]) is None
+
+
+def test_things_without_actuators_are_only_told_of_where_they_move() -> None:
+    world = mjrig.World(
+        mjrig.Scene.parse("""mjrig: 1
+actors:
+  - {name: ground, prop: {type: GroundProp}}
+  - {name: ball, prop: {type: SphereProp, radius: 0.1, free: true}, pose: {position: [0, 0, 0.1]}}
+""")
+    )
+    lines = run(world, 0.1).splitlines()
+    assert lines[1:] == ["ball: base moved by (+0.000, +0.000, -0.000) m", "events: none"]
+    assert check.report(world).splitlines()[0] == "without actuators: ground, ball"
+
+
+def test_the_scenes_own_camera_takes_the_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hero = '<worldbody><camera name="hero"/>'
+    (tmp_path / "arm.xml").write_text(arm().replace("<worldbody>", hero))
+    text = "mjrig: 1\nactors:\n  - {name: a, model: arm.xml}\n"
+    asked: list[str] = []
+    monkeypatch.setattr("mjrig.picture.draw", lambda *given: asked.append(given[3]))
+    for more in ("", "  - {name: view, prop: {type: CameraProp}}\n"):
+        world = mjrig.World(mjrig.Scene.parse(text + more, tmp_path))
+        run(world, 0.0, picture=tmp_path / "p.png")
+    assert asked == ["", "view/camera"]
 
 
 def test_a_run_lists_events(world: mjrig.World) -> None:
@@ -117,7 +153,7 @@ def test_a_picture_of_the_end_is_drawn(world: mjrig.World, tmp_path: Path) -> No
 def test_a_picture_that_cannot_be_drawn_is_said_and_the_run_is_fine(
     world: mjrig.World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mjrig.picture.draw", lambda model, data, path: "egl: no display")
+    monkeypatch.setattr("mjrig.picture.draw", lambda *given: "egl: no display")
     text = run(world, 0.01, picture=tmp_path / "p.png")
     assert text.splitlines()[-1] == "no picture: egl: no display"
 

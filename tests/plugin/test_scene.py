@@ -321,16 +321,21 @@ def test_a_write_that_fails_leaves_the_old_file(
     assert sorted(p.name for p in models.iterdir()) == ["hinge.xml", "legs.xml", "s.yaml"]
 
 
-def test_an_edit_under_an_alias_is_refused_and_leaves_the_file(models: Path) -> None:
+def test_an_alias_is_written_out_but_its_anchor_is_left_alone(models: Path) -> None:
     text = TEXT.replace("kv: 1e-3", "kv: &v 2\n        default_kp: *v")
     scene = load(models, text)
-    scene.set("dog.pd.default_kp", 3)
+    scene.set("dog.pd.kv", 3)
     with pytest.raises(mjrig.SceneError) as caught:
         scene.save()
     assert str(caught.value) == (
-        f"{models}/s.yaml:11:21: this value is shared by a YAML alias; write it out to change it"
+        f"{models}/s.yaml:10:13: this value is used by a YAML alias too; "
+        "write it out there to change it here"
     )
     assert (models / "s.yaml").read_text() == text
+    scene.set("dog.pd.kv", 2)
+    scene.set("dog.pd.default_kp", 4)
+    scene.save()
+    assert (models / "s.yaml").read_text() == text.replace("*v", "4")
 
 
 def test_saving_keeps_the_permissions(models: Path) -> None:

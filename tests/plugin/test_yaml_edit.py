@@ -424,6 +424,23 @@ def test_formatting_keeps_plain_collections_on_one_line() -> None:
     assert format_flow({"a": [1, {"b": None}]}) == "{a: [1, {b: null}]}"
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("text", ["a: {0}x{0}  # c\n", "a: [{0}x{0}, 2]\n", "- {0}x{0}\n- 2\n"])
+@pytest.mark.parametrize("new", ["y", 'it\'s "so"', "a: b # c", "on", ""])
+def test_a_text_keeps_its_quotes(text: str, quote: str, new: str) -> None:
+    text = text.format(quote)
+    keys = ("a",) if text.startswith("a: " + quote) else ("a", 0) if text[0] == "a" else (0,)
+    written = edited(text, setter(*keys, to=new))
+    before, _, after = text.partition(f"{quote}x{quote}")
+    assert written.startswith(before + quote) and written.endswith(quote + after)
+
+
+def test_each_number_of_a_vector_keeps_its_own_place() -> None:
+    text = "at:\n  - 0   # x\n  - 0   # y\n  - 0.0 # z\nto: [ 2,0 , 0 ]\n"
+    assert edited(text, setter("at", 1, to=5)) == text.replace("0   # y", "5   # y")
+    assert edited(text, setter("to", 1, to=5)) == text.replace("[ 2,0 , 0 ]", "[ 2,5 , 0 ]")
+
+
 # Anchors and aliases ----------------------------------------------------------------------------
 
 SHARED = dedent("""\
@@ -437,22 +454,30 @@ SHARED = dedent("""\
     """)
 
 
+def test_an_edit_of_what_aliases_stand_for_is_refused_with_its_place() -> None:
+    with pytest.raises(SceneError) as caught:
+        edited(SHARED, setter("base", "kp", to=9))
+    assert str(caught.value) == (
+        "f.yaml:1:7: this value is used by a YAML alias too; write it out there to change it here"
+    )
+
+
 @pytest.mark.parametrize(
-    ("change", "place"),
+    ("text", "change", "line"),
     [
-        (setter("one", "kp", to=9), "4:6"),
-        (setter("base", "kp", to=9), "1:7"),
-        (setter("one", to=5), "4:6"),
+        ("one: *gains\n", setter("one", "kp", to=9), "one: {kp: 9, kv: 2}\n"),
+        ("one: *gains   # same\n", setter("one", "kp", to=9), "one: {kp: 9, kv: 2}   # same\n"),
+        ("one: *gains\n", setter("one", to=5), "one: 5\n"),
+        ("one: [*gains, 1]\n", setter("one", 0, "kv", to=3), "one: [{kp: 1, kv: 3}, 1]\n"),
+        ("one:\n  - *gains\n", setter("one", 0, "kv", to=3), "  - {kp: 1, kv: 3}\n"),
     ],
 )
-def test_an_edit_of_a_shared_value_is_refused_with_its_place(
-    change: Callable[[Any], object], place: str
+def test_an_alias_that_says_something_of_its_own_is_written_out(
+    text: str, change: Callable[[Any], object], line: str
 ) -> None:
-    with pytest.raises(SceneError) as caught:
-        edited(SHARED, change)
-    assert str(caught.value) == (
-        f"f.yaml:{place}: this value is shared by a YAML alias; write it out to change it"
-    )
+    text = "base: &gains\n  kp: 1\n  kv: 2\n" + text
+    old = next(written for written in text.splitlines(keepends=True) if "*gains" in written)
+    assert change_of(text, change) == ([old], [line])
 
 
 @pytest.mark.parametrize("change", [remover("base"), remover("two", "kp")])
@@ -583,7 +608,7 @@ def test_any_edits_of_any_document_give_a_text_that_says_exactly_the_new_data(
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(DOCUMENTS, VALUES, VALUES, STYLES)
-def test_any_edit_under_an_alias_is_refused_and_leaves_the_text_alone(
+def test_any_edit_under_an_alias_is_written_out_and_of_its_anchor_refused(
     data: dict[str, Any], shared: Any, other: Any, style: bool | None
 ) -> None:
     assume(not same(shared, other))
@@ -591,9 +616,10 @@ def test_any_edit_under_an_alias_is_refused_and_leaves_the_text_alone(
     text = f"anchor: &it {format_flow(shared)}\nalias: *it\n"
     text = text + dumped if not dumped.startswith("{") else text
     document = Document(text, "f.yaml")
-    for name in ("anchor", "alias"):
-        with pytest.raises(SceneError, match="YAML alias"):
-            updated_text(document, {**document.data, name: other})
+    with pytest.raises(SceneError, match="YAML alias"):
+        updated_text(document, {**document.data, "anchor": other})
+    changed = {**document.data, "alias": other}
+    assert Document(updated_text(document, changed), "f.yaml").data == changed
     assert (document.text, document.data["anchor"]) == (text, shared)
 
 

@@ -179,21 +179,52 @@ class _Differ:
     def _mapping(self, node: Any, old: Any, new: Mapping[str, Any], slot: _Slot) -> list[Splice]:
         entries = [_Entry(k.start_mark.index, self._end(v)) for k, v in node.value]
         own = {k.value: i for i, (k, _) in enumerate(node.value) if k.tag != _MERGE}
-        plan = _Plan(gone={i for key, i in own.items() if key not in new})
-        # A merged key that changes gets an entry of its own, which wins over the merged one.
-        fresh = {
-            k: v for k, v in new.items() if k not in own and (k not in old or not same(old[k], v))
-        }
-        if fresh:
-            plan.fresh[len(entries)] = fresh
+        renamed = self._renamed_keys(node, own, old, new)
+        now = {renamed.get(key, key): i for key, i in own.items()}
+        plan = _Plan(gone={i for key, i in now.items() if key not in new})
         if len(plan.gone) == len(entries) or self._is_pair(node):
             return self._replace(node, new, slot)
+        # A merged key that changes gets an entry of its own, which wins over the merged one.
+        fresh = [k for k in new if k not in now and (k not in old or not same(old[k], new[k]))]
+        for key in fresh:
+            plan.fresh.setdefault(_place(key, new, now, len(entries)), {})[key] = new[key]
+        plan.fresh = dict(sorted(plan.fresh.items()))
         splices: list[Splice] = []
         for key, i in own.items():
-            if key in new:
-                below = _Slot(node.value[i][0], node.flow_style)
-                splices += self.compare(node.value[i][1], old[key], new[key], below)
+            k, v = node.value[i]
+            key_now = renamed.get(key, key)
+            if key_now != key:
+                splices.append((k.start_mark.index, k.end_mark.index, _key(key_now, node)))
+            if key_now in new:
+                splices += self.compare(v, old[key], new[key_now], _Slot(k, node.flow_style))
         return splices + self._rearranged(node, entries, plan)
+
+    def _renamed_keys(
+        self, node: Any, own: Mapping[str, int], old: Any, new: Mapping[str, Any]
+    ) -> dict[str, str]:
+        """Keys that only have another name now: the value is the same and stands where it stood."""
+        before, after = list(own), [k for k in new if k in own or k not in old]
+        changes = SequenceMatcher(None, before, after, False).get_opcodes()
+        pairs = (
+            pair
+            for tag, i, i_end, j, j_end in changes
+            if tag == "replace" and i_end - i == j_end - j
+            for pair in zip(before[i:i_end], after[j:j_end], strict=True)
+        )
+        return {
+            gone: key
+            for gone, key in pairs
+            if gone not in new
+            and key not in own
+            and same(old[gone], new[key])
+            and self._is_simple_key(node.value[own[gone]][0])
+        }
+
+    def _is_simple_key(self, key: Any) -> bool:
+        """Whether a key can be written anew: nothing else needs it, and a blank follows its colon."""
+        start, end = key.start_mark.index, key.end_mark.index
+        is_tight = self.text[end : end + 1] == ":" and self.text[end + 1 : end + 2] not in _BLANK
+        return not (isinstance(key, AliasNode) or self.text[start] in "&!" or is_tight)
 
     def _is_pair(self, node: Any) -> bool:
         """Whether a mapping is `a: 1` in `[a: 1]`: without brackets there is no room for more."""
@@ -384,10 +415,25 @@ def _aliases(node: Any) -> Iterable[AliasNode]:
 
 
 def _joined(parts: list[Any]) -> Any:
-    """New entries of one place: lists strung together, or the one mapping; None for none."""
+    """New entries of one place: lists strung together, or mappings in one; None for none."""
     if not parts:
         return None
-    return parts[0] if isinstance(parts[0], Mapping) else [item for part in parts for item in part]
+    if isinstance(parts[0], Mapping):
+        return {key: value for part in parts for key, value in part.items()}
+    return [item for part in parts for item in part]
+
+
+def _place(key: str, new: Mapping[str, Any], entries: Mapping[str, int], end: int) -> int:
+    """Where among the entries a new key goes: behind the one it stands behind in the new data."""
+    keys = list(new)
+    before = [k for k in keys[: keys.index(key)] if k in entries]
+    if before:
+        return entries[before[-1]] + 1
+    return 0 if any(k in entries for k in keys) else end
+
+
+def _key(key: str, node: Any) -> str:
+    return format_inside_flow(key) if node.flow_style else format_flow(key)
 
 
 def matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:

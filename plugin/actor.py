@@ -172,6 +172,7 @@ class Actor(HasProperties):
     keyframe = Text(
         "",
         structural=True,
+        refers=("keyframe",),
         doc="Keyframe to start from, of the model or of `keyframes`; empty: the default pose.",
     )
     joints = PatternMap(

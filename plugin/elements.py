@@ -8,7 +8,7 @@ from mjrig.actuator import OTHER_ROOT, Actuator
 from mjrig.actuator_view import ActuatorView
 from mjrig.authoring import element_names
 from mjrig.errors import BindingError, PropertyError
-from mjrig.model_edits import edit_model
+from mjrig.model_edits import edit_model, empty_keys
 from mjrig.model_references import name_everything
 from mjrig.model_source import load
 from mjrig.names import compile_pattern, suggestion
@@ -139,8 +139,9 @@ def names_of(actor: Actor) -> dict[str, Sequence[str]]:
     key = _described(actor)
     if actor._names is None or actor._names[0] != key:
         spec = load(actor)
-        edit_model(spec, actor)
         name_everything(spec)
+        empty_keys(spec)
+        edit_model(spec, actor)
         actor._names = (key, {kind: element_names(spec, kind) for kind in _KINDS})
     return actor._names[1]
 

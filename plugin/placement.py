@@ -149,10 +149,14 @@ def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
 
 
 def _own_copy(placed: Placed) -> Any:
+    return own_copy(placed.item)
+
+
+def own_copy(item: Any) -> Any:
     """A copy that may be changed; its files are found from where the original stands."""
-    copied = placed.item.copy()
+    copied = item.copy()
     if isinstance(copied, Actor):
-        copied._base, copied._gate = placed.item.folder(), placed.item.gate()
+        copied._base, copied._gate = item.folder(), item.gate()
     return copied
 
 
@@ -172,6 +176,13 @@ def _check_unique(items: list[Placed] | tuple[Placed, ...]) -> None:
 # Copies -----------------------------------------------------------------------------------------
 
 
+def copy_names(actor: Actor) -> list[str]:
+    """What an actor's copies are called in the world; without a grid, its own name."""
+    if actor.replicate is None:
+        return [actor.name]
+    return [f"{actor.name}_{i}" for i in range(int(np.prod(actor.replicate.count)))]
+
+
 def _replicated(placed: Placed) -> Iterator[Placed]:
     """The copies of an actor on its grid, x slowest; without a grid, the actor itself."""
     grid = placed.item.replicate
@@ -179,10 +190,10 @@ def _replicated(placed: Placed) -> Iterator[Placed]:
         yield placed
         return
     cells = itertools.product(*(range(int(n)) for n in grid.count))
-    for i, cell in enumerate(cells):
+    for name, cell in zip(copy_names(placed.item), cells, strict=True):
         item = _own_copy(placed)
         item.unset("replicate")
-        item.name = f"{item.name}_{i}"
+        item.name = name
         item.pose = item.pose or Pose()
         item.pose.position = item.pose.position + np.array(cell) * grid.spacing
         yield Placed(item, placed.original, placed.scene, placed.keys)

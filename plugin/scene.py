@@ -484,7 +484,7 @@ class Scene(HasProperties):
         Raises:
             PropertyError: there is no such thing, or the new name is taken; nothing was changed.
         """
-        from mjrig.references import rename
+        from mjrig.scene_renaming import rename
 
         return rename(self, path, new)
 
@@ -502,7 +502,7 @@ class Scene(HasProperties):
         Raises:
             PropertyError: there is no such thing, or something needs it; nothing was changed.
         """
-        from mjrig.references import remove
+        from mjrig.scene_removal import remove
 
         return remove(self, path, dry_run=dry_run, dependents=dependents)
 

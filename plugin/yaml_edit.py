@@ -221,7 +221,7 @@ class _Differ:
         }
 
     def _is_simple_key(self, key: Any) -> bool:
-        """Whether a key can be written anew: nothing else needs it, and a blank follows its colon."""
+        """Whether a key can be written anew: no alias needs it, and a blank follows its colon."""
         start, end = key.start_mark.index, key.end_mark.index
         is_tight = self.text[end : end + 1] == ":" and self.text[end + 1 : end + 2] not in _BLANK
         return not (isinstance(key, AliasNode) or self.text[start] in "&!" or is_tight)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from mjrig.elements import Element
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
+#: More copies than this are a slip of the hand.
+MAX_COPIES = 10_000
 MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
 
 
@@ -144,6 +146,10 @@ class Replicate(HasProperties):
             if value != int(value):
                 problem = f"{self.label}.count: must be whole numbers, got {value:g}"
                 raise PropertyError(problem, ("count",), at=(i,))
+        total = float(self.count.prod())
+        if total > MAX_COPIES:
+            problem = f"{self.label}.count: at most {MAX_COPIES} copies, got {total:g}"
+            raise PropertyError(problem, ("count",))
 
 
 class Actor(HasProperties):

@@ -13,7 +13,7 @@ from mjrig.binding import ActuatorBinding, describe_actuators
 from mjrig.component import ActorComponent
 from mjrig.controller import ArticulationController
 from mjrig.elements import names_of
-from mjrig.errors import BindingError, PropertyError
+from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.loose_kinds import Table
 from mjrig.names import Slots, listed, suggestion
 from mjrig.part import Part
@@ -159,12 +159,28 @@ def place_names(scene: Scene) -> list[str]:
     """Everything a place may be: actors and frames, and actor/body and actor/site."""
     names = [placed.name for placed in described(scene, "frames")]
     for placed in described(scene, "actors"):
-        elements = names_of(placed.item)
+        elements = _elements(placed.item)
         for copy in copy_names(placed.item):
             names.append(copy)
-            names += [f"{copy}/{n}" for kind in ON for n in elements[kind]]
-            names += [f"{copy}/{kind}:{n}" for kind in ON for n in elements[kind]]
+            if elements is None:
+                names += [n for n in _written_places(scene) if n.startswith(f"{copy}/")]
+            else:
+                names += [f"{copy}/{n}" for n in elements]
     return names
+
+
+def _elements(actor: Actor) -> list[str] | None:
+    """What a place on an actor may be called, alone and with its kind; None: nobody can say."""
+    try:
+        found = names_of(actor)
+    except LocatedError:  # a model that cannot be read keeps nobody from renaming the actor
+        return None
+    return [name for kind in ON for n in found[kind] for name in (n, f"{kind}:{n}")]
+
+
+def _written_places(scene: Scene) -> list[str]:
+    written = [n for r in references(scene, "place") for n in r.names()]
+    return list(dict.fromkeys(written))
 
 
 # References -------------------------------------------------------------------------------------

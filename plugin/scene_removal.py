@@ -29,7 +29,7 @@ from mjrig.references import (
 )
 from mjrig.scene import Scene, existing
 from mjrig.scene_parts import Frame
-from mjrig.scene_renaming import item_named, source_of
+from mjrig.scene_renaming import check_included, item_named, source_of
 
 #: What a random draw is about: a property of objects.
 Drawn = list[HasProperties | None]
@@ -91,6 +91,7 @@ class _Removal:
         else:
             item = item_named(self.scene, first)
             self.what = _describe(item)
+            check_included(self.scene, first)
             self._take_out(item)
             self._drop_groups(item)
         self._drop_places(named(places))

@@ -123,11 +123,15 @@ def _rename_item(scene: Scene, item: Any, new: str) -> list[str]:
         groups = _of([p.name for p in described(scene, "collision_groups")], {old: new})
         item.name = new
         return [r.label for r in references(scene, "group") if groups.rewrite(r)]
-    _check_included(scene, old)
+    check_included(scene, old)
     names, places = actor_names(scene), place_names(scene)
     heads = copy_names(item) if isinstance(item, Actor) else [old]
     item.name = new  # before the names of its copies, so that a wrong one is refused
-    renamed = dict(zip(heads, copy_names(item) if isinstance(item, Actor) else [new], strict=True))
+    now = copy_names(item) if isinstance(item, Actor) else [new]
+    for name in now:
+        if name in {*places} - {*heads}:
+            raise PropertyError(f"the scene has an actor or frame {name!r} already")
+    renamed = dict(zip(heads, now, strict=True))
     followed = _follow_places(scene, _moved(places, renamed, (old, new)))
     if isinstance(item, Actor):
         followed += _follow_draws(scene, _of(names, renamed, (old, new)))
@@ -162,8 +166,12 @@ def _follow_draws(scene: Scene, actors: _Names) -> list[str]:
     return followed
 
 
-def _check_included(scene: Scene, name: str) -> None:
-    """An included file that names something of this one cannot follow."""
+def check_included(scene: Scene, name: str) -> None:
+    """Whether an included file names an actor or frame of this one: it could not follow.
+
+    Raises:
+        PropertyError: one does.
+    """
     for kind in ("actors", "frames"):
         for placed in described(scene, kind):
             if placed.scene is scene:

@@ -89,7 +89,7 @@ class Local:
         kind = KEYFRAME if kind == "key" else kind
         kinds = [k for k, have in self.names.items() if name in have and (not colon or k == kind)]
         if not kinds:
-            have = [n for names_of_kind in self.names.values() for n in names_of_kind]
+            have = self.names.get(kind) or [n for found in self.names.values() for n in found]
             raise PropertyError(
                 f"{actor.label} has no {kind or 'element'} {name!r}; {suggestion(name, have)}"
             )

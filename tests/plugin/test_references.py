@@ -1,6 +1,7 @@
 """Renaming and removing: references follow, dependents are reported, the rest stays."""
 
 from difflib import ndiff
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -404,7 +405,7 @@ def test_what_is_included_is_renamed_in_its_own_file(folder: Path) -> None:
     for path in ("x_left", "x_bench", "x_arms"):
         with pytest.raises(mjrig.PropertyError, match="it is in an included file"):
             scene.rename(path, "y")
-    for edit in (lambda: scene.rename("x_left.tip", "y"), lambda: scene.remove("x_left.cable")):
+    for edit in (partial(scene.rename, "x_left.tip", "y"), partial(scene.remove, "x_left.cable")):
         with pytest.raises(mjrig.PropertyError, match=r"'x_left' comes from 'scene\.yaml'"):
             edit()
     with refused(mjrig.PropertyError, "the scene has an actor or frame 'x_left' already"):
@@ -418,7 +419,7 @@ def test_an_included_file_that_names_ours_keeps_the_name(folder: Path) -> None:
     text = "mjrig: 1\ninclude: [part.yaml]\nactors: [{name: robot, model: arm.xml}]\n"
     scene = parsed(text, folder)
     mjrig.World(scene).step(1)
-    for edit in (lambda: scene.rename("robot", "other"), lambda: scene.remove("robot")):
+    for edit in (partial(scene.rename, "robot", "other"), partial(scene.remove, "robot")):
         with pytest.raises(mjrig.PropertyError, match=r"'robot' is named by tool\.attach\.to in "):
             edit()
     assert scene.to_text() == text
@@ -649,7 +650,7 @@ def test_a_draw_follows_no_other_component_of_the_name(folder: Path) -> None:
 
 def test_a_model_that_would_not_work_any_more_keeps_its_element(scene: mjrig.Scene) -> None:
     with pytest.raises(
-        mjrig.PropertyError, match="geom 'thick' of 'left' cannot be removed: .*mass"
+        mjrig.PropertyError, match=r"geom 'thick' of 'left' cannot be removed: .*mass"
     ):
         scene.remove("left.thick")
     assert scene.to_text() == SCENE

@@ -302,6 +302,8 @@ class Actor(HasProperties):
         Returns:
             The actuator that is on this actor.
         """
+        if not isinstance(actuator, Actuator):
+            raise TypeError(f"an actuator is added to {self.label!r}, not {actuator!r}")
         own = actuator if actuator._parent is None else actuator.copy()
         self.actuators = (*self.actuators, own)
         return own

@@ -52,14 +52,19 @@ class Element:
         return made
 
     def detach(self, actuator: Actuator) -> None:
-        """Take an actuator off the actor; its sensors go with it.
+        """Take an actuator that acts on this element off the actor; its sensors go with it.
+
+        One that only refers to this site forgets it and stays.
 
         Raises:
-            PropertyError: it does not act on this element.
+            PropertyError: it has nothing to do with this element.
         """
-        if all(actuator is not a for a in self.actuators):
+        if any(actuator is a for a in self.actuators):
+            self.actor.remove_actuator(actuator)
+        elif any(actuator is a for a in self.ref_actuators):
+            actuator.unset("refsite")
+        else:
             raise PropertyError(f"{actuator.label} does not act on {self}")
-        self.actor.remove_actuator(actuator)
 
     @property
     def actuators(self) -> ActuatorView:

@@ -5,6 +5,7 @@ parser's marks. The result is parsed again and compared before anybody gets to s
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -27,7 +28,7 @@ def updated_text(document: Document, data: Any) -> str:
     Raises:
         SceneError: that cannot be done by splicing (an edit below a YAML alias).
     """
-    differ = _Differ(document)
+    differ = _Differ(document, data)
     if document.root is None:
         splices = [differ.lines_after(len(document.text), format_block(data, 0))]
     else:
@@ -155,16 +156,21 @@ class _Plan:
 class _Differ:
     """Collects splices; every method returns the splices of one node."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, data: Any) -> None:
         self.document, self.text = document, document.text
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
         self._dashes: list[int] | None = None
-        self._shared = {id(a.target) for a in _aliases(document.root)}
+        uses = Counter(id(a.target) for a in _aliases(document.root))
+        self._shared = set(uses)
+        #: What is shared and said by all who share it in the same new way: written once.
+        self._common = _common(document.root, data, uses)
 
     def compare(self, node: Any, old: Any, new: Any, slot: _Slot) -> list[Splice]:
         if same(old, new):
             return []
-        if isinstance(node, AliasNode) or id(node) in self._shared:
+        if isinstance(node, AliasNode) and id(node.target) in self._common:
+            return []
+        if isinstance(node, AliasNode) or id(node) in self._shared - self._common:
             mark = node.start_mark
             raise SceneError(
                 f"{self.document.file}:{mark.line + 1}:{mark.column + 1}: "
@@ -412,6 +418,35 @@ def _aliases(node: Any) -> Iterable[AliasNode]:
         for item in node.value:
             for part in item if isinstance(item, tuple) else (item,):
                 yield from _aliases(part)
+
+
+def _common(root: Any, data: Any, uses: Mapping[int, int]) -> set[int]:
+    """The shared nodes that say one and the same in the new data, wherever they are used."""
+    said: dict[int, list[Any]] = {}
+    for node, new in _said(root, data):
+        said.setdefault(node, []).append(new)
+    return {
+        node
+        for node, count in uses.items()
+        if len(values := said.get(node, [])) == count + 1
+        and all(same(values[0], v) for v in values)
+    }
+
+
+def _said(node: Any, new: Any) -> Iterable[tuple[int, Any]]:
+    """What the new data says in the place of each node."""
+    if isinstance(node, AliasNode):
+        yield id(node.target), new
+        return
+    yield id(node), new
+    if isinstance(node, yaml.MappingNode) and isinstance(new, Mapping):
+        for key, value in node.value:
+            if key.tag != _MERGE and key.value in new:
+                yield from _said(value, new[key.value])
+    elif isinstance(node, yaml.SequenceNode) and isinstance(new, list | tuple):
+        if len(node.value) == len(new):
+            for item, value in zip(node.value, new, strict=True):
+                yield from _said(item, value)
 
 
 def _joined(parts: list[Any]) -> Any:

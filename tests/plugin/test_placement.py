@@ -65,6 +65,7 @@ actors:
         ("[0]", "must be >= 1, got 0"),
         ("[1.5]", "must be whole numbers"),
         ("[1, 1, 1, 1]", "1 to 3"),
+        ("[100000, 100000]", r"at most 10000 copies, got 1e\+10"),
     ],
 )
 def test_a_grid_needs_whole_positive_numbers(count: str, message: str) -> None:

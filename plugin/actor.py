@@ -178,6 +178,7 @@ class Actor(HasProperties):
     keyframe = Text(
         "",
         structural=True,
+        refers=("keyframe",),
         doc="Keyframe to start from, of the model or of `keyframes`; empty: the default pose.",
     )
     joints = PatternMap(
@@ -301,6 +302,8 @@ class Actor(HasProperties):
         Returns:
             The actuator that is on this actor.
         """
+        if not isinstance(actuator, Actuator):
+            raise TypeError(f"an actuator is added to {self.label!r}, not {actuator!r}")
         own = actuator if actuator._parent is None else actuator.copy()
         self.actuators = (*self.actuators, own)
         return own

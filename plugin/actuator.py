@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import ref
 
@@ -253,6 +254,9 @@ class Actuator(Component):
         super().assign({**first, **values})
 
     def validate(self) -> None:
+        for name, value in self.__dict__.items():
+            if isinstance(value, float) and isinf(value):
+                raise self.refusal(name, f"must be finite, got {value:g}")
         for name in self.ranges:
             low, high = self.__dict__[name]
             if low > high:

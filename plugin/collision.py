@@ -94,7 +94,7 @@ class _Members:
         fullmatch = compile_pattern(pattern).fullmatch
         actors = tuple(f"{a}/" for a in self._actors if fullmatch(a))
         found = [b for b in self._bodies if fullmatch(b) or (actors and b.startswith(actors))]
-        if not found:
+        if not found and not actors:  # an actor may have no bodies, a light for one
             slots = Slots([(n,) for n in (*self._actors, *self._bodies)], "", "actor or body")
             raise PropertyError(
                 f"{placed.item.label}.members: {slots.nothing_matches(pattern)}",

@@ -8,7 +8,7 @@ from mjrig.actuator import OTHER_ROOT, Actuator
 from mjrig.actuator_view import ActuatorView
 from mjrig.authoring import element_names
 from mjrig.errors import BindingError, PropertyError
-from mjrig.model_edits import edit_model
+from mjrig.model_edits import edit_model, empty_keys
 from mjrig.model_references import name_everything
 from mjrig.model_source import load
 from mjrig.names import compile_pattern, suggestion
@@ -52,14 +52,19 @@ class Element:
         return made
 
     def detach(self, actuator: Actuator) -> None:
-        """Take an actuator off the actor; its sensors go with it.
+        """Take an actuator that acts on this element off the actor; its sensors go with it.
+
+        One that only refers to this site forgets it and stays.
 
         Raises:
-            PropertyError: it does not act on this element.
+            PropertyError: it has nothing to do with this element.
         """
-        if all(actuator is not a for a in self.actuators):
+        if any(actuator is a for a in self.actuators):
+            self.actor.remove_actuator(actuator)
+        elif any(actuator is a for a in self.ref_actuators):
+            actuator.unset("refsite")
+        else:
             raise PropertyError(f"{actuator.label} does not act on {self}")
-        self.actor.remove_actuator(actuator)
 
     @property
     def actuators(self) -> ActuatorView:
@@ -139,8 +144,9 @@ def names_of(actor: Actor) -> dict[str, Sequence[str]]:
     key = _described(actor)
     if actor._names is None or actor._names[0] != key:
         spec = load(actor)
-        edit_model(spec, actor)
         name_everything(spec)
+        empty_keys(spec)
+        edit_model(spec, actor)
         actor._names = (key, {kind: element_names(spec, kind) for kind in _KINDS})
     return actor._names[1]
 

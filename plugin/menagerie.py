@@ -34,6 +34,8 @@ def find_in_menagerie(name: Path) -> Path:
     robot, _, inside = name.as_posix().removeprefix(MENAGERIE).partition("/")
     if not robot:
         raise PropertyError(f"{MENAGERIE} needs the name of a robot: {MENAGERIE}unitree_go2")
+    if {".", ".."} & {robot, *inside.split("/")}:
+        raise PropertyError(f"{name.as_posix()!r} leads outside of the menagerie")
     checkout = os.environ.get(VARIABLE)
     folder = _in_checkout(Path(checkout), robot) if checkout else _by_package(robot)
     if not inside:

@@ -35,7 +35,7 @@ class Edits:
 def edit_model(spec: Any, actor: Actor) -> Edits:
     """Apply `base`, `scenery`, `removed`, `renamed` and `dynamics` to a spec of the actor alone.
 
-    Its bodies, joints, actuators and keyframes must have names.
+    Its bodies, joints, actuators and keyframes must have names, and the keyframes be empty.
 
     Raises:
         PropertyError, BindingError: a name or pattern is not in the model.
@@ -48,6 +48,12 @@ def edit_model(spec: Any, actor: Actor) -> Edits:
     _rename_named(spec, actor, edits)
     _set_dynamics(spec, actor)
     return edits
+
+
+def empty_keys(spec: Any) -> None:
+    """Take the columns out of keyframes, which would not fit the edited model."""
+    for key in spec.keys:
+        key.qpos, key.qvel, key.act, key.ctrl, key.mpos, key.mquat = ([] for _ in range(6))
 
 
 def _remove_scenery(spec: Any) -> list[Pair]:

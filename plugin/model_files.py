@@ -67,7 +67,9 @@ def _references(roots: dict[Path, Any]) -> Iterator[Reference]:
     folders = sorted({place / folder for place in places for folder in inner})
     for path, root in roots.items():
         for text in _names(root):
-            for name in sorted({text, text.replace("\\", "/"), text.removeprefix("package://")}):
+            plain = text.replace("\\", "/")
+            bare = plain.rpartition("/")[2]  # what is left where paths are stripped
+            for name in sorted({text, plain, bare, text.removeprefix("package://")}):
                 yield from (Reference(path, text, folder / name) for folder in folders)
 
 

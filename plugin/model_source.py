@@ -30,7 +30,7 @@ def load(actor: Actor) -> Any:
         return _filled(actor)
     path = model_file(actor)
     if path.suffix.lower() == BINARY:
-        problem = "an .mjb is compiled already: it must be the only actor of a scene"
+        problem = "an .mjb is compiled already: it stands alone in a scene and takes no edits"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
     try:
         # NOTE: absolute, or files named in an included file are looked for in the wrong folder.

@@ -13,7 +13,7 @@ from mjrig.authoring import add_actuators
 from mjrig.errors import PropertyError
 from mjrig.initial_state import with_states
 from mjrig.keyframes import model_keys
-from mjrig.model_edits import edit_model, roots
+from mjrig.model_edits import edit_model, empty_keys, roots
 from mjrig.model_references import Element, find_elements, name_everything
 from mjrig.model_source import load, one_line
 from mjrig.names import listed
@@ -36,8 +36,7 @@ class Part:
         name_everything(self.spec)
         with self.blaming_model():
             keys = model_keys(self.spec)
-        for key in self.spec.keys:  # their columns would not fit the edited model
-            key.qpos, key.qvel, key.act, key.ctrl, key.mpos, key.mquat = ([] for _ in range(6))
+        empty_keys(self.spec)
         edits = edit_model(self.spec, self.actor)
         #: The keyframes of the model, after the edits.
         self.keys = {

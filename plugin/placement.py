@@ -151,10 +151,14 @@ def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
 
 
 def _own_copy(placed: Placed) -> Any:
+    return own_copy(placed.item)
+
+
+def own_copy(item: Any) -> Any:
     """A copy that may be changed; its files are found from where the original stands."""
-    copied = placed.item.copy()
+    copied = item.copy()
     if isinstance(copied, Actor):
-        copied._base, copied._gate = placed.item.folder(), placed.item.gate()
+        copied._base, copied._gate = item.folder(), item.gate()
     return copied
 
 
@@ -172,6 +176,13 @@ def _check_unique(items: list[Placed] | tuple[Placed, ...]) -> None:
 
 
 # Copies -----------------------------------------------------------------------------------------
+
+
+def copy_names(actor: Actor) -> list[str]:
+    """What an actor is called in the world: its copies, or without any itself."""
+    scene = actor._parent
+    among = scene.actors if isinstance(scene, Scene) else (actor,)
+    return [actor.name + copy.suffix for copy in Copies(among).of(actor)] or [actor.name]
 
 
 def _replicated(actors: list[Placed]) -> Iterator[Placed]:

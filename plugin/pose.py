@@ -73,7 +73,8 @@ def rotation(pose: Transform | None) -> tuple[FloatArray, FloatArray]:
     if pose.is_authored("euler_deg"):
         mujoco.mju_euler2Quat(quaternion, np.radians(pose.euler_deg), "xyz")
     else:
-        quaternion = pose.quaternion / np.linalg.norm(pose.quaternion)
+        scaled = pose.quaternion / np.abs(pose.quaternion).max()  # squares may be too small
+        quaternion = scaled / np.linalg.norm(scaled)
     return np.array(pose.position), quaternion
 
 

@@ -39,8 +39,12 @@ class Sandbox:
         Raises:
             PropertyError: one is outside, or the file cannot be read as MuJoCo reads it.
         """
-        for reference in model_files(path, lambda p: self._holds(p) and p.is_file()):
-            if reference.exists_or_absolute and not self._holds(reference.path):
+        references = model_files(path, lambda p: self._holds(p) and p.is_file())
+        found = {r.text for r in references if self._holds(r.path) and r.path.is_file()}
+        for reference in references:
+            # What is not there must not be looked for outside either: a message would tell of it.
+            leads_out = reference.exists_or_absolute or reference.text not in found
+            if leads_out and not self._holds(reference.path):
                 raise PropertyError(
                     f"{reference.inside.name!r} refers to {reference.text!r}, which "
                     f"{self._outside()}"

@@ -484,10 +484,10 @@ class Scene(HasProperties):
         Raises:
             PropertyError: there is no such thing, or the new name is taken; nothing was changed.
         """
-        from mjrig import references  # it builds on this module
+        from mjrig.scene_renaming import rename
 
         scene: Any = self
-        return references.rename(scene, path, new)
+        return rename(scene, path, new)
 
     def remove(self, path: str, *, dry_run: bool = False, dependents: str = "refuse") -> list[str]:
         """Take an actor, frame, group, or something of an actor (`dog.FL_hip`) out of the scene.
@@ -503,10 +503,10 @@ class Scene(HasProperties):
         Raises:
             PropertyError: there is no such thing, or something needs it; nothing was changed.
         """
-        from mjrig import references
+        from mjrig.scene_removal import remove
 
         scene: Any = self
-        return references.remove(scene, path, dry_run=dry_run, dependents=dependents)
+        return remove(scene, path, dry_run=dry_run, dependents=dependents)
 
 
 def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +32,7 @@ from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.rebuild import lower
 from mjrig.scene import Scene
+from mjrig.yaml_edit import same
 
 _logger = logging.getLogger("mjrig")
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -80,7 +82,7 @@ class World(HasProperties):
             scene = Scene.load(scene)
         check_request(execution)
         self._requested = execution
-        self._scene = scene
+        self._scene, self._built_from = scene, deepcopy(scene.to_data())
         self._log = EventLog()
         self._pause_on_event = pause_on_event
         self._paused = False
@@ -182,6 +184,11 @@ class World(HasProperties):
     def scene(self) -> Scene:
         """The description it was built from."""
         return self._scene
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the scene says something else by now; only a new World shows that."""
+        return not same(self._scene.to_data(), self._built_from)
 
     @property
     def placements(self) -> Placements:

@@ -5,6 +5,7 @@ parser's marks. The result is parsed again and compared before anybody gets to s
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -27,7 +28,7 @@ def updated_text(document: Document, data: Any) -> str:
     Raises:
         SceneError: that cannot be done by splicing (an edit of what YAML aliases stand for).
     """
-    differ = _Differ(document)
+    differ = _Differ(document, data)
     if document.root is None:
         splices = [differ.lines_after(len(document.text), format_block(data, 0))]
     else:
@@ -156,18 +157,23 @@ class _Plan:
 class _Differ:
     """Collects splices; every method returns the splices of one node."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, data: Any) -> None:
         self.document, self.text = document, document.text
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
         self._dashes: list[int] | None = None
-        self._shared = {id(a.target) for a in _aliases(document.root)}
+        uses = Counter(id(a.target) for a in _aliases(document.root))
+        self._shared = set(uses)
+        #: What is shared and said by all who share it in the same new way: written once.
+        self._common = _common(document.root, data, uses)
 
     def compare(self, node: Any, old: Any, new: Any, slot: _Slot) -> list[Splice]:
         if same(old, new):
             return []
+        if isinstance(node, AliasNode) and id(node.target) in self._common:
+            return []  # it changes with what it stands for
         if isinstance(node, AliasNode):  # it says something of its own from now on
             return self._replace(node, new, slot)
-        if id(node) in self._shared:
+        if id(node) in self._shared - self._common:
             mark = node.start_mark
             raise SceneError(
                 f"{self.document.file}:{mark.line + 1}:{mark.column + 1}: "
@@ -185,21 +191,52 @@ class _Differ:
     def _mapping(self, node: Any, old: Any, new: Mapping[str, Any], slot: _Slot) -> list[Splice]:
         entries = [_Entry(k.start_mark.index, self._end(v)) for k, v in node.value]
         own = {k.value: i for i, (k, _) in enumerate(node.value) if k.tag != _MERGE}
-        plan = _Plan(gone={i for key, i in own.items() if key not in new})
-        # A merged key that changes gets an entry of its own, which wins over the merged one.
-        fresh = {
-            k: v for k, v in new.items() if k not in own and (k not in old or not same(old[k], v))
-        }
-        if fresh:
-            plan.fresh[len(entries)] = fresh
+        renamed = self._renamed_keys(node, own, old, new)
+        now = {renamed.get(key, key): i for key, i in own.items()}
+        plan = _Plan(gone={i for key, i in now.items() if key not in new})
         if len(plan.gone) == len(entries) or self._is_pair(node):
             return self._replace(node, new, slot)
+        # A merged key that changes gets an entry of its own, which wins over the merged one.
+        fresh = [k for k in new if k not in now and (k not in old or not same(old[k], new[k]))]
+        for key in fresh:
+            plan.fresh.setdefault(_place(key, new, now, len(entries)), {})[key] = new[key]
+        plan.fresh = dict(sorted(plan.fresh.items()))
         splices: list[Splice] = []
         for key, i in own.items():
-            if key in new:
-                below = _Slot(node.value[i][0], node.flow_style)
-                splices += self.compare(node.value[i][1], old[key], new[key], below)
+            k, v = node.value[i]
+            key_now = renamed.get(key, key)
+            if key_now != key:
+                splices.append((k.start_mark.index, k.end_mark.index, _key(key_now, node)))
+            if key_now in new:
+                splices += self.compare(v, old[key], new[key_now], _Slot(k, node.flow_style))
         return splices + self._rearranged(node, entries, plan)
+
+    def _renamed_keys(
+        self, node: Any, own: Mapping[str, int], old: Any, new: Mapping[str, Any]
+    ) -> dict[str, str]:
+        """Keys that only have another name now: the value is the same and stands where it stood."""
+        before, after = list(own), [k for k in new if k in own or k not in old]
+        changes = SequenceMatcher(None, before, after, False).get_opcodes()
+        pairs = (
+            pair
+            for tag, i, i_end, j, j_end in changes
+            if tag == "replace" and i_end - i == j_end - j
+            for pair in zip(before[i:i_end], after[j:j_end], strict=True)
+        )
+        return {
+            gone: key
+            for gone, key in pairs
+            if gone not in new
+            and key not in own
+            and same(old[gone], new[key])
+            and self._is_simple_key(node.value[own[gone]][0])
+        }
+
+    def _is_simple_key(self, key: Any) -> bool:
+        """Whether a key can be written anew: no alias needs it, and a blank follows its colon."""
+        start, end = key.start_mark.index, key.end_mark.index
+        is_tight = self.text[end : end + 1] == ":" and self.text[end + 1 : end + 2] not in _BLANK
+        return not (isinstance(key, AliasNode) or self.text[start] in "&!" or is_tight)
 
     def _is_pair(self, node: Any) -> bool:
         """Whether a mapping is `a: 1` in `[a: 1]`: without brackets there is no room for more."""
@@ -393,11 +430,55 @@ def _aliases(node: Any) -> Iterable[AliasNode]:
                 yield from _aliases(part)
 
 
+def _common(root: Any, data: Any, uses: Mapping[int, int]) -> set[int]:
+    """The shared nodes that say one and the same in the new data, wherever they are used."""
+    said: dict[int, list[Any]] = {}
+    for node, new in _said(root, data):
+        said.setdefault(node, []).append(new)
+    return {
+        node
+        for node, count in uses.items()
+        if len(values := said.get(node, [])) == count + 1
+        and all(same(values[0], v) for v in values)
+    }
+
+
+def _said(node: Any, new: Any) -> Iterable[tuple[int, Any]]:
+    """What the new data says in the place of each node."""
+    if isinstance(node, AliasNode):
+        yield id(node.target), new
+        return
+    yield id(node), new
+    if isinstance(node, yaml.MappingNode) and isinstance(new, Mapping):
+        for key, value in node.value:
+            if key.tag != _MERGE and key.value in new:
+                yield from _said(value, new[key.value])
+    elif isinstance(node, yaml.SequenceNode) and isinstance(new, list | tuple):
+        if len(node.value) == len(new):
+            for item, value in zip(node.value, new, strict=True):
+                yield from _said(item, value)
+
+
 def _joined(parts: list[Any]) -> Any:
-    """New entries of one place: lists strung together, or the one mapping; None for none."""
+    """New entries of one place: lists strung together, or mappings in one; None for none."""
     if not parts:
         return None
-    return parts[0] if isinstance(parts[0], Mapping) else [item for part in parts for item in part]
+    if isinstance(parts[0], Mapping):
+        return {key: value for part in parts for key, value in part.items()}
+    return [item for part in parts for item in part]
+
+
+def _place(key: str, new: Mapping[str, Any], entries: Mapping[str, int], end: int) -> int:
+    """Where among the entries a new key goes: behind the one it stands behind in the new data."""
+    keys = list(new)
+    before = [k for k in keys[: keys.index(key)] if k in entries]
+    if before:
+        return entries[before[-1]] + 1
+    return 0 if any(k in entries for k in keys) else end
+
+
+def _key(key: str, node: Any) -> str:
+    return format_inside_flow(key) if node.flow_style else format_flow(key)
 
 
 def matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], _Plan]:

@@ -152,6 +152,11 @@ def run(world: mjrig.World, seconds: float) -> None:
 
 
 @needs_robots
+def test_no_robot_is_left_out() -> None:
+    assert sorted(ROBOTS) == sorted(path.name for path in MODELS.iterdir() if path.is_dir())
+
+
+@needs_robots
 @pytest.mark.parametrize("name", [n for n, robot in ROBOTS.items() if not robot.falls])
 def test_a_robot_stands_or_holds(name: str) -> None:
     world = make(name)
@@ -162,6 +167,19 @@ def test_a_robot_stands_or_holds(name: str) -> None:
         assert upright(world) > 0.99
         assert world.data.qpos[2] == pytest.approx(height, abs=0.05)
         assert np.abs(world.data.qvel[:6]).max() < 0.05
+
+
+@needs_robots
+@pytest.mark.parametrize("name", [n for n, robot in ROBOTS.items() if not robot.motors])
+def test_motors_under_pd_hold_with_the_gains_of_the_models_own_servos(name: str) -> None:
+    scene = mjrig.Scene()
+    scene.assign({"sim": {"timestep": ROBOTS[name].timestep}})
+    add(scene, name, MODELS / name / "scene.xml").use_motors()
+    world = mjrig.World(scene)
+    assert len(world[name].bindings) > 0
+    before = angles(world)
+    run(world, SECONDS)
+    assert np.abs(angles(world) - before).max() < max(0.1, ROBOTS[name].sags)
 
 
 @needs_robots

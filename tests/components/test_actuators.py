@@ -59,6 +59,25 @@ FORCES: list[tuple[dict[str, Any], float]] = [
 ]
 
 
+@pytest.mark.parametrize("actuator", [a for a, _ in FORCES if len(a) > 1], ids=str)
+def test_values_survive_copies_attaching_saving_and_loading(
+    tmp_path: Path, actuator: dict[str, Any]
+) -> None:
+    (tmp_path / "hinge.xml").write_text(BARE)
+    scene = mjrig.Scene()
+    robot = scene.add_actor("robot", model=tmp_path / "hinge.xml")
+    robot.assign({"actuators": [{**actuator, **J}]})
+    first = robot.actuators[0]
+    robot.joint("swing").attach(first.copy())
+    robot.remove_actuator(first)
+    scene.save(tmp_path / "s.yaml")
+    model, loaded = sample({**actuator, **J})[0], mjrig.World(tmp_path / "s.yaml").model
+    for name in ("gainprm", "biasprm", "dynprm", "gaintype", "biastype", "dyntype", "gear"):
+        assert np.array_equal(
+            getattr(model, f"actuator_{name}"), getattr(loaded, f"actuator_{name}")
+        )
+
+
 @pytest.mark.parametrize(("actuator", "force"), FORCES, ids=str)
 def test_the_force_is_the_documented_one(actuator: dict[str, Any], force: float) -> None:
     _, data = sample({**actuator, **J})

@@ -258,3 +258,35 @@ def test_a_copied_actuator_reads_all_its_copies(scene: mjrig.Scene) -> None:
     world["one_1"].set_targets({"elbow": 3})
     world.step()
     assert motor.force == [0, 3]
+
+
+def test_detaching_from_the_reference_keeps_the_actuator(actor: mjrig.Actor) -> None:
+    push = actor.site("tip").attach(MotorActuator())
+    push.refsite = actor.site("grip")
+    actor.site("grip").detach(push)
+    assert (push.refsite, actor.actuators) == ("", (push,))
+    actor.site("tip").detach(push)
+    assert actor.actuators == ()
+
+
+def test_only_actuators_are_added(actor: mjrig.Actor) -> None:
+    with refused(TypeError, "an actuator is added to 'one', not 'motor'"):
+        actor.add_actuator("motor")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["kp", "delay", "armature", "cranklength"])
+def test_nothing_of_an_actuator_is_infinite(name: str) -> None:
+    with refused(mjrig.PropertyError, f"PositionActuator.{name}: must be finite, got inf"):
+        PositionActuator.from_data({"joint": "elbow", name: "inf"})
+
+
+def test_a_world_tells_that_an_actuator_was_edited_since(scene: mjrig.Scene) -> None:
+    servo = scene.actors[0].joint("elbow").attach(PositionActuator(kp=3))
+    world = mjrig.World(scene)
+    assert not world.is_outdated
+    servo.kp = 50
+    assert world.is_outdated
+    assert world.model.actuator_gainprm[0, 0] == 3
+    assert mjrig.World(scene).model.actuator_gainprm[0, 0] == 50
+    servo.kp = 3
+    assert not world.is_outdated

@@ -108,3 +108,12 @@ def test_a_wrong_group_is_refused_at_its_place(tmp_path: Path, group: str, messa
     scene = scene_of(tmp_path, text, box=BOX)
     with refused(mjrig.SceneError, f"{tmp_path / 'scene.yaml'}:{message}"):
         mjrig.World(scene)
+
+
+def test_an_actor_without_bodies_may_be_a_member(tmp_path: Path) -> None:
+    text = (
+        "actors:\n  - {name: lamp, prop: {type: LightProp}}\n  - {name: one, model: box.xml}\n"
+        "collision_groups:\n  - {name: all, members: [lamp, one], ignores: [all]}\n"
+    )
+    world = mjrig.World(scene_of(tmp_path, text, box=BOX))
+    assert world.model.nexclude == 1

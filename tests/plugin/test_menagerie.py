@@ -134,6 +134,14 @@ def test_a_robot_must_be_named(checkout: Path) -> None:
     assert said('"menagerie:"') == expected
 
 
+@pytest.mark.parametrize("name", ["..", "../unitree_go2/go2.xml", "unitree_go2/../../x.xml"])
+def test_a_name_does_not_lead_out_of_the_menagerie(checkout: Path, name: str) -> None:
+    from mjrig.menagerie import find_in_menagerie
+
+    with pytest.raises(mjrig.PropertyError, match="leads outside of the menagerie"):
+        find_in_menagerie(Path(f"menagerie:{name}"))
+
+
 def test_a_checkout_that_is_not_there_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

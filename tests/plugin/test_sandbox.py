@@ -174,6 +174,18 @@ def test_a_model_that_names_a_file_outside_is_refused(folder: Path, xml: str) ->
     assert said.endswith("which is outside of the sandbox 'ROOT'")
 
 
+@pytest.mark.parametrize("compiler", ["", 'meshdir="../out"'])
+def test_whether_a_mesh_outside_exists_is_not_told(folder: Path, compiler: str) -> None:
+    path = with_model(folder, mesh("../out/gone.obj", compiler))
+    with pytest.raises(SceneError, match=r"'../out/gone\.obj', which is outside of the sandbox"):
+        mjrig.World(mjrig.Scene.load(path, sandbox=True))
+
+
+def test_paths_that_are_stripped_lead_nowhere(folder: Path) -> None:
+    path = with_model(folder, mesh("../cad/m.obj", 'strippath="true"'))
+    mjrig.World(mjrig.Scene.load(path, sandbox=True))
+
+
 def test_a_mesh_that_is_a_link_is_refused(folder: Path) -> None:
     (folder / "m.obj").unlink()
     (folder / "m.obj").symlink_to(folder.parent / "out" / "m.obj")

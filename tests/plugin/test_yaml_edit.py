@@ -51,6 +51,22 @@ def setter(*path: Any, to: Any) -> Callable[[Any], None]:
     return change
 
 
+def rename_key(data: dict[str, Any], old: str, new: str) -> None:
+    """Another key for the same value, in the same place."""
+    items = [(new if key == old else key, value) for key, value in data.items()]
+    data.clear()
+    data.update(items)
+
+
+def renamer(*path: Any, to: str) -> Callable[[Any], None]:
+    def change(data: Any) -> None:
+        for key in path[:-1]:
+            data = data[key]
+        rename_key(data, path[-1], to)
+
+    return change
+
+
 def remover(*path: Any) -> Callable[[Any], None]:
     def change(data: Any) -> None:
         for key in path[:-1]:
@@ -256,6 +272,66 @@ def test_a_block_scalar_is_replaced_removed_and_added_to(header: str) -> None:
     assert edited(text, remover("a")).strip() == "b: 1"
     inner = f"o:\n  a: {header}\n    one\n\nb: 1\n"
     assert "\n  c: 2\n" in edited(inner, setter("o", "c", to=2))
+
+
+# Renamed keys -----------------------------------------------------------------------------------
+
+
+def test_a_renamed_key_stays_where_it_was_with_its_comment() -> None:
+    text = "kp:\n  hip: 1   # strong\n  knee: {a: 2} # weak\n  default: 3\n"
+    assert change_of(text, renamer("kp", "knee", to="shin")) == (
+        ["  knee: {a: 2} # weak\n"],
+        ["  shin: {a: 2} # weak\n"],
+    )
+    assert edited(text, renamer("kp", "hip", to="a b")).startswith("kp:\n  a b: 1   # strong\n")
+    assert edited(text, renamer("kp", to="kv")) == text.replace("kp:", "kv:")
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ('a: {"x.*": 1, y: 2} # c\n', "a: {z: 1, y: 2} # c\n"),
+        ("a: {y: 2, x.*: 1}\n", "a: {y: 2, z: 1}\n"),
+        ("a: {x.*: 1}\n", "a: {z: 1}\n"),
+        ("- a:\n    x.*: 1 # c\n", "- a:\n    z: 1 # c\n"),
+        ('a: {"x.*":1, y: 2}\n', "a: {z: 1, y: 2}\n"),
+        ("a: {&k x.*: 1, y: *k}\n", None),
+    ],
+)
+def test_a_key_is_renamed_in_any_spelling(text: str, after: str | None) -> None:
+    def change(data: Any) -> None:
+        rename_key((data[0] if isinstance(data, list) else data)["a"], "x.*", "z")
+
+    if after is None:
+        with pytest.raises(SceneError):
+            edited(text, change)
+    else:
+        assert edited(text, change) == after
+
+
+def test_a_renamed_key_may_have_another_value_too() -> None:
+    def change(data: Any) -> None:
+        data["a"] = {"z": 7, "y": 2}
+
+    assert edited("a: {x: 1, y: 2}\n", change) == "a: {z: 7, y: 2}\n"
+
+
+def test_new_keys_come_where_they_stand_in_the_data() -> None:
+    def change(data: Any) -> None:
+        data["a"] = {"n": 0, "x": 1, "m": 5, "y": 2}
+
+    assert edited("a: {x: 1, y: 2}\n", change) == "a: {n: 0, x: 1, m: 5, y: 2}\n"
+    text = "a:\n  x: 1 # one\n  # two:\n  y: 2\n"
+    assert edited(text, change) == "a:\n  n: 0\n  x: 1 # one\n  m: 5\n  # two:\n  y: 2\n"
+
+
+def test_what_all_who_share_it_say_anew_is_written_once() -> None:
+    def change(data: Any) -> None:
+        for owner in data.values():
+            rename_key(owner, "old", "new")
+
+    text = "kp: &gains {old: 1, default: 2} # shared\nkv: *gains\n"
+    assert edited(text, change) == "kp: &gains {new: 1, default: 2} # shared\nkv: *gains\n"
 
 
 # Keys -------------------------------------------------------------------------------------------
@@ -552,17 +628,22 @@ def containers(data: Any) -> list[Any]:
 
 
 def edit_somewhere(draw: st.DrawFn, data: Any) -> None:
-    """Replace, add or remove one entry of one collection."""
+    """Replace, add, remove or rename one entry of one collection."""
     place = draw(st.sampled_from(containers(data)))
-    what = draw(st.sampled_from(["replace", "add", "remove"]))
+    what = draw(st.sampled_from(["replace", "add", "remove", "rename"]))
     if what == "add" or not place:
         if isinstance(place, dict):
-            place[draw(NAMES)] = draw(VALUES)
+            items = [*place.items()]
+            items.insert(draw(st.integers(0, len(place))), (draw(NAMES), draw(VALUES)))
+            place.clear()
+            place.update(items)
         else:
             place.insert(draw(st.integers(0, len(place))), draw(VALUES))
         return
     key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-    if what == "replace":
+    if what == "rename" and isinstance(place, dict):
+        rename_key(place, key, draw(NAMES))
+    elif what in ("replace", "rename"):
         place[key] = draw(VALUES)
     elif place is not data or len(data) > 1:
         del place[key]

@@ -160,13 +160,18 @@ def place_names(scene: Scene) -> list[str]:
     names = [placed.name for placed in described(scene, "frames")]
     for placed in described(scene, "actors"):
         elements = _elements(placed.item)
-        for copy in copy_names(placed.item):
+        for copy in place_heads(placed.item):
             names.append(copy)
             if elements is None:
                 names += [n for n in _written_places(scene) if n.startswith(f"{copy}/")]
             else:
                 names += [f"{copy}/{n}" for n in elements]
     return names
+
+
+def place_heads(actor: Actor) -> list[str]:
+    """What an actor is called by what stands on it: its copies, and itself for all of them."""
+    return list(dict.fromkeys([actor.name, *copy_names(actor)]))
 
 
 def _elements(actor: Actor) -> list[str] | None:
@@ -300,8 +305,3 @@ def actor_part(path: str, actors: Slots) -> tuple[str, str] | None:
         if matched(actors, head):
             return head, ".".join(parts[cut:])
     return None
-
-
-def actor_names(scene: Scene) -> list[str]:
-    """The names of all actors of the world."""
-    return [name for placed in described(scene, "actors") for name in copy_names(placed.item)]

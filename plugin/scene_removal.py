@@ -10,14 +10,13 @@ from mjrig.component import ActorComponent
 from mjrig.errors import LocatedError, PropertyError
 from mjrig.names import Slots
 from mjrig.per_actuator import PerActuator
-from mjrig.placement import copy_names
+from mjrig.placement import actor_names, copy_names
 from mjrig.properties import HasProperties
 from mjrig.references import (
     KEYFRAME,
     Local,
     LocalNames,
     Reference,
-    actor_names,
     actor_part,
     kept_names,
     matched,

@@ -7,18 +7,18 @@ from typing import Any
 from mjrig.actor import Actor
 from mjrig.errors import PropertyError
 from mjrig.names import Slots, literal, suggestion
-from mjrig.placement import copy_names, described
+from mjrig.placement import actor_names, copy_names, described
 from mjrig.references import (
     KEYFRAME,
     ON,
     Local,
     Reference,
-    actor_names,
     actor_part,
     in_file,
     matched,
     named,
     original_names,
+    place_heads,
     place_names,
     references,
 )
@@ -125,9 +125,9 @@ def _rename_item(scene: Scene, item: Any, new: str) -> list[str]:
         return [r.label for r in references(scene, "group") if groups.rewrite(r)]
     check_included(scene, old)
     names, places = actor_names(scene), place_names(scene)
-    heads = copy_names(item) if isinstance(item, Actor) else [old]
+    heads = place_heads(item) if isinstance(item, Actor) else [old]
     item.name = new  # before the names of its copies, so that a wrong one is refused
-    now = copy_names(item) if isinstance(item, Actor) else [new]
+    now = place_heads(item) if isinstance(item, Actor) else [new]
     for name in now:
         if name in {*places} - {*heads}:
             raise PropertyError(f"the scene has an actor or frame {name!r} already")

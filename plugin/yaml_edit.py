@@ -167,10 +167,9 @@ class _Differ:
         self._common = _common(document.root, data, uses)
 
     def compare(self, node: Any, old: Any, new: Any, slot: _Slot) -> list[Splice]:
-        if same(old, new):
+        with_target = isinstance(node, AliasNode) and id(node.target) in self._common
+        if same(old, new) or with_target:  # an alias changes with what it stands for
             return []
-        if isinstance(node, AliasNode) and id(node.target) in self._common:
-            return []  # it changes with what it stands for
         if isinstance(node, AliasNode):  # it says something of its own from now on
             return self._replace(node, new, slot)
         if id(node) in self._shared - self._common:

@@ -137,9 +137,9 @@ RENAMED = [
         "right",
         "rechts",
         [
-            "- {path: '(?:ri.*|rechts).pose.position', low: -0.01, high: 0.01}",
+            '- {path: "(?:ri.*|rechts).pose.position", low: -0.01, high: 0.01}',
             "- {name: arms, members: [left, rechts/lower], ignores: [arms, others]}",
-            "members: ['(?:ri.*|rechts)/upper']",
+            'members: ["(?:ri.*|rechts)/upper"]',
             "- name: rechts",
         ],
     ),
@@ -301,9 +301,9 @@ def test_what_names_copies_follows(folder: Path) -> None:
     scene.rename("dog", "wolf")
     scene.rename("wolf.tip", "end")
     assert changed(scene, COPIES) == [
-        "- {path: wolf_.*.PDController.kp, low: 0, high: 1}",
+        '- {path: "wolf_.*.PDController.kp", low: 0, high: 1}',
         "- {path: wolf_1.pose.position, low: 0, high: 0.1}",
-        "- {name: g, members: [wolf_.*, wolf_0/upper], ignores: [g]}",
+        '- {name: g, members: ["wolf_.*", wolf_0/upper], ignores: [g]}',
         "- name: wolf",
         "renamed: {tip: end}",
         "- {name: cat, model: arm.xml, attach: {to: wolf_1/end}}",

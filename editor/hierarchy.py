@@ -14,7 +14,11 @@ from mjrig.names import listed
 from mjrig.scene import SCENE, Scene
 
 _LEAF = int(imgui.TreeNodeFlags_.leaf) | int(imgui.TreeNodeFlags_.no_tree_push_on_open)
-_NODE = int(imgui.TreeNodeFlags_.open_on_arrow) | int(imgui.TreeNodeFlags_.span_avail_width)
+_NODE = (
+    int(imgui.TreeNodeFlags_.open_on_arrow)
+    | int(imgui.TreeNodeFlags_.open_on_double_click)
+    | int(imgui.TreeNodeFlags_.span_avail_width)
+)
 
 
 #: Where a copy is put beside the original [m].

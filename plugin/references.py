@@ -379,7 +379,9 @@ class _Removal:
         kind, name = _which(actor, before, element)
         self.what = f"{kind} {name!r} of {actor.label!r}"
         if not self._remove_authored(actor, kind, name):
-            one = sum(name in have for have in before.values()) == 1
+            # NOTE: another of that name may be gone already; the model's file still has it.
+            left_out = [entry.rpartition(":")[2] for entry in actor.removed]
+            one = sum(name in have for have in before.values()) == 1 and name not in left_out
             actor.removed = [*actor.removed, name if one else f"{kind}:{name}"]
         self._drop_authored_actuators(actor, kind, name)
         after = local_names(actor)

@@ -95,7 +95,7 @@ def test_a_turn_is_written_in_the_words_that_are_there() -> None:
     )
     quaternion = "    pose: {quaternion: [1, 0, 0, 0]}   # beside it\n"
     assert _written(quaternion, _at([0, 0, 0], 0, 0, 180)) == (
-        "    pose: {quaternion: [0.0, 0.0, 0.0, 1.0]}   # beside it"
+        "    pose: {quaternion: [0.0, 0, 0, 1.0]}   # beside it"
     )
     plain = "    pose: {position: [0, 2, 0]}   # beside it\n"
     assert "euler_deg: [0.0, 0.0, 45.0]" in _written(plain, _at([0, 2, 0], 0, 0, 45))

@@ -51,13 +51,15 @@ def _set_back(scene: Scene, then: Scene, path: str) -> None:
     if source is not None:  # it is set on top of an included file
         _set_back_on_top(source[0], then, path)
         return
-    target, name = find(then, path)
-    if target.is_authored(name):
-        scene.set(path, target.authored(name))
+    owner, _, name = path.rpartition(".")
+    before = existing(then, owner)
+    if before is not None and before.is_authored(name):
+        scene.set(path, before.authored(name))
         return
     now, name = find(scene, path)
     now.unset(name)
-    _leave_no_shell(scene, then, path)
+    if before is None:
+        _leave_no_shell(scene, owner)
 
 
 def _set_back_on_top(include: Any, then: Scene, path: str) -> None:
@@ -70,16 +72,13 @@ def _set_back_on_top(include: Any, then: Scene, path: str) -> None:
     include.set = {**kept, **{key: before[key] for key in before if key == listed}}
 
 
-def _leave_no_shell(scene: Scene, then: Scene, path: str) -> None:
+def _leave_no_shell(scene: Scene, path: str) -> None:
     """A part that was made for a property goes when nothing is left in it."""
-    owner, _, _ = path.rpartition(".")
-    outer, _, role = owner.rpartition(".")
-    made = existing(scene, owner)
-    if made is None or existing(then, owner) is not None or made.to_data():
-        return
-    holder = existing(scene, outer) if outer else scene
-    if holder is not None and role in holder._nesting:
-        holder.unset(role)
+    outer, _, role = path.rpartition(".")
+    made, holder = existing(scene, path), existing(scene, outer) if outer else scene
+    if made is not None and holder is not None and role in holder._nesting:
+        if not made.to_data().keys() - {"type"}:
+            holder.unset(role)
 
 
 def _put_back(scene: Scene, then: Scene, owner: str, kind: str, name: str) -> None:

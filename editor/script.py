@@ -58,7 +58,7 @@ class Viewer:
             self._steps = simulation.world.steps
             simulation.signals.sample(simulation.world)
         now = time.perf_counter()
-        if now < self._next or self.closed:
+        if self.closed or (now < self._next and not self.state.wants_to_close):
             return False
         simulation.drain()
         simulation.publish()

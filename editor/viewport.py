@@ -61,6 +61,7 @@ class Viewport(Panel):
         self.gizmo = Gizmo(state)
         self.rect = (0.0, 0.0, 1.0, 1.0)
         self.notice = ""
+        self.is_focused = False
         self._texture = 0
         self._drawn: Any = None
         self._moved = 0.0
@@ -121,6 +122,7 @@ class Viewport(Panel):
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(self) -> None:
+        self.is_focused = imgui.is_window_focused()
         drawing = self.follow()
         room, corner = imgui.get_content_region_avail(), imgui.get_cursor_screen_pos()
         width, height = max(64, int(room.x)), max(64, int(room.y))

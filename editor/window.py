@@ -84,6 +84,9 @@ class Window:
         self._scale_before_video: float | None = None
         self._last = time.perf_counter()
         self.keep_alive: object = None
+        #: Shows the title; set where there is a window of the desktop.
+        self.show_title: Callable[[str], object] = lambda title: None
+        self._title = ""
         self.app = App(
             state,
             self._panels(),
@@ -126,6 +129,9 @@ class Window:
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
         self._open_what_is_wanted()
+        if self.state.title != self._title:
+            self._title = self.state.title
+            self.show_title(self._title)
         if self._video is not None and not self.state.attempt(self._film):
             self._stop_video()  # say it once, not with every frame
 
@@ -314,6 +320,8 @@ class Window:
         for pressed, way in ((key.minus, -1), (key.equal, 1)):
             if imgui.is_key_pressed(pressed, False):
                 simulation.set_speed(neighbour(simulation.speed, way))
+        if imgui.is_key_pressed(key.delete, False) and self.viewport.is_focused:
+            self._delete()
         if drawing is not None:
             self._drawing_keys(drawing)
 

@@ -167,6 +167,20 @@ def test_a_push_never_reaches_a_body_of_another_world(folder: Path) -> None:
     assert not bench.state.simulation.world.data.xfrc_applied.any()
 
 
+def test_delete_takes_away_what_was_clicked(folder: Path) -> None:
+    bench = Bench.on(TREE, folder)
+
+    def deletes(ctx: Any) -> None:
+        ctx.yield_(2)
+        ctx.mouse_move_to_pos(bench.on_screen(bench.drawing.root_pose("second")[0]))
+        ctx.mouse_click(0)
+        press(ctx, KEY.delete)
+
+    bench.run(deletes)
+    assert bench.actors == ["first"]
+    assert bench.entries == ["Delete second"]
+
+
 # Pictures ---------------------------------------------------------------------------------------
 
 

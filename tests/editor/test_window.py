@@ -84,6 +84,19 @@ def test_ctrl_s_writes_the_file_with_a_diff_one_would_type(here: Path) -> None:
     assert bench.state.title == "scene.yaml - mjrig"
 
 
+def test_the_title_tells_the_file_and_what_is_unsaved(here: Path) -> None:
+    bench = Bench.on_file(here / "scene.yaml", SWINGS)
+    titles: list[str] = []
+    bench.window.show_title = titles.append
+    bench.window.each_frame()
+    bench.window.each_frame()
+    _edit(bench)
+    bench.window.each_frame()
+    bench.window.save(here / "other.yaml")
+    bench.window.each_frame()
+    assert titles == ["scene.yaml - mjrig", "*scene.yaml - mjrig", "other.yaml - mjrig"]
+
+
 def test_a_scene_without_a_file_asks_where_to(here: Path) -> None:
     bench = Bench.on(SWINGS)
 

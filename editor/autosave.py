@@ -28,6 +28,8 @@ class Unsaved:
     scene: str
     text: str
     at: float
+    #: What relative paths in it start from.
+    base: Path
 
     def forget(self) -> None:
         """Delete it."""
@@ -58,7 +60,14 @@ class Autosave:
         if text == self._last_text:
             return False
         self._where.mkdir(parents=True, exist_ok=True)
-        data = {"scene": self._scene, "pid": os.getpid(), "at": time.time(), "text": text}
+        data = {
+            "scene": self._scene,
+            "base": str(scene.base.resolve()),
+            "pid": os.getpid(),
+            "began": _began(os.getpid()),
+            "at": time.time(),
+            "text": text,
+        }
         write_atomically(self._file, json.dumps(data))
         self._last_text = text
         return True
@@ -75,8 +84,9 @@ def unsaved(where: Path | None = None) -> list[Unsaved]:
     for file in (where or folder()).glob("*.json"):
         try:
             data = json.loads(file.read_text("utf-8"))
-            left = Unsaved(file, str(data["scene"]), str(data["text"]), float(data["at"]))
-            alive = _is_alive(int(data["pid"]))
+            scene, base = str(data["scene"]), Path(str(data["base"]))
+            left = Unsaved(file, scene, str(data["text"]), float(data["at"]), base)
+            alive = _is_alive(int(data["pid"])) and _began(int(data["pid"])) == data["began"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if not alive:
@@ -92,3 +102,11 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def _began(pid: int) -> str:
+    """When a process began, to tell it from a later one of the same number; empty: unknown."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

@@ -34,6 +34,18 @@ def follow(drawing: Drawing, actor: str) -> None:
         drawing.camera.fixedcamid = -1
 
 
+def cycle(drawing: Drawing, way: int) -> None:
+    """Look through the next (1) or the former (-1) camera of the scene; free is one of them."""
+    count = drawing.model.ncam
+    fixed = drawing.camera.type == int(_TYPE.mjCAMERA_FIXED)
+    now = drawing.camera.fixedcamid + 1 if fixed else 0
+    chosen = (now + way) % (count + 1)
+    if chosen:
+        look_through(drawing, names(drawing)[chosen - 1])
+    else:
+        look_freely(drawing)
+
+
 def start(drawing: Drawing) -> None:
     """A first look at everything that is an actor, not at the whole floor."""
     bodies = [b for b in range(1, drawing.model.nbody) if drawing.actor_of(b) is not None]

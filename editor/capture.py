@@ -1,5 +1,6 @@
 """Screenshots and videos of the viewport."""
 
+import math
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -41,22 +42,25 @@ class Video:
             str(path), self._size, fps=FPS, macro_block_size=2, ffmpeg_log_level="error"
         )
         self._writer.send(None)
-        self._due: float | None = None
+        self._due = self._last = -math.inf
         self.frames = 0
 
     def add(self, picture: Picture, time: float) -> None:
-        """Add a picture if one is due at this simulated time; time that ran back starts anew."""
-        if self._due is None or time < self._due - 1.0:
+        """Show this picture until its simulated time; one that went back or jumped starts anew."""
+        if time < self._last or time > self._due + 1.0:
             self._due = time
-        if time < self._due - 1e-9:
-            return
+        self._last = time
+        while self._due <= time + 1e-9:
+            self._write(picture)
+            self._due += 1.0 / FPS
+
+    def _write(self, picture: Picture) -> None:
         width, height = self._size
         fitted = np.zeros((height, width, 3), np.uint8)
         part = picture[:height, :width]
         fitted[: part.shape[0], : part.shape[1]] = part
         self._writer.send(np.ascontiguousarray(fitted))
         self.frames += 1
-        self._due += 1.0 / FPS
 
     def close(self) -> None:
         """Finish the file."""

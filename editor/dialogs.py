@@ -43,6 +43,8 @@ class Dialog:
             if not self.is_open:
                 imgui.close_current_popup()
             imgui.end_popup()
+        else:
+            self.is_open = False  # another question took its place
 
     def content(self) -> None:
         """Build what is in it."""
@@ -54,7 +56,7 @@ class UnsavedDialog(Dialog):
 
     title = "Unsaved changes"
 
-    def __init__(self, state: EditorState, save: Callable[[], bool]) -> None:
+    def __init__(self, state: EditorState, save: Callable[[Callable[[], Any]], object]) -> None:
         super().__init__(state)
         self._save = save
         self._then: Callable[[], Any] = lambda: None
@@ -73,8 +75,7 @@ class UnsavedDialog(Dialog):
         imgui.spacing()
         if imgui.button("Save"):
             self.close()
-            if self._save():
-                self._then()
+            self._save(self._then)
         imgui.same_line()
         if imgui.button("Don't save"):
             self.close()
@@ -108,7 +109,7 @@ class KeepDialog(Dialog):
 
     def content(self) -> None:
         for i, line in enumerate(self._lines):
-            imgui.push_id(i)
+            imgui.push_id(str(i))
             _, line.keep = imgui.checkbox(line.text, line.keep)
             imgui.pop_id()
         imgui.spacing()
@@ -148,7 +149,7 @@ class RecoverDialog(Dialog):
 
     def content(self) -> None:
         for i, left in enumerate(list(self._found)):
-            imgui.push_id(i)
+            imgui.push_id(str(i))
             imgui.text(left.scene or "untitled scene")
             imgui.same_line()
             if imgui.button("Recover"):

@@ -47,8 +47,17 @@ class Drawing:
         """Take camera and options over from the drawing of the world before."""
         self.camera, self.option = other.camera, other.option
         self.scene.flags[:] = other.scene.flags
-        if self.camera.trackbodyid >= self.model.nbody or self.camera.fixedcamid >= self.model.ncam:
-            mujoco.mjv_defaultFreeCamera(self.model, self.camera)
+        camera, kinds = self.camera, mujoco.mjtCamera
+        if camera.trackbodyid >= 0:  # numbers change from world to world, names stay
+            name = other.model.body(camera.trackbodyid).name
+            camera.trackbodyid = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, name)
+        if camera.fixedcamid >= 0:
+            name = other.model.camera(camera.fixedcamid).name
+            camera.fixedcamid = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_CAMERA, name)
+        lost = {int(kinds.mjCAMERA_TRACKING): camera.trackbodyid}
+        lost[int(kinds.mjCAMERA_FIXED)] = camera.fixedcamid
+        if lost.get(camera.type, 0) < 0:
+            camera.type = int(kinds.mjCAMERA_FREE)
 
     # State --------------------------------------------------------------------------------------
 

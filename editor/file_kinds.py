@@ -66,8 +66,9 @@ def _xml(path: Path, head: bytes) -> str:
 
 def _root_element(path: Path) -> str:
     try:
-        for _, element in ElementTree.iterparse(path, ["start"]):
-            return str(element.tag).rpartition("}")[2]
+        with path.open("rb") as file:
+            for _, element in ElementTree.iterparse(file, ["start"]):
+                return str(element.tag).rpartition("}")[2]
     except ElementTree.ParseError as error:
         raise FileKindError(f"{path.name!r} is not well-formed XML: {error}") from error
     raise FileKindError(f"{path.name!r} has no root element")

@@ -10,7 +10,7 @@ from imgui_bundle import imgui, imguizmo
 from mjrig.actor import Actor
 from mjrig.editor.drawing import Drawing, camera_matrices
 from mjrig.editor.state import EditorState
-from mjrig.pose import Pose, composed, rotation
+from mjrig.pose import Pose, Rigid, composed, rotation
 from mjrig.property_kinds import FloatArray
 
 _gizmo = imguizmo.im_guizmo
@@ -35,14 +35,16 @@ class Gizmo:
         self.local = False
         #: Whether the mouse is over the handles or holds one: the viewport leaves it alone then.
         self.is_hot = False
+        #: Why what is selected has no handles; empty if it has, or if nobody asks for them.
+        self.reason = ""
         self._started: FloatArray | None = None
         self._now: FloatArray | None = None
 
     def draw(self, drawing: Drawing, rect: tuple[float, float, float, float]) -> None:
         """Show the handles and follow a drag."""
         actor = self._actor()
-        if self.tool is Tool.SELECT or actor is None:
-            self.is_hot, self._started = False, None
+        if actor is None:
+            self.is_hot, self._started, self._now = False, None, None
             drawing.shifts.clear()
             return
         start = self._started
@@ -58,14 +60,33 @@ class Gizmo:
             self._started = self._now = None
             drawing.shifts.clear()
             if not np.allclose(end, start, atol=1e-9):
-                shifted = composed(*_shift(start, end), *rotation(actor.pose))
-                self.state.attempt(lambda: self.move(actor.name, *shifted))
+                shift = Rigid(*_shift(start, end))
+                self.state.attempt(lambda: self.move(actor.name, *self._moved(actor, shift)))
         self.is_hot = _gizmo.is_over() or _gizmo.is_using()
 
     def _actor(self) -> Actor | None:
+        """The actor that has handles now; where there is none, `reason` says why."""
+        self.reason = ""
         name = self.state.selection.actor
-        found = self.state.described(name) if name else None
-        return found if isinstance(found, Actor) and found.attach is None else None
+        if self.tool is Tool.SELECT or name is None:
+            return None
+        found = next((a for a in self.state.scene.actors if a.name == name), None)
+        if found is None:
+            self.reason = self.state.why_not_edited(name)
+        elif found.attach is not None:
+            self.reason = f"{name} is attached to {found.attach.to}: it moves with that"
+        elif found.replicate is not None:
+            self.reason = f"{name} has copies: edit its pose in the inspector"
+        return None if self.reason else found
+
+    def _moved(self, actor: Actor, shift: Rigid) -> Rigid:
+        """The pose of an actor after a motion in the world, as it is described."""
+        written = Rigid.of(actor.pose)
+        if actor.pose is None or not actor.pose.relative_to:
+            return shift.then(written)
+        stands = self.state.simulation.world[actor.name].model_map.origin
+        frame = stands.then(written.inverse())
+        return frame.inverse().then(shift.then(stands))
 
     def _manipulate(
         self, drawing: Drawing, rect: tuple[float, float, float, float], pose: FloatArray

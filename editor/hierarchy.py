@@ -9,9 +9,16 @@ from imgui_bundle import imgui
 from mjrig.actor import Actor
 from mjrig.editor.panel import Panel
 from mjrig.editor.state import EditorState
+from mjrig.errors import BindingError, PropertyError
+from mjrig.names import listed
+from mjrig.scene import SCENE, Scene
 
 _LEAF = int(imgui.TreeNodeFlags_.leaf) | int(imgui.TreeNodeFlags_.no_tree_push_on_open)
-_NODE = int(imgui.TreeNodeFlags_.open_on_arrow) | int(imgui.TreeNodeFlags_.span_avail_width)
+_NODE = (
+    int(imgui.TreeNodeFlags_.open_on_arrow)
+    | int(imgui.TreeNodeFlags_.open_on_double_click)
+    | int(imgui.TreeNodeFlags_.span_avail_width)
+)
 
 
 #: Where a copy is put beside the original [m].
@@ -39,6 +46,7 @@ class Hierarchy(Panel):
         self._filter = ""
         self._renaming: str | None = None
         self._name = ""
+        self._has_focus = False
 
     def draw(self) -> None:
         imgui.set_next_item_width(-1)
@@ -123,7 +131,7 @@ class Hierarchy(Panel):
         if not imgui.begin_popup_context_item(f"menu {name}"):
             return
         if imgui.menu_item_simple("Rename"):
-            self._renaming, self._name = name, name
+            self._start_renaming(name)
         if imgui.menu_item_simple("Duplicate", "Ctrl+D"):
             self.state.attempt(lambda: duplicate(self.state, name))
         if imgui.menu_item_simple("Delete", "Del"):
@@ -136,8 +144,13 @@ class Hierarchy(Panel):
                 self.state.attempt(lambda: delete(self.state, path))
             imgui.end_popup()
 
+    def _start_renaming(self, name: str) -> None:
+        self._renaming = self._name = name
+        self._has_focus = False
+
     def _rename_field(self, name: str) -> None:
-        imgui.set_keyboard_focus_here()
+        if not self._has_focus:
+            imgui.set_keyboard_focus_here()
         flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.auto_select_all
         done, self._name = imgui.input_text("##rename", self._name, flags)
         if done:
@@ -145,8 +158,9 @@ class Hierarchy(Panel):
             self._renaming = None
             if new != name:
                 self.state.attempt(lambda: rename(self.state, name, new))
-        elif imgui.is_key_pressed(imgui.Key.escape):
-            self._renaming = None
+        elif self._has_focus and not imgui.is_item_active():
+            self._renaming = None  # Escape, or a click somewhere else
+        self._has_focus = self._has_focus or imgui.is_item_active()
 
     def _drop_on(self, actor: str) -> None:
         if imgui.begin_drag_drop_target():
@@ -160,10 +174,9 @@ class Hierarchy(Panel):
         if not imgui.is_window_focused() or imgui.get_io().want_text_input:
             return
         if imgui.is_key_pressed(imgui.Key.delete):
-            for path in list(self.state.selection.paths):
-                self.state.attempt(lambda path=path: delete(self.state, path))  # type: ignore[misc]
+            self.state.attempt(lambda: delete(self.state, *self.state.selection.paths))
         if imgui.is_key_pressed(imgui.Key.f2) and self.state.selection.actor:
-            self._renaming = self._name = self.state.selection.actor
+            self._start_renaming(self.state.selection.actor)
 
 
 def _describes(scene: Any, name: str) -> bool:
@@ -172,29 +185,68 @@ def _describes(scene: Any, name: str) -> bool:
 
 def rename(state: EditorState, old: str, new: str) -> None:
     """Rename an actor; references and the selection follow."""
+    _check_is_here(state, old)
     with state.session.edit(f"Rename {old} to {new}") as scene:
         scene.rename(old, new)
     state.selection.follow(old, new)
 
 
-def delete(state: EditorState, path: str) -> None:
-    """Remove an actor with what depends on it, or a component.
+def delete(state: EditorState, *paths: str) -> None:
+    """Remove actors with what depends on them, components, frames, joints...: one edit.
 
     Raises:
-        MjrigError: it cannot go; nothing was changed.
+        MjrigError: something cannot go; nothing was changed.
     """
-    actor, _, part = path.partition(".")
+    if not paths:
+        return
     gone: list[str] = []
-    with state.session.edit(f"Delete {path}") as scene:
-        described = scene[actor]
-        components = [c for c in described.components if c._role == part]
+    names = sorted((_name_of(state, path) for path in paths), key=_rank)
+    with state.session.edit(f"Delete {listed(paths)}") as scene:
+        for name in names:
+            gone += _remove(scene, name)
+    for text in gone:
+        state.console.say(f"removed too: {text}")
+    state.selection.paths = [p for p in state.selection.paths if p not in paths]
+
+
+def _name_of(state: EditorState, path: str) -> str:
+    """What a selected thing is called in the scene."""
+    if path == SCENE:
+        raise PropertyError("the scene itself cannot be deleted")
+    if path.endswith("]"):  # frames[0], collision_groups[0]
+        return str(getattr(state.described(path), "name", path))
+    _check_is_here(state, path.partition(".")[0])
+    return path
+
+
+def _check_is_here(state: EditorState, actor: str) -> None:
+    reason = state.why_not_edited(actor)
+    if reason:
+        raise BindingError(reason)
+
+
+def _rank(name: str) -> int:
+    """What goes first: parts before wholes, actuators before the joints they need."""
+    part = name.partition(".")[2]
+    return 3 if not part else 2 if part.startswith("joint:") else 1
+
+
+def _names(scene: Scene) -> set[str]:
+    items: tuple[Any, ...] = (*scene.actors, *scene.frames, *scene.collision_groups)
+    return {item.name for item in items}
+
+
+def _remove(scene: Scene, name: str) -> list[str]:
+    """Take something out of a scene; returns what went with it."""
+    actor, _, part = name.partition(".")
+    if part:
+        components = [c for c in scene[actor].components if c._role == part]
         if components:
-            described.remove_component(components[0])
-        else:
-            gone = scene.remove(path, dependents="remove")
-    for text in gone[1:]:
-        state.console.say(f"removed with {path}: {text}")
-    state.selection.paths = [p for p in state.selection.paths if p != path]
+            scene[actor].remove_component(components[0])
+            return []
+    elif name not in _names(scene):
+        return []  # it went with another one
+    return scene.remove(name, dependents="remove")[1:]
 
 
 def duplicate(state: EditorState, name: str) -> str:
@@ -202,6 +254,7 @@ def duplicate(state: EditorState, name: str) -> str:
     from mjrig.binding import unique
     from mjrig.pose import Pose
 
+    _check_is_here(state, name)
     with state.session.edit(f"Duplicate {name}") as scene:
         copied = scene[name].copy()
         copied.name = unique(name, [a.name for a in scene.actors])

@@ -46,5 +46,6 @@ def accept_files(window: Window) -> None:
     def dropped(_: object, paths: list[str]) -> None:
         window.files_dropped([Path(p) for p in paths], glfw.get_cursor_pos(handle))
 
+    window.show_title = lambda title: glfw.set_window_title(handle, title)
     window.keep_alive = dropped  # GLFW holds no reference
     glfw.set_drop_callback(handle, dropped)  # type: ignore[arg-type]

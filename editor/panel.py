@@ -7,8 +7,10 @@ from typing import ClassVar
 from imgui_bundle import imgui
 
 from mjrig.editor.state import EditorState
+from mjrig.names import suggestion
 
 GROUP = "mjrig.panels"
+PLACES = ("left", "right", "bottom", "centre")
 
 
 class Panel:
@@ -18,10 +20,10 @@ class Panel:
     #: Where it is docked at first: `left`, `right`, `bottom`, `centre`.
     place: ClassVar[str] = "right"
     window_flags: ClassVar[int] = 0
+    _error = ""
 
     def __init__(self, state: EditorState) -> None:
         self.state = state
-        self._error = ""
 
     def draw(self) -> None:
         """Build the panel's widgets; its window is open already."""
@@ -54,8 +56,19 @@ def plugin_panels(state: EditorState) -> list[Panel]:
     found: list[Panel] = []
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         try:
-            found.append(point.load()(state))
+            found.append(_made(point.load(), state))
         except Exception as error:
             text = f"the panel {point.name!r} cannot be loaded: {type(error).__name__}: {error}"
             state.console.fail(text, traceback.format_exc())
     return found
+
+
+def _made(kind: object, state: EditorState) -> Panel:
+    """A panel of a class somebody else wrote; what would break the window later is found now."""
+    if not (isinstance(kind, type) and issubclass(kind, Panel)):
+        raise TypeError(f"it must be a class derived from {Panel.__module__}.Panel, got {kind!r}")
+    if kind.place not in PLACES:
+        raise ValueError(f"its place is {kind.place!r}; {suggestion(kind.place, PLACES)}")
+    made = kind(state)
+    made.state = state  # an __init__ of its own may have left it out
+    return made

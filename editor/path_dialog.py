@@ -9,6 +9,8 @@ from imgui_bundle import imgui
 from mjrig.editor.dialogs import Dialog
 from mjrig.editor.state import EditorState
 
+_WARNING = imgui.ImVec4(1.0, 0.8, 0.4, 1.0)
+
 
 class PathDialog(Dialog):
     """Asks for a file to open or to write; folders are entered by a click."""
@@ -21,6 +23,7 @@ class PathDialog(Dialog):
         self._suffixes: tuple[str, ...] = ()
         self._then: Callable[[Path], object] = lambda path: None
         self._verb = "Open"
+        self._start = Path()
 
     def ask(
         self, verb: str, start: Path, suffixes: tuple[str, ...], then: Callable[[Path], object]
@@ -34,6 +37,7 @@ class PathDialog(Dialog):
             then: called with the chosen file.
         """
         self._verb, self._suffixes, self._then = verb, suffixes, then
+        self._start = start
         self._text = str(start) + (os.sep if start.is_dir() else "")
         self.open()
 
@@ -47,11 +51,14 @@ class PathDialog(Dialog):
             if imgui.selectable(label, str(path) == self._text)[0]:
                 self._text = str(path) + (os.sep if path.is_dir() else "")
         imgui.end_child()
-        if imgui.button(self._verb) or entered:
-            chosen = Path(self._text)
-            if not chosen.is_dir():
-                self.close()
-                self._then(chosen)
+        chosen = Path(self._text)
+        replaces = self._verb == "Save" and chosen.is_file() and chosen != self._start
+        if replaces:
+            imgui.text_colored(_WARNING, f"{chosen.name} is there already")
+        pressed = imgui.button(f"{'Replace' if replaces else self._verb}###go")
+        if (pressed or (entered and not replaces)) and not chosen.is_dir():
+            self.close()
+            self._then(chosen)
         imgui.same_line()
         if imgui.button("Cancel"):
             self.close()

@@ -18,6 +18,7 @@ from mjrig.editor.session import Session
 from mjrig.editor.simulation import Simulation
 from mjrig.editor.state import EditorState
 from mjrig.editor.window import Window
+from mjrig.errors import BindingError
 from mjrig.world import World
 
 #: Most frames drawn per second.
@@ -31,7 +32,7 @@ class ScriptSimulation(Simulation):
         """The script's own loop is the one that steps."""
 
     def replace(self, world: World, carry: object) -> None:
-        raise RuntimeError("this edit needs a new world; the script holds the one it made")
+        raise BindingError("this edit needs a new world; the script holds the one it made")
 
 
 class Viewer:
@@ -57,7 +58,7 @@ class Viewer:
             self._steps = simulation.world.steps
             simulation.signals.sample(simulation.world)
         now = time.perf_counter()
-        if now < self._next or self.closed:
+        if self.closed or (now < self._next and not self.state.wants_to_close):
             return False
         simulation.drain()
         simulation.publish()

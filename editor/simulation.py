@@ -274,8 +274,12 @@ class Simulation:
     def step_once(self, steps: int = 1) -> None:
         """Take steps while paused."""
         self.pause()
-        self.call(lambda world: self.advance(steps))
-        self.publish()
+
+        def run(world: World) -> None:
+            self.advance(steps)
+            self.publish()
+
+        self.call(run)
 
     def reset(self, keyframe: str | None = None) -> None:
         """Back to the start, or to a keyframe."""
@@ -286,9 +290,9 @@ class Simulation:
             self.history.clear()
             self.signals.clear()
             self.fault = None
+            self.publish()
 
         self.call(run)
-        self.publish()
 
     def go_to(self, moment: float) -> float:
         """Pause and return to the kept state at or before a time; the future from there is exact.
@@ -302,11 +306,10 @@ class Simulation:
             snapshot = self.history.at(moment)
             if snapshot is not None:
                 world.restore(snapshot)
+            self.publish()
             return world.time
 
-        reached = self.call(run)
-        self.publish()
-        return reached
+        return self.call(run)
 
     def replace(self, world: World, carry: Callable[[World, World], None]) -> None:
         """Put another world in place of this one.
@@ -323,9 +326,10 @@ class Simulation:
             self._events_seen = self._event_count()
             self.history.clear()
             self.signals.bind(world)
+            self.fault = None  # it was the old world's, and there is no way back to that
+            self.publish()
 
         self.call(run)
-        self.publish()
 
 
 class SimThread(Simulation):

@@ -131,6 +131,17 @@ class EditorState:
         """The object of the scene a selection path means; None if it is gone or no such thing."""
         return self.scene if path == SCENE else existing(self.scene, path)
 
+    def why_not_edited(self, name: str) -> str:
+        """Why an actor of the world cannot be edited here; empty if it can, or is none."""
+        if any(actor.name == name for actor in self.scene.actors):
+            return ""
+        for placed in self.simulation.world.placements.actors:
+            if placed.name == name and placed.scene is not self.scene:
+                return f"{name} comes from the included file {placed.scene.path}: edit it there"
+            if placed.name == name:
+                return f"{name} is a copy of {placed.original.name}: edit that one"
+        return ""
+
     def live(self, path: str) -> HasProperties | None:
         """The running counterpart of a described object: only its arrays may be read."""
         return existing(self.simulation.world, path)

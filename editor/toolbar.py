@@ -134,6 +134,8 @@ class StatusBar:
 def commanders(state: EditorState) -> str:
     """Who holds the setpoints of each actor."""
     parts = []
+    if not state.simulation.frame.robots:
+        return "no actors"
     for name, robot in state.simulation.frame.robots.items():
         who = "hold " + robot.held if robot.held else ", ".join(robot.holders) or "nobody"
         parts.append(f"{name}: {who}")
@@ -143,6 +145,12 @@ def commanders(state: EditorState) -> str:
 def speed_text(speed: float) -> str:
     """`0.5x`, or `max`."""
     return "max" if math.isinf(speed) else f"{speed:g}x"
+
+
+def neighbour(speed: float, way: int) -> float:
+    """The next slower (-1) or faster (1) of the speeds."""
+    nearest = min(range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(speed, 1e9)))
+    return SPEEDS[min(max(nearest + way, 0), len(SPEEDS) - 1)]
 
 
 def _tip(text: str) -> None:

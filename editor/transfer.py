@@ -19,11 +19,12 @@ def carry(old: World, new: World) -> None:
     An actor whose pose was edited moves by that edit. Controllers that are the same keep their
     memory. Time goes on.
     """
-    new.data.time = old.data.time
+    new.data.time, new._steps = old.data.time, old.steps
     for name, robot in new.articulations.items():
         if name in old.articulations:
             source = old.articulations[name]
             _carry_joints(old, new, source, robot)
+            _carry_mocap(old, new, source, robot)
             _move_root(new, robot, source.model_map.origin, robot.model_map.origin)
             _carry_actuators(old, new, source, robot)
             _carry_memory(source, robot)
@@ -48,8 +49,21 @@ def _carry_joints(old: World, new: World, source: Articulation, robot: Articulat
         new.data.qvel[v : v + nv] = old.data.qvel[u : u + nv]
 
 
+def _carry_mocap(old: World, new: World, source: Articulation, robot: Articulation) -> None:
+    before, after = _mocap_by_name(old, source), _mocap_by_name(new, robot)
+    for name in after.keys() & before.keys():
+        new.data.mocap_pos[after[name]] = old.data.mocap_pos[before[name]]
+        new.data.mocap_quat[after[name]] = old.data.mocap_quat[before[name]]
+
+
+def _mocap_by_name(world: World, robot: Articulation) -> dict[str, int]:
+    model, prefix = world.model, robot.model_map.prefix
+    bodies = {int(m): np.flatnonzero(model.body_mocapid == m)[0] for m in robot.model_map.mocap}
+    return {model.body(int(b)).name.removeprefix(prefix): m for m, b in bodies.items()}
+
+
 def _move_root(world: World, robot: Articulation, before: Rigid, after: Rigid) -> None:
-    """Free roots follow an edit of the actor's pose."""
+    """Free roots and mocap bodies follow an edit of the actor's pose."""
     if all(map(np.array_equal, before, after)):
         return
     shift = after.then(before.inverse())
@@ -59,6 +73,9 @@ def _move_root(world: World, robot: Articulation, before: Rigid, after: Rigid) -
             q = int(model.jnt_qposadr[joint])
             root = Rigid(data.qpos[q : q + 3].copy(), data.qpos[q + 3 : q + 7].copy())
             data.qpos[q : q + 3], data.qpos[q + 3 : q + 7] = shift.then(root)
+    for m in robot.model_map.mocap:
+        root = Rigid(data.mocap_pos[m].copy(), data.mocap_quat[m].copy())
+        data.mocap_pos[m], data.mocap_quat[m] = shift.then(root)
 
 
 def _carry_actuators(old: World, new: World, source: Articulation, robot: Articulation) -> None:
@@ -74,8 +91,17 @@ def _carry_actuators(old: World, new: World, source: Articulation, robot: Articu
     theirs = {b.actuator: b.actuator_id for b in source.actuators}
     for binding in robot.actuators:
         if binding.actuator in theirs:
+            _carry_ctrl(old, new, theirs[binding.actuator], binding.actuator_id)
             _carry_activation(old, new, theirs[binding.actuator], binding.actuator_id)
     robot.setpoints.touch()
+
+
+def _carry_ctrl(old: World, new: World, j: int, i: int) -> None:
+    """What a controller that does not run in every step holds until its next turn."""
+    count = int(new.model.actuator_ctrlnum[i])
+    if count and int(old.model.actuator_ctrlnum[j]) == count:
+        a, b = int(new.model.actuator_ctrladr[i]), int(old.model.actuator_ctrladr[j])
+        new.data.ctrl[a : a + count] = old.data.ctrl[b : b + count]
 
 
 def _carry_activation(old: World, new: World, j: int, i: int) -> None:

@@ -61,10 +61,13 @@ class Viewport(Panel):
         self.gizmo = Gizmo(state)
         self.rect = (0.0, 0.0, 1.0, 1.0)
         self.notice = ""
+        self.is_focused = False
         self._texture = 0
         self._drawn: Any = None
         self._moved = 0.0
+        self._held = False
         self._pushing = False
+        self._pushed: set[int] = set()
 
     # The copy that is drawn ---------------------------------------------------------------------
 
@@ -79,6 +82,7 @@ class Viewport(Panel):
         if frame.generation == drawing.generation:  # else: the next frame will fit
             drawing.show(frame)
         self._mark_selection(drawing)
+        self._let_go(drawing)
         return drawing
 
     def _renew(self, generation: int) -> None:
@@ -93,14 +97,16 @@ class Viewport(Panel):
             self.view.free()
         self.view = self._make_view(self.drawing.model)
         self._drawn = None
+        self._pushing = False
+        self._pushed.clear()  # forces are not carried from world to world
 
     def _mark_selection(self, drawing: Drawing) -> None:
         actor = self.state.selection.actor
-        if self._pushing or actor is None:
+        if self._pushing:
             return
         current = drawing.actor_of(drawing.perturb.select)
         if current != actor:
-            bodies = drawing.bodies_of(actor)
+            bodies = drawing.bodies_of(actor) if actor is not None else []
             drawing.perturb.select = bodies[0] if bodies else 0
 
     def start_over(self) -> None:
@@ -116,6 +122,7 @@ class Viewport(Panel):
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(self) -> None:
+        self.is_focused = imgui.is_window_focused()
         drawing = self.follow()
         room, corner = imgui.get_content_region_avail(), imgui.get_cursor_screen_pos()
         width, height = max(64, int(room.x)), max(64, int(room.y))
@@ -123,14 +130,20 @@ class Viewport(Panel):
         self._show(drawing, width, height)
         imgui.set_cursor_screen_pos(corner)
         imgui.set_next_item_allow_overlap()
-        if self.gizmo.is_hot:  # a gizmo does not start while the mouse is over a widget
+        if self.gizmo.is_hot and not self._held:  # a gizmo does not start over a widget
             imgui.dummy(imgui.ImVec2(width, height))
         else:
             imgui.invisible_button("##view", imgui.ImVec2(width, height), _BUTTONS)
             self._mouse(drawing)
             self._drop_target(drawing)
         self.gizmo.draw(drawing, self.rect)
+        self._say_why_not(corner, height)
         self._overlay(corner)
+
+    def _say_why_not(self, corner: Any, height: int) -> None:
+        if self.gizmo.reason:
+            imgui.set_cursor_screen_pos(imgui.ImVec2(corner.x + 12, corner.y + height - 28))
+            imgui.text_colored(imgui.ImVec4(1.0, 0.8, 0.4, 1.0), self.gizmo.reason)
 
     def _show(self, drawing: Drawing, width: int, height: int) -> None:
         """Draw if anything changed since the last time; the old picture is good otherwise."""
@@ -173,7 +186,8 @@ class Viewport(Panel):
         io = imgui.get_io()
         if imgui.is_item_activated():
             self._moved = 0.0
-        if imgui.is_item_active():
+        self._held = imgui.is_item_active()
+        if self._held:
             self._moved += abs(io.mouse_delta.x) + abs(io.mouse_delta.y)
             self._drag(drawing, io)
         elif self._pushing:
@@ -201,7 +215,7 @@ class Viewport(Panel):
 
     @staticmethod
     def _move_camera(drawing: Drawing, action: Any, dx: float, dy: float) -> None:
-        mujoco.mjv_moveCamera(drawing.model, action, dx, dy, drawing.scene, drawing.camera)
+        mujoco.mjv_moveCamera(drawing.model, action, dx, dy, drawing.camera)
 
     def mouse_place(self) -> tuple[float, float]:
         """Where the mouse is in the viewport: x right, y down, both 0 to 1."""
@@ -246,13 +260,29 @@ class Viewport(Panel):
         data.xfrc_applied[:] = 0.0
         mujoco.mjv_applyPerturbForce(model, data, perturb)
         body, force = int(perturb.select), data.xfrc_applied[perturb.select].copy()
-        self.state.simulation.put("push", lambda world: _apply(world, body, force))
+        self._pushed.add(body)
+        self._apply(drawing, body, force)
 
     def _stop_pushing(self, drawing: Drawing) -> None:
         self._pushing = False
         drawing.perturb.active = 0
-        drawing.data.xfrc_applied[:] = 0.0
-        self.state.simulation.put("push", lambda world: world.data.xfrc_applied.fill(0.0))
+        for body in self._pushed:
+            self._apply(drawing, body, np.zeros(6))
+
+    def _let_go(self, drawing: Drawing) -> None:
+        """End a push that is still in a state somebody went back to: nobody pushes any more."""
+        for body in () if self._pushing else self._pushed:
+            if drawing.data.xfrc_applied[body].any():
+                self._apply(drawing, body, np.zeros(6))
+
+    def _apply(self, drawing: Drawing, body: int, force: FloatArray) -> None:
+        simulation, generation = self.state.simulation, drawing.generation
+
+        def run(world: World) -> None:
+            if simulation.generation == generation:  # in another world it is another body
+                world.data.xfrc_applied[body] = force
+
+        simulation.put(f"push {body}", run)
 
     # Drops --------------------------------------------------------------------------------------
 
@@ -275,12 +305,6 @@ class Viewport(Panel):
         self._on_drop(kind, value, drawing.actor_of(body), point)
 
 
-def _apply(world: World, body: int, force: FloatArray) -> None:
-    if body < world.model.nbody:
-        world.data.xfrc_applied[:] = 0.0
-        world.data.xfrc_applied[body] = force
-
-
 def _looks(drawing: Drawing) -> tuple[Any, ...]:
     """Everything but the state that changes the picture."""
     camera, option = drawing.camera, drawing.option
@@ -300,5 +324,9 @@ def _looks(drawing: Drawing) -> tuple[Any, ...]:
         drawing.perturb.select,
         drawing.perturb.active,
         drawing.model.body_pos.tobytes(),
+        drawing.model.body_quat.tobytes(),
         drawing.data.mocap_pos.tobytes(),
+        drawing.data.mocap_quat.tobytes(),
+        drawing.data.xfrc_applied.tobytes(),
+        drawing.data.time,
     )

@@ -17,6 +17,7 @@ from mjrig.editor.autosave import Autosave, Unsaved
 from mjrig.editor.capture import Video, save_picture
 from mjrig.editor.console_panel import ConsolePanel
 from mjrig.editor.dialogs import KeepDialog, RecoverDialog, UnsavedDialog
+from mjrig.editor.drawing import Drawing
 from mjrig.editor.gain_table import gain_panels
 from mjrig.editor.gizmo import Tool
 from mjrig.editor.hierarchy import Hierarchy, delete, duplicate
@@ -28,14 +29,24 @@ from mjrig.editor.path_dialog import PathDialog
 from mjrig.editor.plots import PlotsPanel
 from mjrig.editor.quality import Quality
 from mjrig.editor.state import EditorState
-from mjrig.editor.toolbar import StatusBar, Toolbar
+from mjrig.editor.toolbar import StatusBar, Toolbar, neighbour
 from mjrig.editor.viewport import Viewport
 from mjrig.editor.views import View
+from mjrig.errors import MjrigError
 from mjrig.scene import Scene
 from mjrig.scene_parts import SCENES
 
 _CTRL, _SHIFT = imgui.Key.mod_ctrl, imgui.Key.mod_shift
 _GLOBAL = imgui.InputFlags_.route_global
+#: Keys of MuJoCo's viewer that are no letters.
+_SIGNS = {
+    "`": "grave_accent",
+    "'": "apostrophe",
+    ",": "comma",
+    "/": "slash",
+    ";": "semicolon",
+    "\\": "backslash",
+}
 
 
 class Window:
@@ -63,14 +74,19 @@ class Window:
         self.hierarchy = Hierarchy(state, self.dropped_on)
         self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop)
         self.status = StatusBar(state, self.quality)
-        self.unsaved = UnsavedDialog(state, self.save)
+        self.unsaved = UnsavedDialog(state, self.save_first)
         self.keep = KeepDialog(state)
         self.recover = RecoverDialog(state, self._recover)
         self.choose = PathDialog(state)
+        self._dialogs = (self.unsaved, self.keep, self.recover, self.choose)
         self._autosave = Autosave(state.scene.path)
         self._video: Video | None = None
+        self._scale_before_video: float | None = None
         self._last = time.perf_counter()
         self.keep_alive: object = None
+        #: Shows the title; set where there is a window of the desktop.
+        self.show_title: Callable[[str], object] = lambda title: None
+        self._title = ""
         self.app = App(
             state,
             self._panels(),
@@ -113,6 +129,13 @@ class Window:
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
         self._open_what_is_wanted()
+        if self.state.title != self._title:
+            self._title = self.state.title
+            self.show_title(self._title)
+        if self._video is not None and not self.state.attempt(self._film):
+            self._stop_video()  # say it once, not with every frame
+
+    def _film(self) -> None:
         if self._video is not None and self.viewport.view is not None:
             self._video.add(self.viewport.view.pixels(), self.state.simulation.frame.time)
 
@@ -145,18 +168,18 @@ class Window:
         self._draw_menu()
         self._camera_menu()
         self._shortcuts()
-        for dialog in (self.unsaved, self.keep, self.recover, self.choose):
+        for dialog in self._dialogs:
             dialog.draw()
 
     def _file_menu(self) -> None:
         if not imgui.begin_menu("File"):
             return
         if imgui.menu_item_simple("New"):
-            self.unsaved.ask(lambda: self.open_scene(Scene()))
+            self.unsaved.ask(lambda: self.state.attempt(lambda: self.open_scene(Scene())))
         if imgui.menu_item_simple("Open...", "Ctrl+O"):
             self.ask_open()
         if imgui.menu_item_simple("Save", "Ctrl+S"):
-            self.save()
+            self.save_first()
         if imgui.menu_item_simple("Save as...", "Ctrl+Shift+S"):
             self.ask_save()
         imgui.separator()
@@ -188,6 +211,8 @@ class Window:
         if imgui.menu_item_simple("Delete", "Del", enabled=bool(self.state.selection.paths)):
             self._delete()
         if len(stack) and imgui.begin_menu("History"):
+            if imgui.menu_item("0. As opened", "", True)[0]:
+                self._go_back_to(0)
             for i, entry in enumerate(stack.names):
                 if imgui.menu_item(f"{i + 1}. {entry}", "", i < stack.position)[0]:
                     self._go_back_to(i + 1)
@@ -254,15 +279,18 @@ class Window:
     # Keys ---------------------------------------------------------------------------------------
 
     def _shortcuts(self) -> None:
+        if any(dialog.is_open for dialog in self._dialogs):
+            return  # a question wants an answer first
         keys = imgui.Key
         chords: tuple[tuple[int, Callable[[], Any]], ...] = (
             (chord(_CTRL, keys.z), self.undo),
             (chord(_CTRL, keys.y), self.redo),
             (chord(_CTRL, _SHIFT, keys.z), self.redo),
-            (chord(_CTRL, keys.s), self.save),
+            (chord(_CTRL, keys.s), self.save_first),
             (chord(_CTRL, _SHIFT, keys.s), self.ask_save),
             (chord(_CTRL, keys.o), self.ask_open),
             (chord(_CTRL, keys.d), self._duplicate),
+            (chord(_CTRL, keys.a), self._align),
             (chord(_CTRL, keys.q), lambda: self.unsaved.ask(self._close)),
             (chord(_CTRL, keys._1), lambda: self._use(Tool.SELECT)),
             (chord(_CTRL, keys._2), lambda: self._use(Tool.MOVE)),
@@ -289,16 +317,42 @@ class Window:
             self.state.attempt(lambda: simulation.go_to(back))
         if imgui.is_key_pressed(key.backspace, False):
             self.state.attempt(simulation.reset)
-        if drawing is None:
-            return
+        for pressed, way in ((key.minus, -1), (key.equal, 1)):
+            if imgui.is_key_pressed(pressed, False):
+                simulation.set_speed(neighbour(simulation.speed, way))
+        if imgui.is_key_pressed(key.delete, False) and self.viewport.is_focused:
+            self._delete()
+        if drawing is not None:
+            self._drawing_keys(drawing)
+
+    def _drawing_keys(self, drawing: Drawing) -> None:
+        key, option = imgui.Key, drawing.option
         if imgui.is_key_pressed(key.home, False):
             drawing.frame_on(self.state.selection.actor)
         if imgui.is_key_pressed(key.escape, False):
             cameras.look_freely(drawing)
+        for pressed, way in ((key.left_bracket, -1), (key.right_bracket, 1)):
+            if imgui.is_key_pressed(pressed, False):
+                cameras.cycle(drawing, way)
+        if imgui.is_key_pressed(key.f6, False):
+            option.frame = (option.frame + 1) % int(mujoco.mjtFrame.mjNFRAME)
+        if imgui.is_key_pressed(key.f7, False):
+            option.label = (option.label + 1) % int(mujoco.mjtLabel.mjNLABEL)
+        groups = option.sitegroup if imgui.get_io().key_shift else option.geomgroup
+        for i in range(len(groups)):
+            if imgui.is_key_pressed(getattr(key, f"_{i}"), False):
+                groups[i] = 0 if groups[i] else 1
         for _, strings, flags in self._flag_tables():
-            for i, (_, _, letter) in enumerate(strings):
-                if letter.isalpha() and imgui.is_key_pressed(getattr(key, letter.lower()), False):
+            for i, (_, _, sign) in enumerate(strings):
+                pressed = _key_of(sign)
+                if pressed is not None and imgui.is_key_pressed(pressed, False):
                     flags[i] = 0 if flags[i] else 1
+                    return  # one sign stands for two in MuJoCo's tables
+
+    def _align(self) -> None:
+        """Look at everything, as at the start."""
+        if self.viewport.drawing is not None:
+            self.viewport.drawing.frame_on(None)
 
     def _use(self, tool: Tool) -> None:
         self.viewport.gizmo.tool = tool
@@ -319,8 +373,7 @@ class Window:
             self.state.attempt(lambda: duplicate(self.state, actor))
 
     def _delete(self) -> None:
-        for path in list(self.state.selection.paths):
-            self.state.attempt(lambda path=path: delete(self.state, path))  # type: ignore[misc]
+        self.state.attempt(lambda: delete(self.state, *self.state.selection.paths))
 
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""
@@ -338,18 +391,31 @@ class Window:
         if not state.attempt(lambda: state.session.save(path)):
             return False
         self._autosave.done()
+        self._autosave = Autosave(state.scene.path)
         state.console.say(f"saved {state.scene.path}")
         return True
+
+    def save_first(self, then: Callable[[], Any] = lambda: None) -> None:
+        """Save, asking where to if the scene has no file yet; then do something."""
+        if self.state.scene.path is None:
+            self.ask_save(then)
+        elif self.save():
+            then()
 
     def ask_open(self) -> None:
         """Choose a scene or model to open."""
         start = self.state.scene.base.resolve()
         self.choose.ask("Open", start, (*SCENES, *MODELS), self.open_path)
 
-    def ask_save(self) -> None:
-        """Choose where to write the scene."""
+    def ask_save(self, then: Callable[[], Any] = lambda: None) -> None:
+        """Choose where to write the scene; then do something."""
         start = self.state.scene.path or _free_file(Path.cwd(), "scene", ".yaml")
-        self.choose.ask("Save", start.resolve(), SCENES, self.save)
+
+        def write(path: Path) -> None:
+            if self.save(path if path.suffix else path.with_suffix(".yaml")):
+                then()
+
+        self.choose.ask("Save", start.resolve(), SCENES, write)
 
     def open_path(self, path: Path) -> None:
         """Open a scene or a model in place of this one, after asking about unsaved changes."""
@@ -373,19 +439,19 @@ class Window:
     def _recover(self, left: Unsaved) -> None:
         """Open what was saved last, and make it say what was not."""
         path = Path(left.scene) if left.scene else None
-        base = path.parent if path is not None else Path.cwd()
-        recovered = Scene.parse(left.text, base)
+        recovered = Scene.parse(left.text, left.base)
         if path is not None and path.is_file():
             self.open_scene(Scene.load(path))
-            self.state.session.recover(recovered)
-        else:
-            self.open_scene(recovered)
+        else:  # nothing was saved ever, or it is gone
+            self.open_scene(Scene.parse("mjrig: 1\n", left.base))
+        self.state.session.recover(recovered)
         left.forget()
 
     def take_picture(self) -> None:
         """Write what the viewport shows to a PNG."""
         view = self.viewport.view
         if view is None:
+            self.state.console.warn("there is no picture: the viewport was not shown yet")
             return
         path = _free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
         if self.state.attempt(lambda: save_picture(view.pixels(), path)):
@@ -401,16 +467,19 @@ class Window:
 
     def _start_video(self, path: Path) -> None:
         view = self.viewport.view
-        assert view is not None
+        if view is None:
+            raise MjrigError("there is nothing to film: the viewport was not shown yet")
         height, width = view.pixels().shape[:2]
-        self.quality.fixed = self.quality.scale  # the picture keeps its size
         self._video = Video(path, (width, height))
+        self._scale_before_video = self.quality.fixed
+        self.quality.fixed = self.quality.scale  # the picture keeps its size
 
     def _stop_video(self) -> None:
         if self._video is not None:
-            self._video.close()
-            self.state.console.say(f"video: {self._video.path} ({self._video.frames} frames)")
-            self._video, self.quality.fixed = None, None
+            video, self._video = self._video, None
+            self.quality.fixed = self._scale_before_video
+            if self.state.attempt(video.close):
+                self.state.console.say(f"video: {video.path} ({video.frames} frames)")
 
     # Drops --------------------------------------------------------------------------------------
 
@@ -437,6 +506,11 @@ class Window:
             return
         for path in paths:
             self.viewport.drop("file", path, place)
+
+
+def _key_of(sign: str) -> Any:
+    """The key of a sign in MuJoCo's tables; None where there is none."""
+    return getattr(imgui.Key, _SIGNS.get(sign, sign.lower()), None) if sign.strip() else None
 
 
 def _free_file(folder: Path, stem: str, suffix: str) -> Path:

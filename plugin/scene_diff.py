@@ -7,6 +7,7 @@ from typing import Any
 
 from mjrig.actor import Actor
 from mjrig.errors import PropertyError
+from mjrig.per_actuator import PerActuator
 from mjrig.placement import described
 from mjrig.properties import HasProperties, Property
 from mjrig.property_kinds import FilePath, Nested, NestedList
@@ -156,6 +157,10 @@ def _means_the_same(prop: Property[Any], before: HasProperties, after: HasProper
         files = [_file(o, prop.name) for o in (before, after)]
         return files[0] is not None and files[0] == files[1]
     one_is_missing = not (before.is_authored(prop.name) and after.is_authored(prop.name))
+    if isinstance(prop, PerActuator):  # a described one has no values before it is bound
+        written = next((o for o in (before, after) if o.is_authored(prop.name)), before)
+        is_default = prop.fallback is None and same(written.authored(prop.name), prop.constant)
+        return one_is_missing and is_default
     values = before.__dict__[prop.name], after.__dict__[prop.name]
     return one_is_missing and prop.fallback is None and not prop.changed(*values)
 

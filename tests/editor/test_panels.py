@@ -1,0 +1,167 @@
+"""Panels of other packages, found by their entry point; those that fail are told of."""
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from imgui_bundle import imgui
+
+from mjrig import registry
+from mjrig.editor.panel import Panel, plugin_panels
+from mjrig.editor.views import NullView
+from mjrig.editor.window import Window
+from tests.editor.ui import app_with, editor_state, run_ui_tests
+from tests.editor.windows import SWINGS, Bench
+
+THIRD_PARTY = Path(__file__).parent.parent / "third_party"
+SPRINGS = """
+mjrig: 1
+actors:
+  - name: left
+    model: package:mjrig.assets/pendulum/pendulum.xml
+    components:
+      - {type: SpringController, limit: 20}
+"""
+
+
+def _install(folder: Path, monkeypatch: pytest.MonkeyPatch, points: str) -> None:
+    """What installing a package leaves behind: its modules and its entry points on the path."""
+    info = folder / "mjrig_example-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mjrig-example\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example package, installed."""
+    groups = tomllib.loads((THIRD_PARTY / "pyproject.toml").read_text())["project"]["entry-points"]
+    points = ""
+    for group, entries in groups.items():
+        points += f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in entries.items())
+    monkeypatch.syspath_prepend(str(THIRD_PARTY))
+    _install(tmp_path / "site", monkeypatch, points)
+    with monkeypatch.context():
+        registry.refresh()
+
+
+@pytest.mark.usefixtures("example")
+def test_a_panel_of_another_package_is_docked_and_edits_through_the_session() -> None:
+    bench = Bench.on(SPRINGS)
+    try:
+
+        def drags(ctx: Any) -> None:
+            ctx.window_focus("//Springs")
+            ctx.item_input_value("//Springs/left.SpringController.limit", 55.0)
+            ctx.yield_(2)
+
+        bench.run(drags)
+    finally:
+        sys.modules.pop("mjrig_example_panel", None)
+    assert [p.title for p in bench.window.app.panels][-1] == "Springs"
+    assert bench.state.scene["left"].components[0].to_data()["limit"] == 55.0
+    assert bench.entries == ["Set left.SpringController.limit"]
+    assert not bench.problems
+
+
+BROKEN = '''
+from imgui_bundle import imgui
+from mjrig.editor.panel import Panel
+
+class Lost(Panel):
+    place = "middle"
+
+class Raises(Panel):
+    title = "Raises"
+
+    def __init__(self, state):
+        raise RuntimeError("no luck")
+
+class Forgetful(Panel):
+    """Leaves out what its base class does."""
+
+    title = "Forgetful"
+
+    def __init__(self, state):
+        self.calls = 0
+
+    def draw(self):
+        self.calls += 1
+        imgui.text(f"{len(self.state.scene.actors)} actors")
+        if self.calls == 2:
+            raise RuntimeError("the second time")
+
+def function(state):
+    return None
+'''
+
+
+def test_panels_that_cannot_be_made_are_told_of_and_the_others_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_panels.py").write_text(BROKEN)
+    names = ("Lost", "Raises", "Forgetful", "function", "gone")
+    lines = "".join(f"{name} = broken_panels:{name}\n" for name in names)
+    points = f"[mjrig.panels]\n{lines}absent = no_such_module:Panel\n"
+    _install(tmp_path / "site", monkeypatch, points)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    state = editor_state(SWINGS)
+    window = Window(state, NullView)
+    assert [p.title for p in window.app.panels][-1] == "Forgetful"
+    problems = "\n".join(line.text for line in state.console.lines)
+    assert "the panel 'Lost' cannot be loaded: ValueError: its place is 'middle'" in problems
+    assert "the panel 'Raises' cannot be loaded: RuntimeError: no luck" in problems
+    assert "the panel 'absent' cannot be loaded: ModuleNotFoundError" in problems
+    assert "the panel 'function' cannot be loaded: TypeError: it must be a class" in problems
+    assert "the panel 'gone' cannot be loaded: AttributeError" in problems
+    state.console.lines.clear()
+
+    def retries(ctx: Any) -> None:
+        ctx.window_focus("//Forgetful")
+        ctx.yield_(4)
+        ctx.item_click("//Forgetful/Retry")
+        ctx.yield_(3)
+        assert not ctx.item_exists("//Forgetful/Retry")
+
+    run_ui_tests(window.app, retries)
+    assert [line.text for line in state.console.lines] == [
+        "Forgetful: RuntimeError: the second time"
+    ]
+
+
+def test_without_other_packages_there_are_no_more_panels() -> None:
+    state = editor_state(SWINGS)
+    assert plugin_panels(state) == []
+    assert not state.console.lines
+
+
+class _Deep(Panel):
+    """Fails in the middle of everything imgui can nest."""
+
+    title = "Deep"
+
+    def draw(self) -> None:
+        imgui.push_style_color(imgui.Col_.text, imgui.ImVec4(1, 0, 0, 1))
+        imgui.push_id("here")
+        imgui.begin_child("inner")
+        if imgui.begin_table("cells", 2):
+            imgui.table_next_row()
+            imgui.table_next_column()
+        imgui.begin_disabled(True)
+        raise KeyError("deep")
+
+
+def test_a_panel_may_fail_in_the_middle_of_anything() -> None:
+    state = editor_state(SWINGS)
+
+    def retries(ctx: Any) -> None:
+        for _ in range(3):
+            ctx.item_click("//Deep/Retry")
+            ctx.yield_(2)
+
+    run_ui_tests(app_with(state, [_Deep(state)]), retries)
+    texts = [line.text for line in state.console.lines]
+    assert texts == ["Deep: KeyError: 'deep'"] * 4

@@ -11,7 +11,30 @@ from mjrig.editor.session import Session
 from mjrig.editor.simulation import SimThread
 from mjrig.editor.state import EditorState
 from mjrig.editor.window import Window
+from mjrig.scene import Scene
 from mjrig.world import World
+
+
+class Editor:
+    """A scene in a window of its own, simulated on a thread."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.simulation = SimThread(World(scene))
+        self.state = EditorState(Session(scene, self.simulation))
+        self.window = Window(
+            self.state, gl_view.GLView, upload=gl_view.upload, on_start=accept_files
+        )
+
+    def run(self) -> None:
+        """Stay until the window is closed."""
+        logger, app = logging.getLogger("mjrig"), self.window.app
+        logger.addHandler(self.state.console)
+        self.simulation.start()
+        try:
+            app.run(app.runner_params(), self.window.may_close)
+        finally:
+            self.simulation.stop()
+            logger.removeHandler(self.state.console)
 
 
 def edit(path: Path | None) -> int:
@@ -20,18 +43,9 @@ def edit(path: Path | None) -> int:
     Raises:
         SceneError: the file cannot be opened.
     """
-    scene = open_file(path)
-    simulation = SimThread(World(scene))
-    state = EditorState(Session(scene, simulation))
-    logging.getLogger("mjrig").addHandler(state.console)
-    window = Window(state, gl_view.GLView, upload=gl_view.upload, on_start=accept_files)
-    window.offer(autosave.unsaved())
-    simulation.start()
-    try:
-        window.app.run(window.app.runner_params(), window.may_close)
-    finally:
-        simulation.stop()
-        logging.getLogger("mjrig").removeHandler(state.console)
+    editor = Editor(open_file(path))
+    editor.window.offer(autosave.unsaved())
+    editor.run()
     return 0
 
 
@@ -41,6 +55,8 @@ def accept_files(window: Window) -> None:
 
     window.quality.software = gl_view.is_software()
     handle = glfw_utils.glfw_window_hello_imgui()
+
+    window.show_title = lambda text: glfw.set_window_title(handle, text)
 
     def dropped(_: object, paths: list[str]) -> None:
         window.files_dropped([Path(p) for p in paths], glfw.get_cursor_pos(handle))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.bench import Response
+from mjrig.editor.colours import GREY
 from mjrig.editor.gain_lab import Result
 from mjrig.editor.gains import GainRow
 from mjrig.editor.panel import Panel
@@ -16,7 +17,6 @@ from mjrig.response import Kind, Metrics, Trace
 
 #: At most this many joints are drawn; a line says so.
 DRAWN = 4
-_TARGET = ImVec4(0.7, 0.7, 0.7, 0.8)
 _COLOURS = (
     ImVec4(0.30, 0.65, 1.00, 1.0),
     ImVec4(1.00, 0.60, 0.25, 1.0),
@@ -156,7 +156,7 @@ class ResponsePanel(Panel):
             for cause in response.causes:
                 imgui.bullet()
                 imgui.text_wrapped(f"{response.actuator}: {cause}")
-        imgui.push_style_color(imgui.Col_.text, _TARGET)
+        imgui.push_style_color(imgui.Col_.text, GREY)
         where = _COPY if result.where == "copy" else "measured on the running robot"
         imgui.text_wrapped(f"{where}; faint: before the last edit" if before else where)
         imgui.pop_style_color()
@@ -174,7 +174,7 @@ class ResponsePanel(Panel):
                 _line(f"##before {response.actuator}", old, _COLOURS[i], 0.4)
             if response.trace is not None:
                 trace = response.trace
-                _curve(f"##target {response.actuator}", trace, trace.target, _TARGET)
+                _curve(f"##target {response.actuator}", trace, trace.target, GREY)
             _line(response.actuator, response, _COLOURS[i], 1.0)
         implot.end_plot()
 

@@ -9,6 +9,7 @@ from imgui_bundle import imgui
 from mjrig import registry
 from mjrig.editor import clipboard
 from mjrig.editor.app import chord
+from mjrig.editor.colours import GREY, RED
 from mjrig.editor.edits import Edits
 from mjrig.editor.fields import Field, Filter, Target, fields_of, parts_of
 from mjrig.editor.mapping_rows import (
@@ -19,10 +20,8 @@ from mjrig.editor.mapping_rows import (
     table_rows,
 )
 from mjrig.editor.widgets import (
-    GREY,
     MIXED,
     PAYLOAD,
-    RED,
     Sheet,
     Widget,
     combo,

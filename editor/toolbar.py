@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from imgui_bundle import imgui
 
+from mjrig.editor.colours import RED
 from mjrig.editor.gizmo import Gizmo, Tool
 from mjrig.editor.quality import Quality
 from mjrig.editor.simulation import AS_FAST_AS_POSSIBLE
@@ -128,7 +129,7 @@ class StatusBar:
         lines = self.state.console.lines
         if lines and lines[-1].level != "info":
             imgui.same_line(spacing=24)
-            imgui.text_colored(imgui.ImVec4(1.0, 0.55, 0.45, 1.0), lines[-1].text[:110])
+            imgui.text_colored(RED, lines[-1].text[:110])
 
 
 def commanders(state: EditorState) -> str:

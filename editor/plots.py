@@ -18,7 +18,8 @@ from mjrig.editor.state import EditorState
 from mjrig.names import listed
 
 LOWEST = 150.0
-LEGEND_WIDTH = 190.0
+LEGEND_WIDTH = 200.0
+NUMBER_WIDTH = 62.0
 _CURSORS = (("A", ImVec4(1.0, 0.8, 0.2, 1.0)), ("B", ImVec4(0.3, 0.9, 1.0, 1.0)))
 _PLOTTED = ("signal", "property", "actuator")
 _EMPTY = "Drop signals, properties or actuators here, or choose them under Signals."
@@ -234,8 +235,9 @@ class PlotsPanel(Panel):
         if not imgui.begin_table("values", len(titles) + 2, flags):
             return
         imgui.table_setup_column("signal", imgui.TableColumnFlags_.width_stretch)
-        for title in [*titles, ""]:
-            imgui.table_setup_column(title)
+        for title in titles:  # of one width, whatever the numbers are
+            imgui.table_setup_column(title, imgui.TableColumnFlags_.width_fixed, NUMBER_WIDTH)
+        imgui.table_setup_column("")
         imgui.table_headers_row()
         names = short_names(plot.signals)  # the list may get shorter on the way
         for i, (path, name) in enumerate(list(zip(plot.signals, names, strict=True))):

@@ -112,7 +112,9 @@ class ResponsePanel(Panel):
             imgui.text_disabled("…")
         reason = self.state.problems.get("signal") or tuning.why_no_test()
         if reason:
-            imgui.text_disabled(reason)
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(reason)
+            imgui.pop_style_color()
 
     def _button(self, label: str, why_not: str, run: object, about: str) -> None:
         imgui.begin_disabled(bool(why_not))
@@ -166,7 +168,7 @@ class ResponsePanel(Panel):
         if not implot.begin_plot("##response", ImVec2(-1, 200), int(flags)):
             return
         fit = implot.AxisFlags_.auto_fit
-        implot.setup_axes("t [s]", "from the start [rad or m]", fit, fit)
+        implot.setup_axes("t [s]", "moved [rad or m]", fit, fit)
         implot.setup_legend(implot.Location_.south_east)
         for i, response in enumerate(result.responses[:DRAWN]):
             old = before.of(response.actuator) if before is not None else None

@@ -343,11 +343,18 @@ class Window:
 
     def undo(self) -> None:
         """Take the last edit back."""
-        self.state.attempt(self.state.session.undo)
+        self._tell("undone", self.state.session.undo)
 
     def redo(self) -> None:
         """Make it again."""
-        self.state.attempt(self.state.session.redo)
+        self._tell("made again", self.state.session.redo)
+
+    def _tell(self, done: str, run: Callable[[], str | None]) -> None:
+        """Undo or redo, and say what it was; it may be out of sight."""
+        names: list[str | None] = []
+        if self.state.attempt(lambda: names.append(run())):
+            name = names[0]
+            self.state.console.say(f"{done}: {name}" if name else f"nothing to be {done}")
 
     def _duplicate(self) -> None:
         actor = self.state.selection.actor

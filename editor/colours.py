@@ -73,3 +73,4 @@ def apply_theme(name: str) -> None:
     for key, rgb in THEMES[name].items():
         shared = _SHARED[key]
         shared.x, shared.y, shared.z = rgb
+    style.set_color_(imgui.Col_.text_disabled, GREY)

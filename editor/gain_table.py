@@ -209,8 +209,9 @@ class GainTable(Panel):
         imgui.text(f"{tuning.monitor.error(row):+.4f}")
         imgui.set_item_tooltip("Setpoint minus position, now [rad or m].")
         imgui.table_next_column()
-        found = dict.fromkeys(tuning.origin(row, gain) for gain in gains if gain in row.values)
-        imgui.text_disabled(", ".join(found))
+        found = {gain: tuning.origin(row, gain) for gain in gains if gain in row.values}
+        imgui.text_disabled(", ".join(dict.fromkeys(found.values())))
+        imgui.set_item_tooltip("\n".join(f"{gain}: {origin}" for gain, origin in found.items()))
 
     def _switch(self, row: GainRow) -> None:
         can = "torque_limit" in row.values and not row.locked

@@ -252,8 +252,9 @@ def mirror_row(row: GainRow, rows: Sequence[GainRow]) -> GainRow | None:
 
 
 def rounded(value: float) -> float:
-    """A gain with as many digits as a file should have."""
-    return float(f"{value:.{DIGITS}g}")
+    """A gain with as many digits as a file should have, and no point where none is needed."""
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short.is_integer() else short
 
 
 def changes_for(

@@ -122,8 +122,7 @@ class Rows:
 
     def _name(self, row: Field) -> bool:
         """The label: menu, tooltip, drag source; returns whether what is below is to be drawn."""
-        mark = "*" if row.prop.structural else ""
-        label = f"{row.label}{mark}###label"
+        label = f"{row.label}###label"
         imgui.align_text_to_frame_padding()
         opened = False
         if _below_kind(row.prop) is None:

@@ -125,7 +125,9 @@ class StatusBar:
         imgui.same_line(spacing=24)
         imgui.text(commanders(self.state))
         imgui.same_line(spacing=24)
-        imgui.text(f"{imgui.get_io().framerate:3.0f} fps, {self.quality.text}")
+        fps = f"{imgui.get_io().framerate:.0f} fps, " if frame.playing else ""
+        imgui.text(f"{fps}view {self.quality.scale:.0%}")
+        imgui.set_item_tooltip(f"{self.quality.text}\nChange it under Draw.")
         imgui.same_line(spacing=24)
         entry = self.state.session.undo_stack.undoable
         saved = "unsaved: " + (entry.name if entry else "changes")
@@ -149,7 +151,8 @@ def commanders(state: EditorState) -> str:
     """Who holds the setpoints of each actor."""
     parts = []
     for name, robot in state.simulation.frame.robots.items():
-        who = "hold " + robot.held if robot.held else ", ".join(robot.holders) or "nobody"
+        holders = [holder.removeprefix(f"{name}.") for holder in robot.holders]
+        who = "hold " + robot.held if robot.held else ", ".join(holders) or "nobody"
         parts.append(f"{name} {who}")
     return "lease: " + "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
 

@@ -1,6 +1,8 @@
 """Open the editor's window and stay in it until it is closed."""
 
 import logging
+import os
+import warnings
 from pathlib import Path
 
 from imgui_bundle import glfw_utils  # before glfw and mujoco: all of them share its GLFW
@@ -11,6 +13,7 @@ from mjrig.editor.session import Session
 from mjrig.editor.simulation import SimThread
 from mjrig.editor.state import EditorState
 from mjrig.editor.window import Window
+from mjrig.errors import SceneError
 from mjrig.scene import Scene
 from mjrig.world import World
 
@@ -41,12 +44,28 @@ def edit(path: Path | None) -> int:
     """Edit a scene or a model; returns the exit code.
 
     Raises:
-        SceneError: the file cannot be opened.
+        SceneError: the file or the display cannot be opened.
     """
+    need_display()
     editor = Editor(open_file(path))
     editor.window.offer(autosave.unsaved())
     editor.run()
     return 0
+
+
+def need_display() -> None:
+    """Find out early, and in words, whether there is a screen.
+
+    Raises:
+        SceneError: there is none.
+    """
+    import glfw
+
+    with warnings.catch_warnings():  # pyGLFW warns of what is said below
+        warnings.simplefilter("ignore")
+        if not glfw.init():
+            name = os.environ.get("DISPLAY", "")
+            raise SceneError(f"the display {name!r} cannot be opened")
 
 
 def accept_files(window: Window) -> None:

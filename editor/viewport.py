@@ -216,7 +216,7 @@ class Viewport(Panel):
 
     @staticmethod
     def _move_camera(drawing: Drawing, action: Any, dx: float, dy: float) -> None:
-        mujoco.mjv_moveCamera(drawing.model, action, dx, dy, drawing.scene, drawing.camera)
+        mujoco.mjv_moveCamera(drawing.model, action, dx, dy, drawing.camera)
 
     def mouse_place(self) -> tuple[float, float]:
         """Where the mouse is in the viewport: x right, y down, both 0 to 1."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from imgui_bundle import hello_imgui, imgui, immapp
 
+from mjrig.editor import colours
 from mjrig.editor.panel import Panel, plugin_panels
 from mjrig.editor.state import EditorState
 
@@ -68,6 +69,8 @@ class App:
         window.show_menu_bar = True
         window.show_menu_view = False  # our own menus come first, then it
         window.show_menu_app = False
+        window.remember_theme = False  # `colours` does
+        window.tweaked_theme.theme = colours.STYLES[colours.kept_theme()]
         window.show_status_bar = self._status is not None
         window.show_status_fps = False
         options = hello_imgui.OpenGlOptions()

@@ -35,7 +35,7 @@ _LIGHT: dict[str, Rgb] = {
     "alarm": (1.00, 0.85, 0.83),
 }
 THEMES = {"dark": _DARK, "light": _LIGHT}
-_STYLES = {
+STYLES = {
     "dark": hello_imgui.ImGuiTheme_.darcula_darker,
     "light": hello_imgui.ImGuiTheme_.imgui_colors_light,
 }
@@ -64,12 +64,21 @@ def keep_theme(name: str) -> None:
     write_settings(settings_file(), {**read_settings(settings_file()), "theme": name})
 
 
+def is_applied(name: str) -> bool:
+    """Whether the style is that of a theme."""
+    now = imgui.get_style().color_(imgui.Col_.text_disabled)
+    return all(
+        abs(a - b) < 1e-3 for a, b in zip((now.x, now.y, now.z), THEMES[name]["grey"], strict=True)
+    )
+
+
 def apply_theme(name: str) -> None:
     """Change the colours of everything; needs a context of imgui."""
     style = imgui.get_style()
     spacing, padding = style.item_spacing, style.frame_padding
-    hello_imgui.apply_theme(_STYLES[name])
+    hello_imgui.apply_theme(STYLES[name])
     style.item_spacing, style.frame_padding = spacing, padding  # a theme is about colours only
+    style.frame_border_size, style.frame_rounding = 1.0, 3.0  # an empty box must be seen
     for key, rgb in THEMES[name].items():
         shared = _SHARED[key]
         shared.x, shared.y, shared.z = rgb

@@ -1,7 +1,7 @@
 """Plots panel: signals over time, dropped onto plots or picked from a list."""
 
 from collections.abc import Sequence
-from math import isnan, nan
+from math import inf, isnan, nan
 
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
@@ -20,6 +20,8 @@ from mjrig.names import listed
 LOWEST = 150.0
 LEGEND_WIDTH = 200.0
 NUMBER_WIDTH = 62.0
+#: Values that differ by less are drawn as a flat line: rounding errors are no curve.
+SMALLEST_SPAN = 1e-5
 _CURSORS = (("A", ImVec4(1.0, 0.8, 0.2, 1.0)), ("B", ImVec4(0.3, 0.9, 1.0, 1.0)))
 _PLOTTED = ("signal", "property", "actuator")
 _EMPTY = "Drop signals, properties or actuators here, or choose them under Signals."
@@ -107,12 +109,20 @@ class PlotsPanel(Panel):
         self._header(plot)
         body = max(height - (imgui.get_cursor_pos_y() - top) - 6.0, 80.0)
         width = imgui.get_content_region_avail().x
-        legend = min(LEGEND_WIDTH + (130.0 if plot.cursors else 0.0), 0.5 * width)
+        legend = min(self._legend_width(plot), 0.5 * width)
         self._curves(plot, ImVec2(width - legend - 8.0, body))
         imgui.same_line()
         if imgui.begin_child("legend", ImVec2(legend, body)):
             self._legend(plot)
         imgui.end_child()
+
+    @staticmethod
+    def _legend_width(plot: Plot) -> float:
+        """Room for the longest name and the numbers beside it."""
+        names = short_names(plot.signals)
+        longest = max((imgui.calc_text_size(name).x for name in names), default=0.0)
+        numbers = NUMBER_WIDTH * (3 if plot.cursors else 1)
+        return max(LEGEND_WIDTH, longest + numbers + 72.0)
 
     def _header(self, plot: Plot) -> None:
         if imgui.button(f"{'Follow' if plot.is_paused else 'Pause'}###pause"):
@@ -166,6 +176,7 @@ class PlotsPanel(Panel):
             return
         fit = implot.AxisFlags_.auto_fit if plot.autoscale else implot.AxisFlags_.none
         implot.setup_axes("", "", implot.AxisFlags_.no_label, implot.AxisFlags_.no_label | fit)
+        implot.setup_axis_zoom_constraints(implot.ImAxis_.y1, SMALLEST_SPAN, inf)
         now = self.state.simulation.frame.time
         when = imgui.Cond_.once if plot.is_paused else imgui.Cond_.always
         implot.setup_axis_limits(implot.ImAxis_.x1, now - plot.window, now, when)

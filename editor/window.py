@@ -82,13 +82,9 @@ class Window:
             toolbar=self.toolbar.draw,
             status=self.status.draw,
             each_frame=self.each_frame,
-            on_start=lambda: self._start(on_start),
+            on_start=lambda: on_start(self),
             on_end=self._end,
         )
-
-    def _start(self, on_start: Callable[["Window"], None]) -> None:
-        colours.apply_theme(self.theme)
-        on_start(self)
 
     def _panels(self) -> Sequence[Panel]:
         state = self.state
@@ -123,8 +119,14 @@ class Window:
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
         self._open_what_is_wanted()
         self._tell_title()
+        self._paint()
         if self._video is not None and self.viewport.view is not None:
             self._video.add(self.viewport.view.pixels(), self.state.simulation.frame.time)
+
+    def _paint(self) -> None:
+        """Put the theme on; at the start the window puts on one of its own, a frame late."""
+        if not colours.is_applied(self.theme):
+            colours.apply_theme(self.theme)
 
     def _tell_title(self) -> None:
         if self.state.title != self._title:
@@ -284,7 +286,6 @@ class Window:
     def use_theme(self, name: str) -> None:
         """Change the colours, now and for the next start."""
         self.theme = name
-        colours.apply_theme(name)
         self.state.attempt(lambda: colours.keep_theme(name))
 
     # Keys ---------------------------------------------------------------------------------------

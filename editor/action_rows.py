@@ -5,9 +5,9 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.actions import Action, Parameter, call_action
+from mjrig.editor.colours import GREY
 from mjrig.editor.edits import UNSET, Edits
 from mjrig.editor.fields import Target
-from mjrig.editor.widgets import GREY
 from mjrig.errors import MjrigError
 from mjrig.properties import HasProperties
 from mjrig.scene import existing

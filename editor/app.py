@@ -5,16 +5,22 @@ from typing import Any
 
 from imgui_bundle import hello_imgui, imgui, immapp
 
+from mjrig.editor import colours
 from mjrig.editor.panel import Panel, plugin_panels
 from mjrig.editor.state import EditorState
 
 SIZE = (1280, 720)
+#: Gains and plots stand side by side: who changes one watches the other.
 _SPLITS = (
-    ("MainDockSpace", "left", imgui.Dir.left, 0.17),
-    ("MainDockSpace", "right", imgui.Dir.right, 0.30),
-    ("MainDockSpace", "bottom", imgui.Dir.down, 0.32),
+    ("MainDockSpace", "bottom", imgui.Dir.down, 0.36),
+    ("bottom", "bottom right", imgui.Dir.right, 0.45),
+    ("MainDockSpace", "right", imgui.Dir.right, 0.28),
+    ("MainDockSpace", "left", imgui.Dir.left, 0.19),
 )
-_SPACES = {"left": "left", "right": "right", "bottom": "bottom", "centre": "MainDockSpace"}
+_SPACES = {place: place for place in ("left", "right", "bottom", "bottom right")}
+_SPACES["centre"] = "MainDockSpace"
+#: Most frames a second, and how many are left while nothing moves and nobody touches anything.
+MOST_FRAMES, IDLE_FRAMES = 60.0, 15.0
 
 
 def chord(*keys: Any) -> int:
@@ -53,14 +59,18 @@ class App:
         """What hello_imgui needs; OpenGL 2.1, since MuJoCo draws in the same context."""
         rp = hello_imgui.RunnerParams()
         rp.fps_idling.enable_idling = False  # the simulation moves without input
+        rp.fps_idling.fps_idle = IDLE_FRAMES
+        rp.fps_idling.fps_max = MOST_FRAMES
         rp.app_window_params.window_title = title
         rp.app_window_params.window_geometry.size = size
         window = rp.imgui_window_params
         kinds = hello_imgui.DefaultImGuiWindowType
         window.default_imgui_window_type = kinds.provide_full_screen_dock_space
         window.show_menu_bar = True
-        window.show_menu_view = True
+        window.show_menu_view = False  # our own menus come first, then it
         window.show_menu_app = False
+        window.remember_theme = False  # `colours` does
+        window.tweaked_theme.theme = colours.STYLES[colours.kept_theme()]
         window.show_status_bar = self._status is not None
         window.show_status_fps = False
         options = hello_imgui.OpenGlOptions()
@@ -123,6 +133,7 @@ class App:
         try:
             while not rp.app_shall_exit:
                 self.frame()
+                rp.fps_idling.enable_idling = not self.state.simulation.playing
                 immapp.manual_render.render()
                 if self.state.wants_to_close:
                     rp.app_shall_exit = True

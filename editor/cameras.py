@@ -55,7 +55,7 @@ def start(drawing: Drawing) -> None:
     points = drawing.data.xipos[bodies]
     low, high = points.min(axis=0), points.max(axis=0)
     drawing.camera.lookat[:] = (low + high) / 2.0
-    drawing.camera.distance = 1.2 + 1.6 * float(np.linalg.norm(high - low))
+    drawing.camera.distance = 0.9 + 1.6 * float(np.linalg.norm(high - low))
     drawing.camera.azimuth, drawing.camera.elevation = 130.0, -18.0
     robots = [a for a in drawing.prefixes if drawing.is_floating(a)]
     if len(robots) == 1 and len(drawing.prefixes) == 1:

@@ -1,18 +1,14 @@
 """Console panel: what happened, newest at the bottom."""
 
-from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import ImVec2, imgui
 
+from mjrig.editor.colours import AMBER, GREY, RED, TEXT
 from mjrig.editor.console import LEVELS, Line
 from mjrig.editor.console_view import ConsoleView, Row, as_text, clock, has_more
 from mjrig.editor.panel import Panel
 from mjrig.editor.state import EditorState
 
-COLOURS = {
-    "info": ImVec4(0.86, 0.86, 0.86, 1.0),
-    "warning": ImVec4(1.0, 0.78, 0.3, 1.0),
-    "error": ImVec4(1.0, 0.45, 0.42, 1.0),
-}
-GREY = ImVec4(0.6, 0.6, 0.6, 1.0)
+COLOURS = {"info": TEXT, "warning": AMBER, "error": RED}
 
 
 class ConsolePanel(Panel):

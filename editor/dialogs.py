@@ -148,8 +148,11 @@ class RecoverDialog(Dialog):
             self.open()
 
     def content(self) -> None:
+        imgui.text("These were not saved when an editor ended, by a crash or from outside.")
+        imgui.spacing()
         for i, left in enumerate(list(self._found)):
             imgui.push_id(str(i))
+            imgui.align_text_to_frame_padding()
             imgui.text(left.scene or "untitled scene")
             imgui.same_line()
             if imgui.button("Recover"):

@@ -26,8 +26,9 @@ class Drawing:
         self.generation = generation
         self.model = copy.copy(world.model)
         if cheap:  # read when the view makes its OpenGL context
-            self.model.vis.quality.offsamples = 0
-            self.model.vis.quality.shadowsize = 512
+            quality = self.model.vis.quality
+            quality.offsamples, quality.shadowsize = 0, 512
+            quality.numslices, quality.numstacks, quality.numquads = 20, 12, 2
         self.data = mujoco.MjData(self.model)
         self.scene = mujoco.MjvScene(self.model, maxgeom=MAX_GEOMS)
         if cheap:

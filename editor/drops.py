@@ -109,6 +109,8 @@ def _drop_model(state: EditorState, value: str, point: Point) -> None:
         _keep(scene, options)
         _place(scene, name, point, found, model=written, **about)
     state.selection.only(name)
+    if alone[name].actuators:
+        state.console.say(f"{name} has no controller yet: drop one on it, or it stays limp")
     if options:
         kept = ", ".join(f"{k} {v}" for k, v in options.items())
         state.console.say(f"the scene's own options hold for {name!r} too, under sim: {kept}")

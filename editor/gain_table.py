@@ -6,18 +6,16 @@ from typing import Any
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
+from mjrig.editor.colours import AMBER, GREEN, GREY, RED, VIOLET
+from mjrig.editor.dragging import drag_source
 from mjrig.editor.gains import GainRow, columns, mirror_row
 from mjrig.editor.panel import Panel
 from mjrig.editor.response_panel import ResponsePanel
 from mjrig.editor.state import EditorState
 from mjrig.editor.tuning import Tuning
 
-GREY = ImVec4(0.6, 0.6, 0.6, 1.0)
-RED = ImVec4(0.95, 0.3, 0.25, 1.0)
-AMBER = ImVec4(0.95, 0.75, 0.2, 1.0)
-GREEN = ImVec4(0.35, 0.75, 0.4, 1.0)
 #: Colours of values by where they come from.
-_COLOURS = {"default": GREY, "random": ImVec4(0.8, 0.6, 1.0, 1.0)}
+_COLOURS = {"default": GREY, "random": VIOLET}
 _HEADERS = {"torque_limit": "limit", "integral_max": "I max"}
 _UNITS = {"kp": "/rad", "kv": "·s/rad", "ki": "/(rad·s)", "torque_limit": ""}
 _CLAMP = int(imgui.SliderFlags_.always_clamp)
@@ -71,7 +69,7 @@ class GainTable(Panel):
 
     def _toolbar(self, rows: Sequence[GainRow]) -> None:
         tuning = self.tuning
-        imgui.set_next_item_width(130)
+        imgui.set_next_item_width(110)
         _, tuning.filter = imgui.input_text_with_hint("##filter", "filter (regex)", tuning.filter)
         if tuning.filter_problem:
             imgui.set_item_tooltip(tuning.filter_problem)
@@ -211,8 +209,9 @@ class GainTable(Panel):
         imgui.text(f"{tuning.monitor.error(row):+.4f}")
         imgui.set_item_tooltip("Setpoint minus position, now [rad or m].")
         imgui.table_next_column()
-        found = dict.fromkeys(tuning.origin(row, gain) for gain in gains if gain in row.values)
-        imgui.text_disabled(", ".join(found))
+        found = {gain: tuning.origin(row, gain) for gain in gains if gain in row.values}
+        imgui.text_disabled(", ".join(dict.fromkeys(found.values())))
+        imgui.set_item_tooltip("\n".join(f"{gain}: {origin}" for gain, origin in found.items()))
 
     def _switch(self, row: GainRow) -> None:
         can = "torque_limit" in row.values and not row.locked
@@ -233,12 +232,14 @@ class GainTable(Panel):
         label = row.actuator if single else f"{row.actor}.{row.actuator}"
         if imgui.selectable(f"{label}###name", row.key in tuning.chosen)[0]:
             tuning.choose(row, add=imgui.get_io().key_ctrl)
+        drag_source(self.state, "actuator", f"{row.actor}.{row.actuator}", row.actuator)
         other = mirror_row(row, tuning.rows)
         lines = [
             f"{row.actor}.{row.component}",
             f"joint {row.joint}" if row.joint else "no joint",
             f"mirror: {other.actuator}" if other else "no mirror image",
             "Click: choose for response tests; Ctrl+click: add.",
+            "Drag onto a plot: setpoint and position.",
         ]
         imgui.set_item_tooltip("\n".join([*lines, row.locked] if row.locked else lines))
 

@@ -9,8 +9,9 @@ from typing import Any
 from mjrig.articulation import Articulation
 from mjrig.controller import ArticulationController
 from mjrig.editor.session import Session
+from mjrig.errors import BindingError
 from mjrig.names import Slots, literal
-from mjrig.per_actuator import PerActuator, origins
+from mjrig.per_actuator import DEFAULT, PerActuator, origins
 from mjrig.placement import Placed
 from mjrig.properties import HasProperties
 from mjrig.scene import Scene, find
@@ -251,8 +252,9 @@ def mirror_row(row: GainRow, rows: Sequence[GainRow]) -> GainRow | None:
 
 
 def rounded(value: float) -> float:
-    """A gain with as many digits as a file should have."""
-    return float(f"{value:.{DIGITS}g}")
+    """A gain with as many digits as a file should have, and no point where none is needed."""
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short.is_integer() else short
 
 
 def changes_for(
@@ -286,9 +288,21 @@ def changes_for(
 
 
 def set_gains(
-    session: Session, changes: Sequence[Change], *, title: str = "", merge: str | None = None
+    session: Session,
+    changes: Sequence[Change],
+    *,
+    title: str = "",
+    group: str = "",
+    merge: str | None = None,
 ) -> None:
     """Write gains into the scene, as small changes of what it says; one undo entry.
+
+    Args:
+        session: whose scene it is.
+        changes: the new gains by row.
+        title: what undo calls it.
+        group: what the rows were found by; written as a pattern where it means just them.
+        merge: see `Session.edit`.
 
     Raises:
         MjrigError: a value was refused; nothing was changed.
@@ -301,10 +315,12 @@ def set_gains(
     with session.edit(title or _title(changes), merge=merge) as scene:
         for path, (slots, patch) in patches.items():
             holder, name = find(scene, path)
-            scene.set(path, merged(holder, name, patch, slots))
+            scene.set(path, merged(holder, name, patch, slots, group))
 
 
-def merged(holder: HasProperties, name: str, patch: Mapping[str, float], slots: Slots) -> object:
+def merged(
+    holder: HasProperties, name: str, patch: Mapping[str, float], slots: Slots, group: str = ""
+) -> object:
     """What a described component should say of a gain after a patch by actuator."""
     values = list(patch.values())
     if set(slots.names) <= set(patch) and all(v == values[0] for v in values):
@@ -313,7 +329,33 @@ def merged(holder: HasProperties, name: str, patch: Mapping[str, float], slots: 
     twin.spread_over(slots)  # a described component does not know its actuators
     prop = twin.property_named(name)
     assert isinstance(prop, PerActuator)
-    return prop.merged(twin, {literal(actuator): v for actuator, v in patch.items()})
+    authored = twin._authored.get(name)
+    known = list(authored) if isinstance(authored, dict) else []
+    return prop.merged(twin, shortest(patch, slots, [*known, *_patterns(group)]))
+
+
+def shortest(patch: Mapping[str, float], slots: Slots, patterns: Sequence[str]) -> dict[str, float]:
+    """A patch by the first pattern that means just its actuators; else by their names."""
+    values = set(patch.values())
+    if len(patch) > 1 and len(values) == 1:
+        for pattern in patterns:
+            if pattern != DEFAULT and _meant(slots, pattern) == set(patch):
+                return {pattern: values.pop()}
+    return {literal(actuator): value for actuator, value in patch.items()}
+
+
+def _meant(slots: Slots, pattern: str) -> set[str]:
+    try:
+        return {slots.names[i] for i in slots.match(pattern)}
+    except BindingError:  # no pattern, or nothing matches
+        return set()
+
+
+def _patterns(found_by: str) -> list[str]:
+    """What a search text is as a pattern of whole names."""
+    if not found_by:
+        return []
+    return [found_by, f".*{found_by}", f"{found_by}.*", f".*{found_by}.*"]
 
 
 def _title(changes: Sequence[Change]) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from imgui_bundle import imgui
 
 from mjrig.actor import Actor
+from mjrig.editor.dragging import drag_source
 from mjrig.editor.panel import Panel
 from mjrig.editor.state import EditorState
 from mjrig.errors import BindingError, PropertyError
@@ -21,6 +22,8 @@ _NODE = (
 )
 
 
+#: So few actors are open at first.
+_FEW = 3
 #: Where a copy is put beside the original [m].
 _ASIDE = np.array([0.0, 1.0, 0.0])
 
@@ -73,6 +76,8 @@ class Hierarchy(Panel):
         if self._renaming == actor.name:
             self._rename_field(actor.name)
             return
+        if len(self.state.scene.actors) <= _FEW:
+            imgui.set_next_item_open(True, imgui.Cond_.once)
         opened = self._node(actor.name, actor.name, leaf=False)
         self._drop_on(actor.name)
         self._context(actor.name)
@@ -107,6 +112,9 @@ class Hierarchy(Panel):
         if items and imgui.tree_node_ex(label, _NODE):
             for path, text in items:
                 self._node(path, text, leaf=True)
+                actor, _, actuator = path.partition(".actuator:")
+                if actuator:
+                    drag_source(self.state, "actuator", f"{actor}.{actuator}", actuator)
             imgui.tree_pop()
 
     def _node(self, path: str, label: str, *, leaf: bool) -> bool:

@@ -5,14 +5,20 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.action_rows import ActionRows
+from mjrig.editor.colours import GREY, RED
 from mjrig.editor.edits import Edits
 from mjrig.editor.fields import Filter, Target, fields_of
 from mjrig.editor.panel import Panel
 from mjrig.editor.rows import Rows
 from mjrig.editor.state import EditorState
-from mjrig.editor.widgets import GREY, RED, Sheet
+from mjrig.editor.widgets import Sheet
 from mjrig.sim_options import option_in
 from mjrig.world import World
+
+_HOW_TO_SELECT = (
+    "Nothing is selected. Click an actor in the viewport or anything in the hierarchy; "
+    "Shift or Ctrl with a click adds to the selection."
+)
 
 
 class Inspector(Panel):
@@ -65,8 +71,10 @@ class Inspector(Panel):
         paths = self.state.selection.paths
         live = self.state.live(paths[0]) if paths else None
         if live is None:
-            text = "Nothing is selected." if not paths else f"{paths[0]} has no properties."
-            imgui.text_colored(GREY, text)
+            text = _HOW_TO_SELECT if not paths else f"{paths[0]} has no properties."
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(text)
+            imgui.pop_style_color()
             return
         imgui.text(paths[0])
         imgui.text_wrapped("It is not described in this scene: only its actions are here.")

@@ -1,6 +1,8 @@
 """Open the editor's window and stay in it until it is closed."""
 
 import logging
+import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +14,59 @@ from mjrig.editor.session import Session
 from mjrig.editor.simulation import SimThread
 from mjrig.editor.state import EditorState
 from mjrig.editor.window import Window
+from mjrig.errors import SceneError
+from mjrig.scene import Scene
 from mjrig.world import World
+
+
+class Editor:
+    """A scene in a window of its own, simulated on a thread."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.simulation = SimThread(World(scene))
+        self.state = EditorState(Session(scene, self.simulation))
+        self.window = Window(
+            self.state, gl_view.GLView, upload=gl_view.upload, on_start=accept_files
+        )
+
+    def run(self) -> None:
+        """Stay until the window is closed."""
+        logger, app = logging.getLogger("mjrig"), self.window.app
+        logger.addHandler(self.state.console)
+        self.simulation.start()
+        try:
+            app.run(app.runner_params(), self.window.may_close)
+        finally:
+            self.simulation.stop()
+            logger.removeHandler(self.state.console)
 
 
 def edit(path: Path | None) -> int:
     """Edit a scene or a model; returns the exit code.
 
     Raises:
-        SceneError: the file cannot be opened.
+        SceneError: the file or the display cannot be opened.
     """
-    scene = open_file(path)
-    simulation = SimThread(World(scene))
-    state = EditorState(Session(scene, simulation))
-    logging.getLogger("mjrig").addHandler(state.console)
-    window = Window(state, gl_view.GLView, upload=gl_view.upload, on_start=accept_files)
-    window.offer(autosave.unsaved())
-    simulation.start()
-    try:
-        window.app.run(window.app.runner_params(), window.may_close)
-    finally:
-        simulation.stop()
-        logging.getLogger("mjrig").removeHandler(state.console)
+    need_display()
+    editor = Editor(open_file(path))
+    editor.window.offer(autosave.unsaved())
+    editor.run()
     return 0
+
+
+def need_display() -> None:
+    """Find out early, and in words, whether there is a screen.
+
+    Raises:
+        SceneError: there is none.
+    """
+    import glfw
+
+    with warnings.catch_warnings():  # pyGLFW warns of what is said below
+        warnings.simplefilter("ignore")
+        if not glfw.init():
+            name = os.environ.get("DISPLAY", "")
+            raise SceneError(f"the display {name!r} cannot be opened")
 
 
 def accept_files(window: Window) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from imgui_bundle import imgui
 
+from mjrig.editor.colours import GREY
 from mjrig.editor.fields import Field
 from mjrig.editor.widgets import (
-    GREY,
     MIXED,
     Scale,
     Sheet,

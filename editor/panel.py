@@ -17,7 +17,7 @@ class Panel:
     """Draws itself once per frame, and edits only through the state it is given."""
 
     title: ClassVar[str] = "Panel"
-    #: Where it is docked at first: `left`, `right`, `bottom`, `centre`.
+    #: Where it is docked at first: `left`, `right`, `bottom`, `bottom right`, `centre`.
     place: ClassVar[str] = "right"
     window_flags: ClassVar[int] = 0
     _error = ""

@@ -41,6 +41,11 @@ class Plot:
         self.window = min(max(seconds, SHORTEST), LONGEST)
 
 
+def tracking(actuator: str) -> tuple[str, ...]:
+    """The signals that show how well an actuator (`dog.FL_hip`) follows."""
+    return (f"{actuator}.setpoint", f"{actuator}.position")
+
+
 @dataclass(frozen=True)
 class Reading:
     """One signal under the cursors."""
@@ -125,6 +130,15 @@ class PlotBoard:
             unique = {info.path: info for info in found}
             self._offered = (generation, list(unique.values()))
         return self._offered[1]
+
+    def first_signals(self) -> tuple[str, ...]:
+        """How well the first actuator follows; nothing where none has a setpoint."""
+        paths = {info.path for info in self.offered()}
+        for info in self.offered():
+            pair = tracking(info.path.removesuffix(".setpoint"))
+            if info.path.endswith(".setpoint") and paths.issuperset(pair):
+                return pair
+        return ()
 
     def is_silent(self, path: str) -> bool:
         """Whether a signal is not in the running world: its robot is gone or renamed."""

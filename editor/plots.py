@@ -1,36 +1,46 @@
 """Plots panel: signals over time, dropped onto plots or picked from a list."""
 
 from collections.abc import Sequence
-from math import isnan, nan
+from math import inf, isnan, nan
 
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
+from mjrig.editor.colours import GREY
 from mjrig.editor.curves import POINTS, thinned
 from mjrig.editor.dragging import PAYLOAD, drag_source, is_dragging
 from mjrig.editor.panel import Panel
 from mjrig.editor.plot_exporter import PlotExporter
 from mjrig.editor.plot_layouts import load_layout, save_layout
-from mjrig.editor.plot_model import LONGEST, SHORTEST, Plot, PlotBoard, Reading
+from mjrig.editor.plot_model import LONGEST, SHORTEST, Plot, PlotBoard, Reading, tracking
 from mjrig.editor.session import Session
 from mjrig.editor.signal_picker import SignalPicker
 from mjrig.editor.state import EditorState
 from mjrig.names import listed
 
 LOWEST = 150.0
-LEGEND_WIDTH = 250.0
-GREY = ImVec4(0.6, 0.6, 0.6, 1.0)
+LEGEND_WIDTH = 200.0
+NUMBER_WIDTH = 62.0
+#: Values that differ by less are drawn as a flat line: rounding errors are no curve.
+SMALLEST_SPAN = 1e-5
 _CURSORS = (("A", ImVec4(1.0, 0.8, 0.2, 1.0)), ("B", ImVec4(0.3, 0.9, 1.0, 1.0)))
-_PLOTTED = ("signal", "property")
+_PLOTTED = ("signal", "property", "actuator")
+_EMPTY = "Drop signals, properties or actuators here, or choose them under Signals."
 
 
 class PlotsPanel(Panel):
-    """Several plots on top of each other; each can pause alone."""
+    """Several plots on top of each other; each can pause alone.
+
+    Args:
+        state: of the editor.
+        starts_filled: a scene without plots of its own begins with one of its first actuator.
+    """
 
     title = "Plots"
-    place = "bottom"
+    place = "bottom right"
 
-    def __init__(self, state: EditorState) -> None:
+    def __init__(self, state: EditorState, *, starts_filled: bool = False) -> None:
         super().__init__(state)
+        self._starts_filled = starts_filled
         self.board = PlotBoard(state.simulation)
         self._session: Session | None = None
         self._picker = SignalPicker(state, self.board)
@@ -56,7 +66,17 @@ class PlotsPanel(Panel):
             self.state.console.warn(f"not plotted, since the scene has none: {listed(missing)}")
         if not self.board.plots:
             self.board.add_plot()
+        if self._starts_filled and not kept:
+            self._fill()
         self._kept = self.board.layout()
+
+    def _fill(self) -> None:
+        """Show something of this scene, in place of what only the one before had."""
+        for plot in self.board.plots:
+            gone = [path for path in plot.signals if self.board.is_silent(path)]
+            self.board.remove(plot, *gone)
+        if not any(plot.signals for plot in self.board.plots):
+            self.board.add(self.board.plots[0], *self.board.first_signals())
 
     def _keep_layout(self) -> None:
         """Remember the plots for this scene, once the mouse is let go."""
@@ -73,9 +93,10 @@ class PlotsPanel(Panel):
         self._follow_session()
         if imgui.button("Add plot"):
             self.board.add_plot()
-        imgui.same_line()
-        imgui.text_colored(GREY, "drop signals or properties onto a plot; wheel: time window")
+        imgui.set_item_tooltip("Another plot below")
         plots = list(self.board.plots)
+        if plots:
+            imgui.same_line()  # the head of the first plot: height is precious
         height = imgui.get_content_region_avail().y / max(len(plots), 1)
         for plot in plots:
             imgui.push_id(str(plot.key))
@@ -88,12 +109,20 @@ class PlotsPanel(Panel):
         self._header(plot)
         body = max(height - (imgui.get_cursor_pos_y() - top) - 6.0, 80.0)
         width = imgui.get_content_region_avail().x
-        legend = min(LEGEND_WIDTH + (130.0 if plot.cursors else 0.0), 0.5 * width)
+        legend = min(self._legend_width(plot), 0.5 * width)
         self._curves(plot, ImVec2(width - legend - 8.0, body))
         imgui.same_line()
         if imgui.begin_child("legend", ImVec2(legend, body)):
             self._legend(plot)
         imgui.end_child()
+
+    @staticmethod
+    def _legend_width(plot: Plot) -> float:
+        """Room for the longest name and the numbers beside it."""
+        names = short_names(plot.signals)
+        longest = max((imgui.calc_text_size(name).x for name in names), default=0.0)
+        numbers = NUMBER_WIDTH * (3 if plot.cursors else 1)
+        return max(LEGEND_WIDTH, longest + numbers + 72.0)
 
     def _header(self, plot: Plot) -> None:
         if imgui.button(f"{'Follow' if plot.is_paused else 'Pause'}###pause"):
@@ -108,7 +137,7 @@ class PlotsPanel(Panel):
         )
         if changed:
             plot.set_window(seconds)
-        imgui.set_item_tooltip("Stretch of time that is shown")
+        imgui.set_item_tooltip("Stretch of time that is shown; the wheel changes it too")
         imgui.same_line()
         _, plot.autoscale = imgui.checkbox("Auto", plot.autoscale)
         imgui.set_item_tooltip("Fit the value axis to what is seen")
@@ -147,6 +176,7 @@ class PlotsPanel(Panel):
             return
         fit = implot.AxisFlags_.auto_fit if plot.autoscale else implot.AxisFlags_.none
         implot.setup_axes("", "", implot.AxisFlags_.no_label, implot.AxisFlags_.no_label | fit)
+        implot.setup_axis_zoom_constraints(implot.ImAxis_.y1, SMALLEST_SPAN, inf)
         now = self.state.simulation.frame.time
         when = imgui.Cond_.once if plot.is_paused else imgui.Cond_.always
         implot.setup_axis_limits(implot.ImAxis_.x1, now - plot.window, now, when)
@@ -195,16 +225,19 @@ class PlotsPanel(Panel):
     def drop(self, plot: Plot, kind: str, value: object) -> None:
         """Something was let go over a plot."""
         if kind not in _PLOTTED:
-            text = f"a {kind} cannot be plotted; drop a signal or a numeric property"
+            text = f"a {kind} cannot be plotted; drop a signal, an actuator or a numeric property"
             self.state.console.fail(text)
             return
-        self.state.attempt(lambda: self.board.add(plot, str(value)))
+        paths = tracking(str(value)) if kind == "actuator" else (str(value),)
+        self.state.attempt(lambda: self.board.add(plot, *paths))
 
     # Legend -------------------------------------------------------------------------------------
 
     def _legend(self, plot: Plot) -> None:
         if not plot.signals:
-            imgui.text_colored(GREY, "no signals yet")
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(_EMPTY)
+            imgui.pop_style_color()
             return
         readings = self.board.readings(plot)
         latest = self.board.latest(plot)
@@ -213,8 +246,9 @@ class PlotsPanel(Panel):
         if not imgui.begin_table("values", len(titles) + 2, flags):
             return
         imgui.table_setup_column("signal", imgui.TableColumnFlags_.width_stretch)
-        for title in [*titles, ""]:
-            imgui.table_setup_column(title)
+        for title in titles:  # of one width, whatever the numbers are
+            imgui.table_setup_column(title, imgui.TableColumnFlags_.width_fixed, NUMBER_WIDTH)
+        imgui.table_setup_column("")
         imgui.table_headers_row()
         names = short_names(plot.signals)  # the list may get shorter on the way
         for i, (path, name) in enumerate(list(zip(plot.signals, names, strict=True))):

@@ -22,8 +22,13 @@ class Quality:
         """Pixels drawn per pixel shown."""
         return self.fixed if self.fixed is not None else SCALES[self._index]
 
+    @property
+    def still(self) -> float:
+        """The same for a picture that stands still, which is drawn only once."""
+        return self.fixed if self.fixed is not None else SCALES[-1]
+
     def note(self, seconds: float) -> None:
-        """Tell how long a frame took."""
+        """Tell how long a frame took that drew the picture."""
         self._times.append(seconds)
         if self.fixed is not None or len(self._times) < _WINDOW:
             return

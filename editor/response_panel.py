@@ -5,6 +5,7 @@ from dataclasses import replace
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.bench import Response
+from mjrig.editor.colours import GREY
 from mjrig.editor.gain_lab import Result
 from mjrig.editor.gains import GainRow
 from mjrig.editor.panel import Panel
@@ -16,7 +17,6 @@ from mjrig.response import Kind, Metrics, Trace
 
 #: At most this many joints are drawn; a line says so.
 DRAWN = 4
-_TARGET = ImVec4(0.7, 0.7, 0.7, 0.8)
 _COLOURS = (
     ImVec4(0.30, 0.65, 1.00, 1.0),
     ImVec4(1.00, 0.60, 0.25, 1.0),
@@ -112,7 +112,9 @@ class ResponsePanel(Panel):
             imgui.text_disabled("…")
         reason = self.state.problems.get("signal") or tuning.why_no_test()
         if reason:
-            imgui.text_disabled(reason)
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(reason)
+            imgui.pop_style_color()
 
     def _button(self, label: str, why_not: str, run: object, about: str) -> None:
         imgui.begin_disabled(bool(why_not))
@@ -156,7 +158,7 @@ class ResponsePanel(Panel):
             for cause in response.causes:
                 imgui.bullet()
                 imgui.text_wrapped(f"{response.actuator}: {cause}")
-        imgui.push_style_color(imgui.Col_.text, _TARGET)
+        imgui.push_style_color(imgui.Col_.text, GREY)
         where = _COPY if result.where == "copy" else "measured on the running robot"
         imgui.text_wrapped(f"{where}; faint: before the last edit" if before else where)
         imgui.pop_style_color()
@@ -166,7 +168,7 @@ class ResponsePanel(Panel):
         if not implot.begin_plot("##response", ImVec2(-1, 200), int(flags)):
             return
         fit = implot.AxisFlags_.auto_fit
-        implot.setup_axes("t [s]", "from the start [rad or m]", fit, fit)
+        implot.setup_axes("t [s]", "moved [rad or m]", fit, fit)
         implot.setup_legend(implot.Location_.south_east)
         for i, response in enumerate(result.responses[:DRAWN]):
             old = before.of(response.actuator) if before is not None else None
@@ -174,7 +176,7 @@ class ResponsePanel(Panel):
                 _line(f"##before {response.actuator}", old, _COLOURS[i], 0.4)
             if response.trace is not None:
                 trace = response.trace
-                _curve(f"##target {response.actuator}", trace, trace.target, _TARGET)
+                _curve(f"##target {response.actuator}", trace, trace.target, GREY)
             _line(response.actuator, response, _COLOURS[i], 1.0)
         implot.end_plot()
 

@@ -9,6 +9,7 @@ from imgui_bundle import imgui
 from mjrig import registry
 from mjrig.editor import clipboard
 from mjrig.editor.app import chord
+from mjrig.editor.colours import GREY, RED
 from mjrig.editor.edits import Edits
 from mjrig.editor.fields import Field, Filter, Target, fields_of, parts_of
 from mjrig.editor.mapping_rows import (
@@ -19,10 +20,8 @@ from mjrig.editor.mapping_rows import (
     table_rows,
 )
 from mjrig.editor.widgets import (
-    GREY,
     MIXED,
     PAYLOAD,
-    RED,
     Sheet,
     Widget,
     combo,
@@ -123,8 +122,7 @@ class Rows:
 
     def _name(self, row: Field) -> bool:
         """The label: menu, tooltip, drag source; returns whether what is below is to be drawn."""
-        mark = "*" if row.prop.structural else ""
-        label = f"{row.label}{mark}###label"
+        label = f"{row.label}###label"
         imgui.align_text_to_frame_padding()
         opened = False
         if _below_kind(row.prop) is None:

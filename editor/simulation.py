@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 #: Longest stretch of stepping between two looks at the commands [s of wall time].
 BURST = 0.004
+#: Time between two snapshots for the window, which draws no faster [s].
+PUBLISHED_EVERY = 1.0 / 60.0
 #: How far the simulation may fall behind before the lost time is given up [s].
 LAG = 0.1
 AS_FAST_AS_POSSIBLE = float("inf")
@@ -372,7 +374,7 @@ class SimThread(Simulation):
         self._wake.set()
 
     def _loop(self) -> None:
-        clock = _Clock()
+        clock, due = _Clock(), 0.0
         while not self._stopping.is_set():
             self.drain()
             if not self._playing:
@@ -382,8 +384,11 @@ class SimThread(Simulation):
                 self._wake.clear()
                 continue
             self._burst(clock)
-            self.publish()
-            self._factor = clock.factor(self._world.time)
+            now = time.perf_counter()
+            if now >= due:
+                due = now + PUBLISHED_EVERY
+                self._factor = clock.factor(self._world.time)
+                self.publish()
 
     def _burst(self, clock: "_Clock") -> None:
         """Catch up with the wall clock, at most for the length of a burst."""

@@ -1,16 +1,21 @@
 """The toolbar and the status bar: time, pace, tools, who commands, what is unsaved."""
 
 import math
+import time
 from collections.abc import Callable
 
 from imgui_bundle import imgui
 
+from mjrig.editor.colours import AMBER, RED, TEXT
 from mjrig.editor.gizmo import Gizmo, Tool
 from mjrig.editor.quality import Quality
 from mjrig.editor.simulation import AS_FAST_AS_POSSIBLE
 from mjrig.editor.state import EditorState
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
+
+#: How long news stay in the status bar [s].
+SHOWN_FOR = 6.0
 
 
 class Toolbar:
@@ -113,22 +118,33 @@ class StatusBar:
     def draw(self) -> None:
         """Build the status bar."""
         frame = self.state.simulation.frame
-        imgui.text(f"t {frame.time:8.3f} s   step {frame.steps}")
+        imgui.text(f"step {frame.steps}")
         imgui.same_line(spacing=24)
-        factor = f"{frame.real_time_factor:.2f}x" if frame.playing else "paused"
-        imgui.text(f"real time {factor}")
+        factor = f"real time {frame.real_time_factor:.2f}x" if frame.playing else "paused"
+        imgui.text(factor)
         imgui.same_line(spacing=24)
         imgui.text(commanders(self.state))
         imgui.same_line(spacing=24)
-        imgui.text(f"{imgui.get_io().framerate:3.0f} fps  {self.quality.text}")
+        fps = f"{imgui.get_io().framerate:.0f} fps, " if frame.playing else ""
+        imgui.text(f"{fps}view {self.quality.scale:.0%}")
+        imgui.set_item_tooltip(f"{self.quality.text}\nChange it under Draw.")
         imgui.same_line(spacing=24)
         entry = self.state.session.undo_stack.undoable
         saved = "unsaved: " + (entry.name if entry else "changes")
         imgui.text(saved if self.state.session.is_dirty else "saved")
+        self._latest_message()
+
+    def _latest_message(self) -> None:
+        """The newest line of the console; news for a while, complaints until something else."""
         lines = self.state.console.lines
-        if lines and lines[-1].level != "info":
+        if not lines:
+            return
+        line = lines[-1]
+        if line.level != "info" or time.monotonic() - line.at < SHOWN_FOR:
             imgui.same_line(spacing=24)
-            imgui.text_colored(imgui.ImVec4(1.0, 0.55, 0.45, 1.0), lines[-1].text[:110])
+            colour = {"info": TEXT, "warning": AMBER}.get(line.level, RED)
+            imgui.text_colored(colour, line.text.partition("\n")[0][:140])
+            imgui.set_item_tooltip(f"{line.text}\nMore in the console.")
 
 
 def commanders(state: EditorState) -> str:
@@ -137,9 +153,10 @@ def commanders(state: EditorState) -> str:
     if not state.simulation.frame.robots:
         return "no actors"
     for name, robot in state.simulation.frame.robots.items():
-        who = "hold " + robot.held if robot.held else ", ".join(robot.holders) or "nobody"
-        parts.append(f"{name}: {who}")
-    return "lease " + "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
+        holders = [holder.removeprefix(f"{name}.") for holder in robot.holders]
+        who = "hold " + robot.held if robot.held else ", ".join(holders) or "nobody"
+        parts.append(f"{name} {who}")
+    return "lease: " + "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
 
 
 def speed_text(speed: float) -> str:

@@ -189,11 +189,16 @@ class Tuning:
             self.state.console.warn(f"{row.key}: {row.locked or 'there is nothing to change'}")
             return False
         key = f"{MERGE} {row.key} {what}" if merge else None
-        return self._set(changes, field=f"{row.key}.{what}", merge=key)
+        group = self.filter if self.every else ""
+        return self._set(changes, field=f"{row.key}.{what}", merge=key, group=group)
 
-    def _set(self, changes: Sequence[Change], field: str, merge: str | None) -> bool:
+    def _set(
+        self, changes: Sequence[Change], field: str, merge: str | None, group: str = ""
+    ) -> bool:
         session = self.state.session
-        return self.state.attempt(lambda: set_gains(session, changes, merge=merge), field=field)
+        return self.state.attempt(
+            lambda: set_gains(session, changes, group=group, merge=merge), field=field
+        )
 
     def seal(self) -> None:
         """A drag ended."""

@@ -1,5 +1,6 @@
 """The viewport: the world as a picture that can be turned, picked, pushed and dropped on."""
 
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -8,6 +9,7 @@ import numpy as np
 from imgui_bundle import imgui
 
 from mjrig.editor import cameras
+from mjrig.editor.colours import ALARM
 from mjrig.editor.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.gizmo import Gizmo
 from mjrig.editor.panel import Panel
@@ -26,6 +28,8 @@ _BUTTONS = (
 )
 #: Movement of the mouse that is still a click [pixels].
 _STILL = 4.0
+#: What has not changed for so long stands still [s].
+_STANDS = 0.25
 
 
 class Viewport(Panel):
@@ -43,8 +47,10 @@ class Viewport(Panel):
 
     title = "Viewport"
     place = "centre"
-    window_flags: ClassVar[int] = int(imgui.WindowFlags_.no_scrollbar) | int(
-        imgui.WindowFlags_.no_scroll_with_mouse
+    window_flags: ClassVar[int] = (
+        int(imgui.WindowFlags_.no_scrollbar)
+        | int(imgui.WindowFlags_.no_scroll_with_mouse)
+        | int(imgui.WindowFlags_.no_background)  # the picture covers it
     )
 
     def __init__(
@@ -64,6 +70,9 @@ class Viewport(Panel):
         self.is_focused = False
         self._texture = 0
         self._drawn: Any = None
+        self._changed = 0.0
+        #: Whether the last frame drew the picture anew.
+        self.drew = False
         self._moved = 0.0
         self._held = False
         self._pushing = False
@@ -146,15 +155,21 @@ class Viewport(Panel):
             imgui.text_colored(imgui.ImVec4(1.0, 0.8, 0.4, 1.0), self.gizmo.reason)
 
     def _show(self, drawing: Drawing, width: int, height: int) -> None:
-        """Draw if anything changed since the last time; the old picture is good otherwise."""
+        """Draw if anything changed since the last time; the old picture is good otherwise.
+
+        What stands still for a moment is drawn once more, as finely as it can be.
+        """
         drawing.update()
         assert self.view is not None
-        scale = self.quality.scale
-        size = int(width * scale), int(height * scale)
-        seen = (drawing.data.qpos.tobytes(), *_looks(drawing), size)
-        if seen != self._drawn:
-            self._texture = self.view.render(drawing.scene, *size)
-            self._drawn = seen
+        seen, now = (drawing.data.qpos.tobytes(), *_looks(drawing)), time.monotonic()
+        if self._drawn is None or seen != self._drawn[0]:
+            self._changed = now
+        scale = self.quality.still if now - self._changed > _STANDS else self.quality.scale
+        wanted = (seen, (int(width * scale), int(height * scale)))
+        self.drew = wanted != self._drawn
+        if self.drew:
+            self._texture = self.view.render(drawing.scene, *wanted[1])
+            self._drawn = wanted
         flipped = imgui.ImVec2(0, 1), imgui.ImVec2(1, 0)
         imgui.image(imgui.ImTextureRef(self._texture), imgui.ImVec2(width, height), *flipped)
 
@@ -164,7 +179,7 @@ class Viewport(Panel):
         if fault is None and not self.notice:
             return
         imgui.set_cursor_screen_pos(imgui.ImVec2(corner.x + 12, corner.y + 12))
-        imgui.push_style_color(imgui.Col_.child_bg, imgui.ImVec4(0.35, 0.10, 0.10, 0.9))
+        imgui.push_style_color(imgui.Col_.child_bg, ALARM)
         imgui.begin_child("fault", imgui.ImVec2(min(self.rect[2] - 24, 460), 92))
         imgui.text_wrapped(fault.text if fault is not None else self.notice)
         if fault is not None and imgui.button("Rewind 1 s"):

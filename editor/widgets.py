@@ -11,6 +11,7 @@ from imgui_bundle import imgui
 
 from mjrig.actuator_kinds import Limited
 from mjrig.editor import scalars
+from mjrig.editor.colours import GREY
 from mjrig.editor.fields import Field
 from mjrig.editor.state import EditorState
 from mjrig.errors import MjrigError
@@ -33,8 +34,6 @@ from mjrig.sim_options import ModelOption
 from mjrig.yaml_document import parse_value
 from mjrig.yaml_edit import format_flow
 
-GREY = imgui.ImVec4(0.6, 0.6, 0.6, 1.0)
-RED = imgui.ImVec4(1.0, 0.4, 0.35, 1.0)
 MIXED = "-"
 PAYLOAD = "MJRIG"
 #: Kinds of what is dragged that are files, if they are no Path anyway.

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
-from imgui_bundle import imgui
+from imgui_bundle import hello_imgui, imgui
 
 from mjrig.actor import MODELS
-from mjrig.editor import cameras, drops
+from mjrig.editor import cameras, colours, drops
 from mjrig.editor.app import App, chord
 from mjrig.editor.asset_panel import AssetPanel
 from mjrig.editor.autosave import Autosave, Unsaved
@@ -84,8 +84,9 @@ class Window:
         self._scale_before_video: float | None = None
         self._last = time.perf_counter()
         self.keep_alive: object = None
-        #: Shows the title; set where there is a window of the desktop.
-        self.show_title: Callable[[str], object] = lambda title: None
+        self.theme = colours.kept_theme()
+        #: Puts a text into the title bar; set where there is a window of the desktop.
+        self.show_title: Callable[[str], object] = lambda text: None
         self._title = ""
         self.app = App(
             state,
@@ -103,7 +104,7 @@ class Window:
         self.inspector = Inspector(state)
         self.inspector.sheet.browse = self._browse
         self.gains, self.response = gain_panels(state)
-        self.plots, self.console = PlotsPanel(state), ConsolePanel(state)
+        self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         return [
             self.viewport,
@@ -125,19 +126,29 @@ class Window:
     def each_frame(self) -> None:
         """Measure the frame, keep unsaved work safe, add to a video that is being made."""
         now = time.perf_counter()
-        self.quality.note(now - self._last)
+        if self.viewport.drew:
+            self.quality.note(now - self._last)
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
         self._open_what_is_wanted()
-        if self.state.title != self._title:
-            self._title = self.state.title
-            self.show_title(self._title)
+        self._tell_title()
+        self._paint()
         if self._video is not None and not self.state.attempt(self._film):
             self._stop_video()  # say it once, not with every frame
 
     def _film(self) -> None:
         if self._video is not None and self.viewport.view is not None:
             self._video.add(self.viewport.view.pixels(), self.state.simulation.frame.time)
+
+    def _paint(self) -> None:
+        """Put the theme on; at the start the window puts on one of its own, a frame late."""
+        if not colours.is_applied(self.theme):
+            colours.apply_theme(self.theme)
+
+    def _tell_title(self) -> None:
+        if self.state.title != self._title:
+            self._title = self.state.title
+            self.show_title(self._title)
 
     def _open_what_is_wanted(self) -> None:
         """A scene was dropped, or double-clicked among the assets."""
@@ -167,6 +178,7 @@ class Window:
         self._edit_menu()
         self._draw_menu()
         self._camera_menu()
+        self._view_menu()
         self._shortcuts()
         for dialog in self._dialogs:
             dialog.draw()
@@ -242,11 +254,6 @@ class Window:
         for scale in (0.5, 0.75, 1.0):
             if imgui.menu_item(f"{scale:.0%}", "", self.quality.fixed == scale)[0]:
                 self.quality.fixed = scale
-        imgui.separator_text("Colours")
-        if imgui.menu_item_simple("Light"):
-            imgui.style_colors_light()
-        if imgui.menu_item_simple("Dark"):
-            imgui.style_colors_dark()
         imgui.end_menu()
 
     def _flag_tables(self) -> tuple[tuple[str, Any, Any], ...]:
@@ -275,6 +282,30 @@ class Window:
             if imgui.menu_item(name, "", now == name)[0]:
                 cameras.look_through(drawing, name)
         imgui.end_menu()
+
+    def _view_menu(self) -> None:
+        """Panels, their layout, colours."""
+        if not imgui.begin_menu("View"):
+            return
+        docking = hello_imgui.get_runner_params().docking_params
+        for panel in docking.dockable_windows:
+            if imgui.menu_item(panel.label, "", panel.is_visible)[0]:
+                panel.is_visible = not panel.is_visible
+        imgui.separator()
+        if imgui.menu_item_simple("Restore the layout"):
+            docking.layout_reset = True
+            for panel in docking.dockable_windows:
+                panel.is_visible = True
+        imgui.separator_text("Colours")
+        for name in colours.THEMES:
+            if imgui.menu_item(name.capitalize(), "", self.theme == name)[0]:
+                self.use_theme(name)
+        imgui.end_menu()
+
+    def use_theme(self, name: str) -> None:
+        """Change the colours, now and for the next start."""
+        self.theme = name
+        self.state.attempt(lambda: colours.keep_theme(name))
 
     # Keys ---------------------------------------------------------------------------------------
 
@@ -361,11 +392,18 @@ class Window:
 
     def undo(self) -> None:
         """Take the last edit back."""
-        self.state.attempt(self.state.session.undo)
+        self._tell("undone", self.state.session.undo)
 
     def redo(self) -> None:
         """Make it again."""
-        self.state.attempt(self.state.session.redo)
+        self._tell("made again", self.state.session.redo)
+
+    def _tell(self, done: str, run: Callable[[], str | None]) -> None:
+        """Undo or redo, and say what it was; it may be out of sight."""
+        names: list[str | None] = []
+        if self.state.attempt(lambda: names.append(run())):
+            name = names[0]
+            self.state.console.say(f"{done}: {name}" if name else f"nothing to be {done}")
 
     def _duplicate(self) -> None:
         actor = self.state.selection.actor

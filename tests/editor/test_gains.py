@@ -153,6 +153,33 @@ def test_one_value_for_every_actuator_is_written_as_one_number(models: Path) -> 
     assert authored(state) == 75.0
 
 
+@pytest.mark.parametrize(
+    ("found_by", "said"),
+    [
+        ("hip", {"default": 50, ".*hip": 75.0}),
+        (".*_hip", {"default": 50, ".*_hip": 75.0}),
+        ("dog.*hip", {"default": 50, "left_hip": 75.0, "right_hip": 75.0}),
+        ("(", {"default": 50, "left_hip": 75.0, "right_hip": 75.0}),
+    ],
+)
+def test_a_group_is_written_as_the_pattern_it_was_found_by(
+    models: Path, found_by: str, said: object
+) -> None:
+    state = legs(models)
+    hips = [row for name, row in rows_of(state).items() if name.endswith("hip")]
+    changes = changes_for(hips[0], hips, lambda r: {"kp": 75.0}, every=True)
+    set_gains(state.session, changes, group=found_by)
+    assert authored(state) == said
+    assert rows_of(state)["left_hip"].values["kp"] == 75.0
+
+
+def test_a_group_keeps_the_pattern_the_scene_has_for_it(models: Path) -> None:
+    state = legs(models, "{left_.*: 60, default: 50}")
+    left = [row for name, row in rows_of(state).items() if name.startswith("left")]
+    set_gains(state.session, changes_for(left[0], left, lambda r: {"kp": 75.0}, every=True))
+    assert authored(state) == {"left_.*": 75.0, "default": 50}
+
+
 def test_an_edit_acts_in_the_next_step_without_a_new_world(models: Path) -> None:
     state = legs(models)
     world = state.simulation.world

@@ -394,16 +394,21 @@ def test_signals_and_properties_are_dropped_on_a_plot_and_the_rest_is_refused() 
     state, panel = _panel()
     source = _Source(state)
     path = first_signal(panel.board)
+    (actuator,) = state.simulation.world["swing"].actuator_names
 
     def drops(ctx: Any) -> None:
-        for what in (("signal", path), ("property", "swing.PDController.kp"), ("model", "x.xml")):
+        kp = ("property", "swing.PDController.kp")
+        for what in (("signal", path), kp, ("model", "x.xml"), ("actuator", f"swing.{actuator}")):
             source.what = what
             ctx.item_drag_and_drop("//Source/Drag me", "//Plots/1/##plot")
 
     run_ui_tests(app_with(state, [panel, source]), drops)
-    (actuator,) = state.simulation.world["swing"].actuator_names
-    assert panel.board.plots[0].signals == [path, f"swing.PDController.kp[{actuator}]"]
-    assert _texts(state) == ["a model cannot be plotted; drop a signal or a numeric property"]
+    followed = [f"swing.{actuator}.setpoint", f"swing.{actuator}.position"]
+    signals = [path, f"swing.PDController.kp[{actuator}]", *followed]
+    assert panel.board.plots[0].signals == list(dict.fromkeys(signals))
+    assert _texts(state) == [
+        "a model cannot be plotted; drop a signal, an actuator or a numeric property"
+    ]
 
 
 def _plotted(tmp_path: Path) -> tuple[EditorState, PlotsPanel, str]:
@@ -550,3 +555,14 @@ def test_another_scene_keeps_the_signals_it_has_and_names_the_rest(tmp_path: Pat
         panel.drop(panel.board.plots[0], "signal", path)
         state.simulation.advance(3)
         assert panel.board.samples(panel.board.plots[0])[path].shape[1] == 3
+
+
+def test_a_scene_without_plots_of_its_own_begins_with_its_first_actuator() -> None:
+    state = editor_state(SCENE)
+    panel = PlotsPanel(state, starts_filled=True)
+    run_ui_tests(app_with(state, [panel]), lambda ctx: ctx.yield_(2))
+    (actuator,) = state.simulation.world["swing"].actuator_names
+    assert panel.board.plots[0].signals == [
+        f"swing.{actuator}.setpoint",
+        f"swing.{actuator}.position",
+    ]

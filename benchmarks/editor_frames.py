@@ -1,0 +1,139 @@
+"""How smooth the editor is: frames a second, the pace of physics meanwhile, the cost of `sync`.
+
+The default layout at 1280x720 shows the trotting quadruped at 1 kHz. Without a display the window
+opens on an Xvfb of its own; without that or imgui-bundle the benchmark says so and ends.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+
+SCENE = Path(__file__).parent.parent / "config" / "scenes" / "quadruped_trot.yaml"
+TIMESTEP = 0.001
+#: Frames drawn before anything is measured: fonts, textures and the quality settle.
+WARM_UP = 2.0
+PARTS = {
+    "playing": "the default layout, the quadruped trotting at 1 kHz",
+    "sync": "what `view(world).sync()` costs a script when it does not draw",
+}
+FPS_BAR, FACTOR_BAR, SYNC_BAR = 20.0, 0.01, 50e-6
+
+
+@contextmanager
+def display() -> Iterator[str]:
+    """A display to open windows on: the one there is, else an Xvfb; empty if there is neither."""
+    if os.environ.get("DISPLAY"):
+        yield os.environ["DISPLAY"]
+        return
+    if shutil.which("Xvfb") is None:
+        yield ""
+        return
+    read, write = os.pipe()
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x720x24"]
+    server = subprocess.Popen(
+        [*command, "-nolisten", "tcp"], pass_fds=(write,), stderr=subprocess.DEVNULL
+    )
+    os.close(write)
+    try:
+        with os.fdopen(read) as pipe:
+            os.environ["DISPLAY"] = f":{pipe.readline().strip()}"
+        yield os.environ["DISPLAY"]
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def frames(seconds: float) -> None:
+    """Open the editor for a while and print what it managed."""
+    from mjrig.editor.main import Editor
+    from mjrig.scene import Scene
+
+    scene = Scene.load(SCENE)
+    scene.set("sim.timestep", TIMESTEP)
+    editor = Editor(scene)
+    window, simulation = editor.window, editor.simulation
+    marks: list[tuple[float, float, float]] = []  # wall, simulated and processor time [s]
+    began = time.perf_counter()
+    each_frame = window.app.frame
+
+    def watched() -> None:
+        each_frame()
+        now = time.perf_counter()
+        if now - began > WARM_UP:
+            marks.append((now, simulation.frame.time, time.process_time()))
+        if now - began > WARM_UP + seconds:
+            window.state.wants_to_close = True
+
+    window.app.frame = watched  # type: ignore[method-assign]
+    window.state.session.play()
+    editor.run()
+    took = [after[0] - before[0] for before, after in pairwise(marks)]
+    wall, simulated, busy = (b - a for a, b in zip(marks[0], marks[-1], strict=True))
+    slowest = sorted(took)[int(0.95 * len(took))]
+    fps = 1.0 / statistics.median(took)
+    print(f"  median {fps:.1f} fps, 95 % of the frames within {slowest * 1e3:.0f} ms", end="")
+    print(f", {busy / len(took) * 1e3:.0f} ms of processor time a frame", end="")
+    print(f", view at {window.quality.scale:.0%}")
+    print(f"  {fps / FPS_BAR:.2f} x the bar of {FPS_BAR:g} fps")
+    print(f"  real-time factor {simulated / wall:.3f} (bar: 1.00 ± {FACTOR_BAR})")
+
+
+def sync(calls: int) -> None:
+    """Print what `sync` costs a script's loop when it does not draw."""
+    import mjrig
+    import mjrig.editor
+
+    world = mjrig.World(SCENE)
+    took: list[float] = []
+    with mjrig.editor.view(world) as viewer:
+        while len(took) < calls and not viewer.closed:
+            world.step()
+            start = time.perf_counter()
+            drew = viewer.sync()
+            if not drew:
+                took.append(time.perf_counter() - start)
+    cost = statistics.median(took)
+    print(f"  {cost * 1e6:.1f} µs, {cost / SYNC_BAR:.2f} x the bar of {SYNC_BAR * 1e6:g} µs")
+
+
+def main() -> None:
+    """Measure in a process of its own per window: a window that closed leaves nothing behind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--part", choices=tuple(PARTS))
+    options = parser.parse_args()
+    if options.part == "sync":
+        sync(2000)
+    elif options.part == "playing":
+        frames(options.seconds)
+    else:
+        _all_parts(options.seconds)
+
+
+def _all_parts(seconds: float) -> None:
+    if find_spec("imgui_bundle") is None:
+        print("editor: not measured, imgui-bundle is not installed")
+        return
+    with display() as screen, tempfile.TemporaryDirectory() as settings:
+        if not screen:
+            print("editor: not measured, there is neither a display nor Xvfb")
+            return
+        environment = {**os.environ, "XDG_CONFIG_HOME": settings, "XDG_CACHE_HOME": settings}
+        for part, what in PARTS.items():
+            print(f"editor: {what}", flush=True)
+            command = [sys.executable, __file__, "--part", part, "--seconds", str(seconds)]
+            subprocess.run(command, check=True, env=environment)
+
+
+if __name__ == "__main__":
+    main()

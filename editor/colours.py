@@ -65,7 +65,9 @@ def keep_theme(name: str) -> None:
 
 
 def is_applied(name: str) -> bool:
-    """Whether the style is that of a theme."""
+    """Whether the style is that of a theme; without a context of imgui there is none to change."""
+    if imgui.get_current_context() is None:
+        return True
     now = imgui.get_style().color_(imgui.Col_.text_disabled)
     return all(
         abs(a - b) < 1e-3 for a, b in zip((now.x, now.y, now.z), THEMES[name]["grey"], strict=True)

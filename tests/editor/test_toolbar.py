@@ -144,11 +144,11 @@ def test_after_a_structural_edit_time_goes_back_to_it_and_no_further() -> None:
 
 def test_who_commands_is_told() -> None:
     state = Bench.on(SWINGS).state
-    assert commanders(state) == "lease left: nobody; right: nobody"
+    assert commanders(state) == "lease: left nobody; right nobody"
     state.simulation.call(lambda w: w["left"].take(Source.UI, holder="a slider"))
     state.simulation.call(lambda w: w["right"].hold("home"))
     state.simulation.publish()
-    assert commanders(state) == "lease left: a slider; right: hold home"
+    assert commanders(state) == "lease: left a slider; right hold home"
     assert commanders(Bench.on("mjrig: 1\n").state) == "no actors"
 
 
@@ -172,4 +172,4 @@ def test_the_status_bar_tells_what_is_unsaved_and_the_last_problem() -> None:
     bench.run(reads)
     assert "unsaved: Set left.PDController.kp" in drawn
     assert "it broke" in drawn
-    assert "real time paused" in drawn
+    assert "paused" in drawn

@@ -73,8 +73,7 @@ def rotation(pose: Transform | None) -> tuple[FloatArray, FloatArray]:
     if pose.is_authored("euler_deg"):
         mujoco.mju_euler2Quat(quaternion, np.radians(pose.euler_deg), "xyz")
     else:
-        scaled = pose.quaternion / np.abs(pose.quaternion).max()  # squares may be too small
-        quaternion = scaled / np.linalg.norm(scaled)
+        quaternion = pose.quaternion / np.linalg.norm(pose.quaternion)
     return np.array(pose.position), quaternion
 
 

@@ -25,8 +25,8 @@ run: setup  ## open the example scene in the editor; without a display run it, p
 	@mkdir -p out
 	$(BIN)/mjrig $(ARGS)
 
-test: lint  ## all checks, then all tests; stops at the first failure
-	$(BIN)/pytest
+test: lint  ## all checks, then all tests on every core
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 lint: setup  ## ruff, mypy, pyright
 	$(BIN)/ruff check .

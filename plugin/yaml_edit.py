@@ -183,15 +183,16 @@ class _Differ:
         if isinstance(node, yaml.SequenceNode) and isinstance(new, list | tuple) and old and new:
             return self._sequence(node, old, new, slot)
         if _is_quoted(node) and isinstance(new, str):
-            start, text = node.start_mark.index, _dump(new, node.style).rstrip("\n")
+            quoted: Any = node
+            start, text = quoted.start_mark.index, _dump(new, quoted.style).rstrip("\n")
             return [(start, self._end(node), self._glue(start, slot) + text)]
         return self._replace(node, new, slot)
 
     def _mapping(self, node: Any, old: Any, new: Mapping[str, Any], slot: _Slot) -> list[Splice]:
         entries = [_Entry(k.start_mark.index, self._end(v)) for k, v in node.value]
-        own = {k.value: i for i, (k, _) in enumerate(node.value) if k.tag != _MERGE}
+        own: dict[str, int] = {k.value: i for i, (k, _) in enumerate(node.value) if k.tag != _MERGE}
         renamed = self._renamed_keys(node, own, old, new)
-        now = {renamed.get(key, key): i for key, i in own.items()}
+        now: dict[str, int] = {renamed.get(key, key): i for key, i in own.items()}
         plan = _Plan(gone={i for key, i in now.items() if key not in new})
         if len(plan.gone) == len(entries) or self._is_pair(node):
             return self._replace(node, new, slot)
@@ -203,7 +204,7 @@ class _Differ:
         splices: list[Splice] = []
         for key, i in own.items():
             k, v = node.value[i]
-            key_now = renamed.get(key, key)
+            key_now: str = renamed.get(key, key)
             if key_now != key:
                 splices.append((k.start_mark.index, k.end_mark.index, _key(key_now, node)))
             if key_now in new:

@@ -642,7 +642,7 @@ def edit_somewhere(draw: st.DrawFn, data: Any) -> None:
         return
     key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
     if what == "rename" and isinstance(place, dict):
-        rename_key(place, key, draw(NAMES))
+        rename_key(place, str(key), draw(NAMES))
     elif what in ("replace", "rename"):
         place[key] = draw(VALUES)
     elif place is not data or len(data) > 1:

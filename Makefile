@@ -56,9 +56,9 @@ dist: setup  ## build sdist and wheel, then try the wheel in an environment of i
 	mkdir "$$away/empty"; cp -R tests "$$away/empty"; cd "$$away/empty"; \
 	for extra in "" "[all]"; do \
 		echo "== the wheel, installed as mjrig$$extra"; \
-		"$$top/$(BIN)/pip" -qq --python "$$away/venv/bin/python" install "$$wheel$$extra" pytest hypothesis; \
+		"$$top/$(BIN)/pip" -qq --python "$$away/venv/bin/python" install "$$wheel$$extra" pytest pytest-xdist hypothesis; \
 		"$$away/venv/bin/mjrig" components; \
-		"$$away/venv/bin/python" -m pytest --import-mode=importlib tests; \
+		"$$away/venv/bin/python" -m pytest --import-mode=importlib --numprocesses auto --dist loadfile tests; \
 	done
 
 clean:  ## remove what was built or cached, then install again (build/ is the installation)

@@ -1,6 +1,7 @@
 """Gain rows show what is in force, and edits of them are small changes of the scene."""
 
 import math
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from mjrig.errors import PropertyError
 from mjrig.scene import Scene
 from tests.editor.ui import editor_state
 
-QUADRUPED = Path(__file__).parents[2] / "config" / "scenes" / "quadruped.yaml"
+QUADRUPED = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))
 LEGS = """
 mjrig: 1
 actors:

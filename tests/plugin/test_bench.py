@@ -1,5 +1,6 @@
 """A bench gives the response of a robot that hangs still, and says why a joint stays short."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import mujoco
@@ -13,7 +14,7 @@ from mjrig.response import Kind, Signal
 from mjrig.world import World
 from tests.worlds import GRIPPER, hinge, make_world, refused
 
-QUADRUPED = Path(__file__).parents[2] / "config" / "scenes" / "quadruped.yaml"
+QUADRUPED = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))
 #: A rod that hangs to the side: gravity pulls with 9.81 · 0.2 N·m at rest.
 ROD = """
 <mujoco>
@@ -52,7 +53,9 @@ def test_a_held_base_is_a_fixed_base() -> None:
     """The same sag as a model without the free joint, with contacts off."""
     bench = Bench(World(QUADRUPED), settle=1.0)
     (found,) = bench.run("quadruped", ["FL_thigh"], Signal(duration=1.0))
-    spec = mujoco.MjSpec.from_file(str(QUADRUPED.parent / "../../assets/quadruped/quadruped.xml"))
+    spec = mujoco.MjSpec.from_file(
+        str(files("mjrig.assets").joinpath("quadruped", "quadruped.xml"))
+    )
     home = np.array(spec.key("home").qpos)[7:]
     for key in list(spec.keys):
         spec.delete(key)

@@ -14,6 +14,7 @@ from mjrig.check_stability import about_stability
 from mjrig.check_start import about_start, holding_efforts
 from mjrig.controller import ArticulationController
 from mjrig.findings import Finding, Level, arranged, counted, lines_of
+from mjrig.names import how_many
 from mjrig.table import format_table
 from mjrig.world import World
 
@@ -93,7 +94,7 @@ def report(world: World, found: Sequence[Finding] | None = None) -> str:
     for robot in robots:
         table = rows(robot)
         bound = sum(1 for r in table if not r.reason)
-        lines.append(f"{robot.name}: {len(table)} actuators, {bound} bound to a law")
+        lines.append(f"{robot.name}: {how_many(len(table), 'actuator')}, {bound} bound to a law")
         lines += ["  " + line for line in format_table(HEADER, [_cells(r) for r in table])]
         direct = [r for r in table if r.reason]
         if direct:

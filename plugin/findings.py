@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from mjrig.names import how_many
+
 
 class Level(StrEnum):
     """How bad a finding is; in this order they are shown."""
@@ -119,7 +121,7 @@ def _paths(found: Iterable[Finding]) -> Iterator[str]:
 def counted(found: Sequence[Finding]) -> str:
     """`1 error, 2 warnings`, or `none`."""
     counts = [(sum(f.level is level for f in found), level) for level in _ORDER]
-    return ", ".join(f"{n} {level}{'s' * (n > 1)}" for n, level in counts if n) or "none"
+    return ", ".join(how_many(n, level) for n, level in counts if n) or "none"
 
 
 def lines_of(found: Iterable[Finding]) -> list[str]:

@@ -18,6 +18,11 @@ def listed(names: Iterable[str]) -> str:
     return f"{shown}, …" if len(names) > MAX_LISTED else shown or "none"
 
 
+def how_many(count: int, noun: str) -> str:
+    """`1 actuator`, `12 actuators`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate a typo most likely meant, or None."""
     name, candidates = str(name), list(candidates)  # a number where a name belongs is a typo too

@@ -8,6 +8,7 @@ import numpy as np
 
 from mjrig.articulation import Articulation
 from mjrig.errors import MissingExtraError, MjrigError
+from mjrig.names import how_many
 from mjrig.progress import Progress
 from mjrig.property_kinds import FloatArray
 from mjrig.trace import Trace
@@ -78,7 +79,8 @@ def _headline(world: World, duration: float, steps: int, stepping: float, total:
 
 def _about(world: World, robot: Articulation, trace: Trace, start: FloatArray | None) -> list[str]:
     owned = sum(c.num_bindings for c in robot.controllers if c.enabled)
-    lines = [f"{robot.name}: {len(robot.actuators)} actuators, {owned} under a controller"]
+    actuators = how_many(len(robot.actuators), "actuator")
+    lines = [f"{robot.name}: {actuators}, {owned} under a controller"]
     end = base_position(world, robot)
     if start is not None and end is not None:
         moved = "base moved by (" + ", ".join(f"{d:+.3f}" for d in end - start) + ") m"

@@ -259,7 +259,7 @@ def test_a_scene_with_a_third_partys_component_runs(site: Path, scene: Path) -> 
         "--call", "arm.SpringController.slacken=0.5",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
-    assert "arm: 1 actuators, 1 under a controller" in result.stdout.splitlines()
+    assert "arm: 1 actuator, 1 under a controller" in result.stdout.splitlines()
 
 
 def test_a_third_partys_controller_pulls_towards_its_rest(site: Path, scene: Path) -> None:

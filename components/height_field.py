@@ -5,9 +5,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjrig.components.prop_kinds import colour, extent, surface_friction
 from mjrig.errors import PropertyError
 from mjrig.prop import Prop
-from mjrig.property_kinds import FilePath, Float, Samples, Vector
+from mjrig.property_kinds import FilePath, Samples, Vector
 
 
 class HeightFieldProp(Prop):
@@ -30,40 +31,10 @@ class HeightFieldProp(Prop):
     file = FilePath(
         suffixes=(".png",), structural=True, category="Shape", doc="Picture, instead of heights."
     )
-    top = Float(
-        0.2,
-        min=0.0,
-        above=True,
-        unit="m",
-        structural=True,
-        category="Shape",
-        doc="Height of what is brightest in the picture.",
-    )
-    base = Float(
-        0.1,
-        min=0.0,
-        above=True,
-        unit="m",
-        structural=True,
-        category="Shape",
-        doc="Thickness below the lowest point.",
-    )
-    rgba = Vector(
-        [0.62, 0.60, 0.55, 1.0],
-        min=0.0,
-        max=1.0,
-        structural=True,
-        category="Look",
-        doc="Red, green, blue and opacity.",
-    )
-    friction = Vector(
-        [1.0, 0.005, 0.0001],
-        min=0.0,
-        partial=True,
-        structural=True,
-        category="Contact",
-        doc="Sliding [1], torsional [m] and rolling [m] friction.",
-    )
+    top = extent(0.2, "Height of what is brightest in the picture.")
+    base = extent(0.1, "Thickness below the lowest point.")
+    rgba = colour([0.62, 0.60, 0.55, 1.0])
+    friction = surface_friction()
 
     def validate(self) -> None:
         if self.is_authored("heights"):

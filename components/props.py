@@ -4,6 +4,7 @@ from typing import Any
 
 import mujoco
 
+from mjrig.components.prop_kinds import colour, extent, surface_friction
 from mjrig.errors import PropertyError
 from mjrig.prop import Prop
 from mjrig.property_kinds import Bool, FilePath, Float, FloatArray, Int, OptionalFloat, Vector
@@ -40,25 +41,11 @@ class SolidProp(Prop):
         category="Body",
         doc="Density, where no mass is given.",
     )
-    rgba = Vector(
-        [0.62, 0.64, 0.67, 1.0],
-        min=0.0,
-        max=1.0,
-        structural=True,
-        category="Look",
-        doc="Red, green, blue and opacity.",
-    )
+    rgba = colour([0.62, 0.64, 0.67, 1.0])
     collides = Bool(
         True, structural=True, category="Contact", doc="It touches things; false: it is only seen."
     )
-    friction = Vector(
-        [1.0, 0.005, 0.0001],
-        min=0.0,
-        partial=True,
-        structural=True,
-        category="Contact",
-        doc="Sliding [1], torsional [m] and rolling [m] friction.",
-    )
+    friction = surface_friction()
     condim = Int(
         3,
         structural=True,
@@ -121,16 +108,7 @@ class BoxProp(SolidProp):
 class SphereProp(SolidProp):
     """A ball around its origin."""
 
-    radius = Float(
-        0.05,
-        min=0.0,
-        above=True,
-        soft_max=1.0,
-        unit="m",
-        structural=True,
-        category="Shape",
-        doc="Radius.",
-    )
+    radius = extent(0.05, "Radius.", soft_max=1.0)
 
     def shape(self, spec: Any, geom: Any) -> None:
         geom.type = mujoco.mjtGeom.mjGEOM_SPHERE
@@ -140,16 +118,7 @@ class SphereProp(SolidProp):
 class CylinderProp(SphereProp):
     """A cylinder around its origin, along z."""
 
-    height = Float(
-        0.1,
-        min=0.0,
-        above=True,
-        soft_max=2.0,
-        unit="m",
-        structural=True,
-        category="Shape",
-        doc="Height, from end to end.",
-    )
+    height = extent(0.1, "Height, from end to end.", soft_max=2.0)
 
     def shape(self, spec: Any, geom: Any) -> None:
         geom.type = mujoco.mjtGeom.mjGEOM_CYLINDER
@@ -159,15 +128,8 @@ class CylinderProp(SphereProp):
 class CapsuleProp(SphereProp):
     """A cylinder with round ends around its origin, along z."""
 
-    length = Float(
-        0.1,
-        min=0.0,
-        above=True,
-        soft_max=2.0,
-        unit="m",
-        structural=True,
-        category="Shape",
-        doc="Length of the straight part; the ends add twice the radius.",
+    length = extent(
+        0.1, "Length of the straight part; the ends add twice the radius.", soft_max=2.0
     )
 
     def shape(self, spec: Any, geom: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjrig.components.prop_kinds import colour, surface_friction
 from mjrig.errors import PropertyError
 from mjrig.prop import Prop
 from mjrig.property_kinds import Bool, Choice, Float, FloatArray, Vector
@@ -27,31 +28,10 @@ class GroundProp(Prop):
         category="Look",
         doc="Edge of one square.",
     )
-    rgb1 = Vector(
-        [0.83, 0.84, 0.85],
-        min=0.0,
-        max=1.0,
-        structural=True,
-        category="Look",
-        doc="Colour of one half of the squares.",
-    )
-    rgb2 = Vector(
-        [0.76, 0.775, 0.79],
-        min=0.0,
-        max=1.0,
-        structural=True,
-        category="Look",
-        doc="Colour of the others.",
-    )
+    rgb1 = colour([0.83, 0.84, 0.85], "Colour of one half of the squares.")
+    rgb2 = colour([0.76, 0.775, 0.79], "Colour of the others.")
     reflectance = Float(0.0, min=0.0, max=1.0, structural=True, category="Look", doc="1: a mirror.")
-    friction = Vector(
-        [1.0, 0.005, 0.0001],
-        min=0.0,
-        partial=True,
-        structural=True,
-        category="Contact",
-        doc="Sliding [1], torsional [m] and rolling [m] friction.",
-    )
+    friction = surface_friction()
 
     def fill(self, spec: Any) -> None:
         spec.add_texture(

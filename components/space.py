@@ -28,11 +28,6 @@ class Space:
         """(n,) or (batch, n)."""
         return (self.size,) if self.batch is None else (self.batch, self.size)
 
-    @property
-    def in_joint_space(self) -> bool:
-        """Whether every factor is one."""
-        return bool(np.all(self.factor == 1.0))
-
     def zeros(self) -> Array:
         """A buffer of the pipeline's shape."""
         return np.zeros(self.shape, self.dtype)
@@ -48,10 +43,6 @@ class Space:
     def effort_size(self, values: Array) -> Array:
         """The size of an effort."""
         return self._typed(values / np.abs(self.factor))
-
-    def motion(self, values: Array) -> Array:
-        """A position or velocity, with its sign."""
-        return self._typed(values * self.factor)
 
     def motion_size(self, values: Array) -> Array:
         """The size of a position or velocity."""

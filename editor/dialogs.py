@@ -85,6 +85,34 @@ class UnsavedDialog(Dialog):
             self.close()
 
 
+class ChangedDialog(Dialog):
+    """After a save that was refused: somebody else wrote the file meanwhile."""
+
+    title = "Changed on disk"
+
+    def __init__(
+        self, state: EditorState, overwrite: Callable[[], Any], reload: Callable[[], Any]
+    ) -> None:
+        super().__init__(state)
+        self._overwrite, self._reload = overwrite, reload
+
+    def content(self) -> None:
+        imgui.text(f"{self.state.scene.path} was changed by somebody else since it was opened.")
+        imgui.spacing()
+        if imgui.button("Overwrite"):
+            self.close()
+            self._overwrite()
+        imgui.set_item_tooltip("What they wrote is kept as the backup")
+        imgui.same_line()
+        if imgui.button("Reload"):
+            self.close()
+            self._reload()
+        imgui.set_item_tooltip("Take what they wrote; asks about unsaved changes")
+        imgui.same_line()
+        if imgui.button("Cancel"):
+            self.close()
+
+
 @dataclass
 class _Line:
     text: str

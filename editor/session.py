@@ -177,13 +177,13 @@ class Session:
 
     # Files --------------------------------------------------------------------------------------
 
-    def save(self, path: Path | None = None) -> None:
-        """Write the scene.
+    def save(self, path: Path | None = None, *, overwrite: bool = False) -> None:
+        """Write the scene; `overwrite` what somebody else wrote into its file meanwhile.
 
         Raises:
             SceneError: it cannot be written, or was changed on disk meanwhile.
         """
-        self.scene.save(path)
+        self.scene.save(path, overwrite=overwrite)
         self.undo_stack.mark_saved()
 
     @property

@@ -182,7 +182,7 @@ class Simulation:
                 self._drivers = tuple(d for d in self._drivers if d not in done)
 
     def _event_count(self) -> int:
-        return self._world._log.count
+        return self._world.event_count
 
     def _look_at_events(self) -> bool:
         """Keep what happened since the last time; whether the world diverged, which stops it."""
@@ -233,7 +233,7 @@ class Simulation:
             self._playing,
             self._factor,
             robots,
-            world._log.count,
+            world.event_count,
             self.history.reach(world.time),
         )
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mjrig.component import ActorComponent
 from mjrig.editor.console import Console
 from mjrig.editor.events import EventTeller
 from mjrig.editor.session import Session
@@ -150,10 +149,6 @@ class EditorState:
         """The described objects of the selection that are of a kind."""
         found = [self.described(path) for path in self.selection.paths]
         return [obj for obj in found if isinstance(obj, kind)]
-
-    def component_path(self, component: ActorComponent) -> str:
-        """`dog.PDController`, as paths are written."""
-        return component.label
 
     @property
     def title(self) -> str:

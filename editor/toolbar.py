@@ -45,21 +45,21 @@ class Toolbar:
         playing = simulation.playing
         if imgui.button("Pause###play" if playing else "Play###play", imgui.ImVec2(56, 0)):
             self.toggle()
-        _tip("Space")
+        imgui.set_item_tooltip("Space")
         imgui.same_line()
         imgui.begin_disabled(playing)
         if imgui.button("Step"):
             self.state.attempt(simulation.step_once)
         imgui.end_disabled()
-        _tip("Right arrow")
+        imgui.set_item_tooltip("Right arrow")
         imgui.same_line()
         if imgui.button("Stop"):
             self.state.attempt(self._on_stop)
-        _tip("Back to the start; asks which edits to keep")
+        imgui.set_item_tooltip("Back to the start; asks which edits to keep")
         imgui.same_line()
         if imgui.button("Reset"):
             self.state.attempt(simulation.reset)
-        _tip("Backspace")
+        imgui.set_item_tooltip("Backspace")
 
     def toggle(self) -> None:
         """Play or pause."""
@@ -77,7 +77,7 @@ class Toolbar:
                 if imgui.selectable(speed_text(speed), speed == simulation.speed)[0]:
                     simulation.set_speed(speed)
             imgui.end_combo()
-        _tip("Simulated seconds per second")
+        imgui.set_item_tooltip("Simulated seconds per second")
 
     def _scrub(self) -> None:
         """Go back through the last minute."""
@@ -89,7 +89,7 @@ class Toolbar:
             "##time", frame.time, first, max(last, first + 1e-6), f"t = {frame.time:.3f} s"
         )
         imgui.end_disabled()
-        _tip("Drag to go back through the last minute; play goes on from there")
+        imgui.set_item_tooltip("Drag to go back through the last minute; play goes on from there")
         if moved:
             self.state.attempt(lambda: simulation.go_to(moment))
 
@@ -102,7 +102,7 @@ class Toolbar:
                 self.gizmo.tool = tool
             if active:
                 imgui.pop_style_color()
-            _tip(f"{key}; hold Ctrl to snap" if tool is not Tool.SELECT else key)
+            imgui.set_item_tooltip(f"{key}; hold Ctrl to snap" if tool is not Tool.SELECT else key)
             imgui.same_line()
         imgui.begin_disabled(self.gizmo.tool is Tool.SELECT)
         _, self.gizmo.local = imgui.checkbox("local", self.gizmo.local)
@@ -168,8 +168,3 @@ def neighbour(speed: float, way: int) -> float:
     """The next slower (-1) or faster (1) of the speeds."""
     nearest = min(range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(speed, 1e9)))
     return SPEEDS[min(max(nearest + way, 0), len(SPEEDS) - 1)]
-
-
-def _tip(text: str) -> None:
-    if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
-        imgui.set_tooltip(text)

@@ -16,7 +16,7 @@ from mjrig.editor.asset_panel import AssetPanel
 from mjrig.editor.autosave import Autosave, Unsaved
 from mjrig.editor.capture import Video, save_picture
 from mjrig.editor.console_panel import ConsolePanel
-from mjrig.editor.dialogs import KeepDialog, RecoverDialog, UnsavedDialog
+from mjrig.editor.dialogs import ChangedDialog, KeepDialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.drawing import Drawing
 from mjrig.editor.gain_table import gain_panels
 from mjrig.editor.gizmo import Tool
@@ -78,7 +78,8 @@ class Window:
         self.keep = KeepDialog(state)
         self.recover = RecoverDialog(state, self._recover)
         self.choose = PathDialog(state)
-        self._dialogs = (self.unsaved, self.keep, self.recover, self.choose)
+        self.changed = ChangedDialog(state, lambda: self.save(overwrite=True), self._reload)
+        self._dialogs = (self.unsaved, self.keep, self.recover, self.choose, self.changed)
         self._autosave = Autosave(state.scene.path)
         self._video: Video | None = None
         self._scale_before_video: float | None = None
@@ -421,17 +422,24 @@ class Window:
 
     # Files --------------------------------------------------------------------------------------
 
-    def save(self, path: Path | None = None) -> bool:
+    def save(self, path: Path | None = None, *, overwrite: bool = False) -> bool:
         """Write the scene; one that has no file yet goes into the current folder."""
         state = self.state
         if path is None and state.scene.path is None:
             path = _free_file(Path.cwd(), "scene", ".yaml")
-        if not state.attempt(lambda: state.session.save(path)):
+        if not state.attempt(lambda: state.session.save(path, overwrite=overwrite)):
+            if path is None and state.scene.changed_on_disk():
+                self.changed.open()
             return False
         self._autosave.done()
         self._autosave = Autosave(state.scene.path)
         state.console.say(f"saved {state.scene.path}")
         return True
+
+    def _reload(self) -> None:
+        path = self.state.scene.path
+        if path is not None:
+            self.open_path(path)
 
     def save_first(self, then: Callable[[], Any] = lambda: None) -> None:
         """Save, asking where to if the scene has no file yet; then do something."""

@@ -166,7 +166,7 @@ class Bench:
         ]
 
     def _events(self) -> int:
-        return self.world._log.count
+        return self.world.event_count
 
     def _divergence(self, since: int) -> str:
         """The divergence among the events after a count, as text; empty: there is none."""

@@ -74,7 +74,7 @@ def flattened(placements: Placements, sim: SimOptions | None) -> Scene:
         scene.sim = sim.copy()
     scene.frames = tuple(p.item.copy() for p in placements.frames)
     scene.collision_groups = tuple(p.item.copy() for p in placements.groups)
-    scene.actors = tuple(_own_copy(p) for p in placements.actors)
+    scene.actors = tuple(own_copy(p.item) for p in placements.actors)
     return scene
 
 
@@ -110,7 +110,7 @@ def included_actor(scene: Scene, name: str) -> Actor:
     """
     for placed in _placed(scene, "actors"):
         if placed.name == name and placed.scene is not scene:
-            copied: Actor = _own_copy(placed)
+            copied: Actor = own_copy(placed.item)
             return copied
     raise PropertyError(f"no included file has an actor {name!r}")
 
@@ -127,7 +127,7 @@ def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
     def follow(name: str) -> str:
         return prefix + name if name.partition("/")[0] in known else name
 
-    item = _own_copy(placed)
+    item = own_copy(placed.item)
     if isinstance(item, Randomise):
         item.path = prefix + item.path
         return Placed(item, placed.original, placed.scene, placed.keys)
@@ -148,10 +148,6 @@ def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
             if patterns:
                 setattr(item, field, [f"{re.escape(prefix)}(?:{p})" for p in patterns])
     return Placed(item, placed.original, placed.scene, placed.keys)
-
-
-def _own_copy(placed: Placed) -> Any:
-    return own_copy(placed.item)
 
 
 def own_copy(item: Any) -> Any:
@@ -194,7 +190,7 @@ def _replicated(actors: list[Placed]) -> Iterator[Placed]:
         if not made:
             yield placed
         for copy in made:
-            item = _own_copy(placed)
+            item = own_copy(placed.item)
             copy.apply(item)
             yield Placed(item, placed.original, placed.scene, placed.keys)
 
@@ -216,6 +212,6 @@ def _with_draw(placed: Placed, draw: Draw) -> Placed:
     if is_for_bound(draw, placed.item):
         return replace(placed, draws=(*placed.draws, draw))
     if placed.item is placed.original:
-        placed = replace(placed, item=_own_copy(placed))
+        placed = replace(placed, item=own_copy(placed.item))
     draw.apply(placed.item)
     return placed

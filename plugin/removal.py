@@ -6,38 +6,11 @@ from typing import Any
 from mjrig.model_references import (
     IN_BODIES,
     Element,
-    find_elements,
     inside,
-    name_everything,
     references,
 )
 
 Pair = tuple[str, str]
-
-
-def dependents(spec: Any, name: str) -> list[str]:
-    """What would go along if an element were removed, readable: `actuator 'FL_hip'`.
-
-    Raises:
-        PropertyError: there is no such element.
-    """
-    return [str(element) for element in _following(spec, name)]
-
-
-def dependent_pairs(spec: Any, name: str) -> list[Pair]:
-    """The same as pairs of kind and name; a name is empty where there is none.
-
-    Raises:
-        PropertyError: there is no such element.
-    """
-    return [(element.kind, element.name) for element in _following(spec, name)]
-
-
-def _following(spec: Any, name: str) -> list[Element]:
-    spec = spec.copy()  # asking changes nothing
-    name_everything(spec)
-    start = find_elements(spec, name)
-    return [element for element in closure(spec, start) if element not in start]
 
 
 def closure(spec: Any, start: Iterable[Element]) -> list[Element]:

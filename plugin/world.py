@@ -251,6 +251,11 @@ class World(HasProperties):
         return tuple(self._log.latest)
 
     @property
+    def event_count(self) -> int:
+        """How many events there were in all; the oldest are forgotten."""
+        return self._log.count
+
+    @property
     def paused(self) -> bool:
         """Whether an event stopped the world; `resume` lets it go on."""
         return self._paused

@@ -142,6 +142,35 @@ def test_a_file_that_was_changed_on_disk_is_not_overwritten(here: Path) -> None:
     assert not bench.state.session.is_dirty
 
 
+def _saves_and_answers(bench: Bench, answer: str) -> None:
+    def saves(ctx: Any) -> None:
+        press(ctx, KEY.mod_ctrl, KEY.s)
+        ctx.yield_(2)
+        ctx.item_click(f"//Changed on disk/{answer}")
+        ctx.yield_(2)
+
+    bench.run(saves)
+
+
+def test_a_file_that_was_changed_on_disk_is_overwritten_only_when_told(here: Path) -> None:
+    bench = Bench.on_file(here / "scene.yaml", SWINGS)
+    _edit(bench)
+    (here / "scene.yaml").write_text("mjrig: 1\n")
+    _saves_and_answers(bench, "Overwrite")
+    assert (here / "scene.yaml").read_text() == bench.state.scene.to_text() != SWINGS
+    assert (here / "scene.yaml~").read_text() == "mjrig: 1\n"
+    assert not bench.state.session.is_dirty
+
+
+def test_a_file_that_was_changed_on_disk_stays_when_the_save_is_given_up(here: Path) -> None:
+    bench = Bench.on_file(here / "scene.yaml", SWINGS)
+    _edit(bench)
+    (here / "scene.yaml").write_text("mjrig: 1\n")
+    _saves_and_answers(bench, "Cancel")
+    assert (here / "scene.yaml").read_text() == "mjrig: 1\n"
+    assert bench.state.session.is_dirty
+
+
 # Close ------------------------------------------------------------------------------------------
 
 

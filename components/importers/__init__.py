@@ -1,0 +1,1 @@
+"""Importers: policies and recordings of other stacks."""

@@ -1,0 +1,60 @@
+"""What the runtime knows of a policy: a component that commands at a rate of its own."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.component import ActorComponent
+from mjrig.property_kinds import FloatArray
+from mjrig.sim2sim.plant import Plant
+
+
+class PolicyComponent(ActorComponent):
+    """A component with a network in the loop; recordings and replays look at it through this.
+
+    `observation` and `action` are of the last tick, float32, rewritten in place; `ticks` counts
+    ticks since the reset.
+    """
+
+    @property
+    def ticks(self) -> int:
+        """Ticks since the reset."""
+        raise NotImplementedError
+
+    @property
+    def tick_steps(self) -> int:
+        """Physics steps from one tick to the next."""
+        raise NotImplementedError
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Local names of the joints it commands, in its own order: the columns of `action`."""
+        raise NotImplementedError
+
+    @property
+    def observation(self) -> npt.NDArray[np.float32]:
+        """What the network saw in the last tick."""
+        raise NotImplementedError
+
+    @property
+    def action(self) -> npt.NDArray[np.float32]:
+        """What the network gave in the last tick."""
+        raise NotImplementedError
+
+    @property
+    def command_now(self) -> FloatArray:
+        """The command in force, unscaled: vx, vy [m/s], yaw rate [rad/s], or what it takes."""
+        raise NotImplementedError
+
+    def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
+        """Take the command from a schedule of (time since its start [s], values) from now on.
+
+        Raises:
+            PropertyError: another number of values.
+        """
+        raise NotImplementedError
+
+    def plant(self) -> Plant:
+        """What it was made for."""
+        raise NotImplementedError

@@ -1,0 +1,143 @@
+"""Recording: what happened in a world, ours or another, in one form whatever file it came from.
+
+Row k of a physics-rate column is the state before physics step k; ctrl and efforts of row k were
+used in step k. Setpoints hold from their step on until the next row.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.property_kinds import FloatArray
+from mjrig.sim2sim.plant import Plant
+
+Steps = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class JointColumns:
+    """Where one joint is in `ActorRecording.qpos` and `.qvel`.
+
+    `kind` is `free` (7, 6), `ball` (4, 3), `slide` or `hinge` (1, 1). Quaternions are wxyz.
+    """
+
+    name: str
+    kind: str
+    qpos: slice
+    dof: slice
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Setpoints per actuator: row p acts in the steps [step[p], step[p + 1])."""
+
+    step: Steps
+    position: FloatArray
+    velocity: FloatArray
+    feedforward: FloatArray
+
+
+@dataclass(frozen=True)
+class Efforts:
+    """Efforts per actuator at the joint, used in physics step `step[r]` [N·m or N].
+
+    `raw` is before any clamp; None: not recorded.
+    """
+
+    step: Steps
+    effort: FloatArray
+    raw: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class PolicyTicks:
+    """What a policy saw and gave, tick by tick; `step[p]` is the first step its target acts in.
+
+    `joints` are the columns of `action`.
+    """
+
+    step: Steps
+    observation: npt.NDArray[np.float32]
+    action: npt.NDArray[np.float32]
+    command: FloatArray
+    joints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GainChange:
+    """From a physics step on, these gains hold: property → values over `actuators`.
+
+    No values: those of `plant` again, that is, whatever the scene says.
+    """
+
+    step: int
+    gains: Mapping[str, FloatArray] | None
+
+
+@dataclass(frozen=True)
+class ActorRecording:
+    """One robot's share.
+
+    `step` and `time` are of the state samples: every physics step in our own files, fewer in
+    others. `qvel` is None where the file has no velocities. `actuators` are the columns of
+    commands and efforts; `driven` the joint each drives, empty for none.
+    """
+
+    name: str
+    joints: tuple[JointColumns, ...]
+    step: Steps
+    time: FloatArray
+    qpos: FloatArray
+    qvel: FloatArray | None
+    actuators: tuple[str, ...] = ()
+    driven: tuple[str, ...] = ()
+    commands: Commands | None = None
+    efforts: Efforts | None = None
+    policy: PolicyTicks | None = None
+    plant: Plant = field(default_factory=Plant)
+    gain_changes: Sequence[GainChange] = ()
+
+
+@dataclass(frozen=True)
+class Integration:
+    """Full integration states (mjSTATE_INTEGRATION, warm start included) before some steps.
+
+    Only of use in a model with the same `model_hash`.
+    """
+
+    step: Steps
+    state: FloatArray
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A whole file.
+
+    Attributes:
+        path: where it came from.
+        format: the layout it was read from: `mjrig`, `npz`, `csv`, `urlab`, …
+        timestep: of the physics [s].
+        steps: physics steps that were taken: the state after the last is row `steps`, if there.
+        actors: by name.
+        states: full states for exact seeking, ours only.
+        attributes: scene text, model_hash, execution, versions, seed, source: what is known.
+        notes: what the file lacks or what was assumed, in words, for people.
+    """
+
+    path: Path
+    format: str
+    timestep: float
+    steps: int
+    actors: Mapping[str, ActorRecording]
+    states: Integration | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration(self) -> float:
+        """Simulated seconds."""
+        return self.steps * self.timestep

@@ -1,0 +1,52 @@
+"""Plant: the numbers that decide how a robot moves, as far as they are known.
+
+One form for what a recording, a policy file and a running world say, so that they can be compared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Per joint, by local joint name: what a plant can say, with its unit.
+PER_JOINT = {
+    "kp": "N·m/rad",
+    "kv": "N·m·s/rad",
+    "torque_limit": "N·m",
+    "armature": "kg·m²",
+    "damping": "N·m·s/rad",
+    "frictionloss": "N·m",
+    "delay": "s",
+    "default_pose": "rad",
+    "action_scale": "rad",
+}
+#: Of the whole, with units.
+OVERALL = {
+    "timestep": "s",
+    "decimation": "steps",
+    "integrator": "",
+    "solver": "",
+    "iterations": "",
+    "ls_iterations": "",
+    "disable_flags": "",
+    "phase": "",
+    "joint_order": "",
+    "model_hash": "",
+    "mujoco": "",
+}
+
+
+@dataclass(frozen=True)
+class Plant:
+    """What is known; what is not known is absent, and never compared.
+
+    Attributes:
+        overall: keys of `OVERALL`.
+        joints: keys of `PER_JOINT` → local joint name → value.
+        recovered: keys of `joints` that were deduced, not read.
+        enforced: joint name → where its limit is enforced: `controller`, `ctrlrange`,
+            `forcerange` or `actuatorfrcrange`.
+    """
+
+    overall: Mapping[str, object] = field(default_factory=dict)
+    joints: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    recovered: tuple[str, ...] = ()
+    enforced: Mapping[str, str] = field(default_factory=dict)

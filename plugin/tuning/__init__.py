@@ -1,0 +1,1 @@
+"""Tuning: find gains by response, assignment, identification and search."""

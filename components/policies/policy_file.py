@@ -347,7 +347,7 @@ class PolicyFile(HasProperties):
 
     @property
     def pose(self) -> FloatArray:
-        """The default pose, as precise as the targets: stacks that compute in float32 keep it so."""
+        """The default pose, as precise as the targets: float32 stacks keep it so."""
         if self.action_recipe.dtype is Precision.FLOAT32:
             return self.default.astype(np.float32).astype(np.float64)
         return self.default

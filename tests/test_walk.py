@@ -1,0 +1,76 @@
+"""The example policy walks, and the script that made it still makes one."""
+
+import importlib.util
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mjrig
+
+SCENE = Path(str(files("mjrig.config").joinpath("scenes", "quadruped_walk.yaml")))
+SCRIPT = Path(__file__).resolve().parent.parent / "tools" / "train_quadruped.py"
+
+pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
+
+
+@pytest.mark.parametrize(
+    ("command", "moved", "turned"),
+    [((0.5, 0.0, 0.0), (1.5, 0.0), 0.0), ((0.0, 0.0, 0.0), (0.0, 0.0), 0.0),
+     ((-0.3, 0.0, 0.0), (-0.9, 0.0), 0.0), ((0.0, 0.2, 0.0), (0.0, 0.6), 0.0),
+     ((0.0, 0.0, 0.6), (0.0, 0.0), 1.8)],
+)  # fmt: skip
+def test_it_goes_where_it_is_told(
+    command: tuple[float, ...], moved: tuple[float, float], turned: float
+) -> None:
+    scene = mjrig.Scene.load(SCENE)
+    scene.set("quadruped.Policy.command", list(command))
+    world = mjrig.World(scene)
+    world.step(3000)
+    x, y, z, qw, qx, qy, qz = world.data.qpos[:7]
+    assert (x, y) == pytest.approx(moved, abs=0.35)
+    assert 0.25 < z < 0.36
+    assert 1.0 - 2.0 * (qx * qx + qy * qy) > 0.95
+    assert 2.0 * np.arctan2(qz, qw) == pytest.approx(turned, abs=0.5)
+    assert world.events == ()
+
+
+@pytest.fixture
+def script() -> Any:
+    if not SCRIPT.is_file():
+        pytest.skip("there is no checkout beside the tests")
+    pytest.importorskip("onnx", reason="writing a network needs onnx")
+    spec = importlib.util.spec_from_file_location("train_quadruped", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_script_writes_a_network_that_says_what_it_trained(script: Any, tmp_path: Path) -> None:
+    import onnxruntime
+
+    rng = np.random.default_rng(1)
+    start = script.imitate(script.Course(1).default, rng, rounds=200)
+    net = script.search(start, rng, iterations=1, directions=2, tries=2)
+    assert not np.array_equal(net.flat(), start.flat())
+    script.write_onnx(net, tmp_path / "walk.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "walk.onnx")
+    seen = rng.normal(size=(1, script.WIDTH))
+    (said,) = session.run(None, {"obs": seen.astype(np.float32)})
+    one = script.Network.of(net.flat()[None])
+    meant = script.Course(1)._act(one, seen)
+    assert said == pytest.approx(meant, abs=1e-4)
+
+
+def test_what_the_network_sees_in_training_is_what_the_policy_sees(script: Any) -> None:
+    world = mjrig.World(SCENE)
+    course = script.Course(1)
+    world.step(1)
+    seen = course.observe(0, np.array([[0.5, 0.0, 0.0]]), np.zeros((1, 12)))
+    (policy,) = [c for c in world["quadruped"].components if type(c).__name__ == "Policy"]
+    assert np.asarray(policy.observation) == pytest.approx(seen[0], abs=1e-6)

@@ -1,5 +1,6 @@
 """Network: what maps an observation to an action, from an ONNX or a TorchScript file."""
 
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -195,7 +196,9 @@ class TorchNetwork(Network):
         if said.recurrent or said.time_step or (said.motion and said.motion.from_network):
             raise self.error("recurrent, time_step and from_network need an ONNX file")
         try:
-            self._module = self._torch.jit.load(str(path), map_location="cpu").eval()
+            with warnings.catch_warnings():  # PyTorch would rather have its next format
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._module = self._torch.jit.load(str(path), map_location="cpu").eval()
         except (RuntimeError, ValueError) as error:
             raise self.error(f"not a TorchScript file: {' '.join(str(error).split())}") from error
         self._fresh = self.memory()

@@ -183,7 +183,7 @@ def test_a_gait_may_count_from_its_first_tick(tmp_path: Path) -> None:
 
 
 def test_a_gait_that_stops_stands_still_and_shows_zeros(tmp_path: Path) -> None:
-    turning = {"frequency": 50, "form": "cos_sin", "standing": "stop"}
+    turning: dict[str, Any] = {"frequency": 50, "form": "cos_sin", "standing": "stop"}
     assert gait(tmp_path, 6, **turning) == [0, 0]
     assert gait(tmp_path, 11, **turning) == [1, 0]  # begins to walk
     assert gait(tmp_path, 16, **turning) == [0, 1]

@@ -6,6 +6,7 @@ MjrigError
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 ├── ExecutionError     an execution that is not available here
+├── RecordingError     a recording that cannot be written or read
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -59,6 +60,10 @@ class SceneError(MjrigError):
 
 class ExecutionError(MjrigError, ValueError):
     """The requested execution is unknown or not available."""
+
+
+class RecordingError(MjrigError):
+    """A recording cannot be written, or a file is no recording that can be read."""
 
 
 class MissingExtraError(MjrigError, ImportError):

@@ -1,0 +1,314 @@
+"""Recorder: takes down every physics step of a world, into an HDF5 file."""
+
+import atexit
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import mujoco
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.errors import RecordingError
+from mjrig.policy import PolicyComponent
+from mjrig.properties import HasProperties
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.chunk import STATE, Chunk, Layout, Piece, Tick
+from mjrig.recording.description import about_actor, about_world, gains_of, policy_of
+from mjrig.recording.h5_file import Column, H5File, line, reason
+from mjrig.recording.plan import ActorNotes, plan_of
+from mjrig.recording.values import plain, to_json
+from mjrig.recording.writer import Writer
+from mjrig.world import World
+
+_logger = logging.getLogger("mjrig")
+_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+
+
+class Recorder:
+    """Records a world from `start` to `stop`, or for the length of a `with` block.
+
+    Row k is the state before the k-th step since the start, with the setpoints, ctrl and efforts of
+    that step; steps are taken one by one meanwhile. A `reset` or `restore` begins a new segment:
+    time jumps, the count of rows goes on. All methods are for whoever steps the world.
+
+    Args:
+        world: what is recorded.
+        path: an `.h5` file.
+        overwrite: replace a file that exists.
+
+    Raises:
+        RecordingError: the file exists or cannot be written.
+        MissingExtraError: h5py is not installed.
+    """
+
+    def __init__(self, world: World, path: str | Path, *, overwrite: bool = False) -> None:
+        self._world, self._path = world, Path(path)
+        self._overwrite = overwrite
+        self._writer: Writer | None = None
+        self._recording = False
+        self._first = self._k = 0
+        self._error: RecordingError | None = None
+
+    # What it is ---------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
+    def steps(self) -> int:
+        """Physics steps recorded so far."""
+        return self._first + self._k
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether steps are taken down now."""
+        return self._recording
+
+    @property
+    def error(self) -> RecordingError | None:
+        """Why it stopped by itself: the file could not be written. `stop` raises it."""
+        return self._error
+
+    # Start and stop -----------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Begin with the next step.
+
+        Raises:
+            RecordingError: the world is recorded already, or the file cannot be written.
+        """
+        world = self._world
+        if world.notes is not None:
+            other = getattr(world.notes, "path", "somebody else")
+            raise RecordingError(f"{self._path}: the world is recorded already, to {other}")
+        if self._writer is not None:
+            raise RecordingError(f"{self._path}: was recorded already; make a new Recorder")
+        self._model, self._data = world.model, world.data
+        robots = [r for r in world.articulations.values() if r.joint_names or r.actuators]
+        layout = Layout(world.model, [len(r.actuator_names) for r in robots])
+        self._actors = [ActorNotes(i, r, policy_of(r)) for i, r in enumerate(robots)]
+        file = H5File(
+            self._path, self._columns(), self._attributes(robots), overwrite=self._overwrite
+        )
+        self._writer = Writer(file, layout, [r.name for r in robots])
+        self._chunk: Chunk = self._writer.current
+        self._rows = layout.rows
+        self._state_size = mujoco.mj_stateSize(self._model, _INTEGRATION)
+        self._state_every = max(1, round(1.0 / world.timestep))
+        self._next_state = 0
+        self._segment_began: str | None = None
+        self._edits: list[tuple[HasProperties, str]] = []
+        self._unwatch: list[Callable[[], None]] = []
+        self._watched: list[Any] = []
+        self._gains = self._all_gains()
+        self._open = False
+        self._recording = self._stale = True
+        world.take_notes(self)
+        atexit.register(self._stop_quietly)
+        return self
+
+    def _columns(self) -> list[Column]:
+        model = self._model
+        columns = [
+            Column("time", None),
+            Column("qpos", int(model.nq)),
+            Column("qvel", int(model.nv)),
+            Column("act", int(model.na)),
+            Column("ctrl", int(model.nu)),
+            Column("states/step", None, np.int64),
+            Column("states/state", mujoco.mj_stateSize(model, _INTEGRATION)),
+            Column("log", None, np.uint8),
+        ]
+        return columns + [column for notes in self._actors for column in notes.columns()]
+
+    def _attributes(self, robots: list[Articulation]) -> dict[str, dict[str, object]]:
+        actors = {f"actors/{r.name}": about_actor(self._world, r) for r in robots}
+        return {"": about_world(self._world), "actors": {}, **actors}
+
+    def stop(self) -> None:
+        """End the recording with the state as it is now, and close the file.
+
+        Raises:
+            RecordingError: not everything could be written.
+        """
+        if self._recording and self._writer is not None:
+            self._detach()
+            last = np.empty((1, self._chunk.layout.state))
+            mujoco.mj_getState(self._model, self._data, last[0], STATE)
+            parts = self._chunk.layout.parts
+            state = {n: last[:, parts[n]] for n in ("qpos", "qvel", "act")}
+            state["time"] = last[0, parts["time"]]
+            self._writer.finish(state, [line({"step": self.steps, "end": True})])
+            self._note_failure()
+        if self._error is not None:
+            raise self._error
+
+    def _stop_quietly(self) -> None:
+        try:
+            self.stop()
+        except RecordingError as error:
+            _logger.error("%s", error)
+
+    def _detach(self) -> None:
+        self._recording = False
+        atexit.unregister(self._stop_quietly)
+        for stop_watching in self._unwatch:
+            stop_watching()
+        if self._world.notes is self:
+            self._world.take_notes(None)
+
+    def _note_failure(self) -> None:
+        writer = self._writer
+        if writer is not None and writer.error is not None and self._error is None:
+            self._error = RecordingError(
+                f"{self._path}: cannot be written any more: {reason(writer.error)}; what was "
+                f"flushed before can be read"
+            )
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # Every step ---------------------------------------------------------------------------------
+
+    def before_step(self) -> None:
+        """Take down the state a step begins with, and what is commanded in it."""
+        if self._stale:
+            self._begin_piece()
+        chunk, k = self._chunk, self._k
+        mujoco.mj_getState(self._model, self._data, chunk.state[k], STATE)
+        for source, target in self._copies:
+            target[k] = source
+        for notes in self._policies:
+            notes.note_tick(chunk, self._first + k)
+        if self._first + k == self._next_state:
+            self._note_state()
+        self._open = True
+
+    def after_step(self) -> None:
+        """Take down what can be seen only afterwards, and close the row."""
+        if not self._open:
+            return
+        k = self._k
+        for look in self._looks:
+            look(k)
+        self._close_row()
+
+    def _close_row(self) -> None:
+        self._open = False
+        self._k = self._chunk.count = self._k + 1
+        if self._k == self._rows:
+            self._next_chunk()
+
+    def _next_chunk(self) -> None:
+        writer = self._writer
+        assert writer is not None
+        if writer.error is not None:
+            self._give_up(writer)
+            return
+        self._chunk = writer.hand_over()
+        self._first, self._k = self._first + self._k, 0
+        self._stale = True
+
+    def _give_up(self, writer: Writer) -> None:
+        """The simulation goes on, unrecorded."""
+        self._note_failure()
+        _logger.error("%s", self._error)
+        self._detach()
+        writer.finish({}, [])
+
+    def _note_state(self) -> None:
+        state: FloatArray = np.empty(self._state_size)
+        mujoco.mj_getState(self._model, self._data, state, _INTEGRATION)
+        self._chunk.states.append((self._first + self._k, state))
+        self._next_state += self._state_every
+
+    # Between steps ------------------------------------------------------------------------------
+
+    def plan_changed(self) -> None:
+        """Components came, went or run otherwise."""
+        self._stale = True
+
+    def state_replaced(self, why: str) -> None:
+        """A new segment begins; after a divergence, in the middle of a step."""
+        if self._open:
+            self._close_row()
+        self._segment_began = why
+        self._stale = True
+
+    def _note_edit(self, obj: HasProperties, names: tuple[str, ...]) -> None:
+        self._edits += [(obj, name) for name in names]
+        self._stale = True
+
+    def _begin_piece(self) -> None:
+        """Something changed since the last row: look anew at where everything comes from."""
+        self._stale = False
+        chunk, k = self._chunk, self._k
+        if self._segment_began is not None:
+            if self.steps:
+                self._say({"segment": self._segment_began})
+            self._segment_began = None
+            self._next_state = self.steps
+        self._watch_components()
+        self._say_edits()
+        copies: list[tuple[Any, Any]] = []
+        looks: list[Callable[[int], None]] = []
+        plans = []
+        for notes in self._actors:
+            plan, more, extra = plan_of(notes, chunk, self._data)
+            plans.append(plan)
+            copies += more
+            looks += extra
+        if self._chunk.layout.act:
+            looks.append(self._look_at_activations)
+        self._copies, self._looks = tuple(copies), tuple(looks)
+        self._policies = tuple(notes for notes in self._actors if notes.policy is not None)
+        if chunk.pieces and chunk.pieces[-1].row == k:
+            chunk.pieces.pop()
+        chunk.pieces.append(Piece(k, plans))
+
+    def _look_at_activations(self, k: int) -> None:
+        self._chunk.act_after[k] = self._data.act
+
+    def _watch_components(self) -> None:
+        components = [c for notes in self._actors for c in notes.robot.components]
+        if components == self._watched:
+            return
+        if self._watched:
+            names = {n.robot.name: [c.label for c in n.robot.components] for n in self._actors}
+            self._say({"components": names})
+        for stop_watching in self._unwatch:
+            stop_watching()
+        self._unwatch = [component.watch(self._note_edit) for component in components]
+        self._watched = components
+
+    def _say_edits(self) -> None:
+        """Log live edits, and the gains they led to where these differ from the last ones."""
+        edits, self._edits = self._edits, []
+        written = {
+            f"{obj.label}.{name}": plain(obj.to_data().get(name)) for obj, name in edits
+        }
+        for path, value in written.items():
+            self._say({"path": path, "value": value})
+        gains = self._all_gains()
+        for name, now in gains.items():
+            if now != self._gains[name]:
+                self._say({"actor": name, "gains": now})
+        self._gains = gains
+
+    def _all_gains(self) -> dict[str, dict[str, list[Any]]]:
+        return {
+            notes.robot.name: {n: to_json(v) for n, v in gains_of(notes.robot).items()}
+            for notes in self._actors
+        }
+
+    def _say(self, entry: dict[str, object]) -> None:
+        self._chunk.lines.append(line({"step": self.steps, **entry}))
+
+

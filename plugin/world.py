@@ -45,6 +45,9 @@ class StepNotes(Protocol):
     def before_step(self) -> None:
         """Controls are written, the step comes next."""
 
+    #: Whether `after_step` is wanted; asked after `plan_changed`.
+    looks_after: bool
+
     def after_step(self) -> None:
         """The step was taken."""
 
@@ -306,16 +309,17 @@ class World(HasProperties):
             self._inner = self._step_watching
         elif any(robot.needs_position_stage for robot in robots):
             self._inner = self._step_in_stages
-        elif all(robot.is_idle for robot in robots):
+        elif self._notes is None and all(robot.is_idle for robot in robots):
             self._inner = self._step_idle
         else:
             self._inner = self._step_controlled
         follows = is_rk4(self._model) and any(robot.follows_stages for robot in robots)
         self._advance = self._step_following if follows else self._inner
         if self._notes is not None:
-            self._applies = (*self._applies, self._notes.before_step)
-            self._unnoted, self._advance = self._advance, self._step_noted
             self._notes.plan_changed()
+            self._applies = (*self._applies, self._notes.before_step)
+            if self._notes.looks_after:
+                self._unnoted, self._advance = self._advance, self._step_noted
 
     def take_notes(self, notes: StepNotes | None) -> None:
         """Let somebody take notes of every step, which are taken one by one then; None: no longer.
@@ -331,7 +335,7 @@ class World(HasProperties):
         return self._notes
 
     def _step_noted(self, n: int) -> int:
-        """One by one, since somebody takes notes."""
+        """One by one, since somebody looks after each."""
         for done in range(n):
             notes = self._notes
             if not self._unnoted(1):

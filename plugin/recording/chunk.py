@@ -5,23 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.property_kinds import FloatArray
 from mjrig.recording.efforts import Columns, EffortLog, Rows
 
-_S = mujoco.mjtState
-#: One call copies all of these into a row, in this order.
-PARTS = {
-    "time": _S.mjSTATE_TIME,
-    "qpos": _S.mjSTATE_QPOS,
-    "qvel": _S.mjSTATE_QVEL,
-    "act": _S.mjSTATE_ACT,
-    "ctrl": _S.mjSTATE_CTRL,
-}
-STATE = int(sum(int(part) for part in PARTS.values()))
+#: What is recorded of MjData as a whole, besides the time.
+STATE = ("qpos", "qvel", "act", "ctrl")
+#: One row of an array; slices of memoryviews are by far the fastest way to copy a few numbers.
+Row = memoryview
 #: A chunk is about so large [bytes]; the writer's work per chunk does not depend on that.
 CHUNK_BYTES = 1 << 21
 LEAST_ROWS, MOST_ROWS = 64, 1024
@@ -77,18 +70,11 @@ class Tick:
 class Layout:
     """The widths of everything in a row."""
 
-    def __init__(self, model: Any, actuators: Sequence[int]) -> None:
-        sizes = [mujoco.mj_stateSize(model, int(part)) for part in PARTS.values()]
-        ends = np.cumsum(sizes)
-        #: Column → where it is in a state row.
-        self.parts = {
-            name: slice(int(end - size), int(end))
-            for name, size, end in zip(PARTS, sizes, ends, strict=True)
-        }
-        self.state = int(ends[-1])
+    def __init__(self, data: Any, actuators: Sequence[int]) -> None:
+        #: Numbers of each part of the state.
+        self.state = {name: len(getattr(data, name)) for name in STATE}
         self.actuators = tuple(actuators)
-        self.act = int(model.na)
-        row = self.state + self.act + 5 * sum(actuators)
+        row = 1 + sum(self.state.values()) + 7 * sum(actuators)
         self.rows = min(max(CHUNK_BYTES // (8 * row), LEAST_ROWS), MOST_ROWS)
 
 
@@ -109,32 +95,37 @@ class Chunk:
 
     def __post_init__(self) -> None:
         layout = self.layout
-        self.state = np.zeros((layout.rows, layout.state))
-        self.act_after = np.zeros((layout.rows, layout.act))
+        self.time = np.zeros(layout.rows)
+        self.state = {name: np.zeros((layout.rows, n)) for name, n in layout.state.items()}
+        self.act_after = np.zeros((layout.rows, layout.state["act"]))
         self.setpoints = [np.zeros((layout.rows, 3 * n)) for n in layout.actuators]
         self.noted = [np.zeros((layout.rows, 2, n)) for n in layout.actuators]
+        #: (raw, effort) of the rows that are written, of each robot.
+        self._efforts = [np.zeros((2, layout.rows, n)) for n in layout.actuators]
+        self._rows: dict[Any, list[Row]] = {}
 
     def reuse(self) -> None:
         """Forget everything; the arrays stay."""
         self.count = self.written = 0
         self.pieces = []
 
-    def column(self, name: str, start: int, stop: int) -> FloatArray:
-        """Rows of time, qpos, qvel, act or ctrl."""
-        return self.state[start:stop, self.layout.parts[name]]
+    def rows_of(self, key: object, array: FloatArray) -> list[Row]:
+        """The rows of an array of this chunk; made once for each key."""
+        if key not in self._rows:
+            self._rows[key] = [memoryview(row) for row in array]  # type: ignore[arg-type]
+        return self._rows[key]
 
-    def efforts(self, actor: int, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Raw effort and effort (rows, n) of one robot."""
-        raws, efforts = [], []
-        ends = [piece.row for piece in self.pieces[1:]] + [stop]
-        for piece, end in zip(self.pieces, ends, strict=True):
-            begin, end = max(piece.row, start), min(end, stop)
+    def work_out(self, actor: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Raw effort and effort (all rows, n) of one robot; those before `stop` are right."""
+        start, found = self.written, self._efforts[actor]
+        pieces = list(self.pieces)  # somebody may be adding
+        ends = [piece.row for piece in pieces[1:]] + [stop]
+        for piece, next_row in zip(pieces, ends, strict=True):
+            begin, end = max(piece.row, start), min(next_row, stop)
             if begin < end:
-                qpos, qvel, ctrl = (
-                    self.column(name, piece.row, end) for name in ("qpos", "qvel", "ctrl")
-                )
-                rows = Rows(qpos, qvel, ctrl, self.act_after[piece.row : end], begin - piece.row)
+                known = slice(piece.row, end)
+                qpos, qvel, ctrl = (self.state[name][known] for name in ("qpos", "qvel", "ctrl"))
+                rows = Rows(qpos, qvel, ctrl, self.act_after[known], begin - piece.row)
                 raw, effort = piece.plans[actor].efforts(rows, self.noted[actor][begin:end])
-                raws.append(raw)
-                efforts.append(effort)
-        return np.concatenate(raws), np.concatenate(efforts)
+                found[0, begin:end], found[1, begin:end] = raw, effort
+        return found[0], found[1]

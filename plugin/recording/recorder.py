@@ -11,13 +11,12 @@ import numpy as np
 
 from mjrig.articulation import Articulation
 from mjrig.errors import RecordingError
-from mjrig.policy import PolicyComponent
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
-from mjrig.recording.chunk import STATE, Chunk, Layout, Piece, Tick
+from mjrig.recording.chunk import Chunk, Layout, Piece
 from mjrig.recording.description import about_actor, about_world, gains_of, policy_of
 from mjrig.recording.h5_file import Column, H5File, line, reason
-from mjrig.recording.plan import ActorNotes, plan_of
+from mjrig.recording.plan import ActorNotes, Note, looks_after, work_for
 from mjrig.recording.values import plain, to_json
 from mjrig.recording.writer import Writer
 from mjrig.world import World
@@ -42,6 +41,9 @@ class Recorder:
         RecordingError: the file exists or cannot be written.
         MissingExtraError: h5py is not installed.
     """
+
+    #: Whether `after_step` is to be called after every step.
+    looks_after: bool = False
 
     def __init__(self, world: World, path: str | Path, *, overwrite: bool = False) -> None:
         self._world, self._path = world, Path(path)
@@ -89,11 +91,10 @@ class Recorder:
             raise RecordingError(f"{self._path}: was recorded already; make a new Recorder")
         self._model, self._data = world.model, world.data
         robots = [r for r in world.articulations.values() if r.joint_names or r.actuators]
-        layout = Layout(world.model, [len(r.actuator_names) for r in robots])
+        layout = Layout(world.data, [len(r.actuator_names) for r in robots])
         self._actors = [ActorNotes(i, r, policy_of(r)) for i, r in enumerate(robots)]
-        file = H5File(
-            self._path, self._columns(), self._attributes(robots), overwrite=self._overwrite
-        )
+        columns, attributes = self._columns(layout.rows), self._attributes(robots)
+        file = H5File(self._path, columns, attributes, overwrite=self._overwrite)
         self._writer = Writer(file, layout, [r.name for r in robots])
         self._chunk: Chunk = self._writer.current
         self._rows = layout.rows
@@ -105,25 +106,24 @@ class Recorder:
         self._unwatch: list[Callable[[], None]] = []
         self._watched: list[Any] = []
         self._gains = self._all_gains()
-        self._open = False
         self._recording = self._stale = True
         world.take_notes(self)
         atexit.register(self._stop_quietly)
         return self
 
-    def _columns(self) -> list[Column]:
+    def _columns(self, rows: int) -> list[Column]:
         model = self._model
         columns = [
-            Column("time", None),
-            Column("qpos", int(model.nq)),
-            Column("qvel", int(model.nv)),
-            Column("act", int(model.na)),
-            Column("ctrl", int(model.nu)),
+            Column("time", None, rows=rows),
+            Column("qpos", int(model.nq), rows=rows),
+            Column("qvel", int(model.nv), rows=rows),
+            Column("act", int(model.na), rows=rows),
+            Column("ctrl", int(model.nu), rows=rows),
             Column("states/step", None, np.int64),
             Column("states/state", mujoco.mj_stateSize(model, _INTEGRATION)),
             Column("log", None, np.uint8),
         ]
-        return columns + [column for notes in self._actors for column in notes.columns()]
+        return columns + [column for notes in self._actors for column in notes.columns(rows)]
 
     def _attributes(self, robots: list[Articulation]) -> dict[str, dict[str, object]]:
         actors = {f"actors/{r.name}": about_actor(self._world, r) for r in robots}
@@ -137,12 +137,9 @@ class Recorder:
         """
         if self._recording and self._writer is not None:
             self._detach()
-            last = np.empty((1, self._chunk.layout.state))
-            mujoco.mj_getState(self._model, self._data, last[0], STATE)
-            parts = self._chunk.layout.parts
-            state = {n: last[:, parts[n]] for n in ("qpos", "qvel", "act")}
-            state["time"] = last[0, parts["time"]]
-            self._writer.finish(state, [line({"step": self.steps, "end": True})])
+            data = self._data
+            last = {name: np.array([getattr(data, name)]) for name in ("time", "qpos", "qvel", "act")}
+            self._writer.finish(last, [line({"step": self.steps, "end": True})])
             self._note_failure()
         if self._error is not None:
             raise self._error
@@ -181,28 +178,27 @@ class Recorder:
         """Take down the state a step begins with, and what is commanded in it."""
         if self._stale:
             self._begin_piece()
-        chunk, k = self._chunk, self._k
-        mujoco.mj_getState(self._model, self._data, chunk.state[k], STATE)
-        for source, target in self._copies:
-            target[k] = source
-        for notes in self._policies:
-            notes.note_tick(chunk, self._first + k)
-        if self._first + k == self._next_state:
+        k = self._k
+        self._times[k] = self._data.time
+        for source, rows in self._copies:
+            rows[k][:] = source
+        for note in self._before:
+            note(k)
+        if k == self._state_row:
             self._note_state()
-        self._open = True
+        self._k = k + 1
+        if not self._after:
+            self._close_row()
 
     def after_step(self) -> None:
-        """Take down what can be seen only afterwards, and close the row."""
-        if not self._open:
-            return
-        k = self._k
-        for look in self._looks:
-            look(k)
-        self._close_row()
+        """Take down what can be seen only afterwards; called where `looks_after`."""
+        if self._chunk.count < self._k:
+            for look in self._after:
+                look(self._k - 1)
+            self._close_row()
 
     def _close_row(self) -> None:
-        self._open = False
-        self._k = self._chunk.count = self._k + 1
+        self._chunk.count = self._k
         if self._k == self._rows:
             self._next_chunk()
 
@@ -226,18 +222,20 @@ class Recorder:
     def _note_state(self) -> None:
         state: FloatArray = np.empty(self._state_size)
         mujoco.mj_getState(self._model, self._data, state, _INTEGRATION)
-        self._chunk.states.append((self._first + self._k, state))
-        self._next_state += self._state_every
+        self._chunk.states.append((self.steps, state))
+        self._next_state = self.steps + self._state_every
+        self._state_row = self._next_state - self._first
 
     # Between steps ------------------------------------------------------------------------------
 
     def plan_changed(self) -> None:
         """Components came, went or run otherwise."""
         self._stale = True
+        self.looks_after = self._model.na > 0 or any(looks_after(n.robot) for n in self._actors)
 
     def state_replaced(self, why: str) -> None:
         """A new segment begins; after a divergence, in the middle of a step."""
-        if self._open:
+        if self._chunk.count < self._k:
             self._close_row()
         self._segment_began = why
         self._stale = True
@@ -257,21 +255,23 @@ class Recorder:
             self._next_state = self.steps
         self._watch_components()
         self._say_edits()
-        copies: list[tuple[Any, Any]] = []
-        looks: list[Callable[[int], None]] = []
-        plans = []
-        for notes in self._actors:
-            plan, more, extra = plan_of(notes, chunk, self._data)
-            plans.append(plan)
-            copies += more
-            looks += extra
-        if self._chunk.layout.act:
-            looks.append(self._look_at_activations)
-        self._copies, self._looks = tuple(copies), tuple(looks)
-        self._policies = tuple(notes for notes in self._actors if notes.policy is not None)
+        work = [work_for(notes, chunk, self._data) for notes in self._actors]
+        parts = ((n, chunk.state[n]) for n, width in chunk.layout.state.items() if width)
+        state = [(memoryview(getattr(self._data, n)), chunk.rows_of(n, a)) for n, a in parts]
+        self._times = memoryview(chunk.time)
+        self._copies = (*state, *(copy for w in work for copy in w.copies))
+        self._before = tuple(note for w in work for note in w.before)
+        self._before += tuple(self._tick_noter(n) for n in self._actors if n.policy is not None)
+        self._after = tuple(note for w in work for note in w.after)
+        if self._model.na:
+            self._after += (self._look_at_activations,)
         if chunk.pieces and chunk.pieces[-1].row == k:
             chunk.pieces.pop()
-        chunk.pieces.append(Piece(k, plans))
+        chunk.pieces.append(Piece(k, [w.plan for w in work]))
+        self._state_row = self._next_state - self._first
+
+    def _tick_noter(self, notes: ActorNotes) -> Note:
+        return lambda k: notes.note_tick(self._chunk, self._first + k)
 
     def _look_at_activations(self, k: int) -> None:
         self._chunk.act_after[k] = self._data.act

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mjrig.property_kinds import FloatArray
 from mjrig.recording.chunk import Chunk, Layout, Tick
 from mjrig.recording.h5_file import H5File
 
@@ -96,31 +97,35 @@ class Writer:
 
     def _write(self, chunk: Chunk) -> None:
         start, stop = chunk.written, chunk.count
-        append = self._file.append
         # What a later look needs in order to understand the rows goes first.
         self._file.append_lines(_drained(chunk.lines))
         if start == stop:
             return
-        for name in ("time", "qpos", "qvel", "act", "ctrl"):
-            rows = chunk.column(name, start, stop)
-            append(name, rows[:, 0] if name == "time" else rows)
+        self._put(chunk, "time", chunk.time, stop)
+        for name, block in chunk.state.items():
+            self._put(chunk, name, block, stop)
         for i, actor in enumerate(self._actors):
-            size = chunk.layout.actuators[i]
-            if not size:
-                continue
-            setpoints = chunk.setpoints[i][start:stop].reshape(-1, 3, size)
-            for k, name in enumerate(("position", "velocity", "feedforward")):
-                append(f"actors/{actor}/setpoint/{name}", setpoints[:, k])
-            raw, effort = chunk.efforts(i, start, stop)
-            append(f"actors/{actor}/effort", effort)
-            append(f"actors/{actor}/raw_effort", raw)
+            if chunk.layout.actuators[i]:
+                self._write_actor(chunk, i, f"actors/{actor}", stop)
+        chunk.written = stop
+        append = self._file.append
         if states := _drained(chunk.states):
             append("states/step", np.array([step for step, _ in states]))
             append("states/state", np.array([state for _, state in states]))
         ticks = _drained(chunk.ticks)
         for i, actor in enumerate(self._actors):
             self._write_ticks(actor, [tick for tick in ticks if tick.actor == i])
-        chunk.written = stop
+
+    def _put(self, chunk: Chunk, name: str, block: FloatArray, stop: int) -> None:
+        self._file.put_block(name, chunk.number, block, stop)
+
+    def _write_actor(self, chunk: Chunk, i: int, at: str, stop: int) -> None:
+        setpoints = chunk.setpoints[i].reshape(chunk.layout.rows, 3, -1)
+        for k, name in enumerate(("position", "velocity", "feedforward")):
+            self._put(chunk, f"{at}/setpoint/{name}", setpoints[:, k], stop)
+        raw, effort = chunk.work_out(i, stop)
+        self._put(chunk, f"{at}/effort", effort, stop)
+        self._put(chunk, f"{at}/raw_effort", raw, stop)
 
     def _write_ticks(self, actor: str, ticks: list[Tick]) -> None:
         if ticks:

@@ -13,8 +13,16 @@ from mjrig.recording.efforts import Columns, EffortLog, Rows
 
 #: What is recorded of MjData as a whole, besides the time.
 STATE = ("qpos", "qvel", "act", "ctrl")
-#: One row of an array; slices of memoryviews are by far the fastest way to copy a few numbers.
-Row = memoryview
+#: (source, target, stride, width): row k of the target begins at k · stride. Slices of memoryviews
+#: are the fastest way to copy a few numbers.
+Copy = tuple[Any, Any, int, int]
+
+
+def copy_into(target: FloatArray, source: FloatArray, first: int = 0) -> Copy:
+    """How to copy an array into rows (rows, …) of another, from column `first` on."""
+    flat = memoryview(target.reshape(-1))  # type: ignore[arg-type]
+    stride = flat.nbytes // flat.itemsize // len(target)
+    return memoryview(source), flat[first:], stride, len(source)  # type: ignore[arg-type]
 #: A chunk is about so large [bytes]; the writer's work per chunk does not depend on that.
 CHUNK_BYTES = 1 << 21
 LEAST_ROWS, MOST_ROWS = 64, 1024
@@ -102,18 +110,11 @@ class Chunk:
         self.noted = [np.zeros((layout.rows, 2, n)) for n in layout.actuators]
         #: (raw, effort) of the rows that are written, of each robot.
         self._efforts = [np.zeros((2, layout.rows, n)) for n in layout.actuators]
-        self._rows: dict[Any, list[Row]] = {}
 
     def reuse(self) -> None:
         """Forget everything; the arrays stay."""
         self.count = self.written = 0
         self.pieces = []
-
-    def rows_of(self, key: object, array: FloatArray) -> list[Row]:
-        """The rows of an array of this chunk; made once for each key."""
-        if key not in self._rows:
-            self._rows[key] = [memoryview(row) for row in array]  # type: ignore[arg-type]
-        return self._rows[key]
 
     def work_out(self, actor: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Raw effort and effort (all rows, n) of one robot; those before `stop` are right."""

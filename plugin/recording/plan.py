@@ -10,12 +10,10 @@ from mjrig.articulation import Articulation
 from mjrig.binding import ActuatorBinding
 from mjrig.policy import PolicyComponent
 from mjrig.property_kinds import FloatArray
-from mjrig.recording.chunk import ActorPlan, Chunk, Row, Tick
+from mjrig.recording.chunk import ActorPlan, Chunk, Copy, Tick, copy_into
 from mjrig.recording.efforts import EffortLog
 from mjrig.recording.h5_file import Column
 
-#: Before every step `rows[k][:] = source`.
-Copy = tuple[Row, list[Row]]
 #: Called with the row, before or after every step.
 Note = Callable[[int], None]
 
@@ -99,8 +97,7 @@ def work_for(notes: ActorNotes, chunk: Chunk, data: Any) -> ActorWork:
         )
     )
     if size:
-        rows = chunk.rows_of(("setpoints", i), chunk.setpoints[i])
-        work.copies.append((_view(robot.setpoints.flat), rows))
+        work.copies.append(copy_into(chunk.setpoints[i], robot.setpoints.flat))
     used = 0
     for controller in robot.controllers:
         log = controller.effort_log() if controller.enabled and controller.is_bound else None
@@ -114,15 +111,10 @@ def work_for(notes: ActorNotes, chunk: Chunk, data: Any) -> ActorWork:
     return work
 
 
-def _view(array: Any) -> Row:
-    return memoryview(array)
-
-
 def _add_log(work: ActorWork, log: EffortLog, chunk: Chunk, actor: int, where: slice) -> None:
     noted, live = chunk.noted[actor][:, :, where], log.live
     if live is not None and live.dtype == noted.dtype:
-        rows = chunk.rows_of((actor, where.start, where.stop), noted[:, 0])
-        work.copies.append((_view(live), rows))
+        work.copies.append(copy_into(chunk.noted[actor], live, where.start))
     elif live is not None:
         work.before.append(lambda k: noted[k, 0].__setitem__(slice(None), live))
     if log.looks:

@@ -13,7 +13,7 @@ from mjrig.articulation import Articulation
 from mjrig.errors import RecordingError
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
-from mjrig.recording.chunk import Chunk, Layout, Piece
+from mjrig.recording.chunk import Chunk, Layout, Piece, copy_into
 from mjrig.recording.description import about_actor, about_world, gains_of, policy_of
 from mjrig.recording.h5_file import Column, H5File, line, reason
 from mjrig.recording.plan import ActorNotes, Note, looks_after, work_for
@@ -180,8 +180,9 @@ class Recorder:
             self._begin_piece()
         k = self._k
         self._times[k] = self._data.time
-        for source, rows in self._copies:
-            rows[k][:] = source
+        for source, target, stride, width in self._copies:
+            start = k * stride
+            target[start : start + width] = source
         for note in self._before:
             note(k)
         if k == self._state_row:
@@ -256,8 +257,8 @@ class Recorder:
         self._watch_components()
         self._say_edits()
         work = [work_for(notes, chunk, self._data) for notes in self._actors]
-        parts = ((n, chunk.state[n]) for n, width in chunk.layout.state.items() if width)
-        state = [(memoryview(getattr(self._data, n)), chunk.rows_of(n, a)) for n, a in parts]
+        widths = chunk.layout.state.items()
+        state = [copy_into(chunk.state[n], getattr(self._data, n)) for n, width in widths if width]
         self._times = memoryview(chunk.time)
         self._copies = (*state, *(copy for w in work for copy in w.copies))
         self._before = tuple(note for w in work for note in w.before)

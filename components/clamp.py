@@ -1,8 +1,8 @@
 """Clamps: what a motor can really give. Stackable in any order."""
 
 import math
-from pathlib import Path
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from mjrig.components.space import Array, Space
 from mjrig.errors import PropertyError
 from mjrig.per_actuator import PerActuator, PerActuatorInput
 from mjrig.property_kinds import Samples
-
 
 T = TypeVar("T", bound=Component)
 

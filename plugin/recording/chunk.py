@@ -23,6 +23,8 @@ def copy_into(target: FloatArray, source: FloatArray, first: int = 0) -> Copy:
     flat = memoryview(target.reshape(-1))  # type: ignore[arg-type]
     stride = flat.nbytes // flat.itemsize // len(target)
     return memoryview(source), flat[first:], stride, len(source)  # type: ignore[arg-type]
+
+
 #: A chunk is about so large [bytes]; the writer's work per chunk does not depend on that.
 CHUNK_BYTES = 1 << 21
 LEAST_ROWS, MOST_ROWS = 64, 1024

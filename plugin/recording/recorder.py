@@ -138,7 +138,9 @@ class Recorder:
         if self._recording and self._writer is not None:
             self._detach()
             data = self._data
-            last = {name: np.array([getattr(data, name)]) for name in ("time", "qpos", "qvel", "act")}
+            last = {
+                name: np.array([getattr(data, name)]) for name in ("time", "qpos", "qvel", "act")
+            }
             self._writer.finish(last, [line({"step": self.steps, "end": True})])
             self._note_failure()
         if self._error is not None:
@@ -292,9 +294,7 @@ class Recorder:
     def _say_edits(self) -> None:
         """Log live edits, and the gains they led to where these differ from the last ones."""
         edits, self._edits = self._edits, []
-        written = {
-            f"{obj.label}.{name}": plain(obj.to_data().get(name)) for obj, name in edits
-        }
+        written = {f"{obj.label}.{name}": plain(obj.to_data().get(name)) for obj, name in edits}
         for path, value in written.items():
             self._say({"path": path, "value": value})
         gains = self._all_gains()
@@ -311,5 +311,3 @@ class Recorder:
 
     def _say(self, entry: dict[str, object]) -> None:
         self._chunk.lines.append(line({"step": self.steps, **entry}))
-
-

@@ -11,6 +11,7 @@ import numpy as np
 
 from mjrig.articulation import Articulation
 from mjrig.errors import RecordingError
+from mjrig.names import how_many
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import FloatArray
 from mjrig.recording.chunk import Chunk, Layout, Piece, copy_into
@@ -52,6 +53,7 @@ class Recorder:
         self._recording = False
         self._first = self._k = 0
         self._error: RecordingError | None = None
+        self._after: tuple[Note, ...] = ()
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -137,10 +139,8 @@ class Recorder:
         """
         if self._recording and self._writer is not None:
             self._detach()
-            data = self._data
-            last = {
-                name: np.array([getattr(data, name)]) for name in ("time", "qpos", "qvel", "act")
-            }
+            names = ("time", "qpos", "qvel", "act")
+            last = {name: np.array([getattr(self._data, name)]) for name in names}
             self._writer.finish(last, [line({"step": self.steps, "end": True})])
             self._note_failure()
         if self._error is not None:
@@ -164,8 +164,8 @@ class Recorder:
         writer = self._writer
         if writer is not None and writer.error is not None and self._error is None:
             self._error = RecordingError(
-                f"{self._path}: cannot be written any more: {reason(writer.error)}; what was "
-                f"flushed before can be read"
+                f"{self._path}: cannot be written any more: {reason(writer.error)}; "
+                f"it ends after {how_many(writer.rows, 'step')}"
             )
 
     def __enter__(self) -> Self:
@@ -178,8 +178,8 @@ class Recorder:
 
     def before_step(self) -> None:
         """Take down the state a step begins with, and what is commanded in it."""
-        if self._stale:
-            self._begin_piece()
+        if self._stale and not self._begin_piece():
+            return
         k = self._k
         self._times[k] = self._data.time
         for source, target, stride, width in self._copies:
@@ -220,6 +220,7 @@ class Recorder:
         self._note_failure()
         _logger.error("%s", self._error)
         self._detach()
+        self._stale, self._after = True, ()
         writer.finish({}, [])
 
     def _note_state(self) -> None:
@@ -247,8 +248,13 @@ class Recorder:
         self._edits += [(obj, name) for name in names]
         self._stale = True
 
-    def _begin_piece(self) -> None:
-        """Something changed since the last row: look anew at where everything comes from."""
+    def _begin_piece(self) -> bool:
+        """Something changed since the last row: look anew at where everything comes from.
+
+        False: nothing is recorded any more.
+        """
+        if not self._recording:
+            return False
         self._stale = False
         chunk, k = self._chunk, self._k
         if self._segment_began is not None:
@@ -261,7 +267,7 @@ class Recorder:
         work = [work_for(notes, chunk, self._data) for notes in self._actors]
         widths = chunk.layout.state.items()
         state = [copy_into(chunk.state[n], getattr(self._data, n)) for n, width in widths if width]
-        self._times = memoryview(chunk.time)
+        self._times = memoryview(chunk.time)  # type: ignore[arg-type]
         self._copies = (*state, *(copy for w in work for copy in w.copies))
         self._before = tuple(note for w in work for note in w.before)
         self._before += tuple(self._tick_noter(n) for n in self._actors if n.policy is not None)
@@ -272,6 +278,7 @@ class Recorder:
             chunk.pieces.pop()
         chunk.pieces.append(Piece(k, [w.plan for w in work]))
         self._state_row = self._next_state - self._first
+        return True
 
     def _tick_noter(self, notes: ActorNotes) -> Note:
         return lambda k: notes.note_tick(self._chunk, self._first + k)

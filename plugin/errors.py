@@ -7,6 +7,7 @@ MjrigError
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 ├── PolicyError        a policy file, or a network it names, that does not fit
 ├── ExecutionError     an execution that is not available here
+├── RecordingError     a recording that cannot be written or read
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -64,6 +65,10 @@ class PolicyError(MjrigError):
 
 class ExecutionError(MjrigError, ValueError):
     """The requested execution is unknown or not available."""
+
+
+class RecordingError(MjrigError):
+    """A recording cannot be written, or a file is no recording that can be read."""
 
 
 class MissingExtraError(MjrigError, ImportError):

@@ -78,10 +78,11 @@ def shifted(recording: Recording, steps: int) -> Recording:
     actors = {}
     for name, actor in recording.actors.items():
         c = actor.commands
-        if c is not None:
-            step = np.where(c.step > c.step[0], c.step + steps, c.step)
-            actor = replace(actor, commands=replace(c, step=step))
-        actors[name] = actor
+        if c is None:
+            actors[name] = actor
+            continue
+        step = np.where(c.step > c.step[0], c.step + steps, c.step)
+        actors[name] = replace(actor, commands=replace(c, step=step))
     return replace(recording, actors=actors)
 
 

@@ -24,7 +24,7 @@ from mjrig.world import World
 #: How long after the first divergence the error is measured: later it is amplified chaos [s].
 AFTER = 1.0
 #: An error below this can only be rounding [rad or m] …
-ROUND_OFF = 1e-9
+ROUND_OFF = 1e-11
 #: … and if it needs longer than this to grow to `GROWN`, nothing else was added to it [s].
 #: Walking humanoids multiply an error by a thousand in about two seconds.
 SLOWLY = 0.3

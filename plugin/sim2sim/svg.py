@@ -26,17 +26,18 @@ def plot(title: str, unit: str, lines: Sequence[Line], *, log: bool = False) -> 
         return _frame(title, [f'<text x="{WIDTH / 2}" y="{HEIGHT / 2}" class="m">nothing</text>'])
     low, high = _extent(flat, log)
     end = max(float(times.max()), 1e-9)
-    parts = _axes(low, high, end, unit, log)
+    parts = _axes(low, high, end, log)
     for label, style, x, y in drawn:
         points = _points(x, y, low, high, end, log)
         tip = f"<title>{escape(label)}</title>"
         parts += [f'<polyline class="{style}" points="{p}">{tip}</polyline>' for p in points]
-    return _frame(title, parts)
+    return _frame(f"{title} [{unit}]", parts)
 
 
 def _frame(title: str, parts: Sequence[str]) -> str:
     head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-    return "".join([head, f'<text x="{LEFT}" y="16" class="t">{escape(title)}</text>', *parts, "</svg>"])
+    heading = f'<text x="{LEFT}" y="16" class="t">{escape(title)}</text>'
+    return "".join([head, heading, *parts, "</svg>"])
 
 
 def _thinned(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], ...]:
@@ -76,7 +77,7 @@ def _points(
     return [" ".join(points) for points in found if points]
 
 
-def _axes(low: float, high: float, end: float, unit: str, log: bool) -> list[str]:
+def _axes(low: float, high: float, end: float, log: bool) -> list[str]:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = [f'<path class="a" d="M{LEFT},{TOP} V{bottom} H{right}"/>']
     ticks = range(int(low), int(high) + 1) if log else _ticks(low, high)
@@ -90,7 +91,6 @@ def _axes(low: float, high: float, end: float, unit: str, log: bool) -> list[str
         x = LEFT + tick / end * (right - LEFT)
         parts.append(f'<text x="{x:.1f}" y="{bottom + 14}" class="m">{tick:.6g}</text>')
     parts.append(f'<text x="{right}" y="{HEIGHT - 4}" class="y">s</text>')
-    parts.append(f'<text x="4" y="{TOP + 4}" class="u">{escape(unit)}</text>')
     return parts
 
 

@@ -6,6 +6,7 @@ MjrigError
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 ├── RecordingError     a recording or motion that cannot be read, or does not fit
+├── PolicyError        a policy file, or a network it names, that does not fit
 ├── ExecutionError     an execution that is not available here
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
@@ -60,6 +61,10 @@ class SceneError(MjrigError):
 
 class RecordingError(MjrigError):
     """A recording cannot be read, or does not fit this world."""
+
+
+class PolicyError(MjrigError):
+    """A policy file, or what it names, does not fit: `file:line:column: path: what is wrong`."""
 
 
 class ExecutionError(MjrigError, ValueError):

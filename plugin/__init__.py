@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from mjrig.errors import MjrigError as MjrigError
     from mjrig.errors import PolicyError as PolicyError
     from mjrig.errors import PropertyError as PropertyError
+    from mjrig.errors import RecordingError as RecordingError
     from mjrig.errors import SceneError as SceneError
     from mjrig.pose import Pose as Pose
     from mjrig.scene import Scene as Scene
     from mjrig.setpoints import Lease as Lease
     from mjrig.setpoints import Setpoints as Setpoints
     from mjrig.setpoints import Source as Source
+    from mjrig.sim2sim.players import KinematicPlayer as KinematicPlayer
+    from mjrig.sim2sim.players import TargetsPlayer as TargetsPlayer
+    from mjrig.sim2sim.replay import replay as replay
+    from mjrig.sim2sim.result import Replay as Replay
     from mjrig.world import Snapshot as Snapshot
     from mjrig.world import World as World
 
@@ -42,6 +47,7 @@ _HOME = {
     "MissingExtraError": "errors",
     "MjrigError": "errors",
     "PropertyError": "errors",
+    "RecordingError": "errors",
     "PolicyError": "errors",
     "SceneError": "errors",
     "Actor": "actor",
@@ -50,6 +56,10 @@ _HOME = {
     "Lease": "setpoints",
     "Setpoints": "setpoints",
     "Source": "setpoints",
+    "KinematicPlayer": "sim2sim.players",
+    "TargetsPlayer": "sim2sim.players",
+    "replay": "sim2sim.replay",
+    "Replay": "sim2sim.result",
     "Snapshot": "world",
     "World": "world",
 }

@@ -207,7 +207,7 @@ class _TickFile:
             name=robot,
             joints=self.joints,
             step=step,
-            time=step * float(self.meta["timestep"]),
+            time=np.multiply(step, float(self.meta["timestep"]), dtype=np.float64),
             qpos=qpos,
             qvel=qvel,
             actuators=self.actuators,
@@ -291,7 +291,9 @@ class _TickFile:
         if meta.get("torque_limit") is not None:
             limits = np.broadcast_to(meta["torque_limit"], len(self.driven))
             found["torque_limit"] = dict(zip(self.driven, map(float, limits), strict=True))
-        overall = {k: meta[k] for k in ("timestep", "decimation", "mujoco") if k in meta}
+        overall: dict[str, object] = {
+            k: meta[k] for k in ("timestep", "decimation", "mujoco") if k in meta
+        }
         if meta.get("integrator") in INTEGRATORS:
             overall["integrator"] = INTEGRATORS[meta["integrator"]]
         return Plant(overall=overall, joints=found)

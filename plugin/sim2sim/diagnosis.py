@@ -139,7 +139,7 @@ class Diagnosis:
     def _undone(self, pair: Match, difference: Difference) -> tuple[float | None, str]:
         try:
             error = self._error_without(pair, difference)
-        except CannotEdit as reason:
+        except MjrigError as reason:
             return None, f"not tried: {reason}"
         share = self._share(error)
         return share, in_words(share)
@@ -218,9 +218,8 @@ class Diagnosis:
         if against:
             share = self._share(self.error(with_signs(self._recording, actor.name, against)))
             joints = listed(actor.driven[i] for i in against)
-            yield Finding(
-                "sign", joints, "as recorded", "negated", f"negated setpoints {remove(share)}", share
-            )
+            effect = f"negated setpoints {remove(share)}"
+            yield Finding("sign", joints, "as recorded", "negated", effect, share)
 
     def _orders(self, actor: ActorRecording) -> list[tuple[str, Indices]]:
         """Orders worth trying, with their names; each once."""
@@ -319,5 +318,3 @@ def removes(share: float) -> str:
 def in_words(share: float) -> str:
     """The effect of a difference."""
     return f"undoing it {removes(share)}"
-
-

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from mjrig.sim2sim.result import Replay
-from mjrig.sim2sim.summary import sentence
+from mjrig.sim2sim.summary import NONE, sentence
 from mjrig.sim2sim.svg import plot
 
 #: Joints that are plotted: the worst ones.
@@ -45,7 +45,8 @@ def _lines(replay: Replay) -> Iterator[str]:
     yield f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
     tone = "good" if replay.is_fine else "bad"
     yield f'<h1 class="{tone}">{escape(replay.verdict)}</h1>'
-    yield f'<p class="dim">{escape(replay.source)} in {escape(replay.scene)}, mode {replay.mode}</p>'
+    what = f"{replay.source} in {replay.scene}, mode {replay.mode}"
+    yield f'<p class="dim">{escape(what)}</p>'
     yield f"<p>Evidence: {escape(replay.evidence)}.</p>"
     yield from _facts(replay)
     if replay.diagnosis:
@@ -99,7 +100,7 @@ def _trials(replay: Replay) -> Iterator[str]:
             "fell" if t.fell else "upright",
             f"{t.duration:.2f}",
             f"{t.upright:.3f}",
-            "–" if t.tracking_error is None else f"{t.tracking_error:.3f}",
+            NONE if t.tracking_error is None else f"{t.tracking_error:.3f}",
             f"{t.saturation:.1%}",
         )
         for t in replay.trials
@@ -128,7 +129,7 @@ def _plots(replay: Replay) -> Iterator[str]:
     if figures:
         yield "<h2>Plots</h2>"
         if found is not None:
-            yield '<p><span class="key rec">— recorded</span> <span class="key here">— here</span></p>'
+            yield '<p><b class="key rec">recorded</b> <b class="key here">here</b></p>'
         yield '<div class="plots">' + "\n".join(figures) + "</div>"
 
 
@@ -139,10 +140,10 @@ def _joints(replay: Replay) -> Iterator[str]:
     keys = ("rmse_position", "rmse_velocity", "rmse_effort", "max_position_error")
     rows = []
     for name, joint in replay.joints.items():
-        cells = ["–" if (v := joint.get(k)) is None else f"{v:.4g}" for k in keys]
+        cells = [NONE if (v := joint.get(k)) is None else f"{v:.4g}" for k in keys]
         for key in ("saturation", "saturation_recorded"):
             share = joint.get(key)
-            cells.append("–" if share is None else f"{share:.1%}")
+            cells.append(NONE if share is None else f"{share:.1%}")
         rows.append((name, *cells))
     head = ("joint", "rmse position", "rmse velocity", "rmse effort", "largest error",
             "saturated here", "recorded")  # fmt: skip

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mjrig.property_kinds import FloatArray
 from mjrig.recording.recording import Recording
 from mjrig.sim2sim.matching import Match
 from mjrig.sim2sim.players import KinematicPlayer
@@ -36,7 +37,7 @@ def replay_poses(recording: Recording, world: World, *, robot: str = "") -> Repl
     return result
 
 
-def _beyond_limits(world: World, pair: Match, qpos: np.ndarray) -> list[str]:  # type: ignore[type-arg]
+def _beyond_limits(world: World, pair: Match, qpos: FloatArray) -> list[str]:
     """Joints that leave their range here: a sign, an order or a unit may be wrong."""
     model, found = world.model, []
     ids = dict(zip(pair.robot.joint_names, pair.robot.model_map.joint_ids, strict=True))

@@ -139,7 +139,7 @@ def match_robot(world: World, actor: ActorRecording, robot: Articulation) -> Mat
 
 
 def _size(joint: JointColumns | JointHere) -> int:
-    return joint.qpos.stop - joint.qpos.start
+    return int(joint.qpos.stop) - int(joint.qpos.start)
 
 
 def _pair_free(

@@ -6,7 +6,7 @@ import numpy as np
 
 from mjrig.property_kinds import FloatArray
 from mjrig.recording.recording import Recording
-from mjrig.sim2sim.matching import Match
+from mjrig.sim2sim.matching import Indices, Match
 from mjrig.sim2sim.players import TargetsPlayer
 from mjrig.sim2sim.result import Finding
 from mjrig.world import World
@@ -49,10 +49,10 @@ class OneStep:
             residual = np.array([self._residual(player, pair, int(row)) for row in rows])
         return self._judge(pair, rows, residual)
 
-    def _rows(self, pair: Match) -> FloatArray:
+    def _rows(self, pair: Match) -> Indices:
         recorded = pair.recorded
         if recorded.qvel is None:
-            return np.empty(0)
+            return np.empty(0, dtype=np.intp)
         return np.flatnonzero(np.diff(recorded.step) == 1)[:MOST]
 
     def _residual(self, player: TargetsPlayer, pair: Match, row: int) -> FloatArray:
@@ -68,7 +68,7 @@ class OneStep:
             [np.abs(data.qvel[here.dof] - after[there.dof]).max() for there, here in pair.joints]
         )
 
-    def _judge(self, pair: Match, rows: FloatArray, residual: FloatArray) -> OneStepFound:
+    def _judge(self, pair: Match, rows: Indices, residual: FloatArray) -> OneStepFound:
         found = OneStepFound()
         worst = residual.max(axis=1)
         jumps = worst > JUMP

@@ -244,6 +244,4 @@ class PlantEdit:
 
     def _keep(self, *fields: Any) -> None:
         for field in fields:
-            self._undo.append(
-                lambda field=field, before=field.copy(): field.__setitem__(..., before)
-            )
+            self._undo.append(partial(field.__setitem__, ..., field.copy()))

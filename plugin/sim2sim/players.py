@@ -11,9 +11,9 @@ from mjrig.component import ActorComponent
 from mjrig.errors import RecordingError
 from mjrig.names import literal
 from mjrig.property_kinds import FloatArray
-from mjrig.recording.recording import Recording
+from mjrig.recording.recording import JointColumns, Recording
 from mjrig.setpoints import Lease, Source
-from mjrig.sim2sim.matching import JointColumns, Match, match
+from mjrig.sim2sim.matching import Match, match
 from mjrig.sim2sim.plant_edit import PlantEdit
 from mjrig.sim2sim.start import silenced, start
 from mjrig.world import World
@@ -78,7 +78,8 @@ def _place(time: FloatArray, t: float) -> tuple[int, float]:
 def _lerp(time: FloatArray, values: FloatArray, t: float) -> FloatArray:
     row, share = _place(time, t)
     if share == 0.0:
-        return values[row].copy()
+        found: FloatArray = values[row].copy()
+        return found
     mixed: FloatArray = (1.0 - share) * values[row] + share * values[row + 1]
     return mixed
 

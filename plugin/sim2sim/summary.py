@@ -7,6 +7,8 @@ from mjrig.table import format_table
 WORST = 8
 FINDINGS = 5
 NOTES = 6
+#: In tables, where there is no value.
+NONE = "-"
 
 
 def summary(replay: Replay) -> str:
@@ -81,7 +83,7 @@ def _trials(replay: Replay) -> list[str]:
             "fell" if t.fell else "upright",
             f"{t.duration:.1f}",
             f"{t.upright:.2f}",
-            "–" if t.tracking_error is None else f"{t.tracking_error:.2f}",
+            NONE if t.tracking_error is None else f"{t.tracking_error:.2f}",
             f"{t.saturation:.1%}",
         )
         for t in replay.trials
@@ -111,8 +113,8 @@ def _joints(replay: Replay) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+    return NONE if value is None else f"{value:.3g}"
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"
+    return NONE if value is None else f"{value:.1%}"

@@ -7,6 +7,8 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.property_kinds import FloatArray
+
 WIDTH, HEIGHT = 460, 190
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 26, 30
 #: More points than this cannot be seen.
@@ -17,7 +19,7 @@ Line = tuple[str, str, npt.ArrayLike, npt.ArrayLike]
 def plot(title: str, unit: str, lines: Sequence[Line], *, log: bool = False) -> str:
     """One figure: lines of (label, CSS class, x, y), x in seconds; `log`: decades upwards."""
     drawn = [(label, style, *_thinned(x, y)) for label, style, x, y in lines]
-    values = [y[np.isfinite(y)] for *_, y in drawn]
+    values = [y[np.isfinite(y)] for _, _, _, y in drawn]
     if log:
         values = [y[y > 0.0] for y in values]
     flat = np.concatenate([*values, np.empty(0)])
@@ -40,13 +42,13 @@ def _frame(title: str, parts: Sequence[str]) -> str:
     return "".join([head, heading, *parts, "</svg>"])
 
 
-def _thinned(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], ...]:
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    every = max(1, math.ceil(len(x) / POINTS))
-    return x[::every], y[::every]
+def _thinned(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    times, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    every = max(1, math.ceil(len(times) / POINTS))
+    return times[::every], values[::every]
 
 
-def _extent(values: npt.NDArray[np.float64], log: bool) -> tuple[float, float]:
+def _extent(values: FloatArray, log: bool) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     if log:
         low, high = math.floor(math.log10(low)), math.ceil(math.log10(high))
@@ -56,8 +58,8 @@ def _extent(values: npt.NDArray[np.float64], log: bool) -> tuple[float, float]:
 
 
 def _points(
-    x: npt.NDArray[np.float64],
-    y: npt.NDArray[np.float64],
+    x: FloatArray,
+    y: FloatArray,
     low: float,
     high: float,
     end: float,

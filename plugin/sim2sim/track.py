@@ -1,10 +1,9 @@
 """What a world did, step by step: states, efforts, and whether a robot fell."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from mjrig.articulation import Articulation
 from mjrig.errors import RecordingError
@@ -23,8 +22,9 @@ AT_LIMIT = 1e-6
 
 @dataclass
 class Track:
-    """Row k of `qpos` and `qvel` is the state before step k; of `force` what acted in step k.
+    """Row k of `qpos` and `qvel` is the state before step k; of the others what acted in step k.
 
+    `target` are the setpoints of a robot, (steps, 3, actuators); `effort` (steps, actuators).
     `taken` steps were taken; fewer than asked for where the physics diverged.
     """
 
@@ -32,6 +32,7 @@ class Track:
     qpos: FloatArray
     qvel: FloatArray
     force: FloatArray
+    target: Mapping[str, FloatArray] = field(default_factory=dict)
     effort: Mapping[str, FloatArray] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     taken: int = 0
@@ -43,53 +44,45 @@ class Track:
         return self.taken * self.timestep
 
 
-def record(world: World, steps: int, *, events: "Pushes | None" = None) -> Track:
+def record(world: World, steps: int, *, before: Callable[[int], object] | None = None) -> Track:
     """Step a world and note everything; stops where MuJoCo had to reset it.
+
+    `before` is called with the number of every step before it is taken.
 
     Raises:
         RecordingError: there is nothing to do.
     """
     if steps < 1:
         raise RecordingError("there is no step to take")
-    model, data = world.model, world.data
+    model, data, robots = world.model, world.data, world.articulations
+    targets = {n: np.empty((steps, *r.setpoints.values.shape)) for n, r in robots.items()}
+    rows = [(targets[n], r.setpoints.values) for n, r in robots.items()]
     track = Track(
         world.timestep,
         np.empty((steps + 1, model.nq)),
         np.empty((steps + 1, model.nv)),
         np.empty((steps, data.actuator_force.size)),
-        limits={r.name: plant_of(world, r).joints.get("torque_limit", {})
-                for r in world.articulations.values()},
-    )  # fmt: skip
+        limits={n: plant_of(world, r).joints.get("torque_limit", {}) for n, r in robots.items()},
+    )
     track.qpos[0], track.qvel[0] = data.qpos, data.qvel
     began = float(data.time)
     for k in range(steps):
-        if events is not None:
-            events.before(world, k)
+        if before is not None:
+            before(k)
         world.step(1)
         if data.time < began + (k + 0.5) * track.timestep:
             track.diverged = True
             break
         track.qpos[k + 1], track.qvel[k + 1] = data.qpos, data.qvel
         track.force[k] = data.actuator_force
+        for history, values in rows:
+            history[k] = values
         track.taken = k + 1
     n = track.taken
     track.qpos, track.qvel, track.force = track.qpos[: n + 1], track.qvel[: n + 1], track.force[:n]
-    track.effort = {r.name: efforts(r, track.force) for r in world.articulations.values()}
+    track.target = {name: history[:n] for name, history in targets.items()}
+    track.effort = {name: efforts(r, track.force) for name, r in robots.items()}
     return track
-
-
-@dataclass
-class Pushes:
-    """Sudden changes of a base's velocity, before some steps."""
-
-    dof: int
-    steps: npt.NDArray[np.int64]
-    changes: FloatArray
-
-    def before(self, world: World, step: int) -> None:
-        """Push, if it is time to."""
-        for row in np.flatnonzero(self.steps == step):
-            world.data.qvel[self.dof : self.dof + 2] += self.changes[row]
 
 
 def efforts(robot: Articulation, force: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from mjrig.sim2sim.plant_of import plant_of
 from mjrig.sim2sim.players import TargetsPlayer
 from mjrig.sim2sim.relabel import SIDES, mirrored, shifted, with_names, with_order, with_signs
 from mjrig.sim2sim.result import Finding
+from mjrig.sim2sim.start import is_same_model
 from mjrig.sim2sim.track import record
 from mjrig.sim2sim.twin import twin
 from mjrig.world import World
@@ -252,9 +253,8 @@ class Diagnosis:
         return found.findings
 
     def _other_model(self) -> None:
-        recorded = self._recording.attributes.get("model_hash")
-        hashes = {plant_of(self._world, m.robot).overall["model_hash"] for m in self._matches}
-        if recorded and recorded not in hashes:
+        known = any("model_hash" in m.recorded.plant.overall for m in self._matches)
+        if known and not is_same_model(self._world, self._recording):
             self._notes.append(
                 "the compiled model is another one than the recording's: masses, geometry or "
                 "something else that the recording does not list may differ"

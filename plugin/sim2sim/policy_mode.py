@@ -18,7 +18,7 @@ from mjrig.recording.recording import Recording
 from mjrig.sim2sim.comparison import compare
 from mjrig.sim2sim.matching import match, match_robot
 from mjrig.sim2sim.policy_diagnosis import PolicyDiagnosis
-from mjrig.sim2sim.result import FAILS, REMARKS, TRANSFERS, Replay
+from mjrig.sim2sim.result import FAILS, REMARKS, TRANSFERS, Finding, Replay
 from mjrig.sim2sim.start import commands, start
 from mjrig.sim2sim.targets_mode import describe
 from mjrig.sim2sim.track import Track, saturation
@@ -83,8 +83,37 @@ def replay_policy(
                 world, actor, component, run, partial(_again, world, actor, component, steps, begin)
             ).run()
             result.notes += notes
+    if diagnose and run.trial.fell:
+        _suspect_order(result, _file_of(policy, component), world, actor, command)
     _judge(result, run, world, actor)
     return result
+
+
+def _file_of(policy: Any, component: PolicyComponent) -> Path | None:
+    """The file of a policy; None: it has none."""
+    if isinstance(policy, str | Path):
+        return Path(policy)
+    file = component.__dict__.get("file")
+    return None if file is None else component.find_file(file)
+
+
+def _suspect_order(
+    result: Replay,
+    policy: Path | None,
+    world: World,
+    actor: Articulation,
+    command: Sequence[float] | None,
+) -> None:
+    """A fall may come from the order of the joints: try others."""
+    from mjrig.sim2sim.order_probe import order_probe, suspicion
+
+    if policy is None:
+        return
+    probes = order_probe(policy, world, actor.name, command=command)
+    text = suspicion(probes)
+    if text:
+        finding = Finding("joint order", "", "as recorded", probes[0].name, text, 1.0)
+        result.diagnosis.insert(0, finding)
 
 
 def _again(

@@ -52,7 +52,7 @@ def start(world: World, recording: Recording, matches: Sequence[Match], row: int
 def _full_state(world: World, recording: Recording, step: int) -> FloatArray | None:
     """The full state before a step, if it is one of this very model."""
     states = recording.states
-    if states is None or recording.attributes.get("model_hash") != model_hash(world.model):
+    if states is None or not is_same_model(world, recording):
         return None
     size = mujoco.mj_stateSize(world.model, _STATE)
     rows = np.flatnonzero(states.step == step)
@@ -60,6 +60,13 @@ def _full_state(world: World, recording: Recording, step: int) -> FloatArray | N
         return None
     found: FloatArray = states.state[rows[0]]
     return found
+
+
+def is_same_model(world: World, recording: Recording) -> bool:
+    """Whether a recording is of this very model, in all that decides how it moves."""
+    here = model_hash(world.model)
+    plants = (actor.plant for actor in recording.actors.values())
+    return any(plant.overall.get("model_hash") == here for plant in plants)
 
 
 @contextmanager

@@ -79,15 +79,14 @@ class PlantEdit:
     def _settle_constants(self) -> None:
         """What MuJoCo derives from masses must follow them, now and when they go back."""
         model = self._world.model
-        names = [n for n in dir(model) if n.endswith("invweight0") or n in ("dof_M0", "stat")]
-        before = {n: np.array(getattr(model, n)) for n in names if n != "stat"}
-
-        def back() -> None:
-            for name, value in before.items():
-                getattr(model, name)[:] = value
-
+        fields = [v for n in dir(model) if isinstance(v := getattr(model, n), np.ndarray)]
+        before = [f.copy() for f in fields]
+        inertia = float(model.stat.meaninertia)  # scales the solver's tolerance
         mujoco.mj_setConst(model, mujoco.MjData(model))
-        self._undo.append(back)
+        self._undo.append(lambda: setattr(model.stat, "meaninertia", inertia))
+        for field, old in zip(fields, before, strict=True):
+            if not np.array_equal(field, old):
+                self._undo.append(partial(field.__setitem__, ..., old))
 
     def _joint_id(self, joint: str) -> int:
         return int(self._robot.model_map.joint_ids[self._robot.joint_names.index(joint)])

@@ -14,7 +14,7 @@ from mjrig.sim2sim.relabel import mirrored, shifted, with_names, with_order, wit
 from tests.plugin.sim2sim.recorded import BIPED, biped, from_world, wave
 from tests.worlds import GRIPPER, hinge, make_scene, make_world, make_worlds, pd_of, refused
 
-STEPS = 300
+STEPS = 200
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_the_same_scene_matches_to_the_bit(execution: str) -> None:
     assert result.max_abs_position_error == 0.0
     assert result.first_divergence is None
     assert result.diagnosis == []
-    assert result.duration == pytest.approx(0.6)
+    assert result.duration == pytest.approx(0.4)
     assert set(result.joints) == {"root", "left_hip", "left_knee", "right_hip", "right_knee"}
     assert result.joints["left_knee"]["rmse_position"] == 0.0
     assert result.joints["left_knee"]["rmse_effort"] == 0.0
@@ -311,7 +311,7 @@ def test_another_timestep_can_be_allowed_and_is_diagnosed(run: Recording, tmp_pa
     actor: dict[str, object] = {"components": [PDController(kp=80.0, kv=3.0)]}
     scene = make_scene({"robot": BIPED}, str(tmp_path), {"robot": actor}, {"timestep": 0.001})
     result = mjrig.replay(run, mjrig.World(scene), resample=True)
-    assert result.duration == pytest.approx(0.6)
+    assert result.duration == pytest.approx(0.4)
     assert result.verdict == "differs"
     assert result.diagnosis[0].what == "timestep"
     assert result.diagnosis[0].share == pytest.approx(1.0)

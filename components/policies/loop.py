@@ -11,7 +11,8 @@ from mjrig.components.policies.commands import Commands
 from mjrig.components.policies.motion import Clip, Motion
 from mjrig.components.policies.network import check_sizes, load_network
 from mjrig.components.policies.observer import Observer
-from mjrig.components.policies.policy_file import Phase, PolicyFile, Precision, StartPhase
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.policy_parts import Phase, Precision, StartPhase
 from mjrig.components.policies.stand import StandGains
 from mjrig.components.policies.targets import TargetMap, actuators_of
 from mjrig.components.policies.view import Float32, Indices, View
@@ -52,6 +53,9 @@ class PolicyLoop:
         self._network = load_network(said)
         check_sizes(self._network, self._observer.parts, len(said.joints))
         self.targets = TargetMap(said, robot, self.bindings, self.view)
+        self._every = said.decimation
+        self._shift = int(said.phase is Phase.INSIDE)
+        self._first = int(said.phase is Phase.AFTER)
         self._start = said.start
         self._gains = StandGains(said.start or StartPhase(), robot, self.bindings)
         self._start_steps = self._steps_of_start()
@@ -104,7 +108,8 @@ class PolicyLoop:
 
     def steps(self) -> int:
         """Physics steps since the policy began; negative: it still stands."""
-        return int(round(self._data.time / self.timestep)) - self._start_steps
+        time: float = self._data.time
+        return round(time / self.timestep) - self._start_steps
 
     def command_now(self) -> FloatArray:
         """The command in force."""
@@ -140,14 +145,8 @@ class PolicyLoop:
             return
         if self._gains.applied:
             self._gains.put_back()
-        if self._is_due(steps):
+        if (steps + self._shift) % self._every == 0 and steps >= self._first:
             self._tick(steps)
-
-    def _is_due(self, steps: int) -> bool:
-        every, phase = self.said.decimation, self.said.phase
-        if phase is Phase.INSIDE:
-            return (steps + 1) % every == 0
-        return steps % every == 0 and (steps > 0 or phase is Phase.BEFORE)
 
     def _tick(self, steps: int) -> None:
         view = self.view
@@ -157,7 +156,8 @@ class PolicyLoop:
         if view.motion is not None:
             clip, network = self._clip, self._network
             view.motion.take((clip.frame if clip is not None else network.reference)(self.ticks))
-        self.action[:] = self._network.run(self._observer.look(), self.ticks)
+        with np.errstate(over="ignore"):  # beyond float32: what comes of it is looked at below
+            self.action[:] = self._network.run(self._observer.look(), self.ticks)
         self.ticks += 1
         if np.isfinite(self.action).all():
             self.targets.act(self.action)

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from mjrig.articulation import Articulation
 from mjrig.binding import ActuatorBinding
 from mjrig.components.policies.kinds import Range
-from mjrig.components.policies.policy_file import (
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.policy_parts import (
     ActionMode,
     ActionRecipe,
     LastSeen,
-    PolicyFile,
     Precision,
     TargetKind,
 )

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mjrig.errors import RecordingError as RecordingError
     from mjrig.errors import SceneError as SceneError
     from mjrig.pose import Pose as Pose
+    from mjrig.recording.reading import read_recording as read_recording
+    from mjrig.recording.recorder import Recorder as Recorder
+    from mjrig.recording.recording import Recording as Recording
     from mjrig.scene import Scene as Scene
     from mjrig.setpoints import Lease as Lease
     from mjrig.setpoints import Setpoints as Setpoints
@@ -52,6 +55,9 @@ _HOME = {
     "SceneError": "errors",
     "Actor": "actor",
     "Pose": "pose",
+    "read_recording": "recording.reading",
+    "Recorder": "recording.recorder",
+    "Recording": "recording.recording",
     "Scene": "scene",
     "Lease": "setpoints",
     "Setpoints": "setpoints",

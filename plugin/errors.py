@@ -5,7 +5,7 @@ MjrigError
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
-├── RecordingError     a recording or motion that cannot be read, or does not fit
+├── RecordingError     a recording that cannot be written or read, or does not fit
 ├── PolicyError        a policy file, or a network it names, that does not fit
 ├── ExecutionError     an execution that is not available here
 └── MissingExtraError  an optional package is not installed (also an ImportError)
@@ -60,7 +60,7 @@ class SceneError(MjrigError):
 
 
 class RecordingError(MjrigError):
-    """A recording cannot be read, or does not fit this world."""
+    """A recording cannot be written or read, or does not fit this world."""
 
 
 class PolicyError(MjrigError):

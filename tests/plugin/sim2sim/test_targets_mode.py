@@ -97,6 +97,12 @@ def test_the_larger_of_two_differences_comes_first(run: Recording) -> None:
     assert any(n.startswith("undoing all differences together removes") for n in result.notes)
 
 
+def test_joints_that_only_matter_together_are_named_together(run: Recording) -> None:
+    result = mjrig.replay(run, biped(kp={".*_knee": 120.0, "default": 80.0}))
+    assert first(result) == ("kp", "2 joints: left_knee, right_knee")
+    assert {f.where for f in result.diagnosis[1:]} == {"left_knee", "right_knee"}
+
+
 def test_undoing_leaves_the_model_as_it_was(run: Recording) -> None:
     world = biped(xml=BIPED.replace('armature="0.02"', 'armature="0.05"'))
     before = world.model.dof_armature.copy(), world.model.dof_invweight0.copy()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mjrig.errors import LeaseError as LeaseError
     from mjrig.errors import MissingExtraError as MissingExtraError
     from mjrig.errors import MjrigError as MjrigError
+    from mjrig.errors import PolicyError as PolicyError
     from mjrig.errors import PropertyError as PropertyError
     from mjrig.errors import SceneError as SceneError
     from mjrig.pose import Pose as Pose
@@ -41,6 +42,7 @@ _HOME = {
     "MissingExtraError": "errors",
     "MjrigError": "errors",
     "PropertyError": "errors",
+    "PolicyError": "errors",
     "SceneError": "errors",
     "Actor": "actor",
     "Pose": "pose",

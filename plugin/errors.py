@@ -5,6 +5,7 @@ MjrigError
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
+├── PolicyError        a policy file, or a network it names, that does not fit
 ├── ExecutionError     an execution that is not available here
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
@@ -55,6 +56,10 @@ class LeaseError(MjrigError):
 
 class SceneError(MjrigError):
     """A scene cannot be read, built or bound: `file:line:column: path: what is wrong`."""
+
+
+class PolicyError(MjrigError):
+    """A policy file, or what it names, does not fit: `file:line:column: path: what is wrong`."""
 
 
 class ExecutionError(MjrigError, ValueError):

@@ -88,6 +88,7 @@ class Found:
         trained: what it was trained with, in policy order: keys of `plant.PER_JOINT`.
         recovered: which of them were deduced.
         network: keys of policy.yaml about the network: input, output, recurrent, time_step, motion.
+        limits: efforts the code of the stack cuts at, beside what the model does.
         held: motors it does not drive.
         notes: what was read or taken over, for people.
         assumed: what no file says.
@@ -108,7 +109,7 @@ class Found:
     default: Values
     start: Start | None = None
     terms: Sequence[Term] = ()
-    clip: float | None = None
+    clip: Any = None
     history: Mapping[str, Any] = field(default_factory=dict)
     action: Mapping[str, Any] = field(default_factory=dict)
     kinds: Sequence[str] = ()
@@ -121,6 +122,7 @@ class Found:
     trained: Mapping[str, Values] = field(default_factory=dict)
     recovered: tuple[str, ...] = ()
     network: Mapping[str, Any] = field(default_factory=dict)
+    limits: Values | None = None
     held: Sequence[Held] = ()
     notes: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()

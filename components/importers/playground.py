@@ -97,7 +97,8 @@ def read(source: Source) -> Found:
     return Found(
         stack="mujoco_playground",
         count=count,
-        order=Order.INDEX,
+        order=Order.MOTORS,
+        motors=tuple(range(count)),
         timestep=data.get("timestep"),
         tick=float(data["tick"]),
         phase=data["phase"],

@@ -1,6 +1,6 @@
 """Observation terms as policy.yaml names them, with the sizes they have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mjrig.components.importers.found import Term, compact
@@ -55,3 +55,34 @@ def velocities(count: int, scale: Scale = None, **more: Any) -> Term:
 def last_action(count: int, scale: Scale = None, **more: Any) -> Term:
     """The action of the tick before."""
     return term("LastAction", count, scale, **more)
+
+
+#: Values of a term that do not depend on the robot; `n` is one per joint.
+_SIZES = {
+    "BaseAngularVelocity": "3",
+    "BaseLinearVelocity": "3",
+    "ProjectedGravity": "3",
+    "JointPositions": "n",
+    "JointVelocities": "n",
+    "JointTargetErrors": "n",
+    "LastAction": "n",
+    "MotionJoints": "2n",
+    "MotionAnchorPosition": "3",
+    "MotionAnchorOrientation": "6",
+}
+
+
+def known_size(data: Mapping[str, Any], count: int, commands: int) -> int | None:
+    """How many values a term has by what policy.yaml says of it; None: the model decides."""
+    kind = data["type"]
+    if kind == "CommandTerm":
+        return commands
+    if kind == "GaitPhase":
+        phases = len(data.get("offsets", [0.0]))
+        return phases if data.get("form") == "phase" else 2 * phases
+    if "joints" in data:
+        return len(data["joints"])
+    text = _SIZES.get(kind)
+    if text is None:
+        return None
+    return {"n": count, "2n": 2 * count}.get(text) or int(text)

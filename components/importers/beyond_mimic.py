@@ -1,8 +1,8 @@
 """BeyondMimic and mjlab: an ONNX file that says nearly everything itself, in its metadata.
 
 Timestep, decimation, effort limits and armature are not in it. The exporters choose
-`kp = armature · ω²`, `kd = 4 · armature · ω` with ω = 2π·10 Hz and `action_scale = effort / (4 kp)`,
-so the last two follow from the first three; where kd does not agree they do not.
+`kp = armature·ω²`, `kd = 4·armature·ω` with ω = 2π·10 Hz and `action_scale = effort/(4·kp)`, so the
+last two follow from the first three; where kd does not agree they do not.
 """
 
 import math
@@ -131,7 +131,7 @@ def _terms(said: Metadata, count: int, tracks: bool) -> list[Term]:
     found = []
     for name, length, scale, clip in zip(names, lengths, scales, clips, strict=True):
         kind, width = _kind(said, name, count, tracks)
-        more = {"clip": clip, "history": max(1, int(length))}
+        more: dict[str, Any] = {"clip": clip, "history": max(1, int(length))}
         if clip:
             more["order"] = "clip_then_scale"
         found.append(terms.term(kind, width, scale, **more))
@@ -158,5 +158,3 @@ def _motion(said: Metadata, network: Network) -> dict[str, Any]:
     if "anchor_body_name" in said:
         motion["anchor"] = said.names("anchor_body_name")[0]
     return {**found, "motion": motion}
-
-

@@ -106,9 +106,7 @@ def _about_stability(found: Found, matched: Matched, robot: Robot) -> Iterator[F
     if found.start is not None:
         stages[" while it stands"] = found.start.kv
     for stage, kv in stages.items():
-        numbers = {
-            j: timestep * v / inertias[j] for j, v in zip(matched.joints, kv, strict=True)
-        }
+        numbers = {j: timestep * v / inertias[j] for j, v in zip(matched.joints, kv, strict=True)}
         near = {j: x for j, x in numbers.items() if x > NEAR}
         if not near:
             continue

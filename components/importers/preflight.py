@@ -57,7 +57,7 @@ def _findings(case: Case) -> Iterator[Finding]:
 
 def _about_joints(case: Case) -> Iterator[Finding]:
     for theirs, ours in case.matched.aliases.items():
-        yield note("joint-alias", ACTOR, (ours,), f"is called {theirs!r} in the files", spelled=True)
+        yield note("joint-alias", ACTOR, (ours,), f"is called {theirs!r} in the files")
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}
     extra = [j for j in case.matched.extra if j not in held]
     if extra:
@@ -85,9 +85,7 @@ def _about_observation(case: Case) -> Iterator[Finding]:
     takes = network.width(network.observation) if network else None
     if takes is not None and takes != built:
         assert network is not None
-        text = (
-            f"{network.path.name} takes {takes} values, the terms make {built}: {parts}"
-        )
+        text = f"{network.path.name} takes {takes} values, the terms make {built}: {parts}"
         yield error("observation-size", ACTOR, (), text, "is it the network of this configuration?")
     for term in found.terms:
         yield from _about_names(case, dict(term.data))
@@ -146,7 +144,9 @@ def _about_timing(case: Case) -> Iterator[Finding]:
     if case.found.phase in phases:
         yield note("phase", ACTOR, (), phases[case.found.phase])
     if case.found.state == "float32":
-        yield note("float32", ACTOR, (), "the stack rounds what it measures to float32; so does this")
+        yield note(
+            "float32", ACTOR, (), "the stack rounds what it measures to float32; so does this"
+        )
 
 
 def _about_start(case: Case) -> Iterator[Finding]:
@@ -173,12 +173,12 @@ def _about_actuators(case: Case) -> Iterator[Finding]:
             text = f"is a {binding.kind} actuator: neither a motor for PD nor a position actuator"
             yield error("actuator-kind", ACTOR, (binding.actuator,), text)
         if abs(binding.factor) != 1.0 and binding.kind == "motor":
-            text = f"has gear·gain {binding.factor:g}; gains are at the joint, the controller divides"
+            text = (
+                f"has gear·gain {binding.factor:g}; gains are at the joint, the controller divides"
+            )
             yield note("gear", ACTOR, (binding.actuator,), text)
     kinds = {robot.actuator_of(j).kind == "motor" for j in case.matched.joints}
     if len(kinds) == 2:
         yield error("actuator-kind", ACTOR, (), "some actuators are motors, others take positions")
     if case.found.kp is None and not robot.is_servo:
         yield error("no-gains", ACTOR, (), "motors need gains, and the files have none")
-
-

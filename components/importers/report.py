@@ -18,7 +18,6 @@ TERMS = ("term", "size", "scale", "history", "values")
 def report(imported: Imported) -> str:
     """Joints, observation, rate and findings."""
     found, robot = imported.found, imported.robot
-    timestep, decimation = timing(found, robot)
     how = {Order.NAMES: "by name", Order.INDEX: "by place", Order.MOTORS: "by motor"}
     lines = [
         f"{found.stack}: {', '.join(imported.source.files)} on {robot.label}",
@@ -27,14 +26,21 @@ def report(imported: Imported) -> str:
         *("  " + line for line in format_table(JOINTS, list(_joints(imported)))),
         f"observation: {found.observation_size} values{_takes(imported)}",
         *("  " + line for line in format_table(TERMS, list(_terms(imported)))),
-        f"rate: {timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), ticks "
-        f"{found.phase} the step" if found.phase != "inside" else
-        f"rate: {timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), ticks "
-        "inside of the step",
+        _rate(imported),
         f"findings: {counted(imported.findings)}",
         *lines_of(imported.findings),
-    ]  # fmt: skip
+    ]
     return "\n".join(lines)
+
+
+def _rate(imported: Imported) -> str:
+    found = imported.found
+    timestep, decimation = timing(found, imported.robot)
+    where = "inside of" if found.phase == "inside" else found.phase
+    return (
+        f"rate: {timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), "
+        f"ticks {where} the step"
+    )
 
 
 def report_data(imported: Imported) -> dict[str, Any]:
@@ -47,7 +53,9 @@ def report_data(imported: Imported) -> dict[str, Any]:
         "model": imported.robot.label,
         "scene": str(imported.scene),
         "policy": str(imported.policy),
-        "joints": [dict(zip(("index", *JOINTS[1:]), row, strict=True)) for row in _joints(imported)],
+        "joints": [
+            dict(zip(("index", *JOINTS[1:]), row, strict=True)) for row in _joints(imported)
+        ],
         "aliases": imported.matched.aliases,
         "extra": list(imported.matched.extra),
         "observation": [{**term.data, "size": term.length} for term in found.terms],

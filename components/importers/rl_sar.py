@@ -151,6 +151,10 @@ def _term(name: str, said: Layers, count: int, wheels: list[str]) -> Term:
         return terms.gravity(**more)
     if name == "commands":
         return terms.command(said.numbers("commands_scale", 3), **more)
+    return _joint_term(name, said, count, wheels, **more)
+
+
+def _joint_term(name: str, said: Layers, count: int, wheels: list[str], **more: Any) -> Term:
     if name == "dof_pos":
         zero = wheels or None  # the stack shows nothing of how far a wheel has turned
         return terms.positions(count, said.number("dof_pos_scale"), zero=zero, **more)

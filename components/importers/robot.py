@@ -1,4 +1,4 @@
-"""The robot an import is for: the model as mjrig builds it, and what a policy needs to know of it."""
+"""The robot an import is for: the model as mjrig builds it, and what a policy asks of it."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property

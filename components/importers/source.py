@@ -114,7 +114,8 @@ def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> Sou
     Raises:
         SceneError: a file cannot be read, is a pickle, or there are two networks.
     """
-    configs, networks = [], [network] if network else []
+    configs: list[Path] = []
+    networks = [network] if network else []
     for path in paths:
         if path.suffix in PICKLES:
             raise SceneError(

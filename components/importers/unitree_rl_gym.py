@@ -34,16 +34,18 @@ def read(source: Source) -> Found:
     real = "control_dt" in root
     timestep = None if real else root.number("simulation_dt", above=0.0)
     tick = root.number("control_dt", above=0.0) if real else _tick(root)
-    order = {"order": Order.INDEX}
+    order = Order.INDEX
+    motors: tuple[int, ...] = ()
     if "leg_joint2motor_idx" in root and len(source.robot.motors) > count:
-        places = root.indices("leg_joint2motor_idx", count, len(source.robot.motors))
-        order = {"order": Order.MOTORS, "motors": tuple(places)}
+        order = Order.MOTORS
+        motors = tuple(root.indices("leg_joint2motor_idx", count, len(source.robot.motors)))
     scale = root.number("action_scale")
     return Found(
         stack="unitree_rl_gym",
         robot=_robot(root),
         count=count,
-        **order,  # type: ignore[arg-type]
+        order=order,
+        motors=motors,
         timestep=timestep,
         tick=tick,
         phase="after",

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from mjrig.components.importers.found import Begin, Found, compact
@@ -12,10 +13,12 @@ from mjrig.components.importers.robot import ACTOR, Robot
 from mjrig.components.importers.source import Source
 from mjrig.errors import SceneError
 from mjrig.scene_text import FORMAT
-from mjrig.yaml_edit import format_block
+from mjrig.yaml_edit import format_flow, format_inside_flow
 
 #: How far a tick may be from a whole number of steps.
 ROUNDING = 1e-6
+#: Longest line of a file.
+WIDTH = 100
 #: Usual timesteps, tried where neither file nor model has one that divides the tick [s].
 USUAL = (0.002, 0.001, 0.005, 0.0025, 0.004)
 
@@ -120,9 +123,8 @@ def _action(found: Found, matched: Matched) -> dict[str, Any]:
     for key in ("scale", "offset"):
         if isinstance(action.get(key), Sequence) and not isinstance(action[key], str):
             action[key] = compact(action[key])
-    if isinstance(found.action.get("offset"), Sequence) and list(found.action["offset"]) == list(
-        found.default
-    ):
+    offset = found.action.get("offset")
+    if offset is not None and not isinstance(offset, str) and [*offset] == [*found.default]:
         del action["offset"]  # the default pose it is
     for key in ("clip", "clip_target"):
         if isinstance(action.get(key), list) and isinstance(action[key][0], list):
@@ -228,8 +230,44 @@ def _limits(found: Found, matched: Matched) -> Any:
 
 
 def text_of(data: Mapping[str, Any], head: str) -> str:
-    """YAML with a comment on top."""
-    return f"# {head}\n{format_block(data, 0)}\n"
+    """YAML with a comment on top; what fits on a line stands on one."""
+    return f"# {head}\n{_block(data, 0)}\n"
+
+
+def _block(data: Mapping[str, Any], indent: int) -> str:
+    pad = " " * indent
+    lines = []
+    for key, value in data.items():
+        flow = f"{pad}{format_flow(key)}: {format_flow(value)}"
+        if not isinstance(value, Mapping | list) or not value:
+            lines.append(flow)
+        elif len(flow) <= WIDTH and not _is_deep(value):
+            lines.append(flow)
+        elif isinstance(value, Mapping):
+            lines.append(f"{pad}{format_flow(key)}:\n{_block(value, indent + 2)}")
+        else:
+            lines.append(f"{pad}{format_flow(key)}:\n{_items(value, indent + 2)}")
+    return "\n".join(lines)
+
+
+def _is_deep(value: Mapping[str, Any] | Sequence[Any]) -> bool:
+    items = value.values() if isinstance(value, Mapping) else value
+    return any(isinstance(item, Mapping) for item in items)
+
+
+def _items(values: Sequence[Any], indent: int) -> str:
+    """A list over several lines: filled with short values, else one item per line."""
+    pad = " " * indent
+    texts = [format_inside_flow(v) for v in values]
+    if not _is_deep(values) and all(len(t) < WIDTH // 2 for t in texts):
+        lines = wrap(", ".join(texts), WIDTH - indent - 2, break_on_hyphens=False)
+        return "\n".join([f"{pad}[", *(f"{pad}  {line}" for line in lines), f"{pad}]"])
+    lines = []
+    for item in values:
+        flow = f"{pad}- {format_flow(item)}"
+        block = isinstance(item, Mapping) and (len(flow) > WIDTH or _is_deep(item))
+        lines.append(f"{pad}- {_block(item, indent + 2).lstrip()}" if block else flow)
+    return "\n".join(lines)
 
 
 def relative(path: Path, folder: Path) -> str:

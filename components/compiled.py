@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.clamp import DCMotor, MaxEffort, PositionTable
-from mjrig.components.feedback import PD, PID
+from mjrig.components.feedback import PD, PID, SumOrder
 from mjrig.components.pipeline import Pipeline
 from mjrig.components.pipeline_host import PipelineHost
 
@@ -67,7 +67,7 @@ class CompiledStep:
         sizes = np.array(
             [
                 size, controller.setpoints.values.shape[1], len(kinds), *tables.shape[::3],
-                len(ring), isinstance(pipe.law, PID), dt,
+                len(ring), isinstance(pipe.law, PID), dt, self._is_textbook(),
             ],
             dtype=np.float64,
         )  # fmt: skip
@@ -80,6 +80,10 @@ class CompiledStep:
         assert all(a.dtype == np.float64 and a.flags.c_contiguous for a in self._arrays)
         self._pointers = np.array([a.ctypes.data for a in self._arrays], dtype=np.uint64)
         self._address = self._pointers.ctypes.data
+
+    def _is_textbook(self) -> bool:
+        law = self._pipe.law
+        return isinstance(law, PD) and law.order is SumOrder.TEXTBOOK
 
     def _gains(self, size: int) -> npt.NDArray[np.float64]:
         kernel, pipe = self._kernel, self._pipe

@@ -1,6 +1,7 @@
 """The feedback laws: PD and PID."""
 
 import math
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,14 @@ from mjrig.components.law import Law, Slopes, commit
 from mjrig.components.space import Array, Space
 from mjrig.components.state import State
 from mjrig.per_actuator import PerActuator, PerActuatorInput
+from mjrig.property_kinds import Choice
+
+
+class SumOrder(StrEnum):
+    """In which order a law is summed in float64."""
+
+    ENGINE = "engine"
+    TEXTBOOK = "textbook"
 
 
 class PD(Law):
@@ -16,7 +25,8 @@ class PD(Law):
 
     In float64 the sum is bracketed as the engine brackets it, so that a lowered controller has the
     same bits: `((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v)`. In float32 it is summed
-    from left to right, as training stacks do: `const + ff + kp·(q*−q) + kv·(v*−v)`.
+    from left to right, as training stacks do: `const + ff + kp·(q*−q) + kv·(v*−v)`; with
+    `order: textbook` in float64 too.
     """
 
     any_space = True
@@ -26,19 +36,27 @@ class PD(Law):
     constant_effort = PerActuator(
         finite=True, unit="N·m", category="Gains", doc="Added to every effort."
     )
+    order = Choice(
+        SumOrder.ENGINE,
+        structural=True,
+        category="Numerics",
+        doc="textbook: summed from left to right, as training stacks do; never native.",
+    )
 
     def __init__(
         self,
         kp: PerActuatorInput = 0.0,
         kv: PerActuatorInput = 0.0,
         constant_effort: PerActuatorInput = 0.0,
+        order: SumOrder | str = SumOrder.ENGINE,
     ) -> None:
-        super().__init__(kp=kp, kv=kv, constant_effort=constant_effort)
+        given = {} if order == SumOrder.ENGINE else {"order": str(order)}
+        super().__init__(kp=kp, kv=kv, constant_effort=constant_effort, **given)
 
     def enter(self, space: Space) -> None:
         super().enter(space)
         self._scratch = [space.zeros() for _ in range(3)]
-        if space.dtype == np.float32:
+        if space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK:
             self._take, self._sum = self._take_left_to_right, self._sum_left_to_right
         else:
             self._take, self._sum = self._take_as_engine, self._sum_as_engine
@@ -120,7 +138,8 @@ class PD(Law):
         return ""
 
     def why_not_native(self) -> str:
-        return ""
+        textbook = self.order is SumOrder.TEXTBOOK
+        return "order: textbook is not the order MuJoCo sums in" if textbook else ""
 
 
 class PID(PD):
@@ -144,8 +163,9 @@ class PID(PD):
         kv: PerActuatorInput = 0.0,
         integral_max: PerActuatorInput = math.inf,
         constant_effort: PerActuatorInput = 0.0,
+        order: SumOrder | str = SumOrder.ENGINE,
     ) -> None:
-        super().__init__(kp, kv, constant_effort)
+        super().__init__(kp, kv, constant_effort, order)
         self.assign({"ki": ki, "integral_max": integral_max})
 
     def enter(self, space: Space) -> None:

@@ -18,7 +18,7 @@ carray, types = _numba.carray, _numba.types
 (SIZES, QPOS, QVEL, SETPOINTS, CTRL, INDEX, GAIN, KINDS, CLAMPS, TABLES, RING, LAGS, INTEGRAL,
  VALUES, ACTED, STATUS) = range(16)  # fmt: skip
 #: Entries of `sizes`.
-SIZE, COLUMNS, NUM_CLAMPS, NUM_TABLES, TABLE_LENGTH, ROWS, HAS_INTEGRAL, STEP = range(8)
+SIZE, COLUMNS, NUM_CLAMPS, NUM_TABLES, TABLE_LENGTH, ROWS, HAS_INTEGRAL, STEP, TEXTBOOK = range(9)
 #: Rows of `index`: addresses and the column in the setpoints.
 AT_QPOS, AT_DOF, AT_CTRL, AT_COLUMN = range(4)
 #: Rows of `gain`.
@@ -53,7 +53,7 @@ _SIGNATURE = types.void(types.CPointer(types.CPointer(types.float64)))
 @_numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _tick(pointers: Any) -> None:
     """One tick of all actuators; an effort that is not finite leaves ctrl alone and is noted."""
-    sizes = carray(pointers[SIZES], (8,))
+    sizes = carray(pointers[SIZES], (9,))
     n, rows, clamps = int(sizes[SIZE]), int(sizes[ROWS]), int(sizes[NUM_CLAMPS])
     columns, tables = int(sizes[COLUMNS]), int(sizes[NUM_TABLES])
     length, dt = int(sizes[TABLE_LENGTH]), sizes[STEP]
@@ -91,16 +91,23 @@ def _tick(pointers: Any) -> None:
             feedforward = ring[row, 2, i]
         # 2. law
         kp, kv = gain[KP, i], gain[KV, i]
-        raw = (kp * target_q + kv * target_qd) + (feedforward + gain[CONSTANT, i])
+        advanced, pull = 0.0, 0.0
         if sizes[HAS_INTEGRAL] > 0.0:
             bound = gain[INTEGRAL_MAX, i]
             advanced = min(max(integral[i] + (target_q - q) * dt, -bound), bound)
-            raw = raw + gain[KI, i] * advanced
-            raw = raw + ((-kp) * q + (-kv) * qd)
-            if math.isfinite(raw):
-                integral[i] = advanced
+            pull = gain[KI, i] * advanced
+        if sizes[TEXTBOOK] > 0.0:
+            raw = (gain[CONSTANT, i] + feedforward) + kp * (target_q - q)
+            if sizes[HAS_INTEGRAL] > 0.0:
+                raw = raw + pull
+            raw = raw + kv * (target_qd - qd)
         else:
+            raw = (kp * target_q + kv * target_qd) + (feedforward + gain[CONSTANT, i])
+            if sizes[HAS_INTEGRAL] > 0.0:
+                raw = raw + pull
             raw = raw + ((-kp) * q + (-kv) * qd)
+        if sizes[HAS_INTEGRAL] > 0.0 and math.isfinite(raw):
+            integral[i] = advanced
         # 3. clamps
         effort = raw
         if not math.isnan(raw):

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.actions import action
-from mjrig.components.feedback import PD
+from mjrig.components.feedback import PD, SumOrder
 from mjrig.components.law import Law
 from mjrig.components.pipeline_controller import PipelineController
 from mjrig.errors import PropertyError
 from mjrig.per_actuator import PerActuator
-from mjrig.property_kinds import Float
+from mjrig.property_kinds import Choice, Float
 
 Values = Annotated[npt.ArrayLike, "one value per actuator"]
 
@@ -19,7 +19,7 @@ Values = Annotated[npt.ArrayLike, "one value per actuator"]
 class PDController(PipelineController):
     """τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit  [N·m or N]."""
 
-    own_gains: ClassVar[tuple[str, ...]] = ("kp", "kv", "default_kp", "default_kv")
+    own_gains: ClassVar[tuple[str, ...]] = ("kp", "kv", "default_kp", "default_kv", "order")
 
     default_kp = Float(
         100.0,
@@ -55,6 +55,12 @@ class PDController(PipelineController):
         category="Gains",
         doc="Damping per actuator.",
     )
+    order = Choice(
+        SumOrder.ENGINE,
+        structural=True,
+        category="Numerics",
+        doc="textbook: summed from left to right, as training stacks do; never native.",
+    )
 
     @action
     def set_gains(self, kp: Values, kv: Values, torque_limits: Values) -> None:
@@ -83,7 +89,7 @@ class PDController(PipelineController):
                 self.property_named(name).assign(self, spread)
 
     def make_law(self) -> Law:
-        return PD()
+        return PD(order=self.order)
 
     def load_law(self, law: Any) -> None:
         law.load_gains(self.kp, self.kv, np.zeros(1))

@@ -62,7 +62,7 @@ class PIDController(PDController):
     )
 
     def make_law(self) -> Law:
-        return PID()
+        return PID(order=self.order)
 
     def supports(self) -> dict[str, Support]:
         found = super().supports()

@@ -18,7 +18,7 @@ from mjrig.control import Control
 from mjrig.controller import ArticulationController
 from mjrig.direct import direct_writers, row_of, takes_rows
 from mjrig.errors import BindingError, PropertyError
-from mjrig.events import EventLog
+from mjrig.events import Event, EventLog
 from mjrig.execution import Execution
 from mjrig.files import Gate
 from mjrig.guard import Guard
@@ -102,6 +102,16 @@ class Articulation(HasProperties):
     def name(self) -> str:
         """The actor's name."""
         return self._where.name
+
+    @property
+    def model(self) -> Any:
+        """The world's MjModel."""
+        return self._model
+
+    @property
+    def data(self) -> Any:
+        """The world's MjData."""
+        return self._data
 
     @property
     def model_map(self) -> ActorModel:
@@ -282,7 +292,11 @@ class Articulation(HasProperties):
         return [
             (c.enabled, c.num_bindings, c.lowered is None, c.watcher() is None)
             for c in self.controllers
-        ]
+        ] + [(c.needs_position_stage,) for c in self._others()]
+
+    def _others(self) -> list[ActorComponent]:
+        """The components that are no controllers."""
+        return [c for c in self._components if not isinstance(c, ArticulationController)]
 
     def rebind(self, controller: ArticulationController) -> None:
         """Bind a controller again after a structural change; all or nothing.
@@ -335,7 +349,7 @@ class Articulation(HasProperties):
         if self._trajectory is not None:
             hooks.append(partial(self._write_trajectory, self._trajectory))
         self._hooks = tuple(hooks)
-        self.needs_position_stage = any(c.needs_position_stage for c in active)
+        self.needs_position_stage = any(c.needs_position_stage for c in (*active, *self._others()))
         self.is_idle = not self._active and not self._hooks
         self._on_plan()
         self._factor = np.array([b.factor for b in self._table])
@@ -399,6 +413,10 @@ class Articulation(HasProperties):
     def report_non_finite(self, binding: ActuatorBinding) -> None:
         """Note that an effort was not finite, and that the last finite ctrl is held."""
         self._guard.report_non_finite(binding)
+
+    def report(self, kind: str, message: str, *, joint: str = "") -> None:
+        """Note something that happened to this actor."""
+        self._events.add(Event(float(self._data.time), self.name, kind, "", joint, message))
 
     # Commands -----------------------------------------------------------------------------------
 

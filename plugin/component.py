@@ -38,6 +38,14 @@ class ActorComponent(Component):
     def before_controls(self, time: float) -> None:
         """Called before every physics step, before any controller: the place to move setpoints."""
 
+    @property
+    def needs_position_stage(self) -> bool:
+        """Whether `before_controls` reads what MuJoCo derives from the state inside the step.
+
+        The world then steps in two stages, and the component runs between them.
+        """
+        return False
+
     def memory(self) -> Any:
         """What `restore` needs to continue bit-exactly, as an own copy; None for nothing."""
         return None

@@ -20,6 +20,7 @@ from mjrig.property_kinds import (
     Choice,
     FilePath,
     Float,
+    FloatArray,
     Int,
     Nested,
     NestedList,
@@ -343,6 +344,13 @@ class PolicyFile(HasProperties):
     def action_recipe(self) -> ActionRecipe:
         """How the output becomes targets."""
         return self.action if self.action is not None else _spread_like(ActionRecipe(), self)
+
+    @property
+    def pose(self) -> FloatArray:
+        """The default pose, as precise as the targets: stacks that compute in float32 keep it so."""
+        if self.action_recipe.dtype is Precision.FLOAT32:
+            return self.default.astype(np.float32).astype(np.float64)
+        return self.default
 
     @property
     def terms(self) -> tuple[ObservationTerm, ...]:

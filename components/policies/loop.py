@@ -1,0 +1,255 @@
+"""PolicyLoop: when a policy ticks, and what happens then."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.articulation import Articulation
+from mjrig.binding import ActuatorBinding
+from mjrig.components.policies.commands import Commands
+from mjrig.components.policies.motion import Clip, Motion
+from mjrig.components.policies.network import check_sizes, load_network
+from mjrig.components.policies.observer import Observer
+from mjrig.components.policies.policy_file import Phase, PolicyFile, Precision, StartPhase
+from mjrig.components.policies.stand import StandGains
+from mjrig.components.policies.targets import TargetMap, actuators_of
+from mjrig.components.policies.view import Float32, Indices, View
+from mjrig.errors import BindingError, PolicyError, PropertyError
+from mjrig.property_kinds import FloatArray
+
+
+class PolicyLoop:
+    """A policy file brought to life on a robot.
+
+    Steps are counted from the reset by the world's time. The policy begins after the start phase;
+    with d = decimation it ticks before the steps 0, d, 2d, … from there (`before`), between the
+    stages of d−1, 2d−1, … (`inside`), or before d, 2d, … (`after`).
+
+    Raises:
+        PolicyError, BindingError, PropertyError: something does not fit; nothing has run.
+    """
+
+    def __init__(self, said: PolicyFile, robot: Articulation, who: str) -> None:
+        self.said, self._robot, self._who = said, robot, who
+        self._data = robot.data
+        self.timestep = _checked_timestep(said, robot)
+        self.bindings = actuators_of(robot, said.joints, who)
+        self.commands = Commands(said.command, who)
+        self.view = View(
+            robot,
+            robot.model,
+            robot.data,
+            said.joints,
+            self.timestep,
+            said.pose,
+            np.zeros(self.commands.size),
+            rounded=said.state is Precision.FLOAT32,
+            motion=self._motion(),
+        )
+        self._clip = self._clip_of_motion()
+        self._observer = Observer(said, self.view)
+        self._network = load_network(said)
+        check_sizes(self._network, self._observer.parts, len(said.joints))
+        self.targets = TargetMap(said, robot, self.bindings, self.view)
+        self._start = said.start
+        self._gains = StandGains(said.start or StartPhase(), robot, self.bindings)
+        self._start_steps = self._steps_of_start()
+        self._measure = _Measure(self.view, self.bindings)
+        self.action: Float32 = np.zeros(len(said.joints), dtype=np.float32)
+        self.ticks = 0
+        self._begun = False
+
+    @property
+    def observation(self) -> Float32:
+        """What the network saw in the last tick."""
+        return self._observer.vector
+
+    @property
+    def needs_position_stage(self) -> bool:
+        """Whether a tick falls between the stages of a step."""
+        terms = any(term.needs_position_stage for term in self.said.terms)
+        return terms or self.said.phase is Phase.INSIDE
+
+    def _steps_of_start(self) -> int:
+        if self._start is None:
+            return 0
+        steps = self._start.duration / self.timestep
+        if abs(steps - round(steps)) > 1e-6 * max(1.0, steps):
+            raise BindingError(
+                f"policy.start.duration: {self._start.duration:g} s is not a multiple of the "
+                f"timestep, {self.timestep:g} s"
+            )
+        return round(steps)
+
+    # Motion -------------------------------------------------------------------------------------
+
+    def _motion(self) -> Motion | None:
+        said = self.said.motion
+        if said is None or (said.file is None and not said.from_network):
+            return None
+        return Motion(len(self.said.joints), said.anchor, said.bodies)
+
+    def _clip_of_motion(self) -> Clip | None:
+        said = self.said.motion
+        if said is None or said.file is None:
+            return None
+        try:
+            path = self.said.find_file(said.file)
+        except PropertyError as error:
+            raise PolicyError(f"policy.motion.file: {error}") from None
+        return Clip(path, self.said.joints, said.joints, said.bodies)
+
+    # Time ---------------------------------------------------------------------------------------
+
+    def steps(self) -> int:
+        """Physics steps since the policy began; negative: it still stands."""
+        return int(round(self._data.time / self.timestep)) - self._start_steps
+
+    def command_now(self) -> FloatArray:
+        """The command in force."""
+        return self.commands.at(max(self.steps(), 0) * self.timestep)
+
+    def reset(self) -> None:
+        """Start over: forget everything, and command what holds until the first tick."""
+        self._gains.put_back()
+        self.ticks = 0
+        self.action[:] = 0.0
+        self._observer.reset()
+        self._observer.vector[:] = 0.0
+        self._network.reset()
+        self.targets.find_rows()
+        if self._start is not None and self.steps() <= 0:
+            self._stand(self._start)
+        self.targets.restart()
+        self._begun = True
+
+    def _stand(self, start: StartPhase) -> None:
+        word = StartPhase.target.word(start)
+        if word != "pose":
+            self.targets.hold(self.said.pose if word == "default" else start.target)
+        if self.steps() < 0:
+            self._gains.apply()
+
+    def step(self) -> None:
+        """Before a physics step: tick if it is time."""
+        if not self._begun:
+            self.reset()
+        steps = self.steps()
+        if steps < 0:
+            return
+        if self._gains.applied:
+            self._gains.put_back()
+        if self._is_due(steps):
+            self._tick(steps)
+
+    def _is_due(self, steps: int) -> bool:
+        every, phase = self.said.decimation, self.said.phase
+        if phase is Phase.INSIDE:
+            return (steps + 1) % every == 0
+        return steps % every == 0 and (steps > 0 or phase is Phase.BEFORE)
+
+    def _tick(self, steps: int) -> None:
+        view = self.view
+        view.steps = steps
+        self._measure()
+        view.command[:] = self.commands.at(steps * self.timestep)
+        if view.motion is not None:
+            clip, network = self._clip, self._network
+            view.motion.take((clip.frame if clip is not None else network.reference)(self.ticks))
+        self.action[:] = self._network.run(self._observer.look(), self.ticks)
+        self.ticks += 1
+        if np.isfinite(self.action).all():
+            self.targets.act(self.action)
+        else:
+            self._report()
+
+    def _report(self) -> None:
+        bad = self.said.joints[int(np.flatnonzero(~np.isfinite(self.action))[0])]
+        seen = "" if np.isfinite(self.observation).all() else ", and the observation is not either"
+        self._robot.report(
+            "non-finite action",
+            f"{self._who}: the network's output for {bad!r} is not finite{seen}; "
+            "the last target is held",
+            joint=bad,
+        )
+
+    def stop(self) -> None:
+        """Leave the robot as its scene says it is."""
+        self._gains.put_back()
+        self._begun = False
+
+    # Memory -------------------------------------------------------------------------------------
+
+    def signature(self) -> object:
+        """What must be the same for a memory to fit."""
+        return str(self.said.network), self.said.joints, self.observation.size
+
+    def memory(self) -> Any:
+        """What `restore` needs to continue bit-exactly, as an own copy."""
+        return (
+            self._begun,
+            self.ticks,
+            self.action.copy(),
+            self._gains.applied,
+            self._observer.memory(),
+            self._network.memory(),
+            self.targets.memory(),
+            self.view.command.copy(),
+        )
+
+    def restore(self, memory: Any) -> None:
+        """Take back what `memory` returned."""
+        self._begun, self.ticks, action, standing, observer, network, targets, command = memory
+        self.action[:], self.view.command[:] = action, command
+        if standing and not self._gains.applied:
+            self._gains.apply()
+        elif not standing:
+            self._gains.put_back()
+        self._observer.restore(observer)
+        self._network.restore(network)
+        self.targets.restore(targets)
+
+
+class _Measure:
+    """Reads where the joints are and how fast they move, in the policy's order."""
+
+    def __init__(self, view: View, bindings: list[ActuatorBinding]) -> None:
+        self._view = view
+        on_joint = np.array([b.on_joint for b in bindings])
+        self._joints: Indices = np.flatnonzero(on_joint)
+        self._others: Indices = np.flatnonzero(~on_joint)
+        self._qpos = _indices(bindings[i].qpos_address for i in self._joints)
+        self._dof = _indices(bindings[i].dof_address for i in self._joints)
+        self._outputs = _indices(bindings[i].output_address for i in self._others)
+
+    def __call__(self) -> None:
+        view, data = self._view, self._view.data
+        view.position[self._joints] = data.qpos[self._qpos]
+        view.velocity[self._joints] = data.qvel[self._dof]
+        if self._others.size:
+            view.position[self._others] = data.actuator_length[self._outputs]
+            view.velocity[self._others] = data.actuator_velocity[self._outputs]
+        if view.rounded:
+            view.position[:] = view.position.astype(np.float32)
+            view.velocity[:] = view.velocity.astype(np.float32)
+
+
+def _indices(found: Any) -> npt.NDArray[np.intp]:
+    return np.array(list(found), dtype=np.intp)
+
+
+def _checked_timestep(said: PolicyFile, robot: Articulation) -> float:
+    """The world's timestep.
+
+    Raises:
+        BindingError: the policy was made for another one.
+    """
+    here = float(robot.model.opt.timestep)
+    wanted = said.timestep
+    if wanted is not None and abs(wanted - here) > 1e-9 * wanted:
+        raise BindingError(
+            f"the policy was made for a timestep of {wanted:g} s, the world has {here:g} s; "
+            f"write sim: {{timestep: {wanted:g}}} in the scene"
+        )
+    return here

@@ -1,0 +1,281 @@
+"""Network: what maps an observation to an action, from an ONNX or a TorchScript file."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.components.onnx_file import OnnxFile
+from mjrig.components.policies.motion import KEYS
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.view import Float32
+from mjrig.errors import PolicyError, PropertyError
+from mjrig.names import how_many, listed, suggestion
+
+_DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
+
+
+class Network:
+    """A loaded network; what it remembers from tick to tick is its own.
+
+    Attributes:
+        size: how many values it takes, None where the file leaves it open.
+    """
+
+    size: int | None = None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def error(self, problem: str) -> PolicyError:
+        """A PolicyError that names the file."""
+        return PolicyError(f"{self.path.name}: {problem}")
+
+    def run(self, observation: Float32, tick: int) -> Float32:
+        """The action; what it remembers advances unless the action is not finite."""
+        raise NotImplementedError
+
+    def reference(self, tick: int) -> Mapping[str, npt.NDArray[Any]]:
+        """The frame of the motion inside the network for a tick; it remembers nothing of this."""
+        raise self.error("gives no motion")
+
+    def reset(self) -> None:
+        """Forget everything."""
+
+    def memory(self) -> Any:
+        """What it remembers, as an own copy."""
+        return None
+
+    def restore(self, memory: Any) -> None:
+        """Take back what `memory` returned."""
+
+
+class OnnxNetwork(Network):
+    """A network run by onnxruntime, its recurrent state kept outside of it.
+
+    Raises:
+        PolicyError: inputs or outputs do not fit what the policy file says.
+        MissingExtraError: onnxruntime is not installed.
+    """
+
+    def __init__(self, path: Path, said: PolicyFile) -> None:
+        super().__init__(path)
+        try:
+            self._file = OnnxFile(path)
+        except PropertyError as error:
+            raise PolicyError(str(error)) from error
+        self._inputs = {i.name: i for i in self._file.session.get_inputs()}
+        self._time = self._named(said.time_step, "time_step", self._file.inputs)
+        self._carried = self._find_recurrent(said)
+        free = [n for n in self._file.inputs if n not in (*self._carried, self._time)]
+        self._input = self._named(said.input, "input", self._file.inputs) or (free or [""])[0]
+        self._check_inputs(free)
+        rest = [n for n in self._file.outputs if n not in self._carried.values()]
+        self._output = self._named(said.output, "output", self._file.outputs) or (rest or [""])[0]
+        if not self._output:
+            raise self.error("has no output that could be the action")
+        shape = self._file.shape(self._input)
+        self.size = shape[-1] if shape and isinstance(shape[-1], int) else None
+        self._motion = said.motion is not None and said.motion.from_network
+        if self._motion:
+            self._check_motion()
+        self._names = [self._output, *self._carried.values()]
+        self._state = {name: self._zeros(name) for name in self._carried}
+        self._tick = self._zeros(self._time) if self._time else None
+
+    def _named(self, name: str, key: str, there: list[str]) -> str:
+        if name and name not in there:
+            raise self.error(f"has no {name!r}, which the policy file names as {key}; "
+                             f"{suggestion(name, there)}")  # fmt: skip
+        return name
+
+    def _find_recurrent(self, said: PolicyFile) -> dict[str, str]:
+        """Input → output of the tick before: as said, or where names and shapes leave no doubt."""
+        for source, target in said.recurrent.items():
+            self._named(source, "recurrent", self._file.inputs)
+            self._named(str(target), "recurrent", self._file.outputs)
+        if said.recurrent:
+            return {k: str(v) for k, v in said.recurrent.items()}
+        found: dict[str, str] = {}
+        for name in self._file.inputs:
+            twin = _twin(name, self._file.outputs)
+            if twin and name not in (said.input, said.time_step):
+                found[name] = twin
+        return found
+
+    def _check_inputs(self, free: list[str]) -> None:
+        if not self._input:
+            raise self.error("has no input that could be the observation")
+        unknown = [name for name in free if name != self._input]
+        if unknown:
+            raise self.error(
+                f"also takes {listed(unknown)}, which nothing feeds: say recurrent: "
+                f"{{{unknown[0]}: …}} with one of the outputs {listed(self._file.outputs)}, "
+                f"or time_step: {unknown[0]}"
+            )
+        for name, target in self._carried.items():
+            mine, theirs = self._file.shape(name), self._file.shape(target)
+            if [_size(s) for s in mine] != [_size(s) for s in theirs]:
+                raise self.error(
+                    f"recurrent: {name!r} has shape {mine} but {target!r} has {theirs}"
+                )
+        for name in self._inputs:
+            if self._inputs[name].type not in _DTYPES:
+                raise self.error(f"input {name!r} takes {self._inputs[name].type}, not numbers")
+
+    def _check_motion(self) -> None:
+        lacking = [key for key in KEYS if key not in self._file.outputs]
+        if lacking:
+            raise self.error(
+                f"gives no motion: has no output {listed(lacking)}; has: "
+                f"{listed(self._file.outputs)}"
+            )
+
+    def _zeros(self, name: str) -> npt.NDArray[Any]:
+        shape = [_size(s) for s in self._file.shape(name)]
+        return np.zeros(shape, dtype=_DTYPES[self._inputs[name].type])
+
+    def _feeds(self, observation: Float32, tick: int) -> dict[str, npt.NDArray[Any]]:
+        sizes = [_size(s) for s in self._file.shape(self._input)[:-1]]
+        kind = _DTYPES[self._inputs[self._input].type]
+        feeds = {self._input: observation.reshape(*sizes, -1).astype(kind, copy=False)}
+        feeds |= self._state
+        if self._tick is not None:
+            self._tick[...] = tick
+            feeds[self._time] = self._tick
+        return feeds
+
+    def run(self, observation: Float32, tick: int) -> Float32:
+        found = self._call(self._names, self._feeds(observation, tick))
+        action = np.asarray(found[0], dtype=np.float32).reshape(-1)
+        if np.isfinite(action).all():
+            self._state = dict(zip(self._carried, found[1:], strict=True))
+        return action
+
+    def reference(self, tick: int) -> Mapping[str, npt.NDArray[Any]]:
+        nothing = np.zeros(self.size or 0, dtype=np.float32)
+        return dict(zip(KEYS, self._call(list(KEYS), self._feeds(nothing, tick)), strict=True))
+
+    def _call(self, names: list[str], feeds: dict[str, npt.NDArray[Any]]) -> list[Any]:
+        try:
+            found: list[Any] = self._file.session.run(names, feeds)
+        except Exception as error:  # onnxruntime has no common base class
+            raise self.error(f"cannot be run: {' '.join(str(error).split())}") from error
+        return found
+
+    def reset(self) -> None:
+        self._state = {name: self._zeros(name) for name in self._carried}
+
+    def memory(self) -> Any:
+        return {name: values.copy() for name, values in self._state.items()}
+
+    def restore(self, memory: Any) -> None:
+        self._state = {name: values.copy() for name, values in memory.items()}
+
+
+class TorchNetwork(Network):
+    """A TorchScript module; its buffers are its memory.
+
+    Raises:
+        PolicyError: PyTorch is not installed, or it is no TorchScript file.
+    """
+
+    def __init__(self, path: Path, said: PolicyFile) -> None:
+        super().__init__(path)
+        try:
+            self._torch: Any = import_module("torch")
+        except ImportError as error:
+            raise self.error(
+                "needs PyTorch, which is not installed (pip install torch); "
+                "or export the network as ONNX"
+            ) from error
+        if said.recurrent or said.time_step or (said.motion and said.motion.from_network):
+            raise self.error("recurrent, time_step and from_network need an ONNX file")
+        try:
+            self._module = self._torch.jit.load(str(path), map_location="cpu").eval()
+        except (RuntimeError, ValueError) as error:
+            raise self.error(f"not a TorchScript file: {' '.join(str(error).split())}") from error
+        self._fresh = self.memory()
+
+    def run(self, observation: Float32, tick: int) -> Float32:
+        before = self.memory()
+        with self._torch.no_grad():
+            try:
+                found = self._module(self._torch.from_numpy(observation[None, :].copy()))
+            except RuntimeError as error:
+                last = str(error).strip().splitlines()[-1]
+                raise self.error(f"cannot be run: {last}") from error
+        action = np.asarray(found.numpy(), dtype=np.float32).reshape(-1)
+        if not np.isfinite(action).all():
+            self.restore(before)
+        return action
+
+    def reset(self) -> None:
+        self.restore(self._fresh)
+
+    def memory(self) -> Any:
+        return {name: values.clone() for name, values in self._module.named_buffers()}
+
+    def restore(self, memory: Any) -> None:
+        for name, values in self._module.named_buffers():
+            values.copy_(memory[name])
+
+
+def load_network(said: PolicyFile) -> Network:
+    """The network of a policy file.
+
+    Raises:
+        PolicyError: it is not there, or does not fit the file.
+    """
+    try:
+        path = said.network_file()
+    except PropertyError as error:
+        raise PolicyError(str(error)) from error
+    kind = TorchNetwork if path.suffix.lower() == ".pt" else OnnxNetwork
+    return kind(path, said)
+
+
+def check_sizes(network: Network, parts: Mapping[str, int], joints: int) -> None:
+    """Run a network once, to know that what goes in and comes out fits.
+
+    Args:
+        network: as loaded.
+        parts: the terms of the observation and how many values each has, in words and numbers.
+        joints: how many values the action must have.
+
+    Raises:
+        PolicyError: it does not fit; the message has the table of terms.
+    """
+    built = sum(parts.values())
+    table = ", ".join(f"{name} {size}" for name, size in parts.items())
+    if network.size is not None and network.size != built:
+        raise network.error(
+            f"takes {how_many(network.size, 'value')}, the observation has {built}: {table}"
+        )
+    try:
+        action = network.run(np.zeros(built, dtype=np.float32), 0)
+    except PolicyError as error:
+        raise PolicyError(f"{error}; the observation has {built}: {table}") from error
+    network.reset()
+    if action.size != joints:
+        raise network.error(
+            f"gives {how_many(action.size, 'value')} but the policy file names "
+            f"{how_many(joints, 'joint')}: a policy for another robot?"
+        )
+
+
+def _twin(name: str, outputs: list[str]) -> str:
+    """The output that carries an input on: `h_in` → `h_out`, `state` → `next_state`."""
+    stem = name.removesuffix("_in").removesuffix(".in")
+    tries = (
+        name.replace("_in", "_out"), name.replace("in_", "out_"), f"{stem}_out", f"{stem}n",
+        f"next_{name}", f"{name}_next",
+    )  # fmt: skip
+    return next((t for t in tries if t != name and t in outputs), "")
+
+
+def _size(dimension: Any) -> int:
+    return dimension if isinstance(dimension, int) else 1

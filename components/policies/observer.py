@@ -1,0 +1,111 @@
+"""Observer: terms become the vector a network sees, with their histories."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mjrig.components.policies.policy_file import (
+    HistoryBy,
+    HistoryFill,
+    HistoryOrder,
+    PolicyFile,
+)
+from mjrig.components.policies.view import Float32, Indices, View
+from mjrig.errors import BindingError
+
+
+class Observer:
+    """Builds the observation of one tick after the other.
+
+    One buffer holds the frames of the last ticks, oldest first; the observation is a fixed
+    selection of it, whatever the order of histories.
+
+    Raises:
+        BindingError: a term does not find what it names, or histories do not fit.
+    """
+
+    def __init__(self, said: PolicyFile, view: View) -> None:
+        assert said.observation is not None
+        self._terms, recipe = said.terms, said.observation
+        self._kept = kept = recipe.kept
+        sizes = [term.connect(view) for term in self._terms]
+        for term, size in zip(self._terms, sizes, strict=True):
+            term.shape(size)
+        ends = np.cumsum([0, *sizes])
+        self._frame = np.zeros(int(ends[-1]))
+        self._parts = [self._frame[a:b] for a, b in pairwise(ends)]
+        lengths = [term.history or kept.length for term in self._terms]
+        self._history: Float32 = np.zeros((max(lengths), self._frame.size), dtype=np.float32)
+        self._select = self._selection(ends, lengths)
+        self._clip = recipe.clip if not isinstance(recipe.clip, str) else None
+        self.vector: Float32 = np.zeros(self._select.size, dtype=np.float32)
+        names = [type(term).__name__ for term in self._terms]
+        #: What the observation is made of, in words, and how many values each part has.
+        self.parts: dict[str, int] = {}
+        for name, size, length in zip(names, sizes, lengths, strict=True):
+            key = f"{name} {size} × {length} =" if length > 1 else name
+            while key in self.parts:
+                key = f"and {key}"
+            self.parts[key] = size * length
+        self.reset()
+
+    def _selection(self, ends: Any, lengths: list[int]) -> Indices:
+        """Places in the flattened buffer, in the order the network sees them."""
+        depth, width = self._history.shape
+        newest_first = self._kept.order is HistoryOrder.NEWEST_FIRST
+
+        def ticks(length: int) -> range:
+            return range(depth - 1, depth - 1 - length, -1) if newest_first else range(
+                depth - length, depth
+            )  # fmt: skip
+
+        if self._kept.by is HistoryBy.FRAME:
+            if len(set(lengths)) > 1:
+                raise BindingError(
+                    "policy.observation.history: by: frame needs one length for all terms, "
+                    f"got {', '.join(map(str, lengths))}"
+                )
+            places = [row * width + np.arange(width) for row in ticks(depth)]
+        else:
+            places = [
+                row * width + np.arange(start, end)
+                for start, end, length in zip(ends[:-1], ends[1:], lengths, strict=True)
+                for row in ticks(length)
+            ]
+        return np.concatenate(places).astype(np.intp)
+
+    def reset(self) -> None:
+        """Forget the ticks before."""
+        self._history[:] = 0.0
+        self._empty = self._kept.fill is HistoryFill.FIRST
+        for term in self._terms:
+            term.restart()
+
+    def look(self) -> Float32:
+        """The observation of this tick; the same array every time."""
+        for term, part in zip(self._terms, self._parts, strict=True):
+            term.value(part)
+        frame, history = self._frame, self._history
+        if self._clip is not None:
+            np.clip(frame, *self._clip, out=frame)
+        if self._empty:
+            history[:] = frame
+            self._empty = False
+        else:
+            history[:-1] = history[1:]
+            history[-1] = frame
+        np.take(history.reshape(-1), self._select, out=self.vector)
+        return self.vector
+
+    def memory(self) -> Any:
+        """What `restore` needs, as an own copy."""
+        terms = [term.memory() for term in self._terms]
+        return self._history.copy(), self._empty, self.vector.copy(), terms
+
+    def restore(self, memory: Any) -> None:
+        """Take back what `memory` returned."""
+        history, self._empty, vector, terms = memory
+        self._history[:], self.vector[:] = history, vector
+        for term, own in zip(self._terms, terms, strict=True):
+            term.restore(own)

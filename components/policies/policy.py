@@ -1,0 +1,193 @@
+"""Policy: a network in the loop, commanding the joints its file names."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.actions import action
+from mjrig.articulation import Articulation
+from mjrig.components.policies.loop import PolicyLoop
+from mjrig.components.policies.policy_file import PolicyFile, given
+from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
+from mjrig.names import literal
+from mjrig.policy import PolicyComponent
+from mjrig.property_kinds import Bool, FilePath, FloatArray, Samples
+from mjrig.setpoints import Lease, Source
+from mjrig.sim2sim.plant import Plant
+
+_TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
+
+
+class Policy(PolicyComponent):
+    """Runs a network trained elsewhere: observations in, setpoints out, at its own rate.
+
+    The file says how: see docs/policies.md. It holds the setpoints of the joints it names; the
+    others keep their pose. The controllers of the actor turn setpoints into efforts.
+    """
+
+    enabled = Bool(True, doc="Off: the setpoints stay where they are.")
+    file = FilePath(suffixes=(".yaml", ".yml"), doc="The policy file.")
+    command = Samples(
+        [], category="Command", doc="What it is told; none: the file's schedule or default."
+    )
+
+    def prepare(self) -> None:
+        self._robot: Articulation | None = None
+        self._loop: PolicyLoop | None = None
+        self._lease: Lease | None = None
+
+    # Life ---------------------------------------------------------------------------------------
+
+    def attach(self, articulation: Any) -> None:
+        loop = self._made(articulation)
+        self._robot, self._loop = articulation, loop
+        try:
+            self._update_lease()
+        except MjrigError:
+            self.prepare()
+            raise
+
+    def _made(self, robot: Articulation) -> PolicyLoop:
+        """The loop of the file as it is now.
+
+        Raises:
+            BindingError: the file, the network or the robot do not fit each other.
+        """
+        if self.file is None:
+            raise PropertyError(f"{self.label}.file: needs a policy file", ("file",))
+        try:
+            said = PolicyFile.load(self.find_file(self.file), self.gate())
+            loop = PolicyLoop(said, robot, self.label)
+        except MissingExtraError:
+            raise
+        except MjrigError as error:
+            text = str(error).removeprefix(f"{self.label}: ")
+            raise BindingError(f"{self.label}.file: {text}", ("file",)) from error
+        loop.commands.fix(self.command)
+        return loop
+
+    def detach(self) -> None:
+        if self._loop is not None:
+            self._loop.stop()
+        if self._lease is not None:
+            self._lease.release()
+        self.prepare()
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        if self._robot is None or self._loop is None:
+            return
+        if "file" in names:
+            loop = self._made(self._robot)
+            self._loop.stop()
+            if self._lease is not None:
+                self._lease.release()
+            self._loop, self._lease = loop, None
+        if "command" in names:
+            self._loop.commands.fix(self.command)
+        self._update_lease()
+
+    def _update_lease(self) -> None:
+        """Hold the setpoints while running, so that nobody else moves the joints meanwhile."""
+        assert self._robot is not None and self._loop is not None
+        if self.enabled and self._lease is None:
+            own = "|".join(literal(b.actuator) for b in self._loop.bindings)
+            self._lease = self._robot.take(Source.POLICY, actuators=own, holder=self.label)
+        elif not self.enabled and self._lease is not None:
+            self._lease.release()
+            self._lease = None
+            self._loop.stop()
+
+    @property
+    def needs_position_stage(self) -> bool:
+        return self.enabled and self._loop is not None and self._loop.needs_position_stage
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        if self._loop is not None and self.enabled:
+            self._loop.reset()
+
+    def before_controls(self, time: float) -> None:
+        if self._lease is not None and self._loop is not None:
+            self._loop.step()
+
+    def memory_signature(self) -> object:
+        return None if self._loop is None else self._loop.signature()
+
+    def memory(self) -> Any:
+        return None if self._loop is None else self._loop.memory()
+
+    def restore(self, memory: Any) -> None:
+        if self._loop is not None and memory is not None:
+            self._loop.restore(memory)
+
+    # Commands -----------------------------------------------------------------------------------
+
+    def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
+        self._running().commands.follow(schedule)
+        self.unset("command")
+
+    @action
+    def stop_commanding(self) -> None:
+        """Command zeros from now on."""
+        self.command = np.zeros(self._running().commands.size)
+
+    def _running(self) -> PolicyLoop:
+        if self._loop is None:
+            raise BindingError(f"{self.label} is on no actor of a world")
+        return self._loop
+
+    # What others see ----------------------------------------------------------------------------
+
+    @property
+    def policy_file(self) -> PolicyFile:
+        """What the file says."""
+        return self._running().said
+
+    @property
+    def ticks(self) -> int:
+        return self._running().ticks
+
+    @property
+    def tick_steps(self) -> int:
+        return self._running().said.decimation
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        loop = self._running()
+        return tuple(b.joint or b.actuator for b in loop.bindings)
+
+    @property
+    def observation(self) -> npt.NDArray[np.float32]:
+        return self._running().observation
+
+    @property
+    def action(self) -> npt.NDArray[np.float32]:
+        return self._running().action
+
+    @property
+    def command_now(self) -> FloatArray:
+        return self._running().command_now()
+
+    def plant(self) -> Plant:
+        said, joints = self._running().said, self.joints
+        overall: dict[str, object] = {
+            "decimation": said.decimation,
+            "phase": str(said.phase),
+            "joint_order": list(joints),
+        }
+        if said.timestep is not None:
+            overall["timestep"] = said.timestep
+        values = {name: given(said.trained, name) for name in _TRAINED}
+        values |= {"default_pose": said.default, "action_scale": said.action_recipe.scale}
+        return Plant(
+            overall,
+            {
+                name: dict(zip(joints, array.tolist(), strict=True))
+                for name, array in values.items()
+                if array is not None
+            },
+            recovered=said.trained.recovered if said.trained is not None else (),
+        )

@@ -1,0 +1,199 @@
+"""TargetMap: actions become setpoints of the joints a policy moves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.articulation import Articulation
+from mjrig.binding import ActuatorBinding
+from mjrig.components.policies.kinds import Range
+from mjrig.components.policies.policy_file import (
+    ActionMode,
+    ActionRecipe,
+    LastSeen,
+    PolicyFile,
+    Precision,
+    TargetKind,
+)
+from mjrig.components.policies.view import Float32, Indices, View
+from mjrig.errors import BindingError
+from mjrig.names import suggestion
+from mjrig.property_kinds import FloatArray
+from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY
+
+_ROWS = {
+    TargetKind.POSITION: POSITION,
+    TargetKind.VELOCITY: VELOCITY,
+    TargetKind.EFFORT: FEEDFORWARD,
+}
+
+
+def actuators_of(robot: Articulation, joints: Sequence[str], who: str) -> list[ActuatorBinding]:
+    """The actuator of each joint, by local joint or actuator name.
+
+    Raises:
+        BindingError: a joint has none, or several; or two names mean one actuator.
+    """
+    single = [b for b in robot.actuators if b.output_count == 1]
+    found: list[ActuatorBinding] = []
+    for name in joints:
+        own = [b for b in single if b.joint == name] or [b for b in single if name in b.names]
+        if len(own) != 1:
+            raise BindingError(_no_actuator(robot, name, own, who))
+        if own[0] in found:
+            other = joints[found.index(own[0])]
+            raise BindingError(f"{who}: {other!r} and {name!r} are one joint of {robot.name!r}")
+        found += own
+    return found
+
+
+def _no_actuator(robot: Articulation, name: str, found: Sequence[ActuatorBinding], who: str) -> str:
+    if found:
+        several = ", ".join(b.actuator for b in found)
+        return f"{who}: the joint {name!r} has several actuators: {several}; name one of them"
+    if name in robot.joint_names:
+        return f"{who}: the joint {name!r} of {robot.name!r} has no actuator"
+    names = [n for b in robot.actuators for n in reversed(b.names)]
+    hint = suggestion(name, names)
+    return f"{who}: {robot.name!r} has no joint or actuator {name!r}; {hint}"
+
+
+class TargetMap:
+    """Turns actions into targets, and writes them where the actuators take them.
+
+    Raises:
+        BindingError: limits that do not fit the joints.
+    """
+
+    def __init__(
+        self, said: PolicyFile, robot: Articulation, bindings: list[ActuatorBinding], view: View
+    ) -> None:
+        recipe, size = said.action_recipe, len(bindings)
+        self._robot, self._bindings, self._view = robot, bindings, view
+        names = robot.actuator_names
+        self.columns: Indices = np.array([names.index(b.actuator) for b in bindings], np.intp)
+        self._kinds = said.target_kinds
+        self._dtype: Any = np.float32 if recipe.dtype is Precision.FLOAT32 else np.float64
+        self._mode, self._last = recipe.mode, recipe.last
+        self._scale = recipe.scale.astype(self._dtype)
+        self._offset = self._offsets(recipe, said.default).astype(self._dtype)
+        self._beta = np.float32(recipe.smoothing)
+        self._clip = self._clip_action(recipe, size)
+        self._clip_target = self._clip_targets(recipe, size)
+        self._smoothed: Float32 = np.zeros(size, dtype=np.float32)
+        self._targets: npt.NDArray[Any] = np.zeros(size, dtype=self._dtype)
+        self._rows: Indices = np.zeros(size, dtype=np.intp)
+
+    def _offsets(self, recipe: ActionRecipe, default: FloatArray) -> FloatArray:
+        if ActionRecipe.offset.word(recipe) is None:
+            return recipe.offset
+        moves = np.array([kind is TargetKind.POSITION for kind in self._kinds])
+        return np.where(moves, default, 0.0)
+
+    def _clip_action(self, recipe: ActionRecipe, size: int) -> tuple[Float32, Float32] | None:
+        if recipe.clip is None or isinstance(recipe.clip, str):
+            return None
+        low, high = self._spread("action.clip", recipe.clip, size)
+        return low.astype(np.float32), high.astype(np.float32)
+
+    def _clip_targets(self, recipe: ActionRecipe, size: int) -> tuple[Any, Any] | None:
+        wanted = recipe.clip_target
+        if wanted is None:
+            return None
+        if isinstance(wanted, str):
+            ranges = [b.ctrl_range if wanted == "ctrlrange" else b.joint_range
+                      for b in self._bindings]  # fmt: skip
+            pairs = np.array([r or (-np.inf, np.inf) for r in ranges]).reshape(-1, 2)
+            if wanted == "joint_range":  # a velocity or an effort is not inside it
+                pairs[[kind is not TargetKind.POSITION for kind in self._kinds]] = -np.inf, np.inf
+            wanted = pairs[:, 0], pairs[:, 1]
+        low, high = self._spread("action.clip_target", wanted, size)
+        return low.astype(self._dtype), high.astype(self._dtype)
+
+    def _spread(self, name: str, limits: Range, size: int) -> Range:
+        for side in limits:
+            if side.ndim and side.size != size:
+                raise BindingError(
+                    f"policy.{name}: must have {size} values, one per joint, got {side.size}"
+                )
+        low, high = (np.broadcast_to(side, (size,)) for side in limits)
+        return low, high
+
+    # Where targets go ---------------------------------------------------------------------------
+
+    def find_rows(self) -> None:
+        """Look which actuators a law drives: only those know velocities and efforts."""
+        ruled = {
+            b.actuator_id
+            for c in self._robot.controllers
+            if c.enabled and c.follows_pose
+            for b in c.bindings
+        }
+        self._rows[:] = [
+            _ROWS[kind] if b.actuator_id in ruled or b.ctrl_count > 1 else POSITION
+            for kind, b in zip(self._kinds, self._bindings, strict=True)
+        ]
+
+    def commanded(self) -> FloatArray:
+        """What the joints are commanded now, each in its own kind."""
+        values: FloatArray = self._robot.setpoints.values[self._rows, self.columns]
+        return values
+
+    def hold(self, positions: FloatArray) -> None:
+        """Command positions; joints that are moved by velocity or effort are told zero."""
+        store = self._robot.setpoints.values
+        moves = np.array([kind is TargetKind.POSITION for kind in self._kinds])
+        store[self._rows, self.columns] = 0.0
+        store[POSITION, self.columns[moves]] = positions[moves]
+
+    # Every tick ---------------------------------------------------------------------------------
+
+    def restart(self) -> None:
+        """Forget the action before; a delta starts from what is commanded now."""
+        self._smoothed[:] = 0.0
+        self._targets[:] = self.commanded()
+        self._view.target[:] = self._targets
+        self._view.last[:] = 0.0
+
+    def act(self, action: Float32) -> None:
+        """Take the output of the network, and command what it means."""
+        if self._beta != 1.0:
+            smoothed = (np.float32(1.0) - self._beta) * self._smoothed + self._beta * action
+        else:
+            smoothed = action
+        clipped = smoothed if self._clip is None else np.clip(smoothed, *self._clip)
+        self._smoothed[:] = smoothed
+        self._view.last[:] = self._seen(action, clipped, smoothed)
+        targets = clipped.astype(self._dtype) * self._scale
+        if self._mode is ActionMode.ABSOLUTE:
+            targets += self._offset
+        elif self._mode is ActionMode.DELTA:
+            targets += self._targets
+        else:
+            targets += self._view.position.astype(self._dtype)
+        if self._clip_target is not None:
+            np.clip(targets, *self._clip_target, out=targets)
+        self._targets[:] = self._view.target[:] = targets
+        self._robot.setpoints.values[self._rows, self.columns] = targets
+
+    def _seen(self, raw: Float32, clipped: Float32, smoothed: Float32) -> Float32:
+        if self._last is LastSeen.RAW:
+            return raw
+        return clipped if self._last is LastSeen.CLIPPED else smoothed
+
+    def memory(self) -> Any:
+        """What `restore` needs, as an own copy."""
+        view = self._view
+        return (
+            self._smoothed.copy(), self._targets.copy(), self._rows.copy(), view.target.copy(),
+            view.last.copy(),
+        )  # fmt: skip
+
+    def restore(self, memory: Any) -> None:
+        """Take back what `memory` returned."""
+        view = self._view
+        mine = (self._smoothed, self._targets, self._rows, view.target, view.last)
+        for array, values in zip(mine, memory, strict=True):
+            array[:] = values

@@ -38,7 +38,9 @@ def match(found: Found, robot: Robot) -> Matched:
     Raises:
         BindingError: the model is of another robot, or a joint is not in it.
     """
-    _refuse_other_robot(found, robot)
+    named = other_robot(found, robot)
+    if named and found.order is not Order.NAMES:
+        raise BindingError(f"{named}; the files have no joint names that would tell")
     if not robot.driven:
         raise BindingError(
             f"{robot.label}: has no actuator on a joint; add them to the model, or to a scene "
@@ -122,14 +124,13 @@ def _essence(name: str) -> str:
     return text
 
 
-def _refuse_other_robot(found: Found, robot: Robot) -> None:
-    """Where the files name a robot and the model names another one."""
+def other_robot(found: Found, robot: Robot) -> str:
+    """The complaint where the files name a robot and the model's folder another one; or empty."""
     theirs = known_robot(found.robot)
     ours = known_robot(robot.path.resolve().parent.name) or known_robot(robot.path.stem)
     if theirs and ours and theirs != ours:
-        raise BindingError(
-            f"the configuration is for the robot {theirs!r}, {robot.label} is a {ours!r}"
-        )
+        return f"the files are for the robot {theirs!r}, {robot.label} is a {ours!r}"
+    return ""
 
 
 def known_robot(text: str) -> str:

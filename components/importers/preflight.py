@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mjrig.components.importers.found import Begin, Found
-from mjrig.components.importers.matching import Matched
+from mjrig.components.importers.matching import Matched, other_robot
 from mjrig.components.importers.order_checks import about_order
 from mjrig.components.importers.plant_checks import about_plant
 from mjrig.components.importers.robot import ACTOR, Robot
@@ -56,6 +56,9 @@ def _findings(case: Case) -> Iterator[Finding]:
 
 
 def _about_joints(case: Case) -> Iterator[Finding]:
+    named = other_robot(case.found, case.robot)
+    if named:
+        yield warning("other-robot", ACTOR, (), f"{named}, though all joints are there")
     for theirs, ours in case.matched.aliases.items():
         yield note("joint-alias", ACTOR, (ours,), f"is called {theirs!r} in the files")
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}

@@ -44,7 +44,7 @@ def read(source: Source) -> Found:
     kind = policy.text("policy_type")
     if kind not in _LAYOUTS:
         raise policy.at("policy_type").error(
-            f"the observation of a {kind} is not known; known are {listed(_LAYOUTS)}. "
+            f"the observation of {kind} is not known; known are {listed(_LAYOUTS)}. "
             "A BeyondMimicPolicy is read from its network alone; others need a policy.yaml"
         )
     env = config.root.at("env") if config.has("env") else None

@@ -135,7 +135,7 @@ def _action(found: Found, matched: Matched) -> dict[str, Any]:
 
 def _trained(found: Found) -> dict[str, Any]:
     values: dict[str, Any] = {"kp": found.kp, "kv": found.kv, **found.trained}
-    said = {key: compact(v) for key, v in values.items() if v is not None}
+    said: dict[str, Any] = {key: compact(v) for key, v in values.items() if v is not None}
     if found.recovered:
         said["recovered"] = list(found.recovered)
     return said

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from mjrig.components.importers.found import Found
@@ -123,7 +124,9 @@ def _write(imported: Imported, *, copy: bool, height: float | None) -> None:
         model = relative(source.robot.path, scene.parent)
         write_atomically(scene, text_of(scene_data(*parts, model, height), head))
         PolicyFile.load(policy)
-        World(Scene.load(scene))
+        written = Scene.load(scene)
+        if source.network.onnx is not None or find_spec("torch") is not None:
+            World(written)
 
 
 @contextmanager

@@ -10,9 +10,8 @@ from mjrig.components.importers.vendor_file import VendorFile
 from mjrig.components.onnx_file import OnnxFile
 from mjrig.errors import SceneError
 
-NETWORKS = (".onnx", ".pt", ".pth", ".jit")
-CONFIGS = (".yaml", ".yml", ".json")
-PICKLES = (".pkl", ".pickle", ".joblib", ".npy_pickle", ".ckpt")
+NETWORKS = (".onnx", ".pt")
+PICKLES = (".pkl", ".pickle", ".joblib", ".pth", ".ckpt")
 _ZIP = b"PK\x03\x04"
 
 

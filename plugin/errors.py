@@ -8,6 +8,7 @@ MjrigError
 ├── PolicyError        a policy file, or a network it names, that does not fit
 ├── RecordingError     a recording that cannot be written or read
 ├── ExecutionError     an execution that is not available here
+├── RecordingError     a recording that cannot be written or read
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -69,6 +70,10 @@ class RecordingError(MjrigError):
 
 class ExecutionError(MjrigError, ValueError):
     """The requested execution is unknown or not available."""
+
+
+class RecordingError(MjrigError):
+    """A recording cannot be written, or a file is no recording that can be read."""
 
 
 class MissingExtraError(MjrigError, ImportError):

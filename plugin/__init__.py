@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from mjrig.setpoints import Lease as Lease
     from mjrig.setpoints import Setpoints as Setpoints
     from mjrig.setpoints import Source as Source
+    from mjrig.sim2sim.players import KinematicPlayer as KinematicPlayer
+    from mjrig.sim2sim.players import TargetsPlayer as TargetsPlayer
+    from mjrig.sim2sim.replay import replay as replay
+    from mjrig.sim2sim.result import Replay as Replay
     from mjrig.world import Snapshot as Snapshot
     from mjrig.world import World as World
 
@@ -46,6 +50,7 @@ _HOME = {
     "MissingExtraError": "errors",
     "MjrigError": "errors",
     "PropertyError": "errors",
+    "RecordingError": "errors",
     "PolicyError": "errors",
     "RecordingError": "errors",
     "SceneError": "errors",
@@ -58,6 +63,10 @@ _HOME = {
     "Lease": "setpoints",
     "Setpoints": "setpoints",
     "Source": "setpoints",
+    "KinematicPlayer": "sim2sim.players",
+    "TargetsPlayer": "sim2sim.players",
+    "replay": "sim2sim.replay",
+    "Replay": "sim2sim.result",
     "Snapshot": "world",
     "World": "world",
 }

@@ -6,9 +6,8 @@ MjrigError
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 ├── PolicyError        a policy file, or a network it names, that does not fit
-├── RecordingError     a recording that cannot be written or read
 ├── ExecutionError     an execution that is not available here
-├── RecordingError     a recording that cannot be written or read
+├── RecordingError     a recording that cannot be written or read, or does not fit
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -64,16 +63,12 @@ class PolicyError(MjrigError):
     """A policy file, or what it names, does not fit: `file:line:column: path: what is wrong`."""
 
 
-class RecordingError(MjrigError):
-    """A recording cannot be written, or a file is no recording that can be read."""
-
-
 class ExecutionError(MjrigError, ValueError):
     """The requested execution is unknown or not available."""
 
 
 class RecordingError(MjrigError):
-    """A recording cannot be written, or a file is no recording that can be read."""
+    """A recording cannot be written or read, or does not fit this world."""
 
 
 class MissingExtraError(MjrigError, ImportError):

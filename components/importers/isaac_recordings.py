@@ -29,7 +29,7 @@ _STATE = ("root_pose", "root_velocity", "joint_position", "joint_velocity")
 
 
 def read(path: Path, hints: Hints) -> Recording | None:
-    """One episode: the only one, or the one the hint `episode` (or `file.hdf5#demo_3`) names.
+    """One episode: the only one, or the one the hint `episode` names (`demo_3`, or 3).
 
     Joint names and the rate (`fps`) come as hints: the file has neither.
 
@@ -37,11 +37,9 @@ def read(path: Path, hints: Hints) -> Recording | None:
         RecordingError: it is one, but broken, or something is missing.
         MissingExtraError: h5py is not installed.
     """
-    name, _, episode = path.name.partition("#")
-    file = path.with_name(name)
-    if file.suffix not in _SUFFIXES or not file.is_file():
+    if path.suffix not in _SUFFIXES or not path.is_file():
         return None
-    with file.open("rb") as start:
+    with path.open("rb") as start:
         if start.read(len(_MAGIC)) != _MAGIC:
             return None
     try:
@@ -49,11 +47,11 @@ def read(path: Path, hints: Hints) -> Recording | None:
     except ImportError as error:
         raise MissingExtraError("an HDF5 file", "record", error) from error
     try:
-        with h5py.File(file, "r") as opened:
+        with h5py.File(path, "r") as opened:
             data = opened.get("data")
             if not isinstance(data, h5py.Group) or not any(k.startswith("demo_") for k in data):
                 return None
-            return _Episode(path, hints, data, episode).recording()
+            return _Episode(path, hints, data).recording()
     except (OSError, KeyError) as error:
         raise RecordingError(f"{path.name}: cannot be read: {error}") from error
 
@@ -61,16 +59,16 @@ def read(path: Path, hints: Hints) -> Recording | None:
 class _Episode:
     """One episode of a file."""
 
-    def __init__(self, path: Path, hints: Hints, data: Any, episode: str) -> None:
+    def __init__(self, path: Path, hints: Hints, data: Any) -> None:
         self.path, self.hints = path, hints
         demos = sorted((k for k in data if k.startswith("demo_")), key=_number)
-        wanted = episode or str(hints.get("episode", ""))
+        wanted = str(hints.get("episode", ""))
         if wanted.isdigit():
             wanted = f"demo_{wanted}"
         if not wanted and len(demos) > 1:
             raise RecordingError(
                 f"{path.name}: has {len(demos)} episodes ({listed(demos)}); say which: "
-                f"{path.name}#{demos[0]}, or --hint episode={demos[0]}"
+                f"--hint episode={demos[0]}"
             )
         self.name = wanted or demos[0]
         if self.name not in demos:

@@ -1,0 +1,323 @@
+"""Read the `.npz` layout that keeps a run by policy ticks: targets and states at every tick.
+
+Keys: `meta` (JSON), `policy_step`, `policy_target`, `tick_qpos`, `tick_qvel`, `qpos0`, `qvel0`,
+`final_qpos`, `final_qvel`; optional: `head_*` (the first steps at physics rate), `policy_obs`,
+`policy_action`, `policy_cmd`, and `gain_tick`, `gain_kp`, `gain_kd`.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.errors import RecordingError
+from mjrig.names import listed
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.recording import (
+    ActorRecording,
+    Commands,
+    Efforts,
+    GainChange,
+    JointColumns,
+    PolicyTicks,
+    Recording,
+    Steps,
+)
+from mjrig.sim2sim.plant import Plant
+
+NEEDED = (
+    "policy_step",
+    "policy_target",
+    "tick_qpos",
+    "tick_qvel",
+    "qpos0",
+    "qvel0",
+    "final_qpos",
+    "final_qvel",
+)
+META = ("timestep", "n_physics_steps", "nq", "nv", "joint_names_mj", "actuator_names", "tau_dofs")
+INTEGRATORS = {
+    "mjINT_EULER": "Euler",
+    "mjINT_RK4": "RK4",
+    "mjINT_IMPLICIT": "implicit",
+    "mjINT_IMPLICITFAST": "implicitfast",
+}
+#: What a free joint adds to the one number every joint has: 7 in qpos, 6 in qvel.
+FREE_QPOS, FREE_DOF = 7, 6
+
+
+def read(path: Path, hints: Mapping[str, object]) -> Recording | None:
+    """The recording in a file of this layout; None: it is another layout.
+
+    The robot is called as the hint `robot` says, or as in the file.
+
+    Raises:
+        RecordingError: it is this layout, but broken.
+    """
+    if path.suffix != ".npz" or not zipfile.is_zipfile(path):
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not {"meta", "policy_step", "policy_target"} <= set(file.files):
+                return None
+            arrays = {name: file[name] for name in file.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise RecordingError(f"{path}: cannot be read: {error}") from error
+    return _TickFile(path, arrays).recording(str(hints.get("robot", "")))
+
+
+class _TickFile:
+    """One file, checked; then taken apart."""
+
+    def __init__(self, path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.path, self.arrays = path, arrays
+        self.meta = self._meta()
+        self._need(NEEDED, arrays, "array")
+        self._need(META, self.meta, "key of meta")
+        self.steps = self._whole("n_physics_steps")
+        self.actuators = tuple(map(str, self.meta["actuator_names"]))
+        self.joints = self._joints()
+        self.driven = self._driven()
+        self.order = self._order()
+        self._check_shapes()
+
+    def _fail(self, text: str) -> RecordingError:
+        return RecordingError(f"{self.path}: {text}")
+
+    def _meta(self) -> dict[str, Any]:
+        try:
+            meta = json.loads(str(self.arrays["meta"]))
+        except ValueError as error:
+            raise self._fail(f"meta is not JSON: {error}") from error
+        if not isinstance(meta, dict):
+            raise self._fail("meta is not a JSON object")
+        return meta
+
+    def _need(self, names: tuple[str, ...], found: Mapping[str, Any], kind: str) -> None:
+        missing = [n for n in names if found.get(n) is None]
+        if missing:
+            raise self._fail(f"lacks the {kind} {listed(missing)}")
+
+    def _whole(self, key: str) -> int:
+        value = self.meta[key]
+        if not isinstance(value, int) or value < 1:
+            raise self._fail(f"meta.{key} must be a whole number >= 1, got {value!r}")
+        return value
+
+    # Joints -------------------------------------------------------------------------------------
+
+    def _joints(self) -> tuple[JointColumns, ...]:
+        """All joints of the model; those that no actuator drives are free where nq says so."""
+        names = [n or "" for n in self.meta["joint_names_mj"]]
+        nq, nv = self._whole("nq"), self._whole("nv")
+        free, rest = divmod(nq - len(names), FREE_QPOS - 1)
+        named = set(map(str, self.meta.get("joint_names_policy", ())))
+        loose = [i for i, n in enumerate(names) if n not in named]
+        if rest or nv != len(names) + free * (FREE_DOF - 1) or len(loose) < free:
+            raise self._fail(
+                f"{len(names)} joints do not make nq {nq} and nv {nv} with free joints only"
+            )
+        # NOTE: names of other stacks (wheels called feet) leave more loose joints than free ones;
+        # a free joint is unnamed, or says that it is one.
+        loose.sort(key=lambda i: (bool(names[i]), not _sounds_free(names[i]), i))
+        found, qpos, dof = [], 0, 0
+        for i, name in enumerate(names):
+            is_free = i in loose[:free]
+            sizes = (FREE_QPOS, FREE_DOF) if is_free else (1, 1)
+            kind = "free" if is_free else "hinge"
+            at = slice(qpos, qpos + sizes[0]), slice(dof, dof + sizes[1])
+            found.append(JointColumns(name, kind, *at))
+            qpos, dof = qpos + sizes[0], dof + sizes[1]
+        return tuple(found)
+
+    def _driven(self) -> tuple[str, ...]:
+        by_dof = {j.dof.start: j.name for j in self.joints}
+        dofs = self.meta["tau_dofs"]
+        if len(dofs) != len(self.actuators) or any(d not in by_dof for d in dofs):
+            raise self._fail(
+                f"meta.tau_dofs does not name one joint for each of {len(self.actuators)} actuators"
+            )
+        return tuple(by_dof[d] for d in dofs)
+
+    def _order(self) -> npt.NDArray[np.int64]:
+        """Actuator of each policy joint."""
+        count = len(self.meta.get("joint_names_policy", self.actuators))
+        order = np.array(self.meta.get("policy_to_actuator", range(count)), dtype=np.int64)
+        if len(set(order.tolist())) != count or not set(order) <= set(range(len(self.actuators))):
+            raise self._fail("meta.policy_to_actuator does not name one actuator per policy joint")
+        return order
+
+    # Shapes -------------------------------------------------------------------------------------
+
+    def _check_shapes(self) -> None:
+        nq, nv, n = self.meta["nq"], self.meta["nv"], len(self.order)
+        ticks = len(self.arrays["policy_step"])
+        wide = self.arrays["policy_target"].shape[-1:] == (2 * n,)
+        shapes: dict[str, tuple[int, ...]] = {
+            "policy_step": (ticks,),
+            "policy_target": (ticks, 2 * n if wide else n),
+            "tick_qpos": (ticks, nq),
+            "tick_qvel": (ticks, nv),
+            "qpos0": (nq,),
+            "qvel0": (nv,),
+            "final_qpos": (nq,),
+            "final_qvel": (nv,),
+            "policy_action": (ticks, n),
+        }
+        if "head_qpos" in self.arrays:
+            rows = len(self.arrays["head_qpos"])
+            shapes |= {"head_qpos": (rows, nq), "head_qvel": (rows, nv), "head_time": (rows,)}
+            shapes |= {"head_tau": (rows - 1, len(self.actuators))}
+        if "gain_tick" in self.arrays:
+            changes = len(self.arrays["gain_tick"])
+            shapes |= {"gain_tick": (changes,), "gain_kp": (changes, n), "gain_kd": (changes, n)}
+        for name, shape in shapes.items():
+            if name not in self.arrays:
+                if name in ("gain_kp", "gain_kd", "head_qvel"):
+                    raise self._fail(f"lacks the array {name}")
+                continue
+            self._check(name, shape)
+        steps = self.arrays["policy_step"]
+        if ticks == 0 or steps[0] != 0 or (np.diff(steps) <= 0).any() or steps[-1] > self.steps:
+            raise self._fail(f"policy_step must grow from 0 to at most {self.steps}")
+        if not float(self.meta["timestep"]) > 0.0:
+            raise self._fail(f"meta.timestep must be > 0 s, got {self.meta['timestep']!r}")
+
+    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+        array = self.arrays[name]
+        if array.shape != shape:
+            raise self._fail(f"{name} must have shape {shape}, got {array.shape}")
+        if array.dtype.kind not in "fiu":
+            raise self._fail(f"{name} must hold numbers, got {array.dtype}")
+        if not np.isfinite(array).all():
+            where = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise self._fail(f"{name}{where} is not finite")
+
+    # Parts --------------------------------------------------------------------------------------
+
+    def recording(self, name: str) -> Recording:
+        """The whole."""
+        robot = name or str(self.meta.get("robot", "robot"))
+        step, qpos, qvel = self._states()
+        actor = ActorRecording(
+            name=robot,
+            joints=self.joints,
+            step=step,
+            time=np.multiply(step, float(self.meta["timestep"]), dtype=np.float64),
+            qpos=qpos,
+            qvel=qvel,
+            actuators=self.actuators,
+            driven=self.driven,
+            commands=self._commands(),
+            efforts=self._efforts(),
+            policy=self._policy(),
+            plant=self._plant(),
+            gain_changes=self._gain_changes(),
+        )
+        return Recording(
+            path=self.path,
+            format="tick npz",
+            timestep=float(self.meta["timestep"]),
+            steps=self.steps,
+            actors={robot: actor},
+            attributes={"meta": self.meta, "source": self.meta.get("repo", "")},
+            notes=("states at policy ticks; at physics rate only at the beginning",),
+        )
+
+    def _states(self) -> tuple[Steps, FloatArray, FloatArray]:
+        rows: dict[int, tuple[FloatArray, FloatArray]] = {}
+        rows[self.steps] = self.arrays["final_qpos"], self.arrays["final_qvel"]
+        for k, *state in zip(*(self.arrays[n] for n in NEEDED[:1] + NEEDED[2:4]), strict=True):
+            rows[int(k)] = state[0], state[1]
+        if "head_qpos" in self.arrays:
+            head = zip(self.arrays["head_qpos"], self.arrays["head_qvel"], strict=True)
+            rows.update({k: state for k, state in enumerate(head) if k <= self.steps})
+        rows[0] = self.arrays["qpos0"], self.arrays["qvel0"]
+        steps = sorted(rows)
+        return (
+            np.array(steps, dtype=np.int64),
+            np.array([rows[k][0] for k in steps], dtype=np.float64),
+            np.array([rows[k][1] for k in steps], dtype=np.float64),
+        )
+
+    def _commands(self) -> Commands:
+        used = self.arrays["policy_step"] < self.steps
+        step = self.arrays["policy_step"][used].astype(np.int64)
+        targets = self.arrays["policy_target"][used].astype(np.float64)
+        position, velocity = np.zeros((2, len(step), len(self.actuators)))
+        n = len(self.order)
+        position[:, self.order] = targets[:, :n]
+        if targets.shape[1] > n:
+            velocity[:, self.order] = targets[:, n:]
+        return Commands(step, position, velocity, np.zeros_like(position))
+
+    def _efforts(self) -> Efforts | None:
+        if "head_tau" not in self.arrays:
+            return None
+        tau = self.arrays["head_tau"].astype(np.float64)
+        return Efforts(np.arange(len(tau), dtype=np.int64), tau)
+
+    def _policy(self) -> PolicyTicks | None:
+        names = ("policy_obs", "policy_action", "policy_cmd")
+        if any(n not in self.arrays for n in names):
+            return None
+        observation, action, command = (self.arrays[n] for n in names)
+        return PolicyTicks(
+            self.arrays["policy_step"].astype(np.int64),
+            observation.astype(np.float32),
+            action.astype(np.float32),
+            command.astype(np.float64),
+            tuple(self.driven[a] for a in self.order),
+        )
+
+    def _plant(self) -> Plant:
+        meta = self.meta
+        policy = [self.driven[a] for a in self.order]
+        found: dict[str, dict[str, float]] = {}
+        for name, keys in (
+            ("kp", ("kp",)),
+            ("kv", ("kd", "kd_actuator_kv")),
+            ("default_pose", ("default_pos",)),
+            ("action_scale", ("action_scale",)),
+        ):
+            values = next((meta[k] for k in keys if meta.get(k) is not None), None)
+            if values is not None:
+                spread = np.broadcast_to(np.abs(values) if name == "kv" else values, len(policy))
+                found[name] = dict(zip(policy, map(float, spread), strict=True))
+        if meta.get("torque_limit") is not None:
+            limits = np.broadcast_to(meta["torque_limit"], len(self.driven))
+            found["torque_limit"] = dict(zip(self.driven, map(float, limits), strict=True))
+        overall: dict[str, object] = {
+            k: meta[k] for k in ("timestep", "decimation", "mujoco") if k in meta
+        }
+        if meta.get("integrator") in INTEGRATORS:
+            overall["integrator"] = INTEGRATORS[meta["integrator"]]
+        return Plant(overall=overall, joints=found)
+
+    def _gain_changes(self) -> tuple[GainChange, ...]:
+        if "gain_tick" not in self.arrays:
+            return ()
+        own = [np.asarray(self.meta.get(k, []), dtype=np.float64) for k in ("kp", "kd")]
+        changes = [self.arrays[f"gain_{n}"] for n in ("tick", "kp", "kd")]
+        found = []
+        for tick, *gains in zip(*changes, strict=True):
+            if not 0 <= tick < len(self.arrays["policy_step"]):
+                raise self._fail(f"gain_tick {tick} is no tick")
+            step = int(self.arrays["policy_step"][tick])
+            if all(np.array_equal(a, b) for a, b in zip(gains, own, strict=True)):
+                found.append(GainChange(step, None))
+                continue
+            spread = {}
+            for name, values in zip(("kp", "kv"), gains, strict=True):
+                spread[name] = np.full(len(self.actuators), np.nan)
+                spread[name][self.order] = values
+            found.append(GainChange(step, spread))
+        return tuple(found)
+
+
+def _sounds_free(name: str) -> bool:
+    return any(word in name.lower() for word in ("free", "float", "root", "base"))

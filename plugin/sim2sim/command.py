@@ -1,0 +1,230 @@
+"""`mjrig replay`: its options. Imports nothing heavy before it runs."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import RecordingError
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    summary = "replay a recording or a policy in a scene, compare, and say what differs"
+    parser = commands.add_parser(
+        "replay", help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    parser.add_argument(
+        "source",
+        metavar="RECORDING|POLICY|FOLDER",
+        type=Path,
+        help="a recording, a policy file (YAML), or a folder of recordings",
+    )
+    parser.add_argument("--scene", type=Path, metavar="SCENE", help="scene file (YAML)")
+    parser.add_argument(
+        "--mode",
+        choices=("targets", "kinematic", "policy"),
+        default="",
+        help="recorded setpoints through the scene's controllers, recorded poses, or the network "
+        "in the loop (policy for a policy, else targets)",
+    )
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.json and .html")
+    parser.add_argument("--json", action="store_true", help="print report.json instead of words")
+    parser.add_argument(
+        "--fail-above",
+        type=_size,
+        metavar="X",
+        help="exit with 1 if a position is off by more than this [rad or m], or a robot fell",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=_size,
+        default=1e-3,
+        metavar="X",
+        help="how far a position may be off and still match [rad or m] (0.001)",
+    )
+    parser.add_argument("--robot", default="", metavar="NAME", help="which robot of the scene")
+    parser.add_argument("--no-diagnosis", action="store_true", help="do not look for what differs")
+    parser.add_argument(
+        "--resample", action="store_true", help="allow another timestep than the recording's"
+    )
+    _add_policy(parser)
+    _add_reading(parser)
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(run=run)
+
+
+def _add_policy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--policy", type=Path, metavar="F.yaml", help="policy of a recording")
+    parser.add_argument("--duration", type=_size, metavar="S", help="of a policy's run [s] (10)")
+    parser.add_argument(
+        "--command",
+        type=_numbers,
+        dest="told",
+        metavar="VX,VY,WZ",
+        help="what a policy is commanded throughout",
+    )
+    parser.add_argument(
+        "--schedule",
+        type=_schedule,
+        metavar="T:VX,VY,WZ;…",
+        help="commands from a time on: 0:0,0,0;1:0.5,0,0",
+    )
+    parser.add_argument(
+        "--trials", type=int, default=0, metavar="N", help="perturbed runs of a policy besides (0)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the perturbations (0)")
+    parser.add_argument(
+        "--workers", type=int, default=0, metavar="N", help="processes (as many as cores)"
+    )
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--execution",
+        default="auto",
+        choices=("auto", "python", "native", "compiled"),
+        help="how the controllers run (auto)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="PATH=VALUE",
+        help="set a property of the scene first: dog.PDController.kp=40",
+    )
+    parser.add_argument(
+        "--var",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="NAME=VALUE",
+        help="give a variable of the scene another value",
+    )
+    parser.add_argument(
+        "--hint",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="NAME=VALUE",
+        help="what a recording does not say itself: fps=50, quaternion=xyzw, joints=[a, b]",
+    )
+
+
+def _assignment(text: str) -> str:
+    if "=" not in text or not text.partition("=")[0].strip():
+        raise argparse.ArgumentTypeError("write NAME=VALUE")
+    return text
+
+
+def _size(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
+    return value
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be numbers like 0.5,0,0, got {text}") from None
+
+
+def _schedule(text: str) -> list[tuple[float, list[float]]]:
+    found = []
+    for entry in text.split(";"):
+        time, colon, values = entry.partition(":")
+        if not colon:
+            raise argparse.ArgumentTypeError(f"must be like 0:0,0,0;1:0.5,0,0, got {text}")
+        found.append((_numbers(time)[0], _numbers(values)))
+    return found
+
+
+def settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `replay`."""
+    return {
+        "mode": options.mode,
+        "robot": options.robot,
+        "tolerance": options.tolerance,
+        "diagnose": not options.no_diagnosis,
+        "resample": options.resample,
+        "policy": options.policy,
+        "command": options.told,
+        "schedule": options.schedule,
+        "duration": options.duration,
+        "trials": options.trials,
+        "seed": options.seed,
+        "hints": dict(_split(text) for text in options.hint),
+    }
+
+
+def _split(text: str) -> tuple[str, object]:
+    from mjrig.yaml_document import parse_value
+
+    name, _, value = text.partition("=")
+    return name.strip(), parse_value(value)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replay one file, or all of a folder."""
+    from mjrig.sim2sim.folder import Job, replay_folder, workers_of
+
+    if options.scene is None:
+        raise RecordingError("replay in which scene? say --scene SCENE")
+    job = Job(
+        scene=options.scene,
+        execution=options.execution,
+        sets=tuple(options.set),
+        variables=tuple(options.var),
+        settings={**settings(options), "workers": workers_of(options.workers)},
+    )
+    if options.source.is_dir():
+        return _run_folder(options, job, replay_folder)
+    result = job.replay(options.source)
+    if options.report is not None:
+        from mjrig.sim2sim.report import write_report
+
+        write_report(result, options.report)
+    _say(options, result)
+    return code(result, options.fail_above)
+
+
+def _say(options: argparse.Namespace, result: Any) -> None:
+    if options.json:
+        from mjrig.sim2sim.report import plain
+
+        print(json.dumps(plain(result.to_data()), indent=2, ensure_ascii=False))
+        return
+    print(result)
+    if options.report is not None:
+        print(f"{options.report / 'report.html'} and report.json written", file=sys.stderr)
+
+
+def _run_folder(options: argparse.Namespace, job: Any, replay_folder: Any) -> int:
+    results = replay_folder(options.source, job, options.workers, options.report)
+    if options.json:
+        from mjrig.sim2sim.report import plain
+
+        data = {n: r if isinstance(r, str) else r.to_data() for n, r in results.items()}
+        print(json.dumps(plain(data), indent=2, ensure_ascii=False))
+    else:
+        from mjrig.sim2sim.folder import table
+
+        print("\n".join(table(results)))
+    codes = [1 if isinstance(r, str) else code(r, options.fail_above) for r in results.values()]
+    return max(codes, default=0)
+
+
+def code(result: Any, fail_above: float | None) -> int:
+    """Exit code: 1 only if `--fail-above` asks for it."""
+    if fail_above is None:
+        return 0
+    error = result.max_abs_position_error
+    fell = result.mode == "policy" and result.fell
+    return int(fell or (error is not None and not error <= fail_above))

@@ -1,0 +1,112 @@
+"""Replays of whole folders, on several processes, with one table at the end."""
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import MjrigError, RecordingError
+from mjrig.sim2sim.replay import replay
+from mjrig.sim2sim.result import Replay
+from mjrig.table import format_table
+from mjrig.yaml_document import parse_value
+
+#: Files that may hold a recording.
+SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
+
+
+@dataclass(frozen=True)
+class Job:
+    """How to replay: the scene, what is changed in it, and the options of `replay`."""
+
+    scene: Path
+    execution: str = "auto"
+    sets: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def replay(self, source: Path) -> Replay:
+        """Replay one file in a fresh world."""
+        from mjrig.scene import Scene
+        from mjrig.world import World
+
+        scene = Scene.load(self.scene, vars=dict(map(_split, self.variables)))
+        for text in self.sets:
+            scene.set(*_split(text))
+        return replay(source, World(scene, self.execution), **self.settings)
+
+
+def _split(text: str) -> tuple[str, object]:
+    name, _, value = text.partition("=")
+    return name.strip(), parse_value(value)
+
+
+def workers_of(asked: int) -> int:
+    """How many processes: what was asked for, or one per core."""
+    return asked if asked > 0 else os.cpu_count() or 1
+
+
+def replay_folder(
+    folder: Path, job: Job, workers: int = 0, report: Path | None = None
+) -> dict[str, Replay | str]:
+    """Every recording of a folder by file name: what came out, or why it could not be replayed.
+
+    Reports go to `report/<file name>/`.
+
+    Raises:
+        RecordingError: there is nothing to replay.
+    """
+    files = sorted(p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
+    if not files:
+        raise RecordingError(f"{folder}: has no recordings ({', '.join(SUFFIXES)})")
+    count = min(workers_of(workers), len(files))
+    one = Job(job.scene, job.execution, job.sets, job.variables, {**job.settings, "workers": 1})
+    tasks = [(one, p, None if report is None else report / p.name) for p in files]
+    if count <= 1:
+        found = [run_task(t) for t in tasks]
+    else:
+        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+            found = list(pool.map(run_task, tasks))
+    return {p.name: r for p, r in zip(files, found, strict=True)}
+
+
+def run_task(task: tuple[Job, Path, Path | None]) -> Replay | str:
+    """One file; what a person did wrong comes back as text."""
+    from mjrig.sim2sim.report import write_report
+
+    job, source, report = task
+    try:
+        result = job.replay(source)
+        if report is not None:
+            write_report(result, report)
+    except MjrigError as error:
+        return " ".join(str(error).split())
+    # Curves have done their work in the report; they are long.
+    result.comparison, result.series = None, {}
+    return result
+
+
+def table(results: Mapping[str, Replay | str]) -> list[str]:
+    """One line per file."""
+    rows = []
+    for name, result in results.items():
+        if isinstance(result, str):
+            rows.append((name, "error", "", "", "", result))
+            continue
+        error, first = result.max_abs_position_error, result.first_divergence
+        finding = result.diagnosis[0] if result.diagnosis else None
+        rows.append(
+            (
+                name,
+                result.verdict,
+                "-" if error is None else f"{error:.3g}",
+                "-" if first is None else f"{first['time']:.3f} s {first['joint']}",
+                "fell" if result.fell else "",
+                f"{finding.what} {finding.where}".strip() if finding is not None else "",
+            )
+        )
+    head = ("recording", "verdict", "largest error", "first divergence", "", "first finding")
+    return format_table(head, rows)

@@ -1,0 +1,126 @@
+"""replay: run a recording or a policy in a world, compare, and say what differs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mjrig.errors import RecordingError
+from mjrig.names import suggestion
+from mjrig.policy import PolicyComponent
+from mjrig.recording.recording import Recording
+from mjrig.sim2sim.result import Replay
+from mjrig.world import World
+
+MODES = ("targets", "kinematic", "policy")
+#: How far a position may be off and still count as the same [rad or m].
+TOLERANCE = 1e-3
+Schedule = Sequence[tuple[float, Sequence[float]]]
+
+
+def replay(
+    source: Recording | PolicyComponent | str | Path,
+    world: World,
+    mode: str = "",
+    *,
+    robot: str = "",
+    tolerance: float = TOLERANCE,
+    diagnose: bool = True,
+    resample: bool = False,
+    policy: PolicyComponent | str | Path | None = None,
+    command: Sequence[float] | None = None,
+    schedule: Schedule | None = None,
+    duration: float | None = None,
+    trials: int = 0,
+    seed: int = 0,
+    workers: int = 1,
+    hints: dict[str, object] | None = None,
+) -> Replay:
+    """Run a recording or a policy in a world and say how it went.
+
+    Args:
+        source: a recording or its file, or a policy or its file (YAML).
+        world: where; it is reset first, and keeps the state of the end.
+        mode: `targets`: the recorded setpoints through the controllers of this world;
+            `kinematic`: the recorded poses, nothing is simulated; `policy`: the network in the
+            loop. Empty: `policy` for a policy, else `targets`.
+        robot: which robot of the world; empty: found by its name and joints.
+        tolerance: how far a position may be off and still match [rad or m].
+        diagnose: find out what differs, by running again without one difference at a time.
+        resample: allow another timestep than the recording's; setpoints are held by time.
+        policy: the policy of a recording that is run in the loop.
+        command: what a policy is commanded throughout: vx, vy [m/s], yaw rate [rad/s], …
+        schedule: (time [s], command) pairs instead.
+        duration: of a policy's run [s]; None: the recording's, or 10 s.
+        trials: perturbed runs of a policy besides the nominal one.
+        seed: of the perturbations.
+        workers: processes to run trials on; 1: here.
+        hints: what a recording file does not say itself: `fps`, `joints`, `quaternion`, …
+
+    Raises:
+        RecordingError: the recording cannot be read, is of another robot or another rate; nothing
+            was run.
+    """
+    mode = mode or ("policy" if is_policy(source) else "targets")
+    if mode not in MODES:
+        raise RecordingError(f"there is no mode {mode!r}; {suggestion(mode, MODES)}")
+    if mode == "policy":
+        from mjrig.sim2sim.policy_mode import replay_policy
+
+        recording = None if is_policy(source) else as_recording(source, hints)
+        return replay_policy(
+            policy if policy is not None else source if is_policy(source) else None,
+            world,
+            recording=recording,
+            robot=robot,
+            tolerance=tolerance,
+            diagnose=diagnose,
+            command=command,
+            schedule=schedule,
+            duration=duration,
+            trials=trials,
+            seed=seed,
+            workers=workers,
+        )
+    if is_policy(source):
+        raise RecordingError(f"{source}: a policy is replayed in the mode policy, not {mode}")
+    recording = as_recording(source, hints)
+    if mode == "kinematic":
+        from mjrig.sim2sim.kinematic_mode import replay_poses
+
+        return replay_poses(recording, world, robot=robot)
+    from mjrig.sim2sim.targets_mode import replay_targets
+
+    return replay_targets(
+        recording,
+        world,
+        robot=robot,
+        tolerance=tolerance,
+        diagnose=diagnose,
+        resample=resample,
+    )
+
+
+def is_policy(source: object) -> bool:
+    """Whether something is a policy, or the file of one."""
+    if isinstance(source, str | Path):
+        return Path(source).suffix.lower() in (".yaml", ".yml")
+    return isinstance(source, PolicyComponent)
+
+
+def as_recording(source: object, hints: dict[str, object] | None = None) -> Recording:
+    """A recording, read from its file if need be.
+
+    Raises:
+        RecordingError: it cannot be read.
+    """
+    if isinstance(source, Recording):
+        return source
+    if not isinstance(source, str | Path):
+        raise RecordingError(f"a recording or a file is needed, got {source!r}")
+    from mjrig.recording.reading import read_recording
+
+    return read_recording(Path(source), hints)
+
+
+def scene_name(world: World) -> str:
+    """How reports call the scene."""
+    return str(world.scene.path) if world.scene.path else "scene"

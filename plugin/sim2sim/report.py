@@ -1,0 +1,37 @@
+"""Reports on disk: report.json for programs, report.html for people."""
+
+import json
+import math
+from pathlib import Path
+
+from mjrig.errors import MjrigError
+from mjrig.sim2sim.html import page
+from mjrig.sim2sim.result import Replay
+
+
+def write_report(replay: Replay, folder: Path) -> None:
+    """Write `report.json` and `report.html` into a folder; it is made if need be.
+
+    Raises:
+        MjrigError: it cannot be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(plain(replay.to_data()), indent=2, ensure_ascii=False, allow_nan=False)
+        (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "report.html").write_text(page(replay), encoding="utf-8")
+    except OSError as error:
+        raise MjrigError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def plain(value: object) -> object:
+    """The same for JSON, which has no infinity and no NaN: they become text."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return float(value) if hasattr(value, "__float__") else str(value)

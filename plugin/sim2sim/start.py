@@ -1,0 +1,91 @@
+"""Put a world into the state in which a recording begins."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.component import ActorComponent
+from mjrig.controller import ArticulationController
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.recording import Recording
+from mjrig.sim2sim.matching import Match
+from mjrig.sim2sim.plant_of import model_hash
+from mjrig.world import World
+
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+def start(world: World, recording: Recording, matches: Sequence[Match], row: int = 0) -> str:
+    """Reset the world and put the recorded robots where sample `row` has them.
+
+    Returns what the state was taken from, in words. Robots that were not recorded stay at their
+    own start.
+    """
+    world.reset()
+    data = world.data
+    for match in matches:
+        recorded, robot = match.recorded, match.robot
+        match.qpos(recorded.qpos[row], data.qpos)
+        if recorded.qvel is not None:
+            match.qvel(recorded.qvel[row], data.qvel)
+        where = robot.model_map
+        state = replace(
+            where.initial, qpos=data.qpos[where.qpos].copy(), qvel=data.qvel[where.dof].copy()
+        )
+        robot.put(state)
+        robot.reset()
+        robot.prime()
+    # A reset runs mj_forward, which moves the warm start: other loops begin without one.
+    data.qacc_warmstart[:] = 0.0
+    step = int(matches[0].recorded.step[row])
+    state_row = _full_state(world, recording, step)
+    if state_row is None:
+        return "joint positions and velocities"
+    mujoco.mj_setState(world.model, data, state_row, _STATE)
+    return "the full integration state"
+
+
+def _full_state(world: World, recording: Recording, step: int) -> FloatArray | None:
+    """The full state before a step, if it is one of this very model."""
+    states = recording.states
+    if states is None or not is_same_model(world, recording):
+        return None
+    size = mujoco.mj_stateSize(world.model, _STATE)
+    rows = np.flatnonzero(states.step == step)
+    if not len(rows) or states.state.shape[1:] != (size,):
+        return None
+    found: FloatArray = states.state[rows[0]]
+    return found
+
+
+def is_same_model(world: World, recording: Recording) -> bool:
+    """Whether a recording is of this very model, in all that decides how it moves."""
+    here = model_hash(world.model)
+    plants = (actor.plant for actor in recording.actors.values())
+    return any(plant.overall.get("model_hash") == here for plant in plants)
+
+
+@contextmanager
+def silenced(robots: Sequence[Articulation]) -> Iterator[list[str]]:
+    """Switch off what commands these robots by itself, gaits and policies; yields their labels."""
+    off: list[ActorComponent] = []
+    for robot in robots:
+        for component in robot.components:
+            if commands(component) and component.__dict__.get("enabled", False):
+                component.assign({"enabled": False})
+                off.append(component)
+    try:
+        yield [c.label for c in off]
+    finally:
+        for component in off:
+            component.assign({"enabled": True})
+
+
+def commands(component: ActorComponent) -> bool:
+    """Whether a component moves setpoints by itself."""
+    own = type(component).before_controls is not ActorComponent.before_controls
+    return own and not isinstance(component, ArticulationController)

@@ -52,7 +52,6 @@ _HOME = {
     "PropertyError": "errors",
     "RecordingError": "errors",
     "PolicyError": "errors",
-    "RecordingError": "errors",
     "SceneError": "errors",
     "Actor": "actor",
     "Pose": "pose",

@@ -27,6 +27,9 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--height", type=float, metavar="M", help="of the base at the start (on its feet)"
     )
+    parser.add_argument(
+        "--no-probe", action="store_true", help="do not try other joint orders in short runs"
+    )
     parser.add_argument("--copy", action="store_true", help="copy the network beside the scene")
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
     parser.add_argument("--json", action="store_true", help="print the pre-flight as JSON")

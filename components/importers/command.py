@@ -24,6 +24,7 @@ def run(options: argparse.Namespace) -> int:
             copy=options.copy,
             overwrite=options.overwrite,
             height=options.height,
+            probe=not options.no_probe,
         )
     except RefusedError as refused:
         _print(refused.imported, options, written=False)

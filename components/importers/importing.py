@@ -3,12 +3,13 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from mjrig.components.importers.found import Found
 from mjrig.components.importers.matching import Matched, match
+from mjrig.components.importers.order_checks import about_probes
 from mjrig.components.importers.preflight import Case, findings
 from mjrig.components.importers.robot import Robot
 from mjrig.components.importers.source import Source, open_files
@@ -17,7 +18,7 @@ from mjrig.components.importers.writing import policy_data, relative, scene_data
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError, SceneError
 from mjrig.files import write_atomically
-from mjrig.findings import Finding, Level
+from mjrig.findings import Finding, Level, arranged
 from mjrig.scene import Scene
 from mjrig.world import World
 
@@ -57,6 +58,7 @@ def import_policy(
     copy: bool = False,
     overwrite: bool = False,
     height: float | None = None,
+    probe: bool = False,
 ) -> Imported:
     """Write scene.yaml and policy.yaml for the policy that these files describe.
 
@@ -69,6 +71,7 @@ def import_policy(
         copy: copy the network beside them; else it is named where it is.
         overwrite: replace files that are there.
         height: of the floating base at the start [m]; None: as the files say, else on its feet.
+        probe: run it for a few seconds with other joint orders too, and tell if one does better.
 
     Raises:
         RefusedError: the pre-flight found errors.
@@ -93,7 +96,9 @@ def import_policy(
         refused.imported = imported
         raise refused
     _write(imported, copy=copy, height=height)
-    return imported
+    if probe and source.robot.base and source.network.onnx is not None:
+        seen = arranged([*seen, *about_probes(found, scene, policy)])
+    return replace(imported, findings=seen)
 
 
 def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:

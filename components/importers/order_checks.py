@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from mjrig.components.importers.found import Found, Order
 from mjrig.components.importers.matching import Matched
 from mjrig.components.importers.robot import ACTOR, Robot
 from mjrig.findings import Finding, error, warning
 from mjrig.names import listed
+from mjrig.scene import Scene
+from mjrig.sim2sim.order_probe import order_probe, suspicion
+from mjrig.world import World
 
 #: How far outside of its range a default position may be [rad or m].
 SLACK = 1e-3
+#: What a walking policy is told while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].
+COMMAND = (0.5, 0.0, 0.0)
 _SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
 
 
@@ -27,6 +33,16 @@ def about_order(found: Found, matched: Matched, robot: Robot) -> Iterator[Findin
             f"the files have no joint names; by place they are {listed(matched.joints)}",
             "compare with the order the network was trained with",
         )
+
+
+def about_probes(found: Found, scene: Path, policy: Path) -> Iterator[Finding]:
+    """Short runs of what was written, with its order of joints and with others."""
+    walks = len(found.command.get("names", ())) == len(COMMAND)
+    world = World(Scene.load(scene))
+    probes = order_probe(policy, world, ACTOR, command=COMMAND if walks else None)
+    against = suspicion(probes)
+    if against:
+        yield warning("order-probe", ACTOR, (), against, "correct joints: in policy.yaml")
 
 
 def _about_ranges(

@@ -101,7 +101,8 @@ def test_a_vendor_s_files_say_what_its_loop_does(name: str) -> None:
     place, *limits = fixture.limits
     if any(limits):
         first = [imported(name).robot.limit(joint) for joint in policy.joints[:2]]
-        assert first == [(pytest.approx(limit), place) for limit in limits]
+        assert [where for _, where in first] == [place, place]
+        assert [limit for limit, _ in first] == pytest.approx(limits)
 
 
 @pytest.mark.parametrize("name", FIXTURES)
@@ -196,6 +197,25 @@ def test_beyond_mimic_recovers_limits_and_armature_and_says_the_model_differs(
     world = mjrig.World(mjrig.Scene.load(mimic.scene))
     world.step(20)
     assert np.isfinite(world.data.qpos).all()
+
+
+def test_a_swapped_order_is_found_by_short_runs(tmp_path: Path) -> None:
+    name = "rlsar_go2_robotlab"
+    base = (CONFIGS / "rl_sar/go2/base.yaml").read_text()
+    for a, b in (("FR_", "XX_"), ("FL_", "FR_"), ("XX_", "FL_"), ("RR_", "XX_"), ("RL_", "RR_")):
+        base = base.replace(a, b)
+    (tmp_path / "base.yaml").write_text(base.replace("XX_", "RL_"))
+    swapped = import_policy(
+        [tmp_path / "base.yaml", CONFIGS / "rl_sar/go2/robot_lab/config.yaml"],
+        SHARED / "policies" / f"{name}.onnx",
+        SHARED / "models" / "go2_unitree" / "scene.xml",
+        tmp_path / "scene.yaml",
+        probe=True,
+    )
+    assert swapped.matched.joints[0] == "FL_hip_joint"
+    (finding,) = [f for f in swapped.findings if f.code == "order-probe"]
+    assert finding.text.startswith("the joint order looks wrong: as declared it falls, ")
+    assert "left and right swapped" in finding.text
 
 
 def test_the_same_clip_as_npz_and_csv_is_the_same_motion() -> None:

@@ -254,7 +254,7 @@ def test_rl_sar_finds_its_base_file_maps_joints_and_stands_first(tmp_path: Path)
 def test_rl_sar_wheels_take_velocities_and_are_not_seen(tmp_path: Path) -> None:
     text = biped.SAR.replace("num_of_dofs: 4", "num_of_dofs: 4\n  wheel_indices: [1, 3]")
     policy = policy_of(sar(tmp_path, text))
-    assert policy.action.to_data()["targets"] == {
+    assert policy.action_recipe.to_data()["targets"] == {
         "left_wheel_joint": "velocity",
         "right_wheel_joint": "velocity",
     }
@@ -293,7 +293,7 @@ def test_booster_gym_gives_gains_by_part_of_a_name_and_tells_every_match(tmp_pat
     assert actor["free_bodies"] == [
         {"body": "trunk", "position": [0.0, 0.0, 0.72], "quaternion": [1.0, 0.0, 0.0, 0.0]}
     ]
-    assert policy.action.to_data() == {
+    assert policy.action_recipe.to_data() == {
         "scale": 1.0, "clip": [-1.0, 1.0], "last": "clipped", "dtype": "float32",
     }  # fmt: skip
     assert policy.terms[3].to_data() == {
@@ -333,8 +333,8 @@ def robojudo(folder: Path, size: int = 23, **policy: Any) -> Imported:
 def test_robojudo_smooths_clips_in_code_and_takes_gains_from_the_robot(tmp_path: Path) -> None:
     imported = robojudo(tmp_path)
     policy, actor = policy_of(imported), actor_of(imported)
-    assert policy.action.smoothing == 0.8
-    assert policy.action.last == "smoothed"
+    assert policy.action_recipe.smoothing == 0.8
+    assert policy.action_recipe.last == "smoothed"
     assert (policy.timestep, policy.decimation) == (0.001, 20)
     controller = actor["components"][0]
     assert controller["torque_limit"]["left_knee_joint"] == 35
@@ -350,7 +350,7 @@ def test_robojudo_without_gait_has_a_history_filled_with_zeros(tmp_path: Path) -
     assert policy.observation is not None and policy.observation.kept.to_data() == {
         "length": 5, "order": "oldest_first", "fill": "zeros", "by": "term",
     }  # fmt: skip
-    assert policy.action.to_data()["clip"] == 10.0
+    assert policy.action_recipe.to_data()["clip"] == 10.0
 
 
 def test_robojudo_policies_of_unknown_layout_are_refused(tmp_path: Path) -> None:

@@ -22,6 +22,10 @@ from mjrig.components.passthrough_controller import PassthroughController
 from mjrig.components.pd_controller import PDController
 from mjrig.components.pid_controller import PIDController
 from mjrig.components.pipeline import Pipeline
+from mjrig.components.policies.policy import Policy
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.term import ObservationTerm
+from mjrig.components.policies.view import View
 from mjrig.components.props import (
     BoxProp,
     CapsuleProp,
@@ -72,16 +76,20 @@ __all__ = [
     "MotorActuator",
     "MuscleActuator",
     "NeuralController",
+    "ObservationTerm",
     "OrientationActuator",
     "PDController",
     "PIDActuator",
     "PIDController",
     "PassthroughController",
     "Pipeline",
+    "Policy",
+    "PolicyFile",
     "PositionActuator",
     "PositionTable",
     "SolidProp",
     "SphereProp",
     "TrotGait",
     "VelocityActuator",
+    "View",
 ]

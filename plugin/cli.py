@@ -61,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument(
         "--reference", action="store_true", help="print the reference page (Markdown)"
     )
-    _command(commands, "schema", _schema, "print the JSON Schema of scene files")
+    schema = _command(commands, "schema", _schema, "print the JSON Schema of scene files")
+    schema.add_argument("--policy", action="store_true", help="of policy files instead")
     _add_export(_command(commands, "export", _export, "write a scene as a plain MuJoCo model"))
     for point in sorted(entry_points(group=COMMANDS), key=lambda p: p.name):
         point.load()(commands)
@@ -280,7 +281,8 @@ def _components(options: argparse.Namespace) -> int:
 
 
 def _schema(options: argparse.Namespace) -> int:
-    from mjrig.schema import scene_schema
+    from mjrig.schema import file_schema, scene_schema
 
-    print(json.dumps(scene_schema(), indent=2, ensure_ascii=False))
+    schema = file_schema("PolicyFile") if options.policy else scene_schema()
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

@@ -48,10 +48,13 @@ class PolicyComponent(ActorComponent):
         raise NotImplementedError
 
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
-        """Take the command from a schedule of (time since its start [s], values) from now on.
+        """Take the command from a schedule of (time [s], values) from now on.
+
+        Times count from where the policy begins, after a stand, as in its file; each entry holds
+        until the next. It takes the place of the `command` that was set, if any.
 
         Raises:
-            PropertyError: another number of values.
+            PropertyError: another number of values, or times that do not ascend.
         """
         raise NotImplementedError
 

@@ -39,6 +39,38 @@ def scene_schema() -> Schema:
     }
 
 
+def file_schema(name: str) -> Schema:
+    """JSON Schema of a file that one registered type describes: `PolicyFile`.
+
+    Raises:
+        PropertyError: there is no such type.
+    """
+    cls: type[HasProperties] = registry.get(name, HasProperties)
+    definitions: Schema = {}
+    schema = _object(cls, definitions)
+    whole = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"mjrig {name}",
+        **schema,
+        "$defs": dict(sorted(definitions.items())),
+    }
+    return dict(_without_variables(whole))
+
+
+def _without_variables(schema: Any) -> Any:
+    """A schema for files that know no variables."""
+    if isinstance(schema, list):
+        return [_without_variables(item) for item in schema if not _is_variable(item)]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _without_variables(value) for key, value in schema.items()}
+
+
+def _is_variable(schema: Any) -> bool:
+    named = isinstance(schema, dict) and schema.get("properties") == {"type": VARIABLE}
+    return schema == VARIABLE or named
+
+
 def _object(cls: type[HasProperties], definitions: Schema, *, typed: bool = False) -> Schema:
     properties: Schema = {}
     if typed:
@@ -156,8 +188,11 @@ def reference_page() -> str:
     for cls in _described_with(Scene):
         lines += _section(cls)
     lines += ["## The actor in a running world", "", *_section(Articulation), "## Components", ""]
-    for name in registry.names():
-        lines += _section(registry.get(name, HasProperties))
+    names = registry.names()
+    for name in names:
+        for cls in _described_with(registry.get(name, HasProperties)):
+            if cls.__name__ == name or cls.__name__ not in names:
+                lines += _section(cls)
     return "\n".join(lines).rstrip() + "\n"
 
 

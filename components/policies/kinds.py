@@ -134,6 +134,9 @@ class PerJoint(PerActuator):
             return frozen(np.full(len(slots), math.nan)), ()
         return super().resolve(obj, slots)
 
+    def json_schema(self) -> dict[str, object]:
+        return {"anyOf": [super().json_schema(), *({"const": word} for word in self.words)]}
+
     def default_text(self) -> str:
         return self.initial or super().default_text()
 

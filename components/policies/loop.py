@@ -104,7 +104,8 @@ class PolicyLoop:
 
     def steps(self) -> int:
         """Physics steps since the policy began; negative: it still stands."""
-        return int(round(self._data.time / self.timestep)) - self._start_steps
+        time: float = self._data.time
+        return round(time / self.timestep) - self._start_steps
 
     def command_now(self) -> FloatArray:
         """The command in force."""
@@ -157,7 +158,8 @@ class PolicyLoop:
         if view.motion is not None:
             clip, network = self._clip, self._network
             view.motion.take((clip.frame if clip is not None else network.reference)(self.ticks))
-        self.action[:] = self._network.run(self._observer.look(), self.ticks)
+        with np.errstate(over="ignore"):  # beyond float32: what comes of it is looked at below
+            self.action[:] = self._network.run(self._observer.look(), self.ticks)
         self.ticks += 1
         if np.isfinite(self.action).all():
             self.targets.act(self.action)

@@ -72,7 +72,7 @@ class Clip:
         if bodies and found["body_pos_w"].shape[1:] != (len(bodies), 3):
             raise PolicyError(
                 f"{path.name}: body_pos_w has shape {found['body_pos_w'].shape}; the policy file "
-                f"names {how_many(len(bodies), 'body').replace('bodys', 'bodies')}"
+                f"names {len(bodies)} bodies"
             )
         columns = [order.index(name) for name in joints]
         found["joint_pos"] = found["joint_pos"][:, columns]

@@ -1,5 +1,6 @@
 """Network: what maps an observation to an action, from an ONNX or a TorchScript file."""
 
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -79,9 +80,8 @@ class OnnxNetwork(Network):
             raise self.error("has no output that could be the action")
         shape = self._file.shape(self._input)
         self.size = shape[-1] if shape and isinstance(shape[-1], int) else None
-        self._motion = said.motion is not None and said.motion.from_network
-        if self._motion:
-            self._check_motion()
+        if said.motion is not None and said.motion.from_network:
+            self._check_motion(said)
         self._names = [self._output, *self._carried.values()]
         self._state = {name: self._zeros(name) for name in self._carried}
         self._tick = self._zeros(self._time) if self._time else None
@@ -126,13 +126,20 @@ class OnnxNetwork(Network):
             if self._inputs[name].type not in _DTYPES:
                 raise self.error(f"input {name!r} takes {self._inputs[name].type}, not numbers")
 
-    def _check_motion(self) -> None:
+    def _check_motion(self, said: PolicyFile) -> None:
         lacking = [key for key in KEYS if key not in self._file.outputs]
         if lacking:
             raise self.error(
                 f"gives no motion: has no output {listed(lacking)}; has: "
                 f"{listed(self._file.outputs)}"
             )
+        bodies = said.motion.bodies if said.motion is not None else ()
+        wanted = {"joint_pos": (-1, len(said.joints)), "body_pos_w": (-2, len(bodies))}
+        for key, (axis, size) in wanted.items():
+            shape = self._file.shape(key)
+            if size and len(shape) >= -axis and shape[axis] not in (size, None):
+                raise self.error(f"the motion's {key} has shape {shape}, the policy file has "
+                                 f"{size} {'joints' if axis == -1 else 'bodies'}")  # fmt: skip
 
     def _zeros(self, name: str) -> npt.NDArray[Any]:
         shape = [_size(s) for s in self._file.shape(name)]
@@ -195,7 +202,9 @@ class TorchNetwork(Network):
         if said.recurrent or said.time_step or (said.motion and said.motion.from_network):
             raise self.error("recurrent, time_step and from_network need an ONNX file")
         try:
-            self._module = self._torch.jit.load(str(path), map_location="cpu").eval()
+            with warnings.catch_warnings():  # PyTorch would rather have its next format
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._module = self._torch.jit.load(str(path), map_location="cpu").eval()
         except (RuntimeError, ValueError) as error:
             raise self.error(f"not a TorchScript file: {' '.join(str(error).split())}") from error
         self._fresh = self.memory()

@@ -1,6 +1,7 @@
 """Policy: a network in the loop, commanding the joints its file names."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,13 @@ class Policy(PolicyComponent):
         self._robot: Articulation | None = None
         self._loop: PolicyLoop | None = None
         self._lease: Lease | None = None
+        self._read: Path | None = None
 
     # Life ---------------------------------------------------------------------------------------
 
     def attach(self, articulation: Any) -> None:
         loop = self._made(articulation)
-        self._robot, self._loop = articulation, loop
+        self._robot, self._loop, self._read = articulation, loop, self.file
         try:
             self._update_lease()
         except MjrigError:
@@ -78,15 +80,32 @@ class Policy(PolicyComponent):
     def on_change(self, names: tuple[str, ...]) -> None:
         if self._robot is None or self._loop is None:
             return
-        if "file" in names:
-            loop = self._made(self._robot)
-            self._loop.stop()
-            if self._lease is not None:
-                self._lease.release()
-            self._loop, self._lease = loop, None
+        if "file" in names and self.file != self._read:  # not after a refused one
+            self._swap_loop(self._made(self._robot))
         if "command" in names:
             self._loop.commands.fix(self.command)
         self._update_lease()
+
+    def _swap_loop(self, loop: PolicyLoop) -> None:
+        if self._loop is not None:
+            self._loop.stop()
+        if self._lease is not None:
+            self._lease.release()
+        self._loop, self._lease, self._read = loop, None, self.file
+
+    @action
+    def reload(self) -> None:
+        """Read the file and its network again; what it remembers is forgotten.
+
+        Raises:
+            BindingError: they do not fit; what ran before goes on.
+        """
+        if self._robot is None:
+            raise BindingError(f"{self.label} is on no actor of a world")
+        self._swap_loop(self._made(self._robot))
+        self._update_lease()
+        if self._parent is not None:
+            self._parent._child_changed(self)
 
     def _update_lease(self) -> None:
         """Hold the setpoints while running, so that nobody else moves the joints meanwhile."""
@@ -128,11 +147,6 @@ class Policy(PolicyComponent):
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
         self._running().commands.follow(schedule)
         self.unset("command")
-
-    @action
-    def stop_commanding(self) -> None:
-        """Command zeros from now on."""
-        self.command = np.zeros(self._running().commands.size)
 
     def _running(self) -> PolicyLoop:
         if self._loop is None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mjrig.component import Component
 from mjrig.components.policies.kinds import Limits, Names, PerJoint, one_of
 from mjrig.components.policies.term import ObservationTerm
 from mjrig.errors import MjrigError, PolicyError, PropertyError
@@ -218,7 +219,7 @@ class TrainedWith(HasProperties):
     recovered = Names(doc="Which of these were deduced, not read.")
 
 
-class PolicyFile(HasProperties):
+class PolicyFile(Component):
     """A network with its observation recipe, rate, joint order and action scale.
 
     Values per joint are a number, a list in the order of `joints`, or a mapping of name patterns.
@@ -264,6 +265,9 @@ class PolicyFile(HasProperties):
     def path(self) -> Path | None:
         """The file it was loaded from or saved to last."""
         return self._path
+
+    def to_data(self) -> dict[str, object]:
+        return HasProperties.to_data(self)  # a file needs no type
 
     # Files --------------------------------------------------------------------------------------
 
@@ -347,7 +351,7 @@ class PolicyFile(HasProperties):
 
     @property
     def pose(self) -> FloatArray:
-        """The default pose, as precise as the targets: stacks that compute in float32 keep it so."""
+        """The default pose, as precise as the targets: float32 stacks keep it so."""
         if self.action_recipe.dtype is Precision.FLOAT32:
             return self.default.astype(np.float32).astype(np.float64)
         return self.default

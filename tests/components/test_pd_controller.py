@@ -8,7 +8,7 @@ import pytest
 
 import mjrig
 from mjrig import Source
-from mjrig.components import PDController
+from mjrig.components import PDController, PIDController
 from mjrig.per_actuator import Origin, origins
 from tests.worlds import GRIPPER, MOTORS, arm, bare, hinge, make_robot, pd_of, refused
 
@@ -48,6 +48,54 @@ def test_defaults_are_100_5_and_200() -> None:
     _, robot = make_robot(hinge(), PDController())
     pd = pd_of(robot)
     assert (pd.kp.tolist(), pd.kv.tolist(), pd.torque_limit.tolist()) == ([100], [5], [200])
+
+
+@pytest.mark.parametrize("execution", ["python", "compiled"])
+@pytest.mark.parametrize("controller", [PDController, PIDController])
+def test_textbook_order_is_summed_from_left_to_right(
+    controller: type[PDController], execution: str
+) -> None:
+    if execution == "compiled":
+        pytest.importorskip("numba")
+    random = np.random.default_rng(6)
+    own = controller(order="textbook", torque_limit=np.inf)
+    world, robot = make_robot(hinge(), own, execution=execution)
+    pd, differs = pd_of(robot), 0
+    for _ in range(200):
+        kp, kv = random.uniform(0, 300, 2)
+        q, qd, target, velocity, feedforward = random.normal(size=5)
+        pd.set_gains(kp, kv, np.inf)
+        world.data.qpos[0], world.data.qvel[0] = q, qd
+        robot.set_targets(target, velocity=velocity, feedforward=feedforward)
+        robot.apply_controls()
+        expected = feedforward + kp * (target - q) + kv * (velocity - qd)
+        assert world.data.ctrl[0] == expected
+        differs += expected != ((kp * target + kv * velocity) + feedforward) + (-kp * q - kv * qd)
+    assert differs > 50
+
+
+def test_textbook_order_is_never_native() -> None:
+    reason = "order: textbook is not the order MuJoCo sums in"
+    world, robot = make_robot(hinge(), PDController(order="textbook"), execution="auto")
+    support = robot.controllers[0].supports()["native"]
+    assert (support.available, support.reason) == (False, reason)
+    assert world.execution in ("compiled", "python")
+    assert reason in robot.controllers[0].execution.reason
+    with pytest.raises(mjrig.ExecutionError, match=reason):
+        make_robot(hinge(), PDController(order="textbook"), execution="native")
+
+
+def test_the_order_can_be_changed_while_it_runs() -> None:
+    world, robot = make_robot(hinge(), PDController(kp=3.3, torque_limit=np.inf))
+    robot.set_targets(0.7)
+    world.data.qpos[0] = 0.1
+    found = []
+    for order in ("engine", "textbook"):
+        pd_of(robot).order = order
+        robot.apply_controls()
+        found.append(world.data.ctrl[0])
+    assert found == [3.3 * 0.7 + -3.3 * 0.1, 3.3 * (0.7 - 0.1)]
+    assert found[0] != found[1]
 
 
 def test_float64_has_the_engines_bits() -> None:

@@ -14,7 +14,7 @@ from mjrig.pose import Pose
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import Bool
 from mjrig.scene import Scene
-from mjrig.schema import describe, reference_page, scene_schema
+from mjrig.schema import describe, file_schema, reference_page, scene_schema
 from mjrig.sim_options import SimOptions
 
 jsonschema = pytest.importorskip("jsonschema", reason="needs the extra 'dev'")
@@ -250,3 +250,33 @@ def test_a_text_without_a_variable_is_no_number(text: str) -> None:
 def test_an_include_that_is_none_is_invalid(include: Any) -> None:
     data = yaml.safe_load(SCENE) | {"include": include}
     assert not jsonschema.Draft202012Validator(scene_schema()).is_valid(data)
+
+
+POLICY = """
+network: policy.onnx
+joints: [hip, knee]
+default: {hip: 0.1}
+start: {duration: 1, kp: [80, 80]}
+observation: {history: {length: 5}, terms: [{type: JointPositions, scale: 2}, {type: LastAction}]}
+action: {scale: 0.25, clip: [-1, 1], clip_target: ctrlrange, offset: default}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        ("knee", "knee", True),
+        ("offset: default", "offset: [1, 2]", True),
+        ("clip: [-1, 1]", "clip: [-1]", False),
+        ("type: LastAction", "type: LastActions", False),
+        ("network: policy.onnx", "network: policy.onnx\nphase: between", False),
+        ("network: policy.onnx", "netwrk: policy.onnx", False),
+        ("length: 5", "length: many", False),
+    ],
+)
+def test_policy_files_have_a_schema(old: str, new: str, fits: bool) -> None:
+    schema = file_schema("PolicyFile")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert "#/$defs/variable" not in json.dumps(schema)
+    data = yaml.safe_load(POLICY.replace(old, new))
+    assert jsonschema.Draft202012Validator(schema).is_valid(data) is fits

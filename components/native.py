@@ -73,7 +73,7 @@ def native_effort_of(
     law: Any = pipe.law
     q, qd = lowered.length(), lowered.velocity()
     integral = lowered.integral() if isinstance(law, PID) else None
-    raw = _raw_effort(law, q, qd, *lowered.commands(), integral)
+    raw = _raw_effort(law, q, qd, lowered.commands(), integral)
     effort, acted = raw, []
     for clamp in pipe.clamps:
         after = np.zeros_like(effort)
@@ -88,12 +88,14 @@ def _raw_effort(
     law: Any,
     q: FloatArray,
     qd: FloatArray,
-    target_q: FloatArray,
-    target_qd: FloatArray,
-    feedforward: FloatArray,
+    commands: FloatArray,
     integral: FloatArray | None,
 ) -> FloatArray:
-    """The law with the engine's brackets, actuator space, shapes (n,) or (rows, n)."""
+    """The law with the engine's brackets, actuator space, shapes (n,) or (rows, n).
+
+    `commands` are position, velocity and feedforward, one after the other.
+    """
+    target_q, target_qd, feedforward = commands
     raw: FloatArray = (law._kp * target_q + law._kv * target_qd) + feedforward
     if integral is not None:
         raw = raw + law._ki * integral
@@ -129,7 +131,7 @@ class NativeEfforts(EffortLog):
         q = self._gear * rows.qpos[rows.first :, self._qpos]
         qd = self._gear * rows.qvel[rows.first :, self._dof]
         integral = None if self._act is None else rows.act[rows.first :, self._act]
-        raw = _raw_effort(self._law, q, qd, *self._commands(rows), integral)
+        raw = _raw_effort(self._law, q, qd, self._commands(rows), integral)
         effort = raw
         for clamp in self._clamps:
             after = np.zeros_like(effort)

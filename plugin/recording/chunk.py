@@ -86,6 +86,8 @@ class Layout:
         self.actuators = tuple(actuators)
         row = 1 + sum(self.state.values()) + 7 * sum(actuators)
         self.rows = min(max(CHUNK_BYTES // (8 * row), LEAST_ROWS), MOST_ROWS)
+        #: Room a chunk takes in the file, full states and policy ticks included, generously.
+        self.file_bytes = 10 * row * self.rows
 
 
 @dataclass

@@ -4,7 +4,9 @@ Single-writer-multiple-reader from the first row on: whatever happens to the pro
 flushed can be read. Nothing can be created any more then, hence the log.
 """
 
+import errno
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +21,9 @@ from mjrig.errors import MissingExtraError, RecordingError
 FORMAT, VERSION = "mjrig", 1
 #: Bytes of one HDF5 chunk, about.
 _CHUNK_BYTES = 1 << 17
+#: Disk space that is asked for at a time, and what is kept for HDF5's own records [bytes].
+_AHEAD, _OWN = 8 << 20, 1 << 20
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,31 @@ class H5File:
                 attrs[name] = value
         self._file.swmr_mode = True
         self._file.flush()
+        self._reserved = 0
+
+    def reserve(self, size: int) -> None:
+        """Make sure of disk space for so many bytes of columns in all.
+
+        HDF5 cannot even close a file after a write has failed, so that must not happen.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        least = size + size // 16 + _OWN
+        if least <= self._reserved or not hasattr(os, "posix_fallocate"):
+            return
+        handle = self._file.id.get_vfd_handle()
+        for wanted in (least + _AHEAD, least):
+            try:
+                os.posix_fallocate(handle, 0, wanted)
+            except OSError as error:
+                if error.errno not in _FULL:
+                    return  # this file system cannot reserve
+                if wanted == least:
+                    raise
+            else:
+                self._reserved = wanted
+                return
 
     def _create(self, column: Column) -> Any:
         width = () if column.width is None else (column.width,)

@@ -26,6 +26,7 @@ from mjrig.sim2sim.plant import Plant
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
+Log = list[dict[str, Any]]
 _TEXTS = ("execution", "requested_execution", "scene", "scene_file", "model_hash")
 
 
@@ -44,7 +45,8 @@ def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
         # NOTE: a file whose writer was killed, or is still at it, opens in this mode only.
         file = h5py.File(path, "r", libver="latest", swmr=True)
     except OSError:
-        return _read_foreign(h5py, path)
+        _check_readable(h5py, path)
+        return None
     with file:
         if file.attrs.get("format") != FORMAT:
             return None
@@ -54,7 +56,7 @@ def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
             raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
 
 
-def _read_foreign(h5py: Any, path: Path) -> None:
+def _check_readable(h5py: Any, path: Path) -> None:
     """HDF5 of others may not open with a reader's lock; broken files do not open at all."""
     try:
         h5py.File(path, "r").close()
@@ -157,7 +159,7 @@ class _H5Reader:
         facts: Mapping[str, Any],
         steps: int,
         states: int,
-        log: list[dict[str, Any]],
+        log: Log,
     ) -> ActorRecording:
         joints, qpos, dof = _joint_columns(self._path, name, facts["joints"])
         file = self._columns
@@ -172,10 +174,10 @@ class _H5Reader:
                 )
         act = self._world_column("act", states) if "act" in file else np.zeros((states, 0))
         ctrl = self._world_column("ctrl", steps) if "ctrl" in file else np.zeros((steps, 0))
-        setpoints = [
+        position, velocity, feedforward = (
             self._column(f"{at}/setpoint/{n}", size, steps)
             for n in ("position", "velocity", "feedforward")
-        ]
+        )
         inputs = {
             a["name"]: ctrl[:, a["ctrl"] : a["ctrl"] + len(a["inputs"])]
             for a in facts["actuators"]
@@ -194,7 +196,7 @@ class _H5Reader:
             qvel=world["qvel"][:, dof],
             actuators=tuple(a["name"] for a in facts["columns"]),
             driven=tuple(a["joint"] for a in facts["columns"]),
-            commands=Commands(every, *setpoints, inputs=inputs),
+            commands=Commands(every, position, velocity, feedforward, inputs),
             efforts=Efforts(every, effort, raw),
             policy=self._policy(name, facts["policy"], steps),
             plant=plant_from(facts["plant"]),

@@ -2,22 +2,21 @@
 
 import atexit
 import logging
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import mujoco
 import numpy as np
 
 from mjrig.articulation import Articulation
 from mjrig.errors import RecordingError
-from mjrig.properties import HasProperties
+from mjrig.names import how_many
 from mjrig.property_kinds import FloatArray
 from mjrig.recording.chunk import Chunk, Layout, Piece, copy_into
-from mjrig.recording.description import about_actor, about_world, gains_of, policy_of
+from mjrig.recording.description import about_actor, about_world, policy_of
 from mjrig.recording.h5_file import Column, H5File, line, reason
+from mjrig.recording.journal import Journal
 from mjrig.recording.plan import ActorNotes, Note, looks_after, work_for
-from mjrig.recording.values import plain, to_json
 from mjrig.recording.writer import Writer
 from mjrig.world import World
 
@@ -52,6 +51,7 @@ class Recorder:
         self._recording = False
         self._first = self._k = 0
         self._error: RecordingError | None = None
+        self._after: tuple[Note, ...] = ()
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -102,10 +102,7 @@ class Recorder:
         self._state_every = max(1, round(1.0 / world.timestep))
         self._next_state = 0
         self._segment_began: str | None = None
-        self._edits: list[tuple[HasProperties, str]] = []
-        self._unwatch: list[Callable[[], None]] = []
-        self._watched: list[Any] = []
-        self._gains = self._all_gains()
+        self._journal = Journal(robots, self._look_again)
         self._recording = self._stale = True
         world.take_notes(self)
         atexit.register(self._stop_quietly)
@@ -137,10 +134,8 @@ class Recorder:
         """
         if self._recording and self._writer is not None:
             self._detach()
-            data = self._data
-            last = {
-                name: np.array([getattr(data, name)]) for name in ("time", "qpos", "qvel", "act")
-            }
+            names = ("time", "qpos", "qvel", "act")
+            last = {name: np.array([getattr(self._data, name)]) for name in names}
             self._writer.finish(last, [line({"step": self.steps, "end": True})])
             self._note_failure()
         if self._error is not None:
@@ -155,8 +150,7 @@ class Recorder:
     def _detach(self) -> None:
         self._recording = False
         atexit.unregister(self._stop_quietly)
-        for stop_watching in self._unwatch:
-            stop_watching()
+        self._journal.close()
         if self._world.notes is self:
             self._world.take_notes(None)
 
@@ -164,8 +158,8 @@ class Recorder:
         writer = self._writer
         if writer is not None and writer.error is not None and self._error is None:
             self._error = RecordingError(
-                f"{self._path}: cannot be written any more: {reason(writer.error)}; what was "
-                f"flushed before can be read"
+                f"{self._path}: cannot be written any more: {reason(writer.error)}; "
+                f"it ends after {how_many(writer.rows, 'step')}"
             )
 
     def __enter__(self) -> Self:
@@ -178,8 +172,8 @@ class Recorder:
 
     def before_step(self) -> None:
         """Take down the state a step begins with, and what is commanded in it."""
-        if self._stale:
-            self._begin_piece()
+        if self._stale and not self._begin_piece():
+            return
         k = self._k
         self._times[k] = self._data.time
         for source, target, stride, width in self._copies:
@@ -220,6 +214,7 @@ class Recorder:
         self._note_failure()
         _logger.error("%s", self._error)
         self._detach()
+        self._stale, self._after = True, ()
         writer.finish({}, [])
 
     def _note_state(self) -> None:
@@ -243,12 +238,16 @@ class Recorder:
         self._segment_began = why
         self._stale = True
 
-    def _note_edit(self, obj: HasProperties, names: tuple[str, ...]) -> None:
-        self._edits += [(obj, name) for name in names]
+    def _look_again(self) -> None:
         self._stale = True
 
-    def _begin_piece(self) -> None:
-        """Something changed since the last row: look anew at where everything comes from."""
+    def _begin_piece(self) -> bool:
+        """Something changed since the last row: look anew at where everything comes from.
+
+        False: nothing is recorded any more.
+        """
+        if not self._recording:
+            return False
         self._stale = False
         chunk, k = self._chunk, self._k
         if self._segment_began is not None:
@@ -256,12 +255,12 @@ class Recorder:
                 self._say({"segment": self._segment_began})
             self._segment_began = None
             self._next_state = self.steps
-        self._watch_components()
-        self._say_edits()
+        for entry in self._journal.news():
+            self._say(entry)
         work = [work_for(notes, chunk, self._data) for notes in self._actors]
         widths = chunk.layout.state.items()
         state = [copy_into(chunk.state[n], getattr(self._data, n)) for n, width in widths if width]
-        self._times = memoryview(chunk.time)
+        self._times = memoryview(chunk.time)  # type: ignore[arg-type]
         self._copies = (*state, *(copy for w in work for copy in w.copies))
         self._before = tuple(note for w in work for note in w.before)
         self._before += tuple(self._tick_noter(n) for n in self._actors if n.policy is not None)
@@ -272,42 +271,13 @@ class Recorder:
             chunk.pieces.pop()
         chunk.pieces.append(Piece(k, [w.plan for w in work]))
         self._state_row = self._next_state - self._first
+        return True
 
     def _tick_noter(self, notes: ActorNotes) -> Note:
         return lambda k: notes.note_tick(self._chunk, self._first + k)
 
     def _look_at_activations(self, k: int) -> None:
         self._chunk.act_after[k] = self._data.act
-
-    def _watch_components(self) -> None:
-        components = [c for notes in self._actors for c in notes.robot.components]
-        if components == self._watched:
-            return
-        if self._watched:
-            names = {n.robot.name: [c.label for c in n.robot.components] for n in self._actors}
-            self._say({"components": names})
-        for stop_watching in self._unwatch:
-            stop_watching()
-        self._unwatch = [component.watch(self._note_edit) for component in components]
-        self._watched = components
-
-    def _say_edits(self) -> None:
-        """Log live edits, and the gains they led to where these differ from the last ones."""
-        edits, self._edits = self._edits, []
-        written = {f"{obj.label}.{name}": plain(obj.to_data().get(name)) for obj, name in edits}
-        for path, value in written.items():
-            self._say({"path": path, "value": value})
-        gains = self._all_gains()
-        for name, now in gains.items():
-            if now != self._gains[name]:
-                self._say({"actor": name, "gains": now})
-        self._gains = gains
-
-    def _all_gains(self) -> dict[str, dict[str, list[Any]]]:
-        return {
-            notes.robot.name: {n: to_json(v) for n, v in gains_of(notes.robot).items()}
-            for notes in self._actors
-        }
 
     def _say(self, entry: dict[str, object]) -> None:
         self._chunk.lines.append(line({"step": self.steps, **entry}))

@@ -155,8 +155,8 @@ def _actor(
     if has("setpoint/step"):
         inside = f"{name}/setpoint/inputs/"
         inputs = {k.removeprefix(inside): a for k, a in arrays.items() if k.startswith(inside)}
-        rows = (column(f"setpoint/{n}", size) for n in _SETPOINT)
-        commands = Commands(steps("setpoint/step"), *rows, inputs=inputs)
+        position, velocity, feedforward = (column(f"setpoint/{n}", size) for n in _SETPOINT)
+        commands = Commands(steps("setpoint/step"), position, velocity, feedforward, inputs)
     if has("effort/step"):
         raw = column("raw_effort", size, finite=False) if has("raw_effort") else None
         efforts = Efforts(steps("effort/step"), column("effort", size), raw)

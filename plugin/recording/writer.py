@@ -39,6 +39,8 @@ class Writer:
         self.current = Chunk(layout)
         #: Why nothing can be written any more.
         self.error: BaseException | None = None
+        #: Steps in the file.
+        self.rows = 0
         self._wanted = 0
         self._flushed = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="mjrig recording", daemon=True)
@@ -88,6 +90,7 @@ class Writer:
         if self.error is not None or chunk.number != self._wanted:
             return
         try:
+            self._file.reserve((chunk.number + 1) * chunk.layout.file_bytes)
             self._write(chunk)
             if flush:
                 self._file.flush()
@@ -108,6 +111,7 @@ class Writer:
             if chunk.layout.actuators[i]:
                 self._write_actor(chunk, i, f"actors/{actor}", stop)
         chunk.written = stop
+        self.rows = chunk.number * chunk.layout.rows + stop
         append = self._file.append
         if states := _drained(chunk.states):
             append("states/step", np.array([step for step, _ in states]))

@@ -1,5 +1,7 @@
 """Which measured joint a column of targets belongs to, from the numbers alone."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mjrig.property_kinds import FloatArray
@@ -8,45 +10,83 @@ from mjrig.sim2sim.matching import Indices
 
 #: A column that moves less than this says nothing about where it belongs [rad or m].
 STILL = 1e-3
+#: Efforts at fewer steps than this are not used.
+LEAST = 20
 
 
-def targets_and_positions(actor: ActorRecording) -> tuple[FloatArray, FloatArray] | None:
-    """Position targets and the positions of the joints they drive, at the recorded samples.
+@dataclass(frozen=True)
+class Samples:
+    """Targets, positions, velocities and efforts of the driven joints, row by row.
 
-    None where an actuator drives no joint that was recorded.
+    `effort` and `velocity` are None where they were not recorded.
+    """
+
+    target: FloatArray
+    position: FloatArray
+    velocity: FloatArray | None = None
+    effort: FloatArray | None = None
+
+
+def samples_of(actor: ActorRecording) -> Samples | None:
+    """What was recorded of setpoints and the joints they drive, at the same steps.
+
+    With efforts only the steps they were recorded at. None where an actuator drives no joint that
+    was recorded.
     """
     commands = actor.commands
-    at = {j.name: j.qpos.start for j in actor.joints if j.kind in ("hinge", "slide")}
-    if commands is None or any(name not in at for name in actor.driven) or not actor.driven:
+    at = {j.name: j for j in actor.joints if j.kind in ("hinge", "slide")}
+    if commands is None or not actor.driven or any(n not in at for n in actor.driven):
         return None
-    rows = np.searchsorted(commands.step, actor.step, side="right") - 1
-    used = rows >= 0
-    positions = actor.qpos[used][:, [at[name] for name in actor.driven]]
-    return commands.position[rows[used]], positions
+    qpos = [at[n].qpos.start for n in actor.driven]
+    dof = [at[n].dof.start for n in actor.driven]
+    rows = np.flatnonzero(actor.step >= commands.step[0])
+    effort = None
+    if actor.efforts is not None and actor.qvel is not None:
+        _, states, used = np.intersect1d(actor.step, actor.efforts.step, return_indices=True)
+        good = actor.step[states] >= commands.step[0]
+        if good.sum() >= LEAST:
+            rows, effort = states[good], actor.efforts.effort[used[good]]
+    held = np.searchsorted(commands.step, actor.step[rows], side="right") - 1
+    velocity = None if actor.qvel is None else actor.qvel[rows][:, dof]
+    return Samples(commands.position[held], actor.qpos[rows][:, qpos], velocity, effort)
 
 
-def likely_order(targets: FloatArray, positions: FloatArray) -> Indices:
+def likely_order(samples: Samples) -> Indices:
     """For every joint the column of targets that fits it best: an assignment of least cost.
 
-    The cost of a pair is the mean square of target minus position, with a part for how little
-    their changes go together. Columns that stand still keep their place.
+    Columns that stand still keep their place.
     """
-    cost = _distance(targets, positions)
-    moving = targets.std(axis=0) > STILL
-    n = len(moving)
-    order = np.arange(n)
+    moving = samples.target.std(axis=0) > STILL
+    order = np.arange(len(moving))
     places = np.flatnonzero(moving)
     if len(places):
-        chosen = assign(cost[np.ix_(places, places)])
-        order[places] = places[chosen]
+        cost = costs(samples)[np.ix_(places, places)]
+        order[places] = places[assign(cost)]
     return order
 
 
-def _distance(targets: FloatArray, positions: FloatArray) -> FloatArray:
-    """Cost of giving joint i the target column j, (joints, columns)."""
-    square = np.mean((positions[:, :, None] - targets[:, None, :]) ** 2, axis=0)
-    scale = max(float(np.mean(square)), 1e-12)
-    found: FloatArray = square / scale + (1.0 - correlation(positions, targets))
+def costs(samples: Samples, sign: float = 1.0) -> FloatArray:
+    """Cost of giving joint i the target column j, (joints, columns).
+
+    With efforts: the part of joint i's effort that no PD law towards column j explains. Without:
+    how far positions are from targets, and how little their changes go together.
+    """
+    t, q = sign * samples.target, samples.position
+    if samples.effort is None or samples.velocity is None:
+        square = np.mean((q[:, :, None] - t[:, None, :]) ** 2, axis=0)
+        scale = max(float(np.mean(square)), 1e-12)
+        far: FloatArray = square / scale + (1.0 - correlation(q, t))
+        return far
+    n = t.shape[1]
+    found = np.empty((n, n))
+    for i in range(n):
+        effort = samples.effort[:, i]
+        size = max(float(effort @ effort), 1e-12)
+        for j in range(n):
+            law = np.stack([t[:, j] - q[:, i], samples.velocity[:, i]], axis=1)
+            gains, *_ = np.linalg.lstsq(law, effort, rcond=None)
+            rest = effort - law @ gains
+            found[i, j] = float(rest @ rest) / size
     return found
 
 
@@ -58,15 +98,11 @@ def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return found
 
 
-def flipped(targets: FloatArray, positions: FloatArray) -> list[int]:
-    """Columns whose targets move against their joint, and would fit with the other sign."""
-    found = []
-    for i in range(targets.shape[1]):
-        t, q = targets[:, i], positions[:, i]
-        if np.std(t) > STILL and np.mean((q + t) ** 2) < 0.5 * np.mean((q - t) ** 2):
-            if correlation(t[:, None], q[:, None])[0, 0] < -0.3:
-                found.append(i)
-    return found
+def flipped(samples: Samples) -> list[int]:
+    """Columns that fit their joint much better with the other sign."""
+    as_is, negated = np.diag(costs(samples)), np.diag(costs(samples, -1.0))
+    moving = samples.target.std(axis=0) > STILL
+    return [int(i) for i in np.flatnonzero(moving & (negated < 0.5 * as_is))]
 
 
 def assign(cost: FloatArray) -> Indices:

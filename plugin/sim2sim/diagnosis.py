@@ -7,7 +7,7 @@ import numpy as np
 from mjrig.errors import MjrigError
 from mjrig.names import how_many, listed
 from mjrig.recording.recording import ActorRecording, Recording
-from mjrig.sim2sim.assignment import flipped, likely_order, targets_and_positions
+from mjrig.sim2sim.assignment import flipped, likely_order, samples_of
 from mjrig.sim2sim.comparison import Comparison, compare
 from mjrig.sim2sim.differences import Difference, differences
 from mjrig.sim2sim.matching import Indices, Match, match
@@ -214,8 +214,8 @@ class Diagnosis:
                     f"{subject} in another order ({name}) {remove(share)}",
                     share,
                 )
-        both = targets_and_positions(actor)
-        against = flipped(*both) if both is not None else []
+        samples = samples_of(actor)
+        against = flipped(samples) if samples is not None else []
         if against:
             share = self._share(self.error(with_signs(self._recording, actor.name, against)))
             joints = listed(actor.driven[i] for i in against)
@@ -237,9 +237,9 @@ class Diagnosis:
         if len(by_joint) == len(names):
             found.append(("the joints' order instead of the actuators'", by_joint))
             found.append(("the actuators' order instead of the joints'", np.argsort(by_joint)))
-        both = targets_and_positions(actor)
-        if both is not None:
-            found.append(("as targets fit the measured positions", likely_order(*both)))
+        samples = samples_of(actor)
+        if samples is not None:
+            found.append(("as setpoints fit what was measured", likely_order(samples)))
         return _different(found)
 
     # The rest -----------------------------------------------------------------------------------

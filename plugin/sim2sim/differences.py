@@ -14,7 +14,7 @@ SAME = 1e-6
 NOT_COMPARED = ("joint_order", "model_hash", "mujoco")
 #: Only a policy, never a recorded setpoint, depends on these.
 OF_POLICIES = ("default_pose", "action_scale", "decimation", "phase")
-#: With more joints than this a property is one difference, not one per joint.
+#: With more joints than this, or with all, a property is one difference, not one per joint.
 ONE_BY_ONE = 4
 
 
@@ -84,7 +84,8 @@ def differences(
         theirs = {names[j]: v for j, v in recorded.joints[what].items() if j in names}
         ours = here.joints[what]
         off = tuple(j for j in theirs if j in ours and not _same(theirs[j], ours[j]))
-        if len(off) <= ONE_BY_ONE:
+        everywhere = len(off) > 1 and len(off) == len(theirs.keys() & ours.keys())
+        if len(off) <= ONE_BY_ONE and not everywhere:
             found += [Difference(what, theirs, ours, (j,)) for j in off]
         else:
             found.append(Difference(what, theirs, ours, off))

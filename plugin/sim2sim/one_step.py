@@ -75,7 +75,9 @@ class OneStep:
         names = [here.name for _, here in pair.joints]
         if 0 < jumps.sum() <= 0.3 * len(jumps) and np.median(worst[~jumps]) < SAME:
             jumped = residual[jumps].max(axis=0)
-            joints = [n for n, r in zip(names, jumped, strict=True) if r > JUMP]
+            # The others feel it too; the one that was written jumps most.
+            most = max(JUMP, 0.5 * float(jumped.max()))
+            joints = [n for n, r in zip(names, jumped, strict=True) if r > most]
             when = float(pair.recorded.time[int(rows[np.flatnonzero(jumps)[0]])])
             found.findings.append(
                 Finding(

@@ -312,8 +312,8 @@ def test_damping_that_would_shake_is_told_with_its_number(tmp_path: Path) -> Non
 
 def test_position_actuators_get_no_controller_and_other_gains_are_told(tmp_path: Path) -> None:
     imported = gym(tmp_path, model=biped.model(tmp_path, "position"))
-    components = mjrig.Scene.load(imported.scene).to_data()["actors"][0]["components"]
-    assert [c["type"] for c in components] == ["Policy"]
+    (actor,) = mjrig.Scene.load(imported.scene).actors
+    assert [type(c).__name__ for c in actor.components] == ["Policy"]
     (finding,) = found(imported, "gains-differ")
     assert "left_knee_joint kp 60 kv 0 here, 80 2 there" in finding.text
 

@@ -1,10 +1,10 @@
 """Vendors' own files, unchanged, import and say what their vendors' loops do."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -59,18 +59,25 @@ FIXTURES = {
         limits=("ctrlrange", 23.7, 23.7),
     ),
 }  # fmt: skip
-_FOLDER = TemporaryDirectory()
+Import = Callable[[str], Imported]
 
 
-@cache
-def imported(name: str) -> Imported:
-    fixture = FIXTURES[name]
-    return import_policy(
-        [CONFIGS / config for config in fixture.configs],
-        SHARED / "policies" / f"{name}.onnx",
-        SHARED / "models" / fixture.model / "scene.xml",
-        Path(_FOLDER.name) / name / "scene.yaml",
-    )
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Import:
+    """Import a fixture, once."""
+    folder = tmp_path_factory.mktemp("imports")
+
+    @cache
+    def once(name: str) -> Imported:
+        fixture = FIXTURES[name]
+        return import_policy(
+            [CONFIGS / config for config in fixture.configs],
+            SHARED / "policies" / f"{name}.onnx",
+            SHARED / "models" / fixture.model / "scene.xml",
+            folder / name / "scene.yaml",
+        )
+
+    return once
 
 
 @cache
@@ -81,7 +88,7 @@ def meta(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_a_vendor_s_files_say_what_its_loop_does(name: str) -> None:
+def test_a_vendor_s_files_say_what_its_loop_does(imported: Import, name: str) -> None:
     fixture, found, said = FIXTURES[name], imported(name).found, meta(name)
     policy = PolicyFile.load(imported(name).policy)
     assert found.stack == fixture.stack
@@ -106,7 +113,7 @@ def test_a_vendor_s_files_say_what_its_loop_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_what_was_written_stays_up_in_the_loop(name: str) -> None:
+def test_what_was_written_stays_up_in_the_loop(imported: Import, name: str) -> None:
     world = mjrig.World(mjrig.Scene.load(imported(name).scene))
     policy: Any = next(c for c in world["robot"].components if type(c).__name__ == "Policy")
     if name != "pg_leap":
@@ -120,7 +127,9 @@ def test_what_was_written_stays_up_in_the_loop(name: str) -> None:
     assert 1.0 - 2.0 * (x * x + y * y) > 0.98
 
 
-def test_go2_configuration_drives_another_vendor_s_go2_by_name(tmp_path: Path) -> None:
+def test_go2_configuration_drives_another_vendor_s_go2_by_name(
+    imported: Import, tmp_path: Path
+) -> None:
     other = import_policy(
         [CONFIGS / "rl_sar/go2/robot_lab/config.yaml"],
         SHARED / "policies" / "rlsar_go2_robotlab.onnx",
@@ -218,7 +227,7 @@ def test_a_swapped_order_is_found_by_short_runs(tmp_path: Path) -> None:
     assert "left and right swapped" in finding.text
 
 
-def test_the_same_clip_as_npz_and_csv_is_the_same_motion() -> None:
+def test_the_same_clip_as_npz_and_csv_is_the_same_motion(imported: Import) -> None:
     names = imported("urllab_g1_velocity").matched.joints  # the same interleaved order
     motions = SHARED / "motions"
     npz = read_motion_npz(motions / "synthetic_g1_wave.npz", {"joints": list(names)})

@@ -112,10 +112,8 @@ def test_loco_mujoco_has_slides_and_hinges_for_a_base(tmp_path: Path) -> None:
     path = tmp_path / "loco.npz"
     names = ("pelvis_tx", "pelvis_tilt", "knee_angle_r")
     rows = np.arange(ROWS, dtype=np.float64)
-    np.savez(
-        path, **{f"q_{n}": rows for n in names}, **{f"dq_{n}": rows for n in names},
-        goal_speed=rows,
-    )  # fmt: skip
+    arrays: dict[str, Any] = {f"{kind}_{n}": rows for n in names for kind in ("q", "dq")}
+    np.savez(path, **arrays, goal_speed=rows)
     assert refused(path) == "loco.npz: does not say its fps; give it: --hint fps=50"
     actor = only(read_recording(path, {"fps": 100}))
     assert kinds(actor) == list(zip(names, ("slide", "hinge", "hinge"), strict=True))

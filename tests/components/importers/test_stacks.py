@@ -20,7 +20,8 @@ def policy_of(imported: Imported) -> PolicyFile:
 
 
 def actor_of(imported: Imported) -> Any:
-    return mjrig.Scene.load(imported.scene).to_data()["actors"][0]
+    data: Any = mjrig.Scene.load(imported.scene).to_data()
+    return data["actors"][0]
 
 
 def codes(imported: Imported) -> dict[str, str]:
@@ -183,7 +184,7 @@ def test_metadata_that_does_not_fit_is_named(
     tmp_path: Path, key: str, text: str, message: str
 ) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
-        mimic(tmp_path, **{key: text})
+        mimic(tmp_path, biped.MIMIC_SIZE, **{key: text})
     assert str(caught.value) == message
 
 

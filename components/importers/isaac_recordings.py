@@ -49,7 +49,7 @@ def read(path: Path, hints: Hints) -> Recording | None:
     try:
         with h5py.File(path, "r") as opened:
             data = opened.get("data")
-            if not isinstance(data, h5py.Group) or not any(k.startswith("demo_") for k in data):
+            if not isinstance(data, h5py.Group) or not any(_is_demo(k) for k in data):
                 return None
             return _Episode(path, hints, data).recording()
     except (OSError, KeyError) as error:
@@ -61,7 +61,7 @@ class _Episode:
 
     def __init__(self, path: Path, hints: Hints, data: Any) -> None:
         self.path, self.hints = path, hints
-        demos = sorted((k for k in data if k.startswith("demo_")), key=_number)
+        demos = sorted((k for k in data if _is_demo(k)), key=_number)
         wanted = str(hints.get("episode", ""))
         if wanted.isdigit():
             wanted = f"demo_{wanted}"
@@ -187,6 +187,10 @@ class _Episode:
             np.zeros((len(actions), 0)),
             tuple(names) if actions.shape[1] == len(names) else (),
         )
+
+
+def _is_demo(name: object) -> bool:
+    return str(name).startswith("demo_")
 
 
 def _number(name: str) -> tuple[int, str]:

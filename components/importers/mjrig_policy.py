@@ -43,9 +43,10 @@ def read(source: Source) -> Found:
             "give trained.kp and trained.kv"
         )
     stand = None
-    if start is not None and start.duration > 0.0:
-        values = [given(start, which) for which in ("kp", "kv")]
-        stand = Start(start.duration, *(kv if v is None else v for v in values))
+    if start is not None and start.duration > 0.0 and kp is not None and kv is not None:
+        own = [given(start, which) for which in ("kp", "kv")]
+        gains = [g if o is None else o for o, g in zip(own, (kp, kv), strict=True)]
+        stand = Start(start.duration, gains[0].tolist(), gains[1].tolist())
     return Found(
         stack="mjrig",
         count=count,

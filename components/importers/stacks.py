@@ -23,10 +23,12 @@ class Stack(Protocol):
     @staticmethod
     def recognises(source: Source) -> bool:
         """Whether these files are of this stack."""
+        ...
 
     @staticmethod
     def read(source: Source) -> Found:
         """What they say."""
+        ...
 
 
 def names() -> list[str]:

@@ -58,7 +58,8 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
     places = {name: i for i, name in enumerate(header)}
     times = [places[n] for n in header if n.lower() in _TIME]
     step = number_hint(path, hints, "timestep", TIMESTEP)
-    time = table[:, times[0]] if times else np.arange(len(table)) * step
+    rows_at = np.arange(len(table)) * step
+    time = np.asarray(table[:, times[0]] if times else rows_at, dtype=np.float64)
     keep = np.concatenate([[True], np.diff(time) != 0.0])  # it writes on while it is paused
     qpos = table[keep][:, [places[c] for cells in joints.values() for c in cells]]
     kinds = [(name, _KIND[len(cells)]) for name, cells in joints.items()]

@@ -127,9 +127,7 @@ def test_what_was_written_stays_up_in_the_loop(imported: Import, name: str) -> N
     assert 1.0 - 2.0 * (x * x + y * y) > 0.98
 
 
-def test_go2_configuration_drives_another_vendor_s_go2_by_name(
-    imported: Import, tmp_path: Path
-) -> None:
+def test_a_configuration_drives_another_vendor_s_model(imported: Import, tmp_path: Path) -> None:
     other = import_policy(
         [CONFIGS / "rl_sar/go2/robot_lab/config.yaml"],
         SHARED / "policies" / "rlsar_go2_robotlab.onnx",

@@ -367,6 +367,16 @@ def test_robojudo_policies_of_unknown_layout_are_refused(tmp_path: Path) -> None
 # policy.yaml ------------------------------------------------------------------------------------
 
 
+def test_a_policy_file_keeps_its_stand(tmp_path: Path) -> None:
+    first = sar(tmp_path)
+    second = import_policy(
+        [first.policy], None, tmp_path / "biped.xml", tmp_path / "again" / "scene.yaml"
+    )
+    start = policy_of(second).start
+    assert start is not None and start.to_data()["kp"] == 90.0
+    assert second.found.start is not None and list(second.found.start.kv) == [3.0] * 4
+
+
 def test_a_policy_file_of_ours_is_a_configuration_too(tmp_path: Path) -> None:
     first = gym(tmp_path)
     second = import_policy(

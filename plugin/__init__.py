@@ -50,8 +50,6 @@ _HOME = {
     "MissingExtraError": "errors",
     "MjrigError": "errors",
     "PropertyError": "errors",
-    "PolicyError": "errors",
-    "RecordingError": "errors",
     "RecordingError": "errors",
     "PolicyError": "errors",
     "SceneError": "errors",

@@ -17,6 +17,7 @@ HINTS = {
     "quaternion": "wxyz or xyzw",
     "timestep": "of the physics [s]",
     "robot": "name of the robot",
+    "episode": "which of several episodes in one file",
 }
 
 Reader = Callable[[Path, Mapping[str, object]], Recording | None]

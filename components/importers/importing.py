@@ -1,0 +1,154 @@
+"""Import a policy of another stack: its files and a model become scene.yaml and policy.yaml."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from mjrig.components.importers.found import Found
+from mjrig.components.importers.matching import Matched, match
+from mjrig.components.importers.order_checks import about_probes
+from mjrig.components.importers.preflight import Case, findings
+from mjrig.components.importers.robot import Robot
+from mjrig.components.importers.source import Source, open_files
+from mjrig.components.importers.stacks import recognised, stack_named
+from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.errors import BindingError, SceneError
+from mjrig.files import write_atomically
+from mjrig.findings import Finding, Level, arranged
+from mjrig.scene import Scene
+from mjrig.world import World
+
+POLICY = "policy.yaml"
+
+
+class RefusedError(BindingError):
+    """The pre-flight found errors; nothing was written. `imported` has all it found."""
+
+    imported: "Imported"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """An import and what its pre-flight found."""
+
+    source: Source
+    found: Found
+    matched: Matched
+    scene: Path
+    policy: Path
+    findings: Sequence[Finding]
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.source.robot
+
+
+def import_policy(
+    configs: Sequence[str | Path],
+    network: str | Path | None,
+    model: str | Path,
+    output: str | Path,
+    *,
+    stack: str = "",
+    copy: bool = False,
+    overwrite: bool = False,
+    height: float | None = None,
+    probe: bool = False,
+) -> Imported:
+    """Write scene.yaml and policy.yaml for the policy that these files describe.
+
+    Args:
+        configs: configuration files of one stack; a network may stand among them.
+        network: the network, where it is not among them.
+        model: the robot.
+        output: the scene to write; policy.yaml goes beside it.
+        stack: name of the stack; empty: recognised by what the files say.
+        copy: copy the network beside them; else it is named where it is.
+        overwrite: replace files that are there.
+        height: of the floating base at the start [m]; None: as the files say, else on its feet.
+        probe: run it for a few seconds with other joint orders too, and tell if one does better.
+
+    Raises:
+        RefusedError: the pre-flight found errors.
+        BindingError: the model is of another robot.
+        SceneError: a file is missing or wrong, or an output file is there already.
+    """
+    scene = Path(output)
+    policy = scene.with_name(POLICY)
+    _check_outputs(scene, policy, overwrite)
+    source = open_files(
+        [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model))
+    )
+    found = stack_named(stack or recognised(source)).read(source)
+    if source.network is None:
+        raise SceneError("there is no network: give the .onnx or .pt file last")
+    matched = match(found, source.robot)
+    seen = findings(Case(source, found, matched))
+    imported = Imported(source, found, matched, scene, policy, seen)
+    errors = [f for f in seen if f.level is Level.ERROR]
+    if errors:
+        refused = RefusedError(str(errors[0]))
+        refused.imported = imported
+        raise refused
+    _write(imported, copy=copy, height=height)
+    if probe and source.robot.base and source.network.onnx is not None:
+        seen = arranged([*seen, *about_probes(found, scene, policy)])
+    return replace(imported, findings=seen)
+
+
+def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
+    if scene.suffix not in (".yaml", ".yml"):
+        raise SceneError(f"{scene}: a scene is a .yaml file")
+    if scene.name == POLICY:
+        raise SceneError(f"{scene}: that is the policy's name; call the scene scene.yaml")
+    if not scene.parent.is_dir() and scene.parent.exists():
+        raise SceneError(f"{scene.parent}: is not a folder")
+    for path in (scene, policy):
+        if path.exists() and not overwrite:
+            raise SceneError(f"{path} is there already; --overwrite replaces it")
+
+
+def _write(imported: Imported, *, copy: bool, height: float | None) -> None:
+    """Write both files and try them; what does not work leaves no trace."""
+    source, scene, policy = imported.source, imported.scene, imported.policy
+    assert source.network is not None
+    path = source.network.path
+    copied = scene.parent / path.name
+    named = copied.name if copy else relative(path, scene.parent)
+    with _or_nothing([scene, policy, *([copied] if copy else [])]):
+        if copy and copied.resolve() != path.resolve():
+            shutil.copyfile(path, copied)
+        parts = imported.found, imported.matched, source.robot
+        head = f"Imported from {imported.found.stack}: {', '.join(source.files)}."
+        write_atomically(policy, text_of(policy_data(*parts, source, named), head))
+        model = relative(source.robot.path, scene.parent)
+        write_atomically(scene, text_of(scene_data(*parts, model, height), head))
+        PolicyFile.load(policy)
+        written = Scene.load(scene)
+        if source.network.onnx is not None or find_spec("torch") is not None:
+            World(written)
+
+
+@contextmanager
+def _or_nothing(paths: Sequence[Path]) -> Iterator[None]:
+    """Files come out whole, or as they were."""
+    folder = paths[0].parent
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    before = {path: path.read_bytes() if path.exists() else None for path in paths}
+    try:
+        yield
+    except BaseException:
+        for path, content in before.items():
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_bytes(content)
+        for folder in made:
+            folder.rmdir()
+        raise

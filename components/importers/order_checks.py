@@ -1,0 +1,113 @@
+"""Pre-flight: is the order of the joints right? Sides, signs and ranges tell."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mjrig.components.importers.found import Found, Order
+from mjrig.components.importers.matching import Matched
+from mjrig.components.importers.robot import ACTOR, Robot
+from mjrig.findings import Finding, error, warning
+from mjrig.names import listed
+from mjrig.scene import Scene
+from mjrig.sim2sim.order_probe import order_probe, suspicion
+from mjrig.world import World
+
+#: How far outside of its range a default position may be [rad or m].
+SLACK = 1e-3
+#: What a walking policy is told while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].
+COMMAND = (0.5, 0.0, 0.0)
+_SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
+
+
+def about_order(found: Found, matched: Matched, robot: Robot) -> Iterator[Finding]:
+    """What an order that is not this robot's would look like."""
+    by_place = found.order is not Order.NAMES
+    yield from _about_ranges(found, matched, robot, by_place)
+    yield from _about_sides(found, matched, by_place)
+    if by_place:
+        yield warning(
+            "order-by-place",
+            ACTOR,
+            (),
+            f"the files have no joint names; by place they are {listed(matched.joints)}",
+            "compare with the order the network was trained with",
+        )
+
+
+def about_probes(found: Found, scene: Path, policy: Path) -> Iterator[Finding]:
+    """Short runs of what was written, with its order of joints and with others."""
+    walks = len(found.command.get("names", ())) == len(COMMAND)
+    world = World(Scene.load(scene))
+    probes = order_probe(policy, world, ACTOR, command=COMMAND if walks else None)
+    against = suspicion(probes)
+    if against:
+        yield warning("order-probe", ACTOR, (), against, "correct joints: in policy.yaml")
+
+
+def _about_ranges(
+    found: Found, matched: Matched, robot: Robot, by_place: bool
+) -> Iterator[Finding]:
+    outside = []
+    for joint, value in zip(matched.joints, found.default, strict=True):
+        limits = robot.range_of(joint)
+        if limits is not None and not limits[0] - SLACK <= value <= limits[1] + SLACK:
+            outside.append(f"{joint} {value:g} (range {limits[0]:.4g} to {limits[1]:.4g})")
+    if outside:
+        make = error if by_place else warning
+        fix = "another robot, or another order of its joints?" if by_place else ""
+        text = f"the default pose is out of range: {listed(outside)}"
+        yield make("default-out-of-range", ACTOR, (), text, fix)
+
+
+def _about_sides(found: Found, matched: Matched, by_place: bool) -> Iterator[Finding]:
+    """Left and right have the same gains and scales, and default positions alike up to a sign."""
+    for name, values in _compared(found).items():
+        by_joint = dict(zip(matched.joints, values, strict=True))
+        odd = []
+        for left, right in pairs(matched.joints):
+            one, other = by_joint[left], by_joint[right]
+            alike = one == other or (name == "default pose" and one == -other)
+            if not alike:
+                odd.append(f"{left} {one:g}, {right} {other:g}")
+        if odd:
+            # Gains that differ between the sides are not a pose: by place, it is another order.
+            make = error if by_place and name != "default pose" else warning
+            fix = "is this the order of this robot's joints?" if by_place else ""
+            text = f"{name} differs between left and right: {listed(odd)}"
+            yield make("left-right", ACTOR, (), text, fix)
+
+
+def _compared(found: Found) -> dict[str, Sequence[float]]:
+    values: dict[str, Sequence[float]] = {"default pose": found.default}
+    scale = found.action.get("scale")
+    if isinstance(scale, Sequence):
+        values["action scale"] = scale
+    for name in ("kp", "kv"):
+        gains = getattr(found, name)
+        if gains is not None:
+            values[name] = gains
+    return values
+
+
+def pairs(joints: Sequence[str]) -> list[tuple[str, str]]:
+    """Joints of the left side with their partners on the right."""
+    found = []
+    for joint in joints:
+        partner = _partner(joint)
+        if partner in joints:
+            found.append((joint, partner))
+    return found
+
+
+def _partner(joint: str) -> str:
+    """`FL_hip_joint` → `FR_hip_joint`; empty for a joint in the middle or on the right."""
+    for left, right in _SIDES:
+        match = re.search(rf"(^|_){left}(_|$)", joint, re.IGNORECASE)
+        if match:
+            place = match.start() + len(match.group(1))
+            said = joint[place : place + len(left)]
+            other = right.upper() if said.isupper() else right
+            other = right.capitalize() if said.istitle() and len(said) > 1 else other
+            return joint[:place] + other + joint[place + len(left) :]
+    return ""

@@ -1,0 +1,187 @@
+"""Pre-flight of an import: does what the files say fit this robot, and what would go wrong?"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mjrig.components.importers.found import Begin, Found
+from mjrig.components.importers.matching import Matched, other_robot
+from mjrig.components.importers.order_checks import about_order
+from mjrig.components.importers.plant_checks import about_plant
+from mjrig.components.importers.robot import ACTOR, Robot
+from mjrig.components.importers.source import Source
+from mjrig.components.importers.writing import timing
+from mjrig.findings import Finding, arranged, error, note, warning
+from mjrig.names import listed
+
+#: A start farther from the default pose than this deserves a word [rad].
+AWAY = 0.05
+_BASE_TERMS = ("BaseAngularVelocity", "BaseLinearVelocity", "ProjectedGravity")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is judged."""
+
+    source: Source
+    found: Found
+    matched: Matched
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.source.robot
+
+    @property
+    def pose(self) -> dict[str, float]:
+        """The default pose by joint."""
+        return dict(zip(self.matched.joints, self.found.default, strict=True))
+
+
+def findings(case: Case) -> list[Finding]:
+    """Everything that deserves a word, worst first."""
+    return arranged(_findings(case))
+
+
+def _findings(case: Case) -> Iterator[Finding]:
+    yield from _about_joints(case)
+    yield from about_order(case.found, case.matched, case.robot)
+    yield from _about_observation(case)
+    yield from _about_network(case)
+    yield from _about_timing(case)
+    yield from _about_start(case)
+    yield from _about_actuators(case)
+    yield from about_plant(case.found, case.matched, case.robot)
+    for text in case.found.assumed:
+        yield note("assumed", ACTOR, (), text)
+
+
+def _about_joints(case: Case) -> Iterator[Finding]:
+    named = other_robot(case.found, case.robot)
+    if named:
+        yield warning("other-robot", ACTOR, (), f"{named}, though all joints are there")
+    for theirs, ours in case.matched.aliases.items():
+        yield note("joint-alias", ACTOR, (ours,), f"is called {theirs!r} in the files")
+    held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}
+    extra = [j for j in case.matched.extra if j not in held]
+    if extra:
+        yield warning(
+            "joint-extra",
+            ACTOR,
+            extra,
+            "has a motor, but the policy does not move it: it holds its starting pose",
+            "give it gains in the scene, or take a model without it",
+        )
+
+
+def _about_observation(case: Case) -> Iterator[Finding]:
+    """The size that was built, the one the files say, and the one the network takes."""
+    found, network = case.found, case.source.network
+    unknown = [t.data["type"] for t in found.terms if not t.size]
+    if unknown:
+        yield note("observation-size", ACTOR, (), f"how large {listed(unknown)} is, the run tells")
+        return
+    built = found.observation_size
+    parts = " + ".join(f"{t.data['type']} {t.length}" for t in found.terms)
+    if found.size is not None and found.size != built:
+        text = f"the files say {found.size} values, the terms make {built}: {parts}"
+        yield error("observation-size", ACTOR, (), text)
+    takes = network.width(network.observation) if network else None
+    if takes is not None and takes != built:
+        assert network is not None
+        text = f"{network.path.name} takes {takes} values, the terms make {built}: {parts}"
+        yield error("observation-size", ACTOR, (), text, "is it the network of this configuration?")
+    for term in found.terms:
+        yield from _about_names(case, dict(term.data))
+
+
+def _about_names(case: Case, data: dict[str, object]) -> Iterator[Finding]:
+    robot = case.robot
+    known = {"sensor": robot.sensors, "minus": robot.sensors, "other": robot.sensors,
+             "site": robot.sites}  # fmt: skip
+    named = {key: data[key] for key in known if data.get(key)}
+    for key, name in named.items():
+        if name not in known[key]:
+            what = "site" if key == "site" else "sensor"
+            yield error("missing-name", ACTOR, (), f"{data['type']} needs the {what} {name!r}")
+    if data["type"] in _BASE_TERMS and not named and not robot.base:
+        text = f"{data['type']} needs a floating base, and {robot.label} has none"
+        yield error("no-base", ACTOR, (), text)
+
+
+def _about_network(case: Case) -> Iterator[Finding]:
+    network = case.source.network
+    if network is None:
+        return
+    if network.onnx is None:
+        text = f"{network.path.name} is TorchScript, which only torch can open: sizes not checked"
+        yield note("torchscript", ACTOR, (), text, "an ONNX export needs no torch")
+        return
+    gives = network.width(network.action)
+    if gives is not None and gives != case.found.count:
+        text = f"{network.path.name} gives {gives} actions for {case.found.count} joints"
+        yield error("action-size", ACTOR, (), text)
+    recurrent = network.recurrent()
+    special = {network.observation, *recurrent, case.found.network.get("time_step", "")}
+    for name in network.inputs:
+        if name not in special:
+            text = f"nothing is known to feed the input {name!r} of {network.path.name}"
+            yield error("network-input", ACTOR, (), text)
+    if recurrent:
+        pairs = ", ".join(f"{a} ← {b}" for a, b in recurrent.items())
+        yield note("recurrent", ACTOR, (), f"the network has memory: {pairs}, zero after a reset")
+
+
+def _about_timing(case: Case) -> Iterator[Finding]:
+    timestep, decimation = timing(case.found, case.robot)
+    if case.found.timestep is None:
+        text = f"the files name no timestep: {timestep:g} s × {decimation} is taken"
+        yield note("timestep", ACTOR, (), text)
+    elif abs(timestep - case.robot.timestep) > 1e-12:
+        text = f"the model has a timestep of {case.robot.timestep:g} s, the policy {timestep:g} s"
+        yield note("timestep", ACTOR, (), text, "the scene sets the policy's")
+    phases = {
+        "after": f"the first tick comes after {decimation} steps, none before the first step",
+        "inside": "ticks fall between the position stage and actuation, in the last step of each "
+        f"{decimation}",
+    }
+    if case.found.phase in phases:
+        yield note("phase", ACTOR, (), phases[case.found.phase])
+    if case.found.state == "float32":
+        yield note(
+            "float32", ACTOR, (), "the stack rounds what it measures to float32; so does this"
+        )
+
+
+def _about_start(case: Case) -> Iterator[Finding]:
+    if case.found.begin is Begin.RESET:
+        model = case.robot.model
+        away = {
+            j: abs(v - float(model.qpos0[case.robot.actuator_of(j).qpos_address]))
+            for j, v in case.pose.items()
+        }
+        worst = max(away, key=lambda j: away[j])
+        if away[worst] > AWAY:
+            text = f"a run starts in the model's pose, {away[worst]:.2g} rad from the default pose"
+            yield note("start-pose", ACTOR, (worst,), text)
+    if case.found.start is not None:
+        text = f"the robot stands for {case.found.start.duration:g} s first, with other gains"
+        yield note("start-gains", ACTOR, (), text)
+
+
+def _about_actuators(case: Case) -> Iterator[Finding]:
+    robot = case.robot
+    for joint in case.matched.joints:
+        binding = robot.actuator_of(joint)
+        if binding.kind not in ("motor", "position", "pid"):
+            text = f"is a {binding.kind} actuator: neither a motor for PD nor a position actuator"
+            yield error("actuator-kind", ACTOR, (binding.actuator,), text)
+        if abs(binding.factor) != 1.0 and binding.kind == "motor":
+            text = (
+                f"has gear·gain {binding.factor:g}; gains are at the joint, the controller divides"
+            )
+            yield note("gear", ACTOR, (binding.actuator,), text)
+    kinds = {robot.actuator_of(j).kind == "motor" for j in case.matched.joints}
+    if len(kinds) == 2:
+        yield error("actuator-kind", ACTOR, (), "some actuators are motors, others take positions")
+    if case.found.kp is None and not robot.is_servo:
+        yield error("no-gains", ACTOR, (), "motors need gains, and the files have none")

@@ -1,0 +1,420 @@
+"""Imports: what is recognised, refused, checked and written, whatever the stack."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mjrig
+from mjrig.cli import main
+from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.findings import Finding
+from tests.components.importers import biped
+
+
+def gym(
+    folder: Path,
+    text: str = biped.GYM,
+    *,
+    size: int = 23,
+    actions: int = 4,
+    model: Path | None = None,
+    **options: Any,
+) -> Imported:
+    config = biped.write(folder / "walker.yaml", text)
+    network = biped.network(folder / "policy.onnx", size, actions)
+    out = folder / "out" / "scene.yaml"
+    return import_policy([config], network, model or biped.model(folder), out, **options)
+
+
+def found(imported: Imported, code: str) -> list[Finding]:
+    return [f for f in imported.findings if f.code == code]
+
+
+def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
+    """Texts of the errors; nothing was written."""
+    with pytest.raises(RefusedError) as caught:
+        gym(folder, *args, **options)
+    assert not (folder / "out").exists()
+    return [str(f) for f in caught.value.imported.findings if f.level == "error"]
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("kds: [1, 2, 1, 2]", "kds: [1, 2, 1]",
+         "walker.yaml:7:6: kds: must have 4 values, one per joint, got 3"),
+        ("kds: [1, 2, 1, 2]", "kds: [1, .nan, 1, 2]",
+         "walker.yaml:7:10: kds[1]: must be a finite number, got nan"),
+        ("kds: [1, 2, 1, 2]", "kds: [1, two, 1, 2]",
+         "walker.yaml:7:10: kds[1]: must be a finite number, got 'two'"),
+        ("simulation_dt: 0.002", "simulation_dt: 0",
+         "walker.yaml:4:16: simulation_dt: must be > 0, got 0"),
+        ("simulation_dt: 0.002", "simulation_tt: 0.002",
+         "walker.yaml:2:1: 'simulation_dt' is missing; did you mean 'simulation_tt'?"),
+        ("control_decimation: 10", "control_decimation: 2.5",
+         "walker.yaml:5:21: control_decimation: must be a whole number >= 1, got 2.5"),
+        ("num_actions: 4", "num_actions: 4\nnum_actions: 5",
+         "walker.yaml:15:1: the key 'num_actions' stands twice; first at 14:1"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_named_with_its_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, biped.GYM.replace(old, new))
+    assert str(caught.value) == message
+    assert not (tmp_path / "out").exists()
+
+
+def test_python_tags_are_read_as_data_and_never_run(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    tags = f"""
+a: !!python/object/apply:os.system ["touch {mark}"]
+b: !!python/tuple [1, 2]
+c: !!python/name:os.system ""
+d: !!python/object/new:pathlib.Path {{args: ["{mark}"]}}
+"""
+    imported = gym(tmp_path, biped.GYM + tags)
+    data = imported.source.configs[0].data
+    assert data["a"] == [f"touch {mark}"]
+    assert (data["b"], data["c"]) == ([1, 2], "")
+    assert not mark.exists()
+
+
+def test_other_tags_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, biped.GYM + "a: !!binary aGFsbG8=\n")
+    assert str(caught.value) == (
+        "walker.yaml:17:4: a: the tag !!binary is not allowed; write plain YAML"
+    )
+
+
+def test_files_of_no_known_stack_are_named(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, "a: 1\n")
+    assert str(caught.value) == (
+        "walker.yaml, policy.onnx: not a configuration of a known stack (beyond_mimic, "
+        "booster_gym, mjrig, rl_sar, robojudo, unitree_rl_gym, unitree_rl_lab, "
+        "mujoco_playground); --stack says which it is"
+    )
+
+
+def test_an_unknown_stack_is_named_with_the_nearest_one(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, stack="unitree_rl_gim")
+    assert str(caught.value) == (
+        "there is no stack 'unitree_rl_gim'; did you mean 'unitree_rl_gym'?"
+    )
+
+
+def test_a_pickle_is_refused_unread(tmp_path: Path) -> None:
+    biped.write(tmp_path / "a.pkl", "cos\nsystem\n")
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([tmp_path / "a.pkl"], None, biped.model(tmp_path), tmp_path / "scene.yaml")
+    assert str(caught.value) == (
+        "a.pkl: is a pickle, which runs code when it is loaded and is not read; "
+        "save what it holds as .npz or .onnx where it was made"
+    )
+
+
+def test_a_configuration_alone_needs_its_network(tmp_path: Path) -> None:
+    config = biped.write(tmp_path / "walker.yaml", biped.GYM)
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([config], None, biped.model(tmp_path), tmp_path / "scene.yaml")
+    assert str(caught.value) == "there is no network: give the .onnx or .pt file last"
+
+
+def test_a_missing_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, model=tmp_path / "none.xml")
+    assert str(caught.value) == f"there is no model {str(tmp_path / 'none.xml')!r}"
+
+
+def test_what_is_there_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
+    scene = biped.write(tmp_path / "out" / "scene.yaml", "mine\n")
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path)
+    assert str(caught.value) == f"{scene} is there already; --overwrite replaces it"
+    assert scene.read_text() == "mine\n"
+    gym(tmp_path, overwrite=True)
+    assert scene.read_text().startswith("# Imported from unitree_rl_gym: walker.yaml, policy.onnx.")
+
+
+def test_an_import_that_fails_late_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = biped.write(tmp_path / "out" / "scene.yaml", "mine\n")
+
+    def fails(_: object) -> None:
+        raise mjrig.SceneError("no")
+
+    monkeypatch.setattr("mjrig.components.importers.importing.World", fails)
+    with pytest.raises(mjrig.SceneError):
+        gym(tmp_path, overwrite=True, copy=True)
+    assert scene.read_text() == "mine\n"
+    assert [p.name for p in scene.parent.iterdir()] == ["scene.yaml"]
+
+
+def test_the_network_is_named_where_it_is_or_copied(tmp_path: Path) -> None:
+    assert str(PolicyFile.load(gym(tmp_path).policy).network) == "../policy.onnx"
+    copied = gym(tmp_path, copy=True, overwrite=True)
+    assert str(PolicyFile.load(copied.policy).network) == "policy.onnx"
+    assert (copied.policy.parent / "policy.onnx").is_file()
+
+
+def test_the_scene_says_where_it_came_from(tmp_path: Path) -> None:
+    source = PolicyFile.load(gym(tmp_path).policy).source
+    assert source["stack"] == "unitree_rl_gym"
+    assert set(source["files"]) == {"walker.yaml", "policy.onnx"}
+    assert all(len(digest) == 64 for digest in source["files"].values())
+
+
+# Another robot ----------------------------------------------------------------------------------
+
+
+def test_another_number_of_joints_is_another_robot(tmp_path: Path) -> None:
+    model = biped.model(tmp_path, order=biped.JOINTS[:3])
+    with pytest.raises(mjrig.BindingError) as caught:
+        gym(tmp_path, model=model)
+    assert str(caught.value) == (
+        "the policy moves 4 joints and says only their places, but "
+        f"{tmp_path.name}/biped.xml has 3 motors (left_hip_joint, left_knee_joint, "
+        "right_hip_joint). A policy for another robot (walker)?"
+    )
+
+
+def test_files_that_name_another_robot_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "go2_description"
+    folder.mkdir()
+    with pytest.raises(mjrig.BindingError) as caught:
+        gym(tmp_path, biped.GYM.replace("walker", "g1"), model=biped.model(folder))
+    assert str(caught.value) == (
+        "the files are for the robot 'g1', go2_description/biped.xml is a 'go2'; "
+        "the files have no joint names that would tell"
+    )
+
+
+def test_a_model_without_actuators_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.BindingError) as caught:
+        gym(tmp_path, model=biped.model(tmp_path, order=()))
+    assert str(caught.value) == (
+        f"{tmp_path.name}/biped.xml: has no actuator on a joint; add them to the model, or to a "
+        "scene (actuators: [{type: MotorActuator, joint: .*}]) and export it"
+    )
+
+
+def mimic(folder: Path, names: str, order: tuple[str, ...] = biped.JOINTS) -> Imported:
+    metadata = {**biped.MIMIC, "joint_names": names}
+    network = biped.network(folder / "net.onnx", biped.MIMIC_SIZE, metadata=metadata)
+    return import_policy([], network, biped.model(folder, order=order), folder / "scene.yaml")
+
+
+def test_joints_of_another_robot_are_listed(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.BindingError) as caught:
+        mimic(tmp_path, "FL_hip,FL_calf,FR_hip,FR_calf")
+    assert str(caught.value) == (
+        f"0 of the policy's 4 joints are in {tmp_path.name}/biped.xml: it has left_hip_joint, "
+        "left_knee_joint, right_hip_joint, right_knee_joint; the policy moves FL_hip, FL_calf, "
+        "FR_hip, FR_calf. A policy for another robot?"
+    )
+
+
+def test_one_missing_joint_is_named_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.BindingError) as caught:
+        mimic(tmp_path, "left_hip_joint,right_hip_joint,left_knee_joint,right_kne_joint")
+    assert str(caught.value) == (
+        f"{tmp_path.name}/biped.xml has no joint for right_kne_joint (nearest: right_knee_joint) "
+        "of the policy"
+    )
+
+
+def test_two_names_for_one_joint_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.BindingError) as caught:
+        mimic(tmp_path, "left_hip_joint,left_hip,left_knee_joint,right_knee_joint")
+    assert str(caught.value) == (
+        f"left_hip_joint, left_hip of the policy are all 'left_hip_joint' in "
+        f"{tmp_path.name}/biped.xml"
+    )
+
+
+def test_joints_are_matched_by_name_whatever_the_order_of_the_actuators(tmp_path: Path) -> None:
+    imported = mimic(tmp_path, biped.MIMIC["joint_names"], order=tuple(reversed(biped.JOINTS)))
+    assert imported.matched.joints == tuple(biped.MIMIC["joint_names"].split(","))
+    assert not found(imported, "order-by-place")
+
+
+# Pre-flight -------------------------------------------------------------------------------------
+
+
+def test_an_observation_that_does_not_fit_shows_its_terms(tmp_path: Path) -> None:
+    assert refused(tmp_path, size=25) == [
+        "robot: policy.onnx takes 25 values, the terms make 23: BaseAngularVelocity 3 + "
+        "ProjectedGravity 3 + CommandTerm 3 + JointPositions 4 + JointVelocities 4 + LastAction 4 "
+        "+ GaitPhase 2; is it the network of this configuration?"
+    ]
+
+
+def test_a_network_with_other_actions_is_refused(tmp_path: Path) -> None:
+    assert "robot: policy.onnx gives 3 actions for 4 joints" in refused(tmp_path, actions=3)
+
+
+def test_an_input_nobody_feeds_is_refused(tmp_path: Path) -> None:
+    config = biped.write(tmp_path / "walker.yaml", biped.GYM)
+    network = biped.network(tmp_path / "policy.onnx", 23, extra_inputs=("lidar",))
+    with pytest.raises(RefusedError) as caught:
+        import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
+    assert str(caught.value) == ("robot: nothing is known to feed the input 'lidar' of policy.onnx")
+
+
+def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
+    tmp_path: Path,
+) -> None:
+    swapped = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
+    assert refused(tmp_path, swapped) == [
+        "robot: the default pose is out of range: left_knee_joint -0.5 (range -0.1 to 2.5), "
+        "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints?"
+    ]
+
+
+def test_gains_that_differ_between_the_sides_are_another_order(tmp_path: Path) -> None:
+    odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
+    assert refused(tmp_path, odd) == [
+        "robot: kp differs between left and right: left_hip_joint 60, right_hip_joint 80, "
+        "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints?"
+    ]
+
+
+def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None:
+    mirrored = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[-0.1, 0.3, 0.1, 0.3]")
+    assert not found(gym(tmp_path, mirrored), "left-right")
+    lopsided = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[-0.1, 0.3, -0.1, 0.6]")
+    (finding,) = found(gym(tmp_path, lopsided, overwrite=True), "left-right")
+    assert finding.level == "warning"
+    assert finding.text == (
+        "default pose differs between left and right: left_knee_joint 0.3, right_knee_joint 0.6"
+    )
+
+
+def test_damping_that_would_shake_is_told_with_its_number(tmp_path: Path) -> None:
+    stiff = biped.GYM.replace("kds: [1, 2, 1, 2]", "kds: [1, 60, 1, 60]")
+    (finding,) = found(gym(tmp_path, stiff), "stability")
+    assert finding.level == "warning"
+    assert finding.text.startswith("h·kv/M is ") and finding.text.endswith(", bound 2")
+    assert not found(gym(tmp_path, overwrite=True), "stability")
+
+
+def test_position_actuators_get_no_controller_and_other_gains_are_told(tmp_path: Path) -> None:
+    imported = gym(tmp_path, model=biped.model(tmp_path, "position"))
+    (actor,) = mjrig.Scene.load(imported.scene).actors
+    assert [type(c).__name__ for c in actor.components] == ["Policy"]
+    (finding,) = found(imported, "gains-differ")
+    assert "left_knee_joint kp 60 kv 0 here, 80 2 there" in finding.text
+
+
+def test_an_actuator_that_is_neither_motor_nor_servo_is_refused(tmp_path: Path) -> None:
+    errors = refused(tmp_path, model=biped.model(tmp_path, "velocity"))
+    assert errors[0] == (
+        "robot.(left_hip, left_knee, right_hip, right_knee): is a velocity actuator: neither a "
+        "motor for PD nor a position actuator"
+    )
+
+
+def test_the_model_s_limits_stay_where_they_are_and_their_lack_is_told(tmp_path: Path) -> None:
+    (finding,) = found(gym(tmp_path), "limit")
+    assert finding.text == "efforts are limited by the model's ctrlrange (4 joints)"
+    bare = biped.model(tmp_path)
+    bare.write_text(bare.read_text().replace('ctrlrange="-40 40"', ""))
+    (finding,) = found(gym(tmp_path, model=bare, overwrite=True), "no-limit")
+    assert finding.level == "warning"
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="torch is here and opens it")
+def test_torchscript_is_imported_without_looking_into_it(tmp_path: Path) -> None:
+    config = biped.write(tmp_path / "walker.yaml", biped.GYM)
+    network = tmp_path / "policy.pt"
+    network.write_bytes(b"PK\x03\x04 not really")
+    imported = import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
+    (finding,) = found(imported, "torchscript")
+    assert finding.text == (
+        "policy.pt is TorchScript, which only torch can open: sizes not checked"
+    )
+    assert PolicyFile.load(imported.policy).joints == biped.JOINTS
+
+
+def test_a_tick_that_is_no_multiple_of_the_timestep_is_refused(tmp_path: Path) -> None:
+    config = biped.write(tmp_path / "config.json", json.dumps(biped.judo(freq=60)))
+    network = biped.network(tmp_path / "policy.onnx", 23)
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
+    assert str(caught.value) == (
+        "the policy acts every 0.0166667 s, which is no multiple of its timestep of 0.001 s"
+    )
+
+
+def test_a_run_starts_on_its_feet_or_at_a_height(tmp_path: Path) -> None:
+    config = biped.write(tmp_path / "deploy.yaml", biped.LAB)
+    network = biped.network(tmp_path / "policy.onnx", 42)
+    model = biped.model(tmp_path)
+    imported = import_policy([config], network, model, tmp_path / "scene.yaml")
+    world = mjrig.World(mjrig.Scene.load(imported.scene))
+    assert world.data.qpos[2] == pytest.approx(0.725, abs=0.02)
+    world.step(1)
+    assert all(c.dist < 0.002 for c in world.data.contact)
+    imported = import_policy(
+        [config], network, model, tmp_path / "scene.yaml", overwrite=True, height=0.9
+    )
+    assert mjrig.World(mjrig.Scene.load(imported.scene)).data.qpos[2] == 0.9
+
+
+# The command ------------------------------------------------------------------------------------
+
+
+def arguments(folder: Path, *more: str, size: int = 23) -> list[str]:
+    config = biped.write(folder / "walker.yaml", biped.GYM)
+    network = biped.network(folder / "policy.onnx", size)
+    model = biped.model(folder)
+    out = folder / "out" / "scene.yaml"
+    files = [str(config), str(network), "--model", str(model), "-o", str(out)]
+    return ["import", *files, "--no-probe", *more]
+
+
+def test_the_command_prints_joints_observation_rate_and_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(tmp_path)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (f"unitree_rl_gym: walker.yaml, policy.onnx on {tmp_path.name}/biped.xml")
+    assert lines[1] == "4 joints, matched by place; 0 more in the model"
+    assert "observation: 23 values, the network takes 23" in lines
+    assert "rate: 0.002 s × 10 = 0.02 s (50 Hz), ticks after the step" in lines
+    assert lines[-1] == f"{tmp_path / 'out' / 'scene.yaml'} and policy.yaml written"
+
+
+def test_strict_fails_on_warnings(tmp_path: Path) -> None:
+    assert main(arguments(tmp_path, "--strict")) == 1
+
+
+def test_a_refused_import_prints_the_pre_flight_and_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(tmp_path, size=24)) == 1
+    said = capsys.readouterr()
+    assert "findings: 1 error, " in said.out
+    assert said.err.startswith("mjrig: robot: policy.onnx takes 24 values, the terms make 23: ")
+    assert said.err.count("\n") == 1
+
+
+def test_the_command_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path, "--json")) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["written"] is True
+    assert (data["observation_size"], data["network_input"]) == (23, 23)
+    assert [j["joint"] for j in data["joints"]] == list(biped.JOINTS)
+    assert {"level", "code", "where", "text", "fix"} == set(data["findings"][0])

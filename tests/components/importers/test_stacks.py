@@ -1,0 +1,390 @@
+"""Each stack's files, small and self-written, become a policy that says what they said."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mjrig
+from mjrig.components.importers.importing import Imported, import_policy
+from mjrig.components.policies.policy_file import PolicyFile
+from tests.components.importers import biped
+
+BY_SIDE = ("left_hip_joint", "right_hip_joint", "left_knee_joint", "right_knee_joint")
+
+
+def policy_of(imported: Imported) -> PolicyFile:
+    return PolicyFile.load(imported.policy)
+
+
+def actor_of(imported: Imported) -> Any:
+    data: Any = mjrig.Scene.load(imported.scene).to_data()
+    return data["actors"][0]
+
+
+def codes(imported: Imported) -> dict[str, str]:
+    return {f.code: str(f.level) for f in imported.findings}
+
+
+def runs(imported: Imported) -> None:
+    """A second of what was written, finite and with ticks."""
+    world = mjrig.World(mjrig.Scene.load(imported.scene))
+    world.step(round(1.5 / world.model.opt.timestep))
+    policy: Any = next(c for c in world["robot"].components if type(c).__name__ == "Policy")
+    assert policy.ticks > 20
+    assert np.isfinite(world.data.qpos).all()
+
+
+def gym(folder: Path, text: str = biped.GYM, size: int = 23, **options: Any) -> Imported:
+    config = biped.write(folder / "walker.yaml", text)
+    network = biped.network(folder / "policy.onnx", size, memory=True)
+    return import_policy(
+        [config], network, biped.model(folder), folder / "out" / "scene.yaml", **options
+    )
+
+
+# unitree_rl_gym ---------------------------------------------------------------------------------
+
+
+def test_unitree_rl_gym_gives_gains_scales_and_the_gait(tmp_path: Path) -> None:
+    imported = gym(tmp_path)
+    policy, actor = policy_of(imported), actor_of(imported)
+    assert imported.found.stack == "unitree_rl_gym"
+    assert policy.joints == biped.JOINTS
+    assert (policy.timestep, policy.decimation, policy.phase) == (0.002, 10, "after")
+    assert policy.recurrent == {"h_in": "h_out"}
+    assert [t.to_data() for t in policy.terms][-1] == {
+        "type": "GaitPhase", "period": 0.8, "form": "sin_cos",
+    }  # fmt: skip
+    assert policy.command is not None and policy.command.default.tolist() == [0.5, 0.0, 0.0]
+    controller = actor["components"][0]
+    assert controller["kp"] == dict(zip(biped.JOINTS, (60, 80, 60, 80), strict=True))
+    assert controller["torque_limit"] == float("inf")
+    assert controller["order"] == "textbook"
+    assert "joints" not in actor  # a run starts in the model's pose, not in the default one
+    assert codes(imported)["order-by-place"] == "warning"
+    assert codes(imported)["recurrent"] == "note"
+    runs(imported)
+
+
+def test_the_real_robots_file_names_motors_and_what_holds_the_rest(tmp_path: Path) -> None:
+    text = biped.GYM.replace("simulation_dt: 0.002\ncontrol_decimation: 10", "control_dt: 0.02")
+    for old, new in (
+        ("[60, 80, 60, 80]", "[60, 61]"),
+        ("[1, 2, 1, 2]", "[1, 1]"),
+        ("[-0.1, 0.3, -0.1, 0.3]", "[-0.1, -0.1]"),
+        ("num_actions: 4\nnum_obs: 23", "num_actions: 2\nnum_obs: 17"),
+    ):
+        text = text.replace(old, new)
+    text += (
+        "leg_joint2motor_idx: [2, 0]\narm_waist_joint2motor_idx: [1, 3]\n"
+        "arm_waist_kps: [90, 90]\narm_waist_kds: [2, 2]\narm_waist_target: [0.2, 0.2]\n"
+    )
+    config = biped.write(tmp_path / "real.yaml", text.replace("[60, 61]", "[60, 60]"))
+    network = biped.network(tmp_path / "policy.onnx", 17, actions=2)
+    out = tmp_path / "out" / "scene.yaml"
+    imported = import_policy([config], network, biped.model(tmp_path), out)
+    assert policy_of(imported).joints == ("right_hip_joint", "left_hip_joint")
+    gains = actor_of(imported)["components"][0]["kp"]
+    assert gains["left_knee_joint"] == gains["right_knee_joint"] == 90
+    assert "joint-extra" not in codes(imported)
+    assert (policy_of(imported).timestep, policy_of(imported).decimation) == (0.002, 10)
+
+
+# unitree_rl_lab ---------------------------------------------------------------------------------
+
+
+def test_unitree_rl_lab_turns_gains_from_motor_order_into_policy_order(tmp_path: Path) -> None:
+    config = biped.write(tmp_path / "params" / "deploy.yaml", biped.LAB)
+    network = biped.network(tmp_path / "policy.onnx", 42)
+    imported = import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
+    policy = policy_of(imported)
+    assert policy.joints == BY_SIDE
+    assert list(imported.found.kp or ()) == [60, 60, 80, 80]
+    assert policy.default.tolist() == [-0.1, -0.1, 0.3, 0.3]
+    assert policy.observation is not None and policy.observation.kept.length == 2
+    assert policy.terms[0].to_data() == {
+        "type": "BaseAngularVelocity", "scale": 0.2, "clip": [-5.0, 5.0],
+        "order": "clip_then_scale",
+    }  # fmt: skip
+    assert (policy.timestep, policy.decimation, policy.phase) == (0.002, 10, "before")
+    runs(imported)
+
+
+# BeyondMimic and mjlab --------------------------------------------------------------------------
+
+
+def mimic(folder: Path, size: int = biped.MIMIC_SIZE, **metadata: str) -> Imported:
+    network = biped.network(folder / "net.onnx", size, metadata={**biped.MIMIC, **metadata})
+    return import_policy([], network, biped.model(folder), folder / "scene.yaml", overwrite=True)
+
+
+def test_metadata_gives_names_and_what_follows_from_its_gains(tmp_path: Path) -> None:
+    imported = mimic(tmp_path)
+    assert imported.found.stack == "mjlab"
+    assert policy_of(imported).joints == BY_SIDE
+    assert imported.found.trained["torque_limit"] == pytest.approx([40.0] * 4)
+    assert imported.found.trained["armature"] == pytest.approx([0.02] * 4, rel=1e-4)
+    assert imported.found.recovered == ("torque_limit", "armature")
+    trained = policy_of(imported).trained
+    assert trained is not None and trained.recovered == ("torque_limit", "armature")
+    assert not {"plant-differs", "limit-differs"} & set(codes(imported))
+    runs(imported)
+
+
+def test_nothing_is_recovered_where_the_damping_does_not_agree(tmp_path: Path) -> None:
+    imported = mimic(tmp_path, joint_damping="5.027,5.027,5.200,5.200")
+    assert imported.found.recovered == ()
+    assert set(imported.found.trained) == {"kp", "kv"}
+    note = "effort limits and armature cannot be recovered: the damping does not agree"
+    assert note in imported.found.notes
+
+
+def test_metadata_may_have_histories_scales_and_clips_per_term(tmp_path: Path) -> None:
+    imported = mimic(
+        tmp_path,
+        30,
+        observation_terms_history_length="1.000,3.000,1,0,1,1,1",
+        observation_terms_scale="2.000,1,1,1,1,1,1",
+        observation_terms_clip="[-1.0, 1.0],[-inf, inf],None,None,None,None,None",
+        observation_terms_flatten_history_dim="1.000,1.000,1,1,1,1,1",
+    )
+    first, second = policy_of(imported).terms[:2]
+    assert first.to_data()["clip"] == [-1.0, 1.0]
+    assert first.to_data()["scale"] == 2.0
+    assert second.to_data() == {"type": "BaseAngularVelocity", "history": 3}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "message"),
+    [
+        ("joint_names", "a,b,a,c", "net.onnx: metadata 'joint_names' has the name 'a' twice"),
+        (
+            "joint_stiffness", "1,2,3",
+            "net.onnx: metadata 'joint_stiffness' has 3 values, needs 4",
+        ),
+        (
+            "default_joint_pos", "0,nan,0,0",
+            "net.onnx: metadata 'default_joint_pos' must be numbers, got 'nan'",
+        ),
+        (
+            "action_scale", "inf",
+            "net.onnx: metadata 'action_scale' must be finite, got 'inf'",
+        ),
+        (
+            "observation_names", "base_ang_vl",
+            "net.onnx: metadata 'observation_names' has 'base_ang_vl', for which there is no "
+            "term; did you mean 'base_ang_vel'?",
+        ),
+    ],
+)  # fmt: skip
+def test_metadata_that_does_not_fit_is_named(
+    tmp_path: Path, key: str, text: str, message: str
+) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        mimic(tmp_path, biped.MIMIC_SIZE, **{key: text})
+    assert str(caught.value) == message
+
+
+# mujoco_playground ------------------------------------------------------------------------------
+
+
+def test_a_bare_network_takes_the_layout_that_fits(tmp_path: Path) -> None:
+    network = biped.network(tmp_path / "net.onnx", 24, names=("obs", "continuous_actions"))
+    model = biped.model(tmp_path, "position")
+    imported = import_policy([network], None, model, tmp_path / "scene.yaml")
+    assert imported.found.stack == "mujoco_playground"
+    policy, actor = policy_of(imported), actor_of(imported)
+    assert (policy.phase, policy.timestep, policy.decimation) == ("inside", 0.002, 10)
+    assert policy.default.tolist() == [0.2, 0.4, 0.2, 0.4]
+    assert actor["keyframe"] == "home"
+    assert [c["type"] for c in actor["components"]] == ["Policy"]
+    assert codes(imported)["assumed"] == "note"
+    runs(imported)
+
+
+def test_a_bare_network_that_fits_no_layout_says_what_each_needs(tmp_path: Path) -> None:
+    network = biped.network(tmp_path / "net.onnx", 25)
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([network], None, biped.model(tmp_path), tmp_path / "scene.yaml")
+    text = str(caught.value)
+    assert text.startswith("net.onnx: has no metadata, no configuration was given, and no layout")
+    assert (
+        "playground_quadruped needs position actuators, "
+        "an observation of 24, the network takes 25" in text
+    )
+
+
+# rl_sar -----------------------------------------------------------------------------------------
+
+
+def sar(
+    folder: Path, text: str = biped.SAR, size: int = 21, base: str = biped.SAR_BASE
+) -> Imported:
+    wheeled = biped.model(folder)
+    wheeled.write_text(wheeled.read_text().replace("knee", "wheel"))
+    biped.write(folder / "walker" / "base.yaml", base)
+    config = biped.write(folder / "walker" / "lab" / "config.yaml", text)
+    network = biped.network(folder / "policy.onnx", size)
+    return import_policy([config], network, wheeled, folder / "scene.yaml", overwrite=True)
+
+
+def test_rl_sar_finds_its_base_file_maps_joints_and_stands_first(tmp_path: Path) -> None:
+    imported = sar(tmp_path)
+    policy = policy_of(imported)
+    assert policy.joints == (
+        "left_hip_joint", "left_wheel_joint", "right_hip_joint", "right_wheel_joint",
+    )  # fmt: skip
+    assert policy.aliases == {
+        "left_foot_joint": "left_wheel_joint",
+        "right_foot_joint": "right_wheel_joint",
+    }
+    assert codes(imported)["joint-alias"] == "note"
+    assert set(imported.source.files) == {"config.yaml", "base.yaml", "policy.onnx"}
+    assert policy.start is not None and policy.start.to_data() == {
+        "duration": 1.0, "kp": 90.0, "kv": 3.0, "target": "default",
+    }  # fmt: skip
+    assert policy.default.tolist() == [-0.1, 0.3, -0.1, 0.3]  # config.yaml wins
+    assert [t.to_data()["type"] for t in policy.terms][:2] == ["CommandTerm", "BaseAngularVelocity"]
+    assert (policy.timestep, policy.decimation, policy.state) == (0.005, 4, "float32")
+    runs(imported)
+
+
+def test_rl_sar_wheels_take_velocities_and_are_not_seen(tmp_path: Path) -> None:
+    text = biped.SAR.replace("num_of_dofs: 4", "num_of_dofs: 4\n  wheel_indices: [1, 3]")
+    policy = policy_of(sar(tmp_path, text))
+    assert policy.action_recipe.to_data()["targets"] == {
+        "left_wheel_joint": "velocity",
+        "right_wheel_joint": "velocity",
+    }
+    assert policy.terms[3].to_data()["zero"] == ["left_wheel_joint", "right_wheel_joint"]
+
+
+def test_rl_sar_histories_count_from_the_newest(tmp_path: Path) -> None:
+    text = biped.SAR.replace("observations_history: []", "observations_history: [0, 1, 2]")
+    policy = policy_of(sar(tmp_path, text.replace("tions: 21", "tions: 63"), 63))
+    assert policy.observation is not None and policy.observation.kept.to_data() == {
+        "length": 3, "order": "newest_first", "fill": "zeros", "by": "frame",
+    }  # fmt: skip
+
+
+def test_rl_sar_refuses_files_of_two_robots(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        sar(tmp_path, base=biped.SAR_BASE.replace("walker:", "dog:"))
+    assert str(caught.value) == "files of different robots: walker/lab and dog"
+
+
+# booster_gym ------------------------------------------------------------------------------------
+
+
+def booster(folder: Path, text: str = biped.BOOSTER) -> Imported:
+    config = biped.write(folder / "T.yaml", text)
+    network = biped.network(folder / "policy.onnx", 23)
+    return import_policy([config], network, biped.model(folder), folder / "scene.yaml")
+
+
+def test_booster_gym_gives_gains_by_part_of_a_name_and_tells_every_match(tmp_path: Path) -> None:
+    imported = booster(tmp_path)
+    policy, actor = policy_of(imported), actor_of(imported)
+    assert list(imported.found.kp or ()) == [60, 80, 60, 80]
+    assert "stiffness of left_hip_joint: 60 by 'hip' (over joint)" in imported.found.notes
+    assert actor["components"][0]["precision"] == "float32"
+    assert actor["free_bodies"] == [
+        {"body": "trunk", "position": [0.0, 0.0, 0.72], "quaternion": [1.0, 0.0, 0.0, 0.0]}
+    ]
+    assert policy.action_recipe.to_data() == {
+        "scale": 1.0, "clip": [-1.0, 1.0], "last": "clipped", "dtype": "float32",
+    }  # fmt: skip
+    assert policy.terms[3].to_data() == {
+        "type": "GaitPhase", "frequency": 1.5, "form": "cos_sin", "standing": "stop",
+    }  # fmt: skip
+    assert codes(imported)["plant-differs"] == "warning"  # armature 0 there, .02 here
+    runs(imported)
+
+
+def test_booster_gym_without_a_gain_for_a_joint_is_another_robots(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        booster(tmp_path, biped.BOOSTER.replace("damping: {hip: 1, knee: 2}", "damping: {hip: 1}"))
+    assert str(caught.value) == (
+        "T.yaml:11:12: control.damping: says nothing of left_knee_joint, right_knee_joint; its "
+        "keys are parts of names: hip. A configuration for another robot?"
+    )
+
+
+def test_the_real_robots_file_of_booster_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        booster(tmp_path, "common: {dt: 0.002}\npolicy: {num_actions: 4}\nmech: {}\n")
+    assert str(caught.value) == (
+        "T.yaml:1:1: is the configuration of the real robot, with other joints, gains and "
+        "limits; give the training configuration, envs/T1.yaml"
+    )
+
+
+# RoboJuDo ---------------------------------------------------------------------------------------
+
+
+def robojudo(folder: Path, size: int = 23, **policy: Any) -> Imported:
+    config = biped.write(folder / "config.json", json.dumps(biped.judo(**policy)))
+    network = biped.network(folder / "policy.onnx", size)
+    return import_policy([config], network, biped.model(folder), folder / "scene.yaml")
+
+
+def test_robojudo_smooths_clips_in_code_and_takes_gains_from_the_robot(tmp_path: Path) -> None:
+    imported = robojudo(tmp_path)
+    policy, actor = policy_of(imported), actor_of(imported)
+    assert policy.action_recipe.smoothing == 0.8
+    assert policy.action_recipe.last == "smoothed"
+    assert (policy.timestep, policy.decimation) == (0.001, 20)
+    controller = actor["components"][0]
+    assert controller["torque_limit"]["left_knee_joint"] == 35
+    assert controller["kp"]["left_knee_joint"] == 80
+    runs(imported)
+
+
+def test_robojudo_without_gait_has_a_history_filled_with_zeros(tmp_path: Path) -> None:
+    imported = robojudo(
+        tmp_path, 105, policy_type="UnitreeWoGaitPolicy", history_length=5, action_clip=10.0
+    )
+    policy = policy_of(imported)
+    assert policy.observation is not None and policy.observation.kept.to_data() == {
+        "length": 5, "order": "oldest_first", "fill": "zeros", "by": "term",
+    }  # fmt: skip
+    assert policy.action_recipe.to_data()["clip"] == 10.0
+
+
+def test_robojudo_policies_of_unknown_layout_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        robojudo(tmp_path, policy_type="AsapPolicy")
+    assert str(caught.value).endswith(
+        "policy.policy_type: the observation of AsapPolicy is not known; known are "
+        "UnitreePolicy, UnitreeWoGaitPolicy. A BeyondMimicPolicy is read from its network alone; "
+        "others need a policy.yaml"
+    )
+
+
+# policy.yaml ------------------------------------------------------------------------------------
+
+
+def test_a_policy_file_keeps_its_stand(tmp_path: Path) -> None:
+    first = sar(tmp_path)
+    second = import_policy(
+        [first.policy], None, tmp_path / "biped.xml", tmp_path / "again" / "scene.yaml"
+    )
+    start = policy_of(second).start
+    assert start is not None and start.to_data()["kp"] == 90.0
+    assert second.found.start is not None and list(second.found.start.kv) == [3.0] * 4
+
+
+def test_a_policy_file_of_ours_is_a_configuration_too(tmp_path: Path) -> None:
+    first = gym(tmp_path)
+    second = import_policy(
+        [first.policy], None, tmp_path / "biped.xml", tmp_path / "again" / "scene.yaml"
+    )
+    before, after = policy_of(first).to_data(), policy_of(second).to_data()
+    for data in (before, after):
+        del data["source"], data["network"]
+    assert after == before
+    assert actor_of(second)["components"][0] == actor_of(first)["components"][0]
+    runs(second)

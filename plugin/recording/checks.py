@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.errors import RecordingError
 from mjrig.names import listed
@@ -55,13 +56,13 @@ def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
     return columns[name]
 
 
-def check_increasing(path: Path, name: str, steps: Any) -> None:
+def check_increasing(path: Path, name: str, steps: npt.NDArray[Any]) -> None:
     """Refuse step numbers that do not increase.
 
     Raises:
         RecordingError: names the first row.
     """
-    bad = np.flatnonzero(np.diff(np.asarray(steps)) <= 0)
+    bad = np.flatnonzero(steps[1:] <= steps[:-1])
     if len(bad):
         row = int(bad[0]) + 1
         raise RecordingError(

@@ -342,7 +342,7 @@ def test_a_killed_process_loses_at_most_a_second(scene: Path, tmp_path: Path) ->
     command = [sys.executable, "-c", KILLED, str(scene), str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        began = None
+        began, row = None, ""
         for row in process.stdout:
             now = float(row.split()[1])
             began = now if began is None else began

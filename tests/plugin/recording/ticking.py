@@ -12,9 +12,6 @@ from mjrig.sim2sim.plant import Plant
 class Ticking(PolicyComponent):
     """Ticks every fourth step; its action is the number of the tick."""
 
-    joints = ("turn",)
-    tick_steps = 4
-
     def prepare(self) -> None:
         self._ticks = self._steps = 0
 
@@ -29,6 +26,14 @@ class Ticking(PolicyComponent):
     @property
     def ticks(self) -> int:
         return self._ticks
+
+    @property
+    def tick_steps(self) -> int:
+        return 4
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return ("turn",)
 
     @property
     def observation(self) -> Any:

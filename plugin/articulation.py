@@ -289,10 +289,11 @@ class Articulation(HasProperties):
 
     def _working(self) -> list[tuple[object, ...]]:
         """What the plan depends on."""
-        return [
+        found: list[tuple[object, ...]] = [
             (c.enabled, c.num_bindings, c.lowered is None, c.watcher() is None)
             for c in self.controllers
-        ] + [(c.needs_position_stage,) for c in self._others()]
+        ]
+        return [*found, *((c.needs_position_stage,) for c in self._others())]
 
     def _others(self) -> list[ActorComponent]:
         """The components that are no controllers."""

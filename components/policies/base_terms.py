@@ -72,10 +72,10 @@ class ProjectedGravity(ObservationTerm):
         self._view = view
         if self.sensor and self.site:
             raise BindingError(f"{self.label}: give a sensor or a site, not both")
-        self._frame = view.site_frame(self.site, self) if self.site else None
-        if self._frame is not None:
-            return 3
-        if self.sensor:
+        self._frame: FloatArray | None = None
+        if self.site:
+            self._frame = view.data.site_xmat[view.site_id(self.site, self)]
+        elif self.sensor:
             self._quaternion = sensor_of(self, view, self.sensor, 4)
         else:
             qpos, _ = view.free_joint(self.label)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.policies.policy_file import CommandInput
+from mjrig.components.policies.policy_parts import CommandInput
 from mjrig.errors import PropertyError
 from mjrig.names import how_many
 from mjrig.properties import frozen

@@ -11,7 +11,8 @@ from mjrig.components.policies.commands import Commands
 from mjrig.components.policies.motion import Clip, Motion
 from mjrig.components.policies.network import check_sizes, load_network
 from mjrig.components.policies.observer import Observer
-from mjrig.components.policies.policy_file import Phase, PolicyFile, Precision, StartPhase
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.policy_parts import Phase, Precision, StartPhase
 from mjrig.components.policies.stand import StandGains
 from mjrig.components.policies.targets import TargetMap, actuators_of
 from mjrig.components.policies.view import Float32, Indices, View
@@ -52,6 +53,9 @@ class PolicyLoop:
         self._network = load_network(said)
         check_sizes(self._network, self._observer.parts, len(said.joints))
         self.targets = TargetMap(said, robot, self.bindings, self.view)
+        self._every = said.decimation
+        self._shift = int(said.phase is Phase.INSIDE)
+        self._first = int(said.phase is Phase.AFTER)
         self._start = said.start
         self._gains = StandGains(said.start or StartPhase(), robot, self.bindings)
         self._start_steps = self._steps_of_start()
@@ -141,14 +145,8 @@ class PolicyLoop:
             return
         if self._gains.applied:
             self._gains.put_back()
-        if self._is_due(steps):
+        if (steps + self._shift) % self._every == 0 and steps >= self._first:
             self._tick(steps)
-
-    def _is_due(self, steps: int) -> bool:
-        every, phase = self.said.decimation, self.said.phase
-        if phase is Phase.INSIDE:
-            return (steps + 1) % every == 0
-        return steps % every == 0 and (steps > 0 or phase is Phase.BEFORE)
 
     def _tick(self, steps: int) -> None:
         view = self.view

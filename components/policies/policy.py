@@ -10,7 +10,8 @@ import numpy.typing as npt
 from mjrig.actions import action
 from mjrig.articulation import Articulation
 from mjrig.components.policies.loop import PolicyLoop
-from mjrig.components.policies.policy_file import PolicyFile, given
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.policy_parts import given
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal
 from mjrig.policy import PolicyComponent

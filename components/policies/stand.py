@@ -2,7 +2,7 @@
 
 from mjrig.articulation import Articulation
 from mjrig.binding import ActuatorBinding
-from mjrig.components.policies.policy_file import StartPhase, given
+from mjrig.components.policies.policy_parts import StartPhase, given
 from mjrig.controller import ArticulationController
 from mjrig.errors import BindingError
 from mjrig.per_actuator import PerActuator

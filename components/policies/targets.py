@@ -9,11 +9,11 @@ import numpy.typing as npt
 from mjrig.articulation import Articulation
 from mjrig.binding import ActuatorBinding
 from mjrig.components.policies.kinds import Range
-from mjrig.components.policies.policy_file import (
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.policy_parts import (
     ActionMode,
     ActionRecipe,
     LastSeen,
-    PolicyFile,
     Precision,
     TargetKind,
 )
@@ -159,11 +159,13 @@ class TargetMap:
 
     def act(self, action: Float32) -> None:
         """Take the output of the network, and command what it means."""
+        smoothed: Float32 = action
         if self._beta != 1.0:
-            smoothed = (np.float32(1.0) - self._beta) * self._smoothed + self._beta * action
-        else:
-            smoothed = action
-        clipped = smoothed if self._clip is None else np.clip(smoothed, *self._clip)
+            mixed = (np.float32(1.0) - self._beta) * self._smoothed + self._beta * action
+            smoothed = mixed.astype(np.float32, copy=False)
+        clipped: Float32 = smoothed
+        if self._clip is not None:
+            clipped = np.clip(smoothed, *self._clip).astype(np.float32, copy=False)
         self._smoothed[:] = smoothed
         self._view.last[:] = self._seen(action, clipped, smoothed)
         targets = clipped.astype(self._dtype) * self._scale
@@ -194,6 +196,8 @@ class TargetMap:
     def restore(self, memory: Any) -> None:
         """Take back what `memory` returned."""
         view = self._view
-        mine = (self._smoothed, self._targets, self._rows, view.target, view.last)
+        mine: tuple[npt.NDArray[Any], ...] = (
+            self._smoothed, self._targets, self._rows, view.target, view.last,
+        )  # fmt: skip
         for array, values in zip(mine, memory, strict=True):
             array[:] = values

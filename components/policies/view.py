@@ -71,14 +71,13 @@ class View:
                 return int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
         raise BindingError(f"{who}: {self.robot.name!r} has no free joint; name a sensor instead")
 
-    def site_frame(self, name: str, who: HasProperties) -> FloatArray:
-        """The nine numbers of a site's rotation matrix, row by row, where MuJoCo writes them.
+    def site_id(self, name: str, who: HasProperties) -> int:
+        """A site by local name.
 
         Raises:
             BindingError: there is no such site.
         """
-        frame: FloatArray = self.data.site_xmat[self._id(mujoco.mjtObj.mjOBJ_SITE, name, who)]
-        return frame.reshape(9)
+        return self._id(mujoco.mjtObj.mjOBJ_SITE, name, who)
 
     def body_id(self, name: str, who: HasProperties) -> int:
         """A body by local name.

@@ -1,0 +1,51 @@
+"""What docs/policies.md shows works as printed."""
+
+import re
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mjrig import registry
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.errors import BindingError
+from tests.components.policies.small import idle, make
+from tests.worlds import arm, refused
+
+PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
+pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="no docs beside the tests")
+
+
+def blocks(language: str) -> list[str]:
+    """The pieces of code on the page."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_policy_files_are_right() -> None:
+    pieces = [text for text in blocks("yaml") if not text.startswith("mjrig:")]
+    assert len(pieces) == 8
+    least = {"network": "a.onnx", "joints": ["FR_hip_joint", "FR_thigh_joint", "FR_calf_joint"]}
+    terms = {"observation": {"terms": [{"type": "LastAction"}]}}
+    for text in pieces:
+        said = yaml.safe_load(text)
+        nested = {} if "terms" in said.get("observation", {}) else terms
+        PolicyFile.from_data(least | said | nested).complete()
+
+
+def test_the_term_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = next(text for text in blocks("python") if "class FootHeight" in text)
+    (tmp_path / "my_package.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = EntryPoint("FootHeight", "my_package:FootHeight", registry.GROUP)
+    known = registry._points() | {point.name: point}
+    monkeypatch.setattr(registry, "_points", lambda: known)
+    idle(tmp_path / "policy.onnx", 2)
+    term = {"type": "FootHeight", "site": "tip", "scale": 10, "history": 2}
+    world, _, policy = make(tmp_path, observation={"terms": [term]}, actor={"joints": {"elbow": 1}})
+    world.step()
+    assert policy.observation.round(4).tolist() == pytest.approx([-2.5244, -2.5244], abs=1e-4)
+    where = "robot.Policy.file: policy.observation.terms[0]"
+    message = f"{where}: there is no site 'tipp'; did you mean 'tip'?"
+    with refused(BindingError, message):
+        make(tmp_path, xml=arm(), observation={"terms": [term | {"site": "tipp"}]})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
-from mjrig.names import suggestion
+from mjrig.names import listed
 from mjrig.property_kinds import FloatArray
 
 
@@ -48,11 +48,10 @@ def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
     """A column that must be there.
 
     Raises:
-        RecordingError: it is not; names the nearest one.
+        RecordingError: it is not; lists what is.
     """
     if name not in columns:
-        hint = suggestion(name, columns, label="has")
-        raise RecordingError(f"{path}: {name}: is missing; {hint}")
+        raise RecordingError(f"{path}: {name}: is missing; has: {listed(columns)}")
     return columns[name]
 
 

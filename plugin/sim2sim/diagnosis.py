@@ -69,14 +69,14 @@ class Diagnosis:
                 f"the difference comes from rounding: below {ROUND_OFF:g}{since}; no finding"
             )
         found = list(self._plants())
-        if len([f for f in found if f.share is not None]) > 1:
-            self._all_together()
+        together = self._all_together() if len(found) > 1 else 0.0
         if not self._is_round_off():
             found += self._commands()
             found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
             if not found or (found[0].share or 0.0) < CAUSE:
                 found = [*self._state_edits(), *found]
-                self._other_model()
+                if together < CAUSE:
+                    self._other_model()
         found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
         self._saturation()
         return found, self._notes
@@ -127,15 +127,31 @@ class Diagnosis:
             if not difference.joints and difference.what in seen:
                 continue  # of the whole world: once is enough
             seen.add(difference.what)
-            share, effect = self._undone(pair, difference)
-            yield Finding(
-                difference.what,
-                difference.where,
-                difference.recorded_value(),
-                difference.here_value(),
-                effect,
-                share,
-            )
+            yield self._finding(pair, difference)
+        yield from self._groups()
+
+    def _finding(self, pair: Match, difference: Difference) -> Finding:
+        share, effect = self._undone(pair, difference)
+        return Finding(
+            difference.what,
+            difference.where,
+            difference.recorded_value(),
+            difference.here_value(),
+            effect,
+            share,
+        )
+
+    def _groups(self) -> Iterator[Finding]:
+        """The same property of several joints: together they may do what none does alone."""
+        groups: dict[tuple[str, str], list[tuple[Match, Difference]]] = {}
+        for pair, difference in self._differences():
+            if len(difference.joints) == 1:
+                groups.setdefault((pair.robot.name, difference.what), []).append((pair, difference))
+        for members in groups.values():
+            if len(members) > 1:
+                pair, one = members[0]
+                joints = tuple(d.joints[0] for _, d in members)
+                yield self._finding(pair, Difference(one.what, one.recorded, one.here, joints))
 
     def _undone(self, pair: Match, difference: Difference) -> tuple[float | None, str]:
         try:
@@ -153,7 +169,8 @@ class Diagnosis:
             apply(edit, difference)
             return self.error()
 
-    def _all_together(self) -> None:
+    def _all_together(self) -> float:
+        """The share of the error that all differences make."""
         edits = []
         try:
             for pair, difference in self._differences():
@@ -165,6 +182,7 @@ class Diagnosis:
                     continue
             share = self._share(self.error())
             self._notes.append(f"undoing all differences together {removes(share)}")
+            return share
         finally:
             for edit in reversed(edits):
                 edit.undo()

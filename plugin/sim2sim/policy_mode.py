@@ -221,10 +221,8 @@ def _own(policy: Any, robot: Articulation) -> PolicyComponent | None:
         return policy if policy in found else None
     if policy is None:
         if len(found) != 1:
-            text = (
-                f"{robot.name} has {how_many(len(found), 'policy').replace('policys', 'policies')}"
-            )
-            raise RecordingError(f"{text}; say which one: policy=…, or --policy")
+            many = f"{len(found)} policies" if found else "no policy"
+            raise RecordingError(f"{robot.name} has {many}; say which one: policy=…, or --policy")
         return found[0]
     wanted = Path(policy).resolve()
     for component in found:

@@ -33,32 +33,48 @@ def start(world: World, recording: Recording, matches: Sequence[Match], row: int
         if recorded.qvel is not None:
             match.qvel(recorded.qvel[row], data.qvel)
         where = robot.model_map
-        state = replace(
-            where.initial, qpos=data.qpos[where.qpos].copy(), qvel=data.qvel[where.dof].copy()
-        )
+        act = where.initial.act
+        if recorded.act is not None and recorded.act.shape[1:] == act.shape:
+            act = recorded.act[row]
+        qpos, qvel = data.qpos[where.qpos].copy(), data.qvel[where.dof].copy()
+        state = replace(where.initial, qpos=qpos, qvel=qvel, act=act)
         robot.put(state)
         robot.reset()
         robot.prime()
     # A reset runs mj_forward, which moves the warm start: other loops begin without one.
     data.qacc_warmstart[:] = 0.0
-    step = int(matches[0].recorded.step[row])
-    state_row = _full_state(world, recording, step)
-    if state_row is None:
+    full = _full_state(world, recording, matches, row)
+    if full is None:
         return "joint positions and velocities"
-    mujoco.mj_setState(world.model, data, state_row, _STATE)
+    mujoco.mj_setState(world.model, data, full, _STATE)
     return "the full integration state"
 
 
-def _full_state(world: World, recording: Recording, step: int) -> FloatArray | None:
-    """The full state before a step, if it is one of this very model."""
-    states = recording.states
-    if states is None or not is_same_model(world, recording):
-        return None
+def _full_state(
+    world: World, recording: Recording, matches: Sequence[Match], row: int
+) -> FloatArray | None:
+    """The full state at a sample, if it means the same in this world.
+
+    It does if it has as many numbers and the recorded poses are in it where this world has them.
+    Gains and limits may differ.
+    """
+    states, recorded = recording.states, matches[0].recorded
     size = mujoco.mj_stateSize(world.model, _STATE)
-    rows = np.flatnonzero(states.step == step)
-    if not len(rows) or states.state.shape[1:] != (size,):
+    if states is None or states.state.shape[1:] != (size,) or recorded.qvel is None:
+        return None
+    rows = np.flatnonzero(states.step == recorded.step[row])
+    if not len(rows) or len(matches) < len(world.articulations):
         return None
     found: FloatArray = states.state[rows[0]]
+    data = mujoco.MjData(world.model)
+    mujoco.mj_setState(world.model, data, found, _STATE)
+    for match in matches:
+        qpos, qvel = data.qpos.copy(), data.qvel.copy()
+        match.qpos(match.recorded.qpos[row], qpos)
+        if match.recorded.qvel is not None:
+            match.qvel(match.recorded.qvel[row], qvel)
+        if not (np.array_equal(qpos, data.qpos) and np.array_equal(qvel, data.qvel)):
+            return None
     return found
 
 

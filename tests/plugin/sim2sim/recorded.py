@@ -115,7 +115,7 @@ def from_world(world: mjrig.World, steps: int, drive: Drive = wave, **about: Any
             name=name,
             joints=tuple(columns),
             step=step,
-            time=step * world.timestep,
+            time=np.multiply(step, world.timestep, dtype=np.float64),
             qpos=np.array(qpos),
             qvel=np.array(qvel),
             actuators=robot.actuator_names,

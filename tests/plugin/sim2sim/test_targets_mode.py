@@ -14,7 +14,7 @@ from mjrig.sim2sim.relabel import mirrored, shifted, with_names, with_order, wit
 from tests.plugin.sim2sim.recorded import BIPED, biped, from_world, wave
 from tests.worlds import GRIPPER, hinge, make_scene, make_world, make_worlds, pd_of, refused
 
-STEPS = 300
+STEPS = 200
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_the_same_scene_matches_to_the_bit(execution: str) -> None:
     assert result.max_abs_position_error == 0.0
     assert result.first_divergence is None
     assert result.diagnosis == []
-    assert result.duration == pytest.approx(0.6)
+    assert result.duration == pytest.approx(0.4)
     assert set(result.joints) == {"root", "left_hip", "left_knee", "right_hip", "right_knee"}
     assert result.joints["left_knee"]["rmse_position"] == 0.0
     assert result.joints["left_knee"]["rmse_effort"] == 0.0
@@ -95,6 +95,12 @@ def test_the_larger_of_two_differences_comes_first(run: Recording) -> None:
     result = mjrig.replay(run, world)
     assert [f.what for f in result.diagnosis] == ["kp", "kv"]
     assert any(n.startswith("undoing all differences together removes") for n in result.notes)
+
+
+def test_joints_that_only_matter_together_are_named_together(run: Recording) -> None:
+    result = mjrig.replay(run, biped(kp={".*_knee": 120.0, "default": 80.0}))
+    assert first(result) == ("kp", "2 joints: left_knee, right_knee")
+    assert {f.where for f in result.diagnosis[1:]} == {"left_knee", "right_knee"}
 
 
 def test_undoing_leaves_the_model_as_it_was(run: Recording) -> None:
@@ -295,6 +301,21 @@ def test_other_robots_stay_where_they_are() -> None:
     assert world.data.qpos[world["other"].model_map.qpos] == 0.4
 
 
+def test_only_the_time_before_a_reset_is_replayed(run: Recording) -> None:
+    actor = run.actors["robot"]
+    qpos = actor.qpos.copy()
+    qpos[120:, 7:] = 0.0
+    cut = replace(run, segments=(0, 120), actors={"robot": replace(actor, qpos=qpos)})
+    assert not mjrig.replay(replace(cut, segments=(0,)), biped(), diagnose=False).bit_exact
+    result = mjrig.replay(cut, biped())
+    assert result.bit_exact
+    assert result.duration == pytest.approx(0.24)
+    assert (
+        "the state was put elsewhere after 0.24 s of 0.4 s: only the time before that is replayed"
+        in result.notes
+    )
+
+
 # Refusals -----------------------------------------------------------------------------------------
 
 
@@ -311,7 +332,7 @@ def test_another_timestep_can_be_allowed_and_is_diagnosed(run: Recording, tmp_pa
     actor: dict[str, object] = {"components": [PDController(kp=80.0, kv=3.0)]}
     scene = make_scene({"robot": BIPED}, str(tmp_path), {"robot": actor}, {"timestep": 0.001})
     result = mjrig.replay(run, mjrig.World(scene), resample=True)
-    assert result.duration == pytest.approx(0.6)
+    assert result.duration == pytest.approx(0.4)
     assert result.verdict == "differs"
     assert result.diagnosis[0].what == "timestep"
     assert result.diagnosis[0].share == pytest.approx(1.0)

@@ -116,6 +116,7 @@ class Bench:
         signal: Signal,
         *,
         together: bool = False,
+        after: float = 0.0,
         stop: Callable[[], bool] = lambda: False,
     ) -> list[Response]:
         """Let actuators follow a signal, one after the other from the same state, or together.
@@ -125,6 +126,7 @@ class Bench:
             actuators: names of actuators a law is bound to.
             signal: what is added to their setpoints.
             together: all at once.
+            after: how long traces go on after the signal [s].
             stop: asked now and then; true ends the run, with what is done so far.
 
         Raises:
@@ -132,33 +134,42 @@ class Bench:
         """
         robot = self.world[actor]
         bindings = [bound(robot, name) for name in actuators]
-        self.world.reset()
-        events = self._events()
-        self.world.step(round(self._settle / self.world.timestep))
-        if text := self._divergence(events):
-            return [_failed(b, f"at rest already: {text}") for b in bindings]
+        if text := self.rest():
+            return [failed(b, text) for b in bindings]
         ready = self.world.snapshot()
         found: list[Response] = []
         for group in [bindings] if together else [[b] for b in bindings]:
             if stop():
                 break
             self.world.restore(ready)
-            found += self._follow(robot, group, signal)
+            found += self._follow(robot, group, signal, after)
         return found
 
+    def rest(self) -> str:
+        """Let the robots hang from the start until they are still; why they are not, if so."""
+        self.world.reset()
+        events = self._events()
+        self.world.step(round(self._settle / self.world.timestep))
+        text = self._divergence(events)
+        return text and f"at rest already: {text}"
+
     def _follow(
-        self, robot: Articulation, group: Sequence[ActuatorBinding], signal: Signal
+        self,
+        robot: Articulation,
+        group: Sequence[ActuatorBinding],
+        signal: Signal,
+        after: float,
     ) -> list[Response]:
         world = self.world
         recorder = Recorder(robot, group)
         columns = [robot.actuator_names.index(b.actuator) for b in group]
         base = robot.setpoints.position[columns].copy()
         began, events = world.time, self._events()
-        for k in range(round(signal.duration / world.timestep)):
+        for k in range(round((signal.duration + after) / world.timestep)):
             robot.setpoints.position[columns] = base + signal.offset(k * world.timestep)
             world.step()
             if text := self._divergence(events):
-                return [_failed(b, text) for b in group]
+                return [failed(b, text) for b in group]
             recorder.note(world.time - began)
         return [
             respond(world, robot, b, t, signal)
@@ -207,7 +218,7 @@ def respond(
     world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, signal: Signal
 ) -> Response:
     """The response that a trace shows; the world is in the state after its last step."""
-    metrics = measure(trace, signal.kind)
+    metrics = measure(trace.until(signal.duration), signal.kind)
     causes: tuple[str, ...] = ()
     error = metrics.steady_state_error
     if error is not None and abs(error) > SMALL * abs(signal.amplitude):
@@ -215,7 +226,8 @@ def respond(
     return Response(binding.actuator, binding.joint, trace, metrics, causes)
 
 
-def _failed(binding: ActuatorBinding, text: str) -> Response:
+def failed(binding: ActuatorBinding, text: str) -> Response:
+    """The response of an actuator that could not be tested."""
     return Response(binding.actuator, binding.joint, None, None, problem=text)
 
 

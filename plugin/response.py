@@ -92,6 +92,14 @@ class Trace:
     applied_effort: FloatArray
     start: float
 
+    def until(self, time: float) -> "Trace":
+        """The part of it up to a time, half a sample more or less."""
+        count = len(self.time)
+        if count > 1:
+            count = round(time / (self.time[1] - self.time[0]))
+        arrays = (self.target, self.position, self.effort, self.raw_effort, self.applied_effort)
+        return Trace(self.time[:count], *(a[:count] for a in arrays), self.start)
+
 
 @dataclass(frozen=True)
 class Metrics:

@@ -18,6 +18,9 @@ from mjrig.world import World
 
 #: Inertia given to free roots, so that nothing a robot does moves them [kg and kg·m²].
 HELD = 1e9
+#: The solver's tolerance is relative to the mean inertia: with 1e-8 beside a huge one dry friction
+#: is lost; with 0 the solver never believes that it is done.
+TOLERANCE = 1e-20
 #: How long a robot hangs before a signal begins [s].
 SETTLE = 0.5
 #: Steady-state errors below this share of the amplitude need no explanation.
@@ -102,7 +105,7 @@ class Bench:
 
     def __init__(self, world: World, *, settle: float = SETTLE) -> None:
         self.world = world
-        self._settle = settle
+        self.settle = settle
         for robot in world.articulations.values():
             for component in robot.components:
                 if not isinstance(component, ArticulationController):
@@ -149,7 +152,7 @@ class Bench:
         """Let the robots hang from the start until they are still; why they are not, if so."""
         self.world.reset()
         events = self._events()
-        self.world.step(round(self._settle / self.world.timestep))
+        self.world.step(round(self.settle / self.world.timestep))
         text = self._divergence(events)
         return text and f"at rest already: {text}"
 
@@ -193,8 +196,7 @@ def suspend(world: World) -> None:
         first = int(model.jnt_dofadr[joint])
         model.dof_armature[first : first + 6] = HELD
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    # The solver's tolerance is relative to a mean inertia: beside a huge one, dry friction is lost.
-    model.opt.tolerance = 0.0
+    model.opt.tolerance = TOLERANCE
     mujoco.mj_setConst(model, world.data)
     world.reset()
 

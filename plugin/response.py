@@ -93,12 +93,17 @@ class Trace:
     start: float
 
     def until(self, time: float) -> "Trace":
-        """The part of it up to a time, half a sample more or less."""
-        count = len(self.time)
-        if count > 1:
-            count = round(time / (self.time[1] - self.time[0]))
-        arrays = (self.target, self.position, self.effort, self.raw_effort, self.applied_effort)
-        return Trace(self.time[:count], *(a[:count] for a in arrays), self.start)
+        """The part of it up to a time since the signal began [s]."""
+        n = int(np.searchsorted(self.time, time + 1e-9, side="right"))
+        return Trace(
+            self.time[:n],
+            self.target[:n],
+            self.position[:n],
+            self.effort[:n],
+            self.raw_effort[:n],
+            self.applied_effort[:n],
+            self.start,
+        )
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from mjrig.property_kinds import FloatArray
 from mjrig.response import Kind, Signal, Trace
 
 ComplexArray = npt.NDArray[np.complex128]
-#: Bins to each side whose spectra are summed for the coherence.
-NEIGHBOURS = 2
+#: Bins to each side that the coherence is taken from.
+NEIGHBOURS = 4
 #: Share of a sine's run, at its beginning, in which it is still getting into its stride.
 SWINGING_IN = 0.5
 #: −3 dB.
@@ -96,19 +96,25 @@ def _of_chirp(
     frequency = np.asarray(np.fft.rfftfreq(len(target), timestep), float)
     low, high = sorted((signal.frequency, signal.end_frequency))
     inside = (frequency >= low) & (frequency <= high)
-    if not inside.any():
+    if not inside.any() or len(target) <= 4 * NEIGHBOURS:
         return None
     x, y = np.fft.rfft(target), np.fft.rfft(position)
-    both = _around(np.conj(x) * y)
-    power = _around(np.abs(x) ** 2) * _around(np.abs(y) ** 2)
-    coherence = np.abs(both) ** 2 / np.maximum(power.real, np.finfo(float).tiny)
-    return FrequencyResponse(frequency[inside], (y / x)[inside], coherence.real[inside])
+    coherence = np.array([_smoothness(x, y, k) for k in np.flatnonzero(inside)])
+    return FrequencyResponse(frequency[inside], (y / x)[inside], coherence)
 
 
-def _around(spectrum: npt.NDArray[np.number]) -> ComplexArray:
-    """Each bin with its neighbours."""
-    box = np.ones(2 * NEIGHBOURS + 1)
-    return np.convolve(spectrum, box, mode="same").astype(np.complex128)
+def _smoothness(x: ComplexArray, y: ComplexArray, k: int) -> float:
+    """How much of the output around a bin a response explains that is a parabola there.
+
+    A linear joint's response is smooth; what harmonics and friction add is not.
+    """
+    first = min(max(k - NEIGHBOURS, 0), len(x) - 2 * NEIGHBOURS - 1)
+    near = slice(max(first, 0), first + 2 * NEIGHBOURS + 1)
+    away = np.arange(near.start, near.stop) - k
+    curves = x[near, None] * away[:, None] ** np.arange(3)
+    fitted, *_ = np.linalg.lstsq(curves, y[near], rcond=None)
+    left = float(np.sum(np.abs(y[near] - curves @ fitted) ** 2))
+    return max(0.0, 1.0 - left / max(float(np.sum(np.abs(y[near]) ** 2)), np.finfo(float).tiny))
 
 
 def _of_sine(
@@ -120,8 +126,8 @@ def _of_sine(
     if cycles < 1:
         return None
     window = slice(count - round(cycles * per_cycle), count)
-    time = np.arange(count)[window] * timestep
-    turn = 2.0 * np.pi * signal.frequency * time
+    time = np.arange(count, dtype=float)[window] * timestep
+    turn = np.asarray(2.0 * np.pi * signal.frequency * time, float)
     waves = np.column_stack([np.cos(turn), np.sin(turn), np.ones_like(turn)])
     (x, _), (y, rest) = (_fitted(waves, v[window]) for v in (target, position))
     return FrequencyResponse(

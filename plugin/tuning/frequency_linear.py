@@ -11,7 +11,7 @@ from typing import Self
 import mujoco
 import numpy as np
 
-from mjrig.closed_loop import transition
+from mjrig.closed_loop import Carrier, transition
 from mjrig.feedback_loops import Group, Indices, groups
 from mjrig.property_kinds import FloatArray
 from mjrig.tuning.frequency import ComplexArray, FrequencyResponse, crossing
@@ -35,7 +35,8 @@ class Margins:
         phase_margin: [deg], the least of all crossovers; None: the loop's gain is never 1.
         crossover: where that is [Hz].
         delay_margin: the dead time in the loop that would use the phase margin up [s].
-        gain_margin: the factor on the loop's gain that makes it unstable; None: none does.
+        gain_margin: the factor on the loop's gains that makes it unstable; None: none does, as
+            where the integrator or the law solves for the end of the step.
     """
 
     phase_margin: float | None
@@ -109,7 +110,14 @@ class LinearGroup:
         """The margins of one drive."""
         highest = 0.5 / self.tick
         frequency = np.geomspace(min(LOWEST, highest / 2.0), highest, GRID)
-        return margins_of(frequency, self.open_loop(drive, frequency))
+        found = margins_of(frequency, self.open_loop(drive, frequency))
+        return found if self._is_explicit(drive) else replace(found, gain_margin=None)
+
+    def _is_explicit(self, drive: int) -> bool:
+        """Whether L is proportional to the gains."""
+        carrier = self.group.drives[drive].carrier
+        inside = carrier is Carrier.ENGINE and self._plant.integrator != "Euler"
+        return carrier is not Carrier.SOLVED and not inside
 
 
 def _padded(matrix: FloatArray, count: int, value: float = 0.0) -> FloatArray:

@@ -50,7 +50,7 @@ class Wish:
 
     def __post_init__(self) -> None:
         if self.inertia not in list(Inertia):
-            hint = suggestion(str(self.inertia), Inertia)
+            hint = suggestion(str(self.inertia), [kind.value for kind in Inertia])
             raise PropertyError(f"there is no inertia {str(self.inertia)!r}; {hint}")
         object.__setattr__(self, "inertia", Inertia(self.inertia))  # a plain word is fine
         for name, least in (("frequency", "> 0"), ("step", "> 0"), ("damping", ">= 0")):

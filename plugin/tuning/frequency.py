@@ -10,8 +10,6 @@ from mjrig.property_kinds import FloatArray
 from mjrig.response import Kind, Signal, Trace
 
 ComplexArray = npt.NDArray[np.complex128]
-#: Bins to each side that the coherence is taken from.
-NEIGHBOURS = 4
 #: Share of a sine's run, at its beginning, in which it is still getting into its stride.
 SWINGING_IN = 0.5
 #: −3 dB.
@@ -25,13 +23,10 @@ class FrequencyResponse:
     Attributes:
         frequency: [Hz], ascending.
         value: H, complex.
-        coherence: share of the position that H explains, 0 to 1; below 1 the joint is not linear
-            (saturation, friction, limits), or was not at rest at both ends of the run.
     """
 
     frequency: FloatArray
     value: ComplexArray
-    coherence: FloatArray
 
     @property
     def gain(self) -> FloatArray:
@@ -42,6 +37,10 @@ class FrequencyResponse:
     def phase(self) -> FloatArray:
         """∠H [deg], without jumps."""
         return np.degrees(np.unwrap(np.angle(self.value)))
+
+    def distance(self, other: "FrequencyResponse") -> float:
+        """The largest |H − H'| as a share of the largest |H'|; both at the same frequencies."""
+        return float(np.abs(self.value - other.value).max() / np.abs(other.value).max())
 
     @property
     def bandwidth(self) -> float | None:
@@ -96,25 +95,10 @@ def _of_chirp(
     frequency = np.asarray(np.fft.rfftfreq(len(target), timestep), float)
     low, high = sorted((signal.frequency, signal.end_frequency))
     inside = (frequency >= low) & (frequency <= high)
-    if not inside.any() or len(target) <= 4 * NEIGHBOURS:
+    if not inside.any():
         return None
     x, y = np.fft.rfft(target), np.fft.rfft(position)
-    coherence = np.array([_smoothness(x, y, k) for k in np.flatnonzero(inside)])
-    return FrequencyResponse(frequency[inside], (y / x)[inside], coherence)
-
-
-def _smoothness(x: ComplexArray, y: ComplexArray, k: int) -> float:
-    """How much of the output around a bin a response explains that is a parabola there.
-
-    A linear joint's response is smooth; what harmonics and friction add is not.
-    """
-    first = min(max(k - NEIGHBOURS, 0), len(x) - 2 * NEIGHBOURS - 1)
-    near = slice(max(first, 0), first + 2 * NEIGHBOURS + 1)
-    away = np.arange(near.start, near.stop) - k
-    curves = x[near, None] * away[:, None] ** np.arange(3)
-    fitted, *_ = np.linalg.lstsq(curves, y[near], rcond=None)
-    left = float(np.sum(np.abs(y[near] - curves @ fitted) ** 2))
-    return max(0.0, 1.0 - left / max(float(np.sum(np.abs(y[near]) ** 2)), np.finfo(float).tiny))
+    return FrequencyResponse(frequency[inside], (y / x)[inside])
 
 
 def _of_sine(
@@ -129,15 +113,11 @@ def _of_sine(
     time = np.arange(count, dtype=float)[window] * timestep
     turn = np.asarray(2.0 * np.pi * signal.frequency * time, float)
     waves = np.column_stack([np.cos(turn), np.sin(turn), np.ones_like(turn)])
-    (x, _), (y, rest) = (_fitted(waves, v[window]) for v in (target, position))
-    return FrequencyResponse(
-        np.array([signal.frequency]), np.array([y / x]), np.array([max(0.0, 1.0 - rest)])
-    )
+    x, y = (_phasor(waves, v[window]) for v in (target, position))
+    return FrequencyResponse(np.array([signal.frequency]), np.array([y / x]))
 
 
-def _fitted(waves: FloatArray, values: FloatArray) -> tuple[complex, float]:
-    """The sine through values as a phasor, and the share of their variance it leaves."""
-    (cosine, sine, mean), *_ = np.linalg.lstsq(waves, values, rcond=None)
-    left = values - waves @ np.array([cosine, sine, mean])
-    variance = float(np.var(values))
-    return complex(cosine, -sine), float(np.var(left)) / variance if variance else 1.0
+def _phasor(waves: FloatArray, values: FloatArray) -> complex:
+    """The sine through values."""
+    (cosine, sine, _), *_ = np.linalg.lstsq(waves, values, rcond=None)
+    return complex(cosine, -sine)

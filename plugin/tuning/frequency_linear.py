@@ -6,13 +6,13 @@ joints of their own that are far too heavy to move, so that A and B both come fr
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import mujoco
 import numpy as np
 
 from mjrig.closed_loop import Carrier, transition
-from mjrig.feedback_loops import Group, Indices, groups
+from mjrig.feedback_loops import Drive, Group, Indices, groups
 from mjrig.property_kinds import FloatArray
 from mjrig.tuning.frequency import ComplexArray, FrequencyResponse, crossing
 from mjrig.world import World
@@ -85,14 +85,15 @@ class LinearGroup:
     def response(self, frequency: FloatArray) -> ComplexArray:
         """position / target of every drive alone at some frequencies [Hz], (drives, frequencies).
 
-        A delay of commands is not in it.
+        The delay of commands is in it; a random one is not known and counts as none.
         """
         a, b = self._system
         rows = np.array([d.row[self.group.dofs] for d in self.group.drives])
         found = np.empty((len(rows), len(frequency)), complex)
+        late = np.array([_delay(d, self.tick) for d in self.group.drives])
         for k, z in enumerate(np.exp(2j * np.pi * frequency * self.tick)):
             x = np.linalg.solve(z * np.eye(len(a)) - a, b)[: rows.shape[1]]
-            found[:, k] = np.einsum("ij,ji->i", rows, x)
+            found[:, k] = np.einsum("ij,ji->i", rows, x) * z**-late
         return found
 
     def open_loop(self, drive: int, frequency: FloatArray) -> ComplexArray:
@@ -118,6 +119,16 @@ class LinearGroup:
         carrier = self.group.drives[drive].carrier
         inside = carrier is Carrier.ENGINE and self._plant.integrator != "Euler"
         return carrier is not Carrier.SOLVED and not inside
+
+
+def _delay(drive: Drive, tick: float) -> int:
+    """How many ticks a controller holds commands back."""
+    delay: Any = getattr(drive.controller, "delay", None)
+    if drive.controller is None or delay is None or delay.is_authored("random"):
+        return 0
+    names = [b.actuator for b in drive.controller.bindings]
+    lags = np.broadcast_to(delay.lags(tick), len(names))
+    return int(lags[names.index(drive.actuator)])
 
 
 def _padded(matrix: FloatArray, count: int, value: float = 0.0) -> FloatArray:
@@ -206,5 +217,5 @@ class Linear:
         found = {}
         for key, (linear, drive) in self.places.items():
             at, values = known[id(linear)]
-            found[key] = FrequencyResponse(at, values[drive], np.ones(len(at)))
+            found[key] = FrequencyResponse(at, values[drive])
         return found

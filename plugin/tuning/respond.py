@@ -51,6 +51,17 @@ class JointResponse:
         """`dog.FL_hip`."""
         return f"{self.actor}.{self.response.actuator}"
 
+    @property
+    def nonlinearity(self) -> float | None:
+        """How far what was measured is from the linear response, as a share of its peak.
+
+        Saturation, dry friction, joint limits, large angles; None: one of the two is missing.
+        """
+        if self.measured is None or self.linear is None:
+            return None
+        same = len(self.measured.frequency) == len(self.linear.frequency)
+        return self.measured.distance(self.linear) if same else None
+
 
 def respond(
     scene: Scene | str | Path,

@@ -58,7 +58,7 @@ def _of_frequencies(found: Sequence[JointResponse]) -> Table:
     one_only = all(r.measured is None or len(r.measured.frequency) == 1 for r in found)
     about = ("Hz", "gain", "phase °") if one_only else ("bandwidth Hz", "peak dB", "at Hz")
     loop = ("margin °", "crossover Hz", "delay margin ms", "gain margin")
-    header = ("joint", *about, "coherence", *loop, "rmse", "saturated %")
+    header = ("joint", *about, "off linear %", *loop, "rmse", "saturated %")
     rows: list[tuple[str, ...]] = []
     for one in found:
         m, metrics = one.margins or NO_MARGINS, _metrics(one)
@@ -66,7 +66,7 @@ def _of_frequencies(found: Sequence[JointResponse]) -> Table:
             (
                 one.label,
                 *(_at_one(one.measured) if one_only else _of_many(one.measured)),
-                _text(None if one.measured is None else float(one.measured.coherence.min())),
+                _text(one.nonlinearity, 100.0),
                 _text(m.phase_margin),
                 _text(m.crossover),
                 _text(m.delay_margin, 1000.0),
@@ -116,6 +116,7 @@ def report_data(found: Sequence[JointResponse]) -> list[dict[str, Any]]:
             "problem": one.response.problem,
             "measured": _curve(one.measured),
             "linear": _curve(one.linear),
+            "nonlinearity": one.nonlinearity,
             "margins": vars(one.margins) if one.margins else None,
         }
         for one in found
@@ -129,7 +130,6 @@ def _curve(response: FrequencyResponse | None) -> dict[str, Any] | None:
         "frequency": response.frequency.tolist(),
         "gain": response.gain.tolist(),
         "phase": response.phase.tolist(),
-        "coherence": response.coherence.tolist(),
         "bandwidth": response.bandwidth,
         "peak": response.peak,
     }
@@ -208,10 +208,10 @@ def _draw_time(axes: Any, shown: Sequence[JointResponse]) -> None:
 
 def _draw_frequency(axes: Any, shown: Sequence[JointResponse]) -> None:
     for k, one in enumerate(shown):
-        for response, style in ((one.measured, "-"), (one.linear, ":")):
+        for response, style, label in ((one.measured, "-", one.label), (one.linear, ":", None)):
             if response is not None:
                 at, look = response.frequency, {"color": f"C{k}", "linestyle": style}
-                axes[0].semilogx(at, 20.0 * np.log10(response.gain), **look, label=one.label)
+                axes[0].semilogx(at, 20.0 * np.log10(response.gain), **look, label=label)
                 axes[1].semilogx(at, response.phase, **look)
     axes[0].axhline(-3.0, color="grey", linewidth=0.5)
     axes[0].set(title="position / target (dotted: linear)", ylabel="gain [dB]")

@@ -1,0 +1,133 @@
+"""A free run as a test: how well a robot tracks, what it costs, whether it falls, how far it gets."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mjrig.errors import PropertyError
+from mjrig.property_kinds import FloatArray
+from mjrig.run import SAMPLE_HZ
+from mjrig.tuning.objective_hosts import Host
+from mjrig.tuning.space_random import Randomisation
+from mjrig.world import World
+
+#: A base that leans further than this from its start has fallen [rad].
+LEAN = math.radians(60.0)
+#: A base below this share of its height at the start has fallen.
+SUNK = 0.5
+
+
+@dataclass(frozen=True)
+class FreeRun:
+    """The scene runs for a while, with whatever moves its setpoints.
+
+    Metrics:
+        rmse: tracking error over all bound actuators [rad or m].
+        worst_rmse: of the worst actuator.
+        effort: root mean square of the applied effort [N·m or N].
+        saturation: share of time and actuators at a limit.
+        travel: how far the free base got, along the ground [m].
+        fell: 1 if the free base leaned by 60° or sank to half its height, else 0.
+    """
+
+    duration: float = 5.0
+    batchable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.duration < math.inf:
+            raise PropertyError(f"the duration of a run must be > 0, got {self.duration:g}")
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return ("rmse", "worst_rmse", "effort", "saturation", "travel", "fell")
+
+    def prepare(self, world: World) -> None:
+        """Nothing to prepare."""
+
+    def run(
+        self, host: Host, randomisation: Randomisation, seeds: list[int]
+    ) -> list[dict[str, float]]:
+        """The metrics of each world, from its present state."""
+        steps = max(1, round(self.duration / host.timestep))
+        every = max(1, round(1.0 / (SAMPLE_HZ * host.timestep)))
+        tally = _Tally(host)
+        noise = _noise(host, randomisation, seeds, -(-steps // every))
+        still = host.target
+        for k, done in enumerate(range(0, steps, every)):
+            if noise is not None:
+                host.command(still + noise[:, k])
+            host.step(min(every, steps - done))
+            tally.note(host, still if noise is not None else host.target)
+            if not host.alive.any():
+                break
+        return tally.metrics(host)
+
+
+def _noise(
+    host: Host, randomisation: Randomisation, seeds: list[int], samples: int
+) -> FloatArray | None:
+    """(worlds, samples, n) offsets of the setpoints."""
+    if not randomisation.noise:
+        return None
+    count = len(host.readout.names)
+    return np.array([randomisation.noise_offsets(seed, samples, count) for seed in seeds])
+
+
+class _Tally:
+    """Sums over the samples of a run."""
+
+    def __init__(self, host: Host) -> None:
+        shape = (host.count, len(host.readout.names))
+        self._samples = 0
+        self._error, self._effort, self._cut = (np.zeros(shape) for _ in range(3))
+        self._fell = np.zeros(host.count, np.bool_)
+        self._start = self._base(host)
+
+    def note(self, host: Host, target: FloatArray) -> None:
+        self._samples += 1
+        self._error += (target - host.position) ** 2
+        self._effort += host.effort**2
+        self._cut += host.at_limit
+        if self._start is not None:
+            base = self._base(host)
+            assert base is not None
+            sunk = base[:, 2] < SUNK * self._start[:, 2]
+            self._fell |= sunk | (_lean(self._start, base) > LEAN)
+
+    def metrics(self, host: Host) -> list[dict[str, float]]:
+        error = self._error / self._samples
+        found = {
+            "rmse": np.sqrt(error.mean(axis=1)),
+            "worst_rmse": np.sqrt(error.max(axis=1)),
+            "effort": np.sqrt((self._effort / self._samples).mean(axis=1)),
+            "saturation": (self._cut / self._samples).mean(axis=1),
+            "travel": np.zeros(host.count),
+            "fell": self._fell.astype(float),
+        }
+        if self._start is not None:
+            base = self._base(host)
+            assert base is not None
+            found["travel"] = np.hypot(*(base - self._start)[:, :2].T)
+        return [{n: float(v[i]) for n, v in found.items()} for i in range(host.count)]
+
+    def _base(self, host: Host) -> FloatArray | None:
+        """(worlds, 7) poses of the free bases."""
+        return None if host.base is None else host.qpos[:, host.base : host.base + 7].copy()
+
+
+def _lean(start: FloatArray, now: FloatArray) -> FloatArray:
+    """Angles between where the bases' own axes that pointed up point now, and up."""
+    # Column z of each rotation, seen from the world: R(now) R(start)ᵀ z.
+    up = _rotate(now[:, 3:], _rotate(start[:, 3:], np.array([0.0, 0.0, 1.0]), inverse=True))
+    lean: FloatArray = np.arccos(np.clip(up[:, 2], -1.0, 1.0))
+    return lean
+
+
+def _rotate(quat: FloatArray, vector: FloatArray, *, inverse: bool = False) -> FloatArray:
+    w, v = quat[:, :1], quat[:, 1:] * (-1.0 if inverse else 1.0)
+    turned = np.cross(v, np.broadcast_to(vector, v.shape))
+    rotated: FloatArray = vector + 2.0 * (w * turned + np.cross(v, turned))
+    return rotated

@@ -1,4 +1,4 @@
-"""What a sweep costs beside the same steps in a bare `mujoco.batch.Batch`, in turns, on all cores."""
+"""What a sweep costs beside the same steps in a bare `mujoco.batch.Batch`, in turns."""
 
 import argparse
 import statistics

@@ -44,7 +44,8 @@ class BatchHost(Host):
 
     @property
     def target(self) -> FloatArray:
-        return self._mine.position[:, self.readout.columns]
+        target: FloatArray = self._mine.position[:, self.readout.columns]
+        return target
 
     def command(self, target: FloatArray) -> None:
         self._mine.position[:, self.readout.columns] = target

@@ -155,7 +155,8 @@ def _dask(scheduler: str) -> Iterator[Pool]:
     except ImportError as error:
         raise MissingExtraError("a Dask cluster", "cluster", error) from error
     try:
-        client = Client(scheduler, timeout=10)
+        connect: Any = Client
+        client = connect(scheduler, timeout=10)
     except (OSError, ValueError) as error:
         raise MjrigError(f"there is no Dask scheduler at {scheduler}: {error}") from error
     with client:

@@ -31,7 +31,8 @@ class Objective:
         Raises:
             PropertyError: it is no such sum, or a name is no metric.
         """
-        metrics, terms, at = list(metrics), [], 0
+        metrics, at = list(metrics), 0
+        terms: list[tuple[float, str]] = []
         while at < len(text) or not terms:
             found = _TERM.match(text, at)
             if found is None or (terms and not found["sign"]):

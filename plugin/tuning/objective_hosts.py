@@ -161,7 +161,8 @@ class WorldHost(Host):
 
     @property
     def target(self) -> FloatArray:
-        return self.robot.setpoints.values[0, self.readout.columns][None]
+        target: FloatArray = self.robot.setpoints.values[0, self.readout.columns][None]
+        return target
 
     def command(self, target: FloatArray) -> None:
         self.robot.setpoints.position[self.readout.columns] = target[0]

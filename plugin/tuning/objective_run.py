@@ -1,4 +1,4 @@
-"""A free run as a test: how well a robot tracks, what it costs, whether it falls, how far it gets."""
+"""A free run as a test: tracking, effort, limits, travel, and whether the robot falls."""
 
 import math
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from mjrig.tuning.objective_hosts import Host
 from mjrig.tuning.space_random import Randomisation
 from mjrig.world import World
 
-#: A base that leans further than this from its start has fallen [rad].
-LEAN = math.radians(60.0)
+#: A base that leans by more than 60° from how it started has fallen: the cosine of that.
+UPRIGHT = 0.5
 #: A base below this share of its height at the start has fallen.
 SUNK = 0.5
 
@@ -85,17 +85,18 @@ class _Tally:
         self._error, self._effort, self._cut = (np.zeros(shape) for _ in range(3))
         self._fell = np.zeros(host.count, np.bool_)
         self._start = self._base(host)
+        self._up = _up(self._start[:, 3:]) if self._start is not None else None
 
     def note(self, host: Host, target: FloatArray) -> None:
         self._samples += 1
         self._error += (target - host.position) ** 2
         self._effort += host.effort**2
         self._cut += host.at_limit
-        if self._start is not None:
-            base = self._base(host)
-            assert base is not None
-            sunk = base[:, 2] < SUNK * self._start[:, 2]
-            self._fell |= sunk | (_lean(self._start, base) > LEAN)
+        if self._start is not None and self._up is not None:
+            assert host.base is not None
+            base = host.qpos[:, host.base : host.base + 7]
+            upright = np.einsum("ij,ij->i", self._up, _up(base[:, 3:]))
+            self._fell |= (base[:, 2] < SUNK * self._start[:, 2]) | (upright < UPRIGHT)
 
     def metrics(self, host: Host) -> list[dict[str, float]]:
         error = self._error / self._samples
@@ -118,16 +119,8 @@ class _Tally:
         return None if host.base is None else host.qpos[:, host.base : host.base + 7].copy()
 
 
-def _lean(start: FloatArray, now: FloatArray) -> FloatArray:
-    """Angles between where the bases' own axes that pointed up point now, and up."""
-    # Column z of each rotation, seen from the world: R(now) R(start)ᵀ z.
-    up = _rotate(now[:, 3:], _rotate(start[:, 3:], np.array([0.0, 0.0, 1.0]), inverse=True))
-    lean: FloatArray = np.arccos(np.clip(up[:, 2], -1.0, 1.0))
-    return lean
-
-
-def _rotate(quat: FloatArray, vector: FloatArray, *, inverse: bool = False) -> FloatArray:
-    w, v = quat[:, :1], quat[:, 1:] * (-1.0 if inverse else 1.0)
-    turned = np.cross(v, np.broadcast_to(vector, v.shape))
-    rotated: FloatArray = vector + 2.0 * (w * turned + np.cross(v, turned))
-    return rotated
+def _up(quat: FloatArray) -> FloatArray:
+    """(worlds, 3) the world's z axis, seen from each body: the last row of its rotation."""
+    w, x, y, z = quat.T
+    up: FloatArray = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
+    return up.T

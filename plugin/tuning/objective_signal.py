@@ -98,7 +98,7 @@ class SignalTest:
             host.step()
             target[k], position[k] = moved[:, columns], host.position[:, columns]
             effort[k], cut[k] = host.effort[:, columns], host.at_limit[:, columns]
-        time = np.arange(1, steps + 1) * host.timestep
+        time: FloatArray = np.arange(1.0, steps + 1.0) * host.timestep
         return _Responses(self.signal.kind, time, start, target, position, effort, cut)
 
 

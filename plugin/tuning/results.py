@@ -161,7 +161,7 @@ class ResultsFile(Results):
     def __enter__(self) -> Self:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "ab")  # noqa: SIM115  # closed by __exit__
+            self._file = open(self.path, "ab")  # closed by __exit__
         except OSError as error:
             raise MjrigError(f"{self.path}: cannot be written: {error.strerror}") from error
         try:

@@ -138,7 +138,8 @@ class Space:
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = tuple(p.name for p in (*self.choices, *self.ranges))
+        parameters: list[Parameter] = [*self.choices, *self.ranges]
+        names = tuple(p.name for p in parameters)
         object.__setattr__(self, "names", names)
         for name in names:
             if names.count(name) > 1:

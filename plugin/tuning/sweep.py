@@ -1,7 +1,7 @@
-"""Sweeps: every point of a space tested, on all cores or a cluster, into a table one can go on with."""
+"""Sweeps: every point of a space is tested, on all cores or a cluster, into a table."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -106,7 +106,9 @@ def sweep(
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
         crew = Crew(scene, plan, pool)
-        tasks = [Task.of(crew.fingerprint, point, seed) for point in points for seed in range(seeds)]
+        tasks = [
+            Task.of(crew.fingerprint, point, seed) for point in points for seed in range(seeds)
+        ]
         results = open_results(stack, output, space.names, crew, mix)
         waiting = [task for task in dict.fromkeys(tasks) if task.id not in results]
         kept = len(dict.fromkeys(tasks)) - len(waiting)
@@ -177,15 +179,16 @@ class Crew:
         return self._pool.workers()
 
     def pieces(self, tasks: Sequence[Task]) -> Iterator[list[Task]]:
-        """Tasks in pieces that go to one worker; those of a batch share a world."""
-        if self.plan.why_not_batched:
-            yield from ([task] for task in tasks)
-            return
+        """Tasks in pieces that go to one worker."""
+        size = max(1, min(MOST, math.ceil(len(tasks) / (PIECES * self.workers))))
+        return self.grouped(tasks, 1 if self.plan.why_not_batched else size)
+
+    def grouped(self, tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
+        """Tasks in pieces of at most a size; those of a piece can share a world."""
         groups: dict[str, list[Task]] = {}
         for task in tasks:
             own = task.seed if self.plan.own_worlds else None
             groups.setdefault(repr((self.plan.job.fixed(task), own)), []).append(task)
-        size = max(1, min(MOST, math.ceil(len(tasks) / (PIECES * self.workers))))
         for group in groups.values():
             yield from (group[i : i + size] for i in range(0, len(group), size))
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.articulation import Articulation
+from mjrig.binding import ActuatorBinding
 from mjrig.errors import BindingError
 from mjrig.names import Slots
 from mjrig.property_kinds import FloatArray
@@ -20,11 +21,20 @@ from mjrig.world import World
 BoolArray = npt.NDArray[np.bool_]
 
 
+def driven(robot: Articulation) -> list[ActuatorBinding]:
+    """The bindings of a robot that a controller drives."""
+    owned = {b.actuator_id for c in robot.controllers for b in c.bindings}
+    return [b for b in robot.bindings if b.actuator_id in owned]
+
+
 class Readout:
     """Reads the bound actuators of a robot out of MuJoCo's arrays, for any number of worlds."""
 
     def __init__(self, robot: Articulation) -> None:
-        table = list(robot.bindings)
+        table = driven(robot)
+        whole = list(robot.bindings)
+        #: Where they are among all bindings of the robot.
+        self.places = np.array([whole.index(b) for b in table], dtype=np.intp)
         names = robot.actuator_names
         self.names = tuple(b.actuator for b in table)
         self.slots = Slots([[b.actuator, b.joint] if b.joint else [b.actuator] for b in table])
@@ -180,7 +190,8 @@ class WorldHost(Host):
     def at_limit(self) -> BoolArray:
         if self._is_native:
             return self.readout.at_limit(self.world.data.actuator_force[None], self._edges)
-        raw, applied = self.robot.raw_effort, self.robot.applied_effort
+        own = self.readout.places
+        raw, applied = self.robot.raw_effort[own], self.robot.applied_effort[own]
         cut: BoolArray = np.abs(raw - applied) > 1e-6 * np.maximum(1.0, np.abs(raw))
         return cut[None]
 

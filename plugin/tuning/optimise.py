@@ -154,10 +154,10 @@ class _Search:
             values = _values(trial)
             tasks = [Task.of(self._crew.fingerprint, values, seed) for seed in range(self._seeds)]
             self._open[trial.number] = (trial, tasks)
-            fresh += [task for task in tasks if task.id not in self._results]
+            fresh += [t for t in tasks if t.id not in self._results and t not in fresh]
             self._settle()  # somebody may have tested it before
         size = MOST if not self._crew.plan.why_not_batched else 1
-        for piece in self._crew.grouped(dict.fromkeys(fresh), size):
+        for piece in self._crew.grouped(fresh, size):
             self._waiting.append(piece)
 
     def _take(self, outcomes: list[Outcome]) -> None:

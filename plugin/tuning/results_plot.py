@@ -12,7 +12,7 @@ from mjrig.errors import MissingExtraError, MjrigError
 from mjrig.property_kinds import FloatArray, number
 from mjrig.tuning.results import Ranked
 
-#: Points of a range are put into so many cells of a heat map.
+#: Samples of a range are put into so many cells of a heat map at most.
 CELLS = 16
 
 
@@ -101,6 +101,7 @@ class _Axis:
         self._numeric = all(v is not None and math.isfinite(v) for v in self._numbers)
         known = sorted(set(self._numbers)) if self._numeric else []  # type: ignore[type-var]
         self._few = not self._numeric or len(known) <= CELLS
+        self._bins = max(4, min(CELLS, math.isqrt(len(self._numbers))))
         self._order = (
             list(dict.fromkeys(f"{v:.4g}" for v in known))
             if self._numeric
@@ -135,14 +136,14 @@ class _Axis:
     @property
     def cells(self) -> int:
         """How many cells a heat map has along it."""
-        return len(self._order) if self._few else CELLS
+        return len(self._order) if self._few else self._bins
 
     @property
     def labels(self) -> list[str]:
         """The names of the cells."""
         if self._few:
             return self._order
-        edges = np.linspace(self._array.min(), self._array.max(), CELLS + 1)
+        edges = np.linspace(self._array.min(), self._array.max(), self._bins + 1)
         return [f"{(a + b) / 2:.3g}" for a, b in itertools.pairwise(edges)]
 
     @property
@@ -153,7 +154,7 @@ class _Axis:
         if self._few:
             return [self._order.index(f"{v:.4g}") for v in self._array]
         share = (self._array - self._array.min()) / np.ptp(self._array)
-        return [min(CELLS - 1, int(s * CELLS)) for s in share]
+        return [min(self._bins - 1, int(s * self._bins)) for s in share]
 
 
 def _finite(ranking: Sequence[Ranked]) -> list[Ranked]:
@@ -165,7 +166,8 @@ def _finite(ranking: Sequence[Ranked]) -> list[Ranked]:
 
 def _short(name: str) -> str:
     """The last words of a path: `PDController.kp`."""
-    return "\n".join(name.rsplit(".", 2)[-2:]) if "[" not in name else name.replace(".", "\n", 2)
+    path, bracket, pattern = name.partition("[")
+    return "\n".join(path.rsplit(".", 2)[-2:]) + bracket + pattern
 
 
 def _pyplot() -> Any:

@@ -106,15 +106,13 @@ def sweep(
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
         crew = Crew(scene, plan, pool)
-        tasks = [
-            Task.of(crew.fingerprint, point, seed) for point in points for seed in range(seeds)
-        ]
+        made = (Task.of(crew.fingerprint, p, seed) for p in points for seed in range(seeds))
+        tasks = {task.id: task for task in made}
         results = open_results(stack, output, space.names, crew, mix)
-        waiting = [task for task in dict.fromkeys(tasks) if task.id not in results]
-        kept = len(dict.fromkeys(tasks)) - len(waiting)
+        waiting = [task for name, task in tasks.items() if name not in results]
         _work_off(crew, results, waiting)
-        found = results.only(task.id for task in tasks)
-    return Swept(found, found.ranking(goal), goal, plan, kept)
+        found = results.only(tasks)
+    return Swept(found, found.ranking(goal), goal, plan, len(tasks) - len(waiting))
 
 
 def check_seeds(seeds: int) -> None:

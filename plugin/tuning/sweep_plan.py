@@ -10,7 +10,7 @@ from mjrig.per_actuator import PerActuator
 from mjrig.properties import HasProperties
 from mjrig.scene import Scene, find
 from mjrig.tuning.bundle import LocalScene
-from mjrig.tuning.objective_hosts import WorldHost
+from mjrig.tuning.objective_hosts import WorldHost, driven
 from mjrig.tuning.objective_replay import ReplayTest
 from mjrig.tuning.space import Choices, Parameter, Target
 from mjrig.tuning.space_random import Randomisation
@@ -128,8 +128,8 @@ def _is_inside_structure(obj: HasProperties, robot: HasProperties) -> bool:
 def _actor(world: World, names: Sequence[str]) -> str:
     """Whose joints are tested: the actor the parameters are of, else the only one with a law."""
     heads = dict.fromkeys(n.partition(".")[0] for n in names)
-    named = [n for n in heads if n in world.articulations and world[n].bindings]
-    able = [n for n, robot in world.articulations.items() if robot.bindings]
+    named = [n for n in heads if n in world.articulations and driven(world[n])]
+    able = [n for n, robot in world.articulations.items() if driven(robot)]
     for found in (named, able):
         if len(found) == 1:
             return found[0]

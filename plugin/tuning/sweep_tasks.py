@@ -142,7 +142,7 @@ def evaluate(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> l
 def _together(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> list[Outcome]:
     began = time.perf_counter()
     rig = _rig(source, job, tasks[0])
-    batch = Batch(rig.world, len(tasks), threads=threads)
+    batch = rig.batch(len(tasks), threads)
     edges = [rig.load_into(batch, i, task) for i, task in enumerate(tasks)]
     host = BatchHost(batch, job.actor, np.array(edges))
     found = _run(host, job, tasks)
@@ -204,14 +204,26 @@ class Rig:
         self._job.randomisation.apply(self.world.model, self.world.data, task.seed)
         self.world.reset()
 
+    def batch(self, count: int, threads: int) -> Batch:
+        """Worlds that start as copies of this one, for `load_into`.
+
+        Raises:
+            ExecutionError: something in it runs in Python.
+        """
+        self._put_back()
+        made = Batch(self.world, count, threads=threads)
+        model = self.world.model
+        self._shared = {name: np.array(getattr(model, name)) for name in self._base}
+        return made
+
     def load_into(self, batch: Batch, index: int, task: Task) -> Any:
         """Give a world of a batch the values of a task; returns its limits (n, 2)."""
         self.configure(task)
         batch.reset([index])
         model = self.world.model
-        for name, base in self._base.items():
+        for name, shared in self._shared.items():
             now = getattr(model, name)
-            if not np.array_equal(now, base):
+            if not np.array_equal(now, shared):
                 batch.expand(name)[index] = now
         return WorldHost(self.world, self._job.actor).readout.edges(model)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,16 @@ class ReplayTest:
     """
 
     recording: Path
-    batchable: ClassVar[bool] = False
-    #: Simulated time is the recording's own.
-    duration: ClassVar[float] = 0.0
+
+    @property
+    def batchable(self) -> bool:
+        """Whether many worlds can run it at once."""
+        return False
+
+    @property
+    def duration(self) -> float:
+        """Simulated time; the recording's own is not known before it is read [s]."""
+        return 0.0
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,11 +32,15 @@ class FreeRun:
     """
 
     duration: float = 5.0
-    batchable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.0 < self.duration < math.inf:
             raise PropertyError(f"the duration of a run must be > 0, got {self.duration:g}")
+
+    @property
+    def batchable(self) -> bool:
+        """Whether many worlds can run it at once."""
+        return True
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Test signals as a test: how joints of a suspended robot follow steps, sines and chirps."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +32,11 @@ class SignalTest:
     signal: Signal = field(default_factory=Signal)
     joints: tuple[str, ...] = ()
     together: bool = False
-    batchable: ClassVar[bool] = True
+
+    @property
+    def batchable(self) -> bool:
+        """Whether many worlds can run it at once."""
+        return True
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def optimise(
         raise PropertyError(f"the number of trials must be >= 1, got {trials}")
     if not parameters:
         raise PropertyError("there is nothing to search; give at least one parameter")
-    chosen = _sampler(sampler, seed)
+    _sampler(sampler, seed)  # what is missing for it shows now
     plan = examine(
         scene, parameters, scenario, actor=actor, randomisation=randomise, execution=execution
     )
@@ -102,9 +102,9 @@ def optimise(
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
         crew = Crew(scene, plan, pool)
         results = open_results(stack, output, names, crew, mix)
-        kept = _study(
-            _storage(storage, output), study, chosen, f"{crew.fingerprint} {goal.text}", mix
-        )
+        kept = _study(_storage(storage, output), study, f"{crew.fingerprint} {goal.text}", mix)
+        # A search that goes on must not draw what it drew at first.
+        kept.sampler = _sampler(sampler, seed + len(kept.trials))
         search = _Search(kept, crew, results, goal, parameters, trials, seeds)
         search.run()
     return Optimised(results, results.ranking(goal), goal, plan, kept)
@@ -252,12 +252,10 @@ def _storage(said: str, output: str | Path | None) -> Any:
     return JournalStorage(JournalFileBackend(str(path)))
 
 
-def _study(storage: Any, name: str, sampler: Any, fingerprint: str, mix: bool) -> Any:
+def _study(storage: Any, name: str, fingerprint: str, mix: bool) -> Any:
     optuna = _optuna()
     try:
-        study = optuna.create_study(
-            storage=storage, sampler=sampler, study_name=name, load_if_exists=True
-        )
+        study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
     except Exception as error:  # whatever a database raises
         raise MjrigError(f"the study {name!r} cannot be opened: {error}") from error
     known = study.user_attrs.get(FINGERPRINT)

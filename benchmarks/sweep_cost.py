@@ -11,7 +11,7 @@ import mujoco.batch
 
 import mjrig
 from mjrig.tuning.objective_run import FreeRun
-from mjrig.tuning.space import Choices, Space
+from mjrig.tuning.space import Range, Space
 from mjrig.tuning.sweep import sweep
 
 SCENE = Path(__file__).parent.parent / "config" / "scenes" / "quadruped.yaml"
@@ -31,13 +31,11 @@ def bare(sets: int, duration: float, threads: int) -> float:
 
 def whole(sets: int, duration: float, threads: int, executor: str, scheduler: str = "") -> float:
     """Wall time of a sweep over as many gain sets, from scene file to ranking [s]."""
-    side = round(sets**0.5)
-    space = Space(
-        (
-            Choices.read(f"quadruped.PDController.kp=100:220:{side}"),
-            Choices.read(f"quadruped.PDController.kv=3:7:{sets // side}"),
-        )
+    ranges = (
+        Range("quadruped.PDController.kp", 100.0, 220.0),
+        Range("quadruped.PDController.kv", 3.0, 7.0),
     )
+    space = Space(ranges=ranges, samples=sets)
     start = time.perf_counter()
     swept = sweep(
         SCENE,

@@ -33,7 +33,10 @@ TOGETHER = 8
 
 @dataclass(frozen=True)
 class Optimised:
-    """What a search found: `ranking` is of the tests this process made or found in its table."""
+    """What a search found.
+
+    `ranking` begins with the best of the whole study; the rest is what stands in its own table.
+    """
 
     results: Results
     ranking: list[Ranked]
@@ -107,7 +110,15 @@ def optimise(
         kept.sampler = _sampler(sampler, seed + len(kept.trials))
         search = _Search(kept, crew, results, goal, parameters, trials, seeds)
         search.run()
-    return Optimised(results, results.ranking(goal), goal, plan, kept)
+    return Optimised(results, _with_best(results.ranking(goal), kept), goal, plan, kept)
+
+
+def _with_best(ranking: list[Ranked], study: Any) -> list[Ranked]:
+    """A ranking that begins with the best of the study, also if somebody else tested it."""
+    trial = min((t for t in study.trials if t.value is not None), key=lambda t: t.value)
+    if ranking and ranking[0].score <= trial.value:
+        return ranking
+    return [Ranked(_values(trial), trial.value, ()), *ranking]
 
 
 class _Search:

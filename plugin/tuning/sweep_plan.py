@@ -67,6 +67,11 @@ def examine(
     if len(live) < len(parameters):  # the first point of all, with worlds of its own
         rig = Rig(World(own, execution), job)
     WorldHost(rig.world, actor)
+    if randomisation.noise and not rig.world[actor].setpoints.position.flags.writeable:
+        raise PropertyError(
+            f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, who writes "
+            "them in every step; leave out noise, or that component"
+        )
     return Plan(replace(job, live=live), _why_not_batched(rig, scenario), draws(own))
 
 

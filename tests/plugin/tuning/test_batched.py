@@ -93,6 +93,17 @@ def test_divergence_in_the_very_first_step_is_seen_both_ways(tmp_path: Path) -> 
         assert [o.status for o in found] == [OK, OK, DIVERGED, DIVERGED]
 
 
+def test_noise_needs_setpoints_that_nobody_else_writes() -> None:
+    scene = mjrig.Scene.load(SCENES / "quadruped_trot.yaml")
+    gains = [Choices("quadruped.pd.kp", (40,))]
+    with pytest.raises(mjrig.PropertyError, match=r"^noise: the setpoints of quadruped belong to"):
+        examine(scene, gains, FreeRun(0.1), randomisation=Randomisation(noise=0.1))
+    plan = examine(scene, gains, FreeRun(0.1))
+    assert plan.why_not_batched == (
+        "quadruped.TrotGait runs in Python between steps; a batch has no place for it"
+    )
+
+
 def test_a_rig_forgets_the_draws_of_the_task_before(tmp_path: Path) -> None:
     scene = mjrig.Scene.load(hinge_scene(tmp_path))
     random = Randomisation(mass=(0.5, 2.0))

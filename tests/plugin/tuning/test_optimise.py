@@ -78,6 +78,8 @@ def test_a_study_shared_by_two_has_the_trials_of_both(tmp_path: Path) -> None:
         )
     assert len(found.study.trials) == 5
     assert len(found.results) == 2
+    assert found.best == found.ranking[0].values
+    assert found.ranking[0].score == found.study.best_value
 
 
 def test_a_study_of_something_else_is_refused(tmp_path: Path) -> None:

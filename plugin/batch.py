@@ -231,7 +231,8 @@ class Batch:
     Every controller must have a native form; each world has the bits of a `World` on its own.
 
     Args:
-        scene: a Scene, or the path of a scene file.
+        scene: a Scene, the path of a scene file, or a World with native execution: a template,
+            which the batch resets from then on.
         count: number of worlds.
         threads: how many to step on; 0: all cores.
 
@@ -240,10 +241,10 @@ class Batch:
         SceneError: the scene cannot be built.
     """
 
-    def __init__(self, scene: Scene | str | Path, count: int, *, threads: int = 0) -> None:
+    def __init__(self, scene: Scene | str | Path | World, count: int, *, threads: int = 0) -> None:
         if count < 1:
             raise ValueError(f"a batch has at least one world, got {count}")
-        self._world = World(scene, "native")
+        self._world = scene if isinstance(scene, World) else World(scene, "native")
         self._refuse_python()
         self._batch = mujoco.batch.Batch(self._world.model, count, threads)
         self.count = count
@@ -265,6 +266,11 @@ class Batch:
                         f"{component.label} runs in Python between steps; "
                         "a batch has no place for it"
                     )
+
+    @property
+    def template(self) -> World:
+        """The World all worlds started from; `reset` takes its initial state."""
+        return self._world
 
     @property
     def model(self) -> Any:
@@ -303,6 +309,23 @@ class Batch:
             hint = suggestion(field, sorted(mujoco.batch.DATA_FIELDS))
             raise PropertyError(f"MjData has no field {field!r}; {hint}")
         found: npt.NDArray[Any] = self._batch.bind(field)
+        return found
+
+    def expand(self, field: str) -> npt.NDArray[Any]:
+        """A field of MjModel with values of its own in every world, live: `body_mass`, …
+
+        `gains` of controllers do not follow what is written into the fields of their actuators.
+
+        Raises:
+            PropertyError: there is no such field, or it cannot differ between worlds.
+        """
+        if field not in mujoco.batch.MODEL_FIELDS:
+            hint = suggestion(field, sorted(mujoco.batch.MODEL_FIELDS))
+            raise PropertyError(f"MjModel has no field {field!r} to expand; {hint}")
+        try:
+            found: npt.NDArray[Any] = self._batch.expand(field)
+        except ValueError as error:
+            raise PropertyError(str(error)) from error
         return found
 
     @property

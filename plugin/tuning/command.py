@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli import _add_scene_options, _load
+from mjrig.cli import add_scene_options, load_scene
 
 #: Kind-specific defaults of the test signals: frequency, end frequency [Hz], duration [s].
 DEFAULTS = {
@@ -39,7 +39,7 @@ def _job(
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    _add_scene_options(parser)
+    add_scene_options(parser)
     parser.set_defaults(run=run)
     return parser
 
@@ -80,7 +80,7 @@ def _respond(options: argparse.Namespace) -> int:
     numbers = [d if g is None else g for g, d in zip(given, DEFAULTS[options.signal], strict=True)]
     signal = Signal(Kind(options.signal), options.amplitude, *numbers)
     found = respond(
-        _load(options),
+        load_scene(options),
         actor=options.actor,
         joint=options.joint,
         signal=signal,
@@ -131,7 +131,7 @@ def _assign(options: argparse.Namespace) -> int:
 
     if options.write and options.set:
         raise PropertyError("--write would write what --set says too; use --preset, or no --set")
-    scene = _load(options)
+    scene = load_scene(options)
     wish = Wish(options.frequency, options.damping, options.step, Inertia(options.inertia))
     plan = assign(
         scene,

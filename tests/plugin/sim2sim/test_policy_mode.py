@@ -1,6 +1,8 @@
 """A policy in the loop: verdicts, trials, and what it was made for."""
 
 from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from mjrig.property_kinds import Bool, Float, FloatArray
 from mjrig.sim2sim.plant import Plant
 from mjrig.sim2sim.trials import KINDS, perturbations, tracking
 from tests.plugin.sim2sim.recorded import BIPED, biped, from_world
-from tests.worlds import hinge, make_scene, make_world, make_worlds, refused
+from tests.worlds import hinge, make_world, make_worlds, refused
 
 SETTINGS: dict[str, Any] = {"duration": 0.6}
 
@@ -133,12 +135,12 @@ def test_trials_perturb_in_turn_and_repeat_with_their_seed() -> None:
     assert np.array_equal(world.model.geom_friction, before[1])
 
 
-def test_trials_on_processes_are_the_same_trials(tmp_path: Any) -> None:
-    components = {"robot": {"components": [PDController(kp=80.0, kv=3.0)]}}
-    scene = make_scene({"robot": BIPED}, str(tmp_path), components, None)
+def test_trials_on_processes_are_the_same_trials() -> None:
+    pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
+    scene = Path(str(files("mjrig.config").joinpath("scenes", "quadruped_walk.yaml")))
+    policy = Path(str(files("mjrig.assets").joinpath("walk", "policy.yaml")))
     runs = [
-        mjrig.replay(Sway(), mjrig.World(scene, "python"), trials=2, workers=n, duration=0.1)
-        for n in (1, 2)
+        mjrig.replay(policy, mjrig.World(scene), trials=2, workers=n, duration=0.1) for n in (1, 2)
     ]
     assert runs[0].trials == runs[1].trials
 

@@ -6,6 +6,7 @@ MjrigError
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 ├── ExecutionError     an execution that is not available here
+├── FitError           a recording that parameters cannot be fitted to
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -59,6 +60,10 @@ class SceneError(MjrigError):
 
 class ExecutionError(MjrigError, ValueError):
     """The requested execution is unknown or not available."""
+
+
+class FitError(MjrigError):
+    """Parameters cannot be fitted: a recording, a choice or a bound is wrong."""
 
 
 class MissingExtraError(MjrigError, ImportError):

@@ -56,6 +56,12 @@ class Tangent:
             found[..., at : at + 3] = turned(b[..., q : q + 4], a[..., q : q + 4])
         return found
 
+    def plain(self, qpos: FloatArray) -> FloatArray:
+        """Positions (…, nq) as (…, dofs); 0 where a rotation has no such number."""
+        found = np.zeros((*qpos.shape[:-1], len(self.dofs)))
+        found[..., np.searchsorted(self.dofs, self.dof)] = qpos[..., self.qpos]
+        return found
+
     def moved(self, qpos: FloatArray, by: FloatArray) -> FloatArray:
         """qpos (…, nq) moved by vectors (…, dofs)."""
         found = np.array(np.broadcast_to(qpos, (*by.shape[:-1], qpos.shape[-1])))

@@ -1,0 +1,142 @@
+"""How large the noise is, and how far from the truth a fit may be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjrig.property_kinds import FloatArray
+from mjrig.tuning.fit_problem import Problem
+from mjrig.tuning.fit_solver import Solution
+
+#: Half width of a 95 % interval in standard errors.
+QUANTILE = 1.96
+#: Noise below this is taken for this: what is recorded to the last bit has none [rad, rad/s].
+LEAST_NOISE = 1e-7
+#: Directions with less than this share of the information of others are not inverted.
+SINGULAR = 1e-13
+
+
+def first_weights(problem: Problem) -> list[FloatArray]:
+    """One over the noise of each column, guessed from how rough the recorded signals are.
+
+    Third differences of a smooth signal are small; those of noise have 20 times its variance.
+    """
+    stage, found = problem.stage, []
+    for window, columns in zip(stage.windows, problem.measured, strict=True):
+        track = stage.tracks[window.track]
+        signal = np.concatenate(
+            [
+                stage.tangent.difference(track.qpos, track.qpos[:1]),
+                track.qvel[:, stage.tangent.dofs],
+            ],
+            axis=1,
+        )[:, columns]
+        rough = np.median(np.abs(np.diff(signal, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
+        found.append(1.0 / np.maximum(rough, _floor(signal)))
+    return found
+
+
+def _floor(signal: FloatArray) -> FloatArray:
+    floor: FloatArray = np.maximum(LEAST_NOISE, 1e-6 * np.ptp(signal, axis=0))
+    return floor
+
+
+def fitted_weights(problem: Problem, solution: Solution) -> list[FloatArray]:
+    """One over the noise of each column, from what the fit left, per recording."""
+    stage = problem.stage
+    freedom = _freedom(problem, solution)
+    found: list[FloatArray] = [np.zeros(0)] * len(stage.windows)
+    for t in range(len(stage.tracks)):
+        own = [w for w, window in enumerate(stage.windows) if window.track == t]
+        left = np.concatenate([solution.residuals[w] for w in own])
+        noise = np.sqrt(np.mean(left**2, axis=0) * freedom)
+        for w in own:
+            found[w] = 1.0 / np.maximum(noise, LEAST_NOISE)
+    return found
+
+
+def _freedom(problem: Problem, solution: Solution) -> float:
+    """Residuals per degree of freedom: what was fitted makes them smaller than the noise."""
+    size = sum(r.size for r in solution.residuals)
+    used = len(problem.unknowns) + sum(m.shape[0] for m in solution.system.mixed)
+    return size / max(size - used, 1)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard errors and correlations of the unknowns.
+
+    `inflation` is how much larger the variances are than noise without memory would make them.
+    """
+
+    errors: FloatArray
+    correlation: FloatArray
+    variance: float
+    inflation: float
+
+
+def spread(problem: Problem, solution: Solution) -> Spread:
+    """A sandwich: the curvature, and how the gradient varies along time, its memory included.
+
+    Where residuals have no memory this is the textbook's s² (JᵀJ)⁻¹; the larger of both counts.
+    """
+    system = solution.system
+    freedom = _freedom(problem, solution)
+    flat = system.weighted(solution.residuals)
+    size = sum(r.size for r in flat)
+    variance = sum(float(r @ r) for r in flat) / size * freedom
+    inverse = _inverse(system.hessian)
+    plain = np.diag(inverse) * variance
+    scores = _scores(problem, solution, flat)
+    meat = sum((_long_run(s) for s in scores), np.zeros_like(inverse)) * freedom
+    sandwich = inverse @ meat @ inverse
+    variances = np.maximum(np.diag(sandwich), plain)
+    errors = np.sqrt(np.maximum(variances, 0.0))
+    unit = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+    ratio = variances / np.maximum(plain, 1e-300)
+    inflation = float(np.median(ratio)) if len(ratio) else 1.0
+    return Spread(errors, inverse / unit / unit[:, None], variance, inflation)
+
+
+def _scores(
+    problem: Problem, solution: Solution, flat: Sequence[FloatArray]
+) -> list[FloatArray]:
+    """Per recording (samples, unknowns): what each sample adds to the gradient."""
+    count = len(problem.unknowns)
+    by_track: dict[int, list[FloatArray]] = {}
+    for window, r, shared in zip(
+        problem.stage.windows, flat, solution.system.shared, strict=True
+    ):
+        rows = len(window.samples)
+        own = np.einsum("tcp,tc->tp", shared.reshape(rows, -1, count), r.reshape(rows, -1))
+        by_track.setdefault(window.track, []).append(own)
+    return [np.concatenate(parts) for parts in by_track.values()]
+
+
+def _long_run(scores: FloatArray) -> FloatArray:
+    """Σ over all lags of the autocovariance, times the length; Bartlett's weights.
+
+    The bandwidth is Andrews': from the memory of each score as if it were of first order.
+    """
+    count = len(scores)
+    before, after = scores[:-1], scores[1:]
+    power = np.maximum((before**2).sum(axis=0), 1e-300)
+    memory = np.clip((before * after).sum(axis=0) / power, -0.97, 0.97)
+    alpha = 4.0 * memory**2 / (1.0 - memory**2) ** 2
+    width = 1.1447 * (float(alpha.max(initial=0.0)) * count) ** (1.0 / 3.0)
+    lags = int(min(width, count // 4))
+    total: FloatArray = scores.T @ scores
+    for lag in range(1, lags + 1):
+        cross = scores[:-lag].T @ scores[lag:]
+        total = total + (1.0 - lag / (lags + 1.0)) * (cross + cross.T)
+    return total
+
+
+def _inverse(hessian: FloatArray) -> FloatArray:
+    """The inverse, huge where nothing is known."""
+    size = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    values, vectors = np.linalg.eigh(hessian / size / size[:, None])
+    values = np.maximum(values, SINGULAR)
+    inverse: FloatArray = (vectors / values) @ vectors.T / size / size[:, None]
+    return inverse

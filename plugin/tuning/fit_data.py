@@ -12,7 +12,7 @@ from mjrig.names import listed, suggestion
 from mjrig.property_kinds import FloatArray
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY
-from mjrig.tuning.fit_tangent import KINDS
+from mjrig.tuning.fit_tangent import KINDS, Tangent
 from mjrig.world import World
 
 Places = npt.NDArray[np.intp]
@@ -44,6 +44,12 @@ class Track:
     def steps(self) -> int:
         """Physics steps there are commands for."""
         return len(next(iter(self.commands.values())))
+
+
+    def signal(self, tangent: Tangent, rows: Places | slice, origin: int) -> FloatArray:
+        """Positions seen from a sample as tangent vectors, and velocities: (rows, 2 dofs)."""
+        positions = tangent.difference(self.qpos[rows], self.qpos[origin])
+        return np.concatenate([positions, self.qvel[rows][:, tangent.dofs]], axis=1)
 
 
 def read_tracks(world: World, actor: str, recordings: Iterable[Recording]) -> list[Track]:

@@ -7,13 +7,15 @@ import numpy as np
 
 from mjrig.errors import FitError
 from mjrig.property_kinds import FloatArray
-from mjrig.tuning.fit_data import Places
+from mjrig.tuning.fit_data import Places, Window
 from mjrig.tuning.fit_jobs import Jobs, Simulator, Stage
 from mjrig.tuning.fit_plant import Lags
 
 #: Finite differences: share of a parameter's scale, and of initial states [rad or m, and per s].
 STEP = 1e-4
 STEP_POSITION, STEP_VELOCITY = 1e-5, 1e-4
+#: Samples on each side that smooth the first state of a window.
+AROUND = 8
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,30 @@ class Linear:
     residuals: list[FloatArray]
     by_unknown: list[FloatArray]
     by_start: list[FloatArray]
+
+
+def _smoothed(stage: Stage, window: Window) -> FloatArray:
+    """From the first sample of a window to a parabola through those around it, if it is noisy."""
+    track, first = stage.tracks[window.track], int(window.samples[0])
+    near = np.arange(max(first - AROUND, 0), min(first + AROUND + 1, len(track.step)))
+    signal = track.signal(stage.tangent, near, first)
+    time = (track.step[near] - track.step[first]).astype(float)
+    powers = np.vander(time / max(float(np.abs(time).max()), 1.0), 3, increasing=True)
+    curve = powers @ np.linalg.lstsq(powers, signal, rcond=None)[0]
+    at = int(np.flatnonzero(near == first)[0])
+    rough, left = roughness(signal), np.sqrt(np.mean((signal - curve) ** 2, axis=0))
+    # What the parabola misses by more than noise is motion: an impact, say.
+    moved: FloatArray = np.where(left < 2.0 * rough, curve[at] - signal[at], 0.0)
+    return moved
+
+
+def roughness(signal: FloatArray) -> FloatArray:
+    """The noise of each column of a signal (samples, columns), guessed from third differences.
+
+    Those of a smooth signal are small; those of noise have 20 times its variance.
+    """
+    rough: FloatArray = np.median(np.abs(np.diff(signal, 3, axis=0)), axis=0)
+    return rough / (0.6745 * np.sqrt(20.0))
 
 
 @dataclass(frozen=True)
@@ -110,7 +136,7 @@ class Problem:
         """What the scene says, from the recorded states."""
         drives = self.stage.drives
         values = {name: array.copy() for name, array in drives.values.items()}
-        moves = np.zeros((self.num_windows, 2 * len(self.stage.tangent)))
+        moves = np.stack([_smoothed(self.stage, w) for w in self.stage.windows])
         return Point(values, drives.lags.copy(), moves)
 
     def residuals(self, points: Sequence[Point]) -> list[list[FloatArray]]:

@@ -17,6 +17,8 @@ MOST_STEPS = 30
 #: Damping is tried at these multiples of the present one, together.
 DAMPINGS = (1.0, 1e2, 1e4)
 LEAST_DAMPING = 1e-8
+#: Shares of the step of an initial state that are tried.
+SHARES = (1.0, 0.3, 0.0)
 #: No parameter moves by more than this share of its scale in a step.
 LONGEST = 0.7
 #: A step that gains more than this share of what the one before gained asks for new derivatives.
@@ -127,8 +129,7 @@ def solve(
     cost, damping, last = cost_of(residuals, weights), 1e-4, np.inf
     size = sum(r.size for r in residuals)
     for _ in range(most):
-        trials = [_step(problem, system, point, residuals, damping * d) for d in DAMPINGS]
-        found = problem.residuals(trials)
+        trials, found = _tried(problem, system, point, residuals, damping)
         costs = [cost_of(r, weights) for r in found]
         best = int(np.argmin(costs))
         gained = cost - costs[best]
@@ -149,6 +150,36 @@ def solve(
         else:
             is_fresh = False
     return Solution(point, residuals, system, cost)
+
+
+def _tried(
+    problem: Problem, system: System, point: Point, residuals: Sequence[FloatArray], damping: float
+) -> tuple[list[Point], list[list[FloatArray]]]:
+    """Steps of several dampings, and their residuals.
+
+    With many windows each goes as far with its initial state as is good for it: contacts make
+    some of them refuse a step that is right for the others.
+    """
+    steps = [_step(problem, system, point, residuals, damping * d) for d in DAMPINGS]
+    if problem.num_windows == 1:
+        return steps, problem.residuals(steps)
+    ways = [
+        replace(s, moves=point.moves + share * (s.moves - point.moves))
+        for s in steps
+        for share in SHARES
+    ]
+    every = problem.residuals(ways)
+    trials, found = [], []
+    for k, step in enumerate(steps):
+        own = range(k * len(SHARES), (k + 1) * len(SHARES))
+        moves, chosen = step.moves.copy(), []
+        for w, weight in enumerate(system.weights):
+            best = min(own, key=lambda i: cost_of([every[i][w]], [weight]))
+            moves[w] = ways[best].moves[w]
+            chosen.append(every[best][w])
+        trials.append(replace(step, moves=moves))
+        found.append(chosen)
+    return trials, found
 
 
 def _is_near(problem: Problem, linear: Linear, point: Point) -> bool:

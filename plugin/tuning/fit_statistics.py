@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.property_kinds import FloatArray
-from mjrig.tuning.fit_problem import Problem
+from mjrig.tuning.fit_problem import Problem, roughness
 from mjrig.tuning.fit_solver import Solution
 
 #: Half width of a 95 % interval in standard errors.
@@ -18,22 +18,12 @@ SINGULAR = 1e-13
 
 
 def first_weights(problem: Problem) -> list[FloatArray]:
-    """One over the noise of each column, guessed from how rough the recorded signals are.
-
-    Third differences of a smooth signal are small; those of noise have 20 times its variance.
-    """
+    """One over the noise of each column, guessed from how rough the recorded signals are."""
     stage, found = problem.stage, []
     for window, columns in zip(stage.windows, problem.measured, strict=True):
         track = stage.tracks[window.track]
-        signal = np.concatenate(
-            [
-                stage.tangent.difference(track.qpos, track.qpos[:1]),
-                track.qvel[:, stage.tangent.dofs],
-            ],
-            axis=1,
-        )[:, columns]
-        rough = np.median(np.abs(np.diff(signal, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
-        found.append(1.0 / np.maximum(rough, _floor(signal)))
+        signal = track.signal(stage.tangent, slice(None), 0)[:, columns]
+        found.append(1.0 / np.maximum(roughness(signal), _floor(signal)))
     return found
 
 

@@ -1,8 +1,9 @@
 """Clamps: what a motor can really give. Stackable in any order."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,15 @@ from mjrig.components.space import Array, Space
 from mjrig.errors import PropertyError
 from mjrig.per_actuator import PerActuator, PerActuatorInput
 from mjrig.property_kinds import Samples
+
+T = TypeVar("T", bound=Component)
+
+
+def twin(part: T) -> T:
+    """A part as it is now, resolved values included, which later changes do not reach."""
+    made = object.__new__(type(part))
+    made.__dict__.update(part.__dict__)  # values are replaced when they change, never written into
+    return made
 
 
 class Clamp(Component):
@@ -43,6 +53,13 @@ class Clamp(Component):
         low, high = self.bounds(q, qd)
         np.maximum(effort, low, out=out)
         np.minimum(out, high, out=out)
+
+    def over_rows(self, rows: int) -> Self:
+        """A twin that applies to arrays (rows, n)."""
+        made = twin(self)
+        assert self._space is not None
+        made.enter(replace(self._space, batch=rows))
+        return made
 
     def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
         """∂low/∂q, ∂low/∂qd, ∂high/∂q, ∂high/∂qd.
@@ -95,6 +112,9 @@ class MaxEffort(Clamp):
         assert space is not None
         a, b = space.effort(low), space.effort(high)
         self._low, self._high = np.minimum(a, b), np.maximum(a, b)
+
+    def over_rows(self, rows: int) -> Self:
+        return self  # its limits are (n,) whatever they are applied to
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         return self._low, self._high

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.clamp import Clamp, DCMotor, MaxEffort
+from mjrig.components.clamp import Clamp, DCMotor, MaxEffort, twin
 from mjrig.components.feedback import PID
 from mjrig.components.pipeline_host import PipelineHost
 from mjrig.lowering import DCForm, Lowered, NativeForm
 from mjrig.property_kinds import FloatArray
+from mjrig.recording.efforts import EffortLog, Rows
 
 
 def why_not_native(controller: PipelineHost) -> str:
@@ -71,11 +72,8 @@ def native_effort_of(
     pipe = controller._pipe
     law: Any = pipe.law
     q, qd = lowered.length(), lowered.velocity()
-    target_q, target_qd, feedforward = lowered.commands()
-    raw = (law._kp * target_q + law._kv * target_qd) + feedforward
-    if isinstance(law, PID):
-        raw = raw + law._ki * lowered.integral()
-    raw = raw + ((-law._kp) * q + (-law._kv) * qd)
+    integral = lowered.integral() if isinstance(law, PID) else None
+    raw = _raw_effort(law, q, qd, lowered.commands(), integral)
     effort, acted = raw, []
     for clamp in pipe.clamps:
         after = np.zeros_like(effort)
@@ -84,3 +82,69 @@ def native_effort_of(
         effort = after
     factor = pipe.space.factor
     return factor * raw, factor * effort, acted
+
+
+def _raw_effort(
+    law: Any,
+    q: FloatArray,
+    qd: FloatArray,
+    commands: FloatArray,
+    integral: FloatArray | None,
+) -> FloatArray:
+    """The law with the engine's brackets, actuator space, shapes (n,) or (rows, n).
+
+    `commands` are position, velocity and feedforward, one after the other.
+    """
+    target_q, target_qd, feedforward = commands
+    raw: FloatArray = (law._kp * target_q + law._kv * target_qd) + feedforward
+    if integral is not None:
+        raw = raw + law._ki * integral
+    raw = raw + ((-law._kp) * q + (-law._kv) * qd)
+    return raw
+
+
+class NativeEfforts(EffortLog):
+    """The efforts of a law MuJoCo runs, worked out from recorded rows with the bits of a look.
+
+    Made between two steps, with the commands of the next one in ctrl; it holds until something
+    about the law changes.
+    """
+
+    def __init__(self, controller: PipelineHost, lowered: Lowered) -> None:
+        super().__init__(controller.columns)
+        pipe, bindings = controller._pipe, controller.bindings
+        self._law: Any = twin(pipe.law)
+        self._clamps = [twin(clamp) for clamp in pipe.clamps]
+        self._space = pipe.space
+        self._gear = np.array([b.gear for b in bindings])
+        self._qpos = np.array([b.qpos_address for b in bindings], dtype=np.intp)
+        self._dof = np.array([b.dof_address for b in bindings], dtype=np.intp)
+        self._inputs = lowered.inputs
+        self._act = lowered.activations if isinstance(pipe.law, PID) else None
+        delay = controller.delay
+        self._lags = None if delay is None else delay.lags(controller._tick)
+        self._pasts = lowered.memory().pasts if delay is not None else []
+
+    def efforts(
+        self, rows: Rows, noted: FloatArray, by_ctrl: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        q = self._gear * rows.qpos[rows.first :, self._qpos]
+        qd = self._gear * rows.qvel[rows.first :, self._dof]
+        integral = None if self._act is None else rows.act[rows.first :, self._act]
+        raw = _raw_effort(self._law, q, qd, self._commands(rows), integral)
+        effort = raw
+        for clamp in self._clamps:
+            after = np.zeros_like(effort)
+            clamp.over_rows(len(raw)).apply(effort, q, qd, after)
+            effort = after
+        return self._space.factor * raw, self._space.factor * effort
+
+    def _commands(self, rows: Rows) -> FloatArray:
+        """(3, rows, n) position, velocity and feedforward that acted in these rows."""
+        given = rows.ctrl[:, self._inputs]  # (rows, n, 3)
+        if self._lags is not None:
+            for k, (lag, past) in enumerate(zip(self._lags.tolist(), self._pasts, strict=True)):
+                if lag:
+                    delayed = np.concatenate([past[len(past) - lag :], given[:, k]])
+                    given[:, k] = delayed[: len(given)]
+        return np.moveaxis(given[rows.first :], 2, 0)

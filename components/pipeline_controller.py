@@ -14,6 +14,7 @@ from mjrig.components.delay import Delay
 from mjrig.components.gather import Buffer, Operation, as_slice, gather, merge, scaled
 from mjrig.components.law import Law
 from mjrig.components.native import (
+    NativeEfforts,
     limits_of,
     native_effort_of,
     native_form_of,
@@ -24,10 +25,11 @@ from mjrig.components.pipeline import Pipeline
 from mjrig.components.space import Space
 from mjrig.controller import ArticulationController
 from mjrig.errors import PropertyError
-from mjrig.execution import Execution, Support
+from mjrig.execution import Execution, Support, is_rk4
 from mjrig.lowering import Lowered, NativeForm
 from mjrig.per_actuator import PerActuator, patch, resolved
 from mjrig.property_kinds import Bool, Choice, Float, FloatArray, Int, Nested, NestedList
+from mjrig.recording.efforts import EffortLog, LiveEfforts, SeenEfforts
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
 
 #: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
@@ -456,6 +458,14 @@ class PipelineController(ArticulationController):
             return self._look(self._lowered)[0]
         raw: FloatArray = self._pipe.space.factor * self._pipe._raw
         return raw
+
+    def effort_log(self) -> EffortLog | None:
+        lowered = self._lowered
+        if lowered is None:
+            return LiveEfforts(self.columns, self._pipe._raw, self._pipe.space.factor)
+        if is_rk4(self._model):  # its telemetry is of the last stage, which no row shows
+            return SeenEfforts(self, self.columns)
+        return NativeEfforts(self, lowered)
 
     @property
     def clamp_names(self) -> tuple[str, ...]:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from mjrig.errors import MissingExtraError as MissingExtraError
     from mjrig.errors import MjrigError as MjrigError
     from mjrig.errors import PropertyError as PropertyError
+    from mjrig.errors import RecordingError as RecordingError
     from mjrig.errors import SceneError as SceneError
     from mjrig.pose import Pose as Pose
+    from mjrig.recording.reading import read_recording as read_recording
+    from mjrig.recording.recorder import Recorder as Recorder
+    from mjrig.recording.recording import Recording as Recording
     from mjrig.scene import Scene as Scene
     from mjrig.setpoints import Lease as Lease
     from mjrig.setpoints import Setpoints as Setpoints
@@ -41,9 +45,13 @@ _HOME = {
     "MissingExtraError": "errors",
     "MjrigError": "errors",
     "PropertyError": "errors",
+    "RecordingError": "errors",
     "SceneError": "errors",
     "Actor": "actor",
     "Pose": "pose",
+    "read_recording": "recording.reading",
+    "Recorder": "recording.recorder",
+    "Recording": "recording.recording",
     "Scene": "scene",
     "Lease": "setpoints",
     "Setpoints": "setpoints",

@@ -92,6 +92,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--picture", type=Path, metavar="F.png", help="picture of the end")
     parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of targets and efforts")
+    parser.add_argument("--record", type=Path, metavar="F.h5", help="record every physics step")
+    parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
     _add_scene_options(parser)
     parser.add_argument(
         "--call",
@@ -195,7 +197,8 @@ def _run(options: argparse.Namespace) -> int:
         path, arguments = _split(text)
         target, name = find(world, path)
         call_action(target, name, arguments)
-    print(run(world, options.duration, picture=options.picture, plot=options.plot))
+    outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
+    print(run(world, options.duration, **outputs))
     return 0
 
 

@@ -16,6 +16,7 @@ from mjrig.names import Slots, is_literal
 from mjrig.per_actuator import resolved
 from mjrig.properties import put_back
 from mjrig.property_kinds import Bool, Choice, FloatArray, Patterns
+from mjrig.recording.efforts import EffortLog, SeenEfforts
 from mjrig.setpoints import Setpoints, Source
 
 EVERYTHING = (".*",)
@@ -376,6 +377,12 @@ class ArticulationController(ActorComponent):
     def gains(self) -> dict[str, FloatArray]:
         """The resolved per-actuator properties by name, for tables."""
         return resolved(self)
+
+    def effort_log(self) -> EffortLog | None:
+        """Hook: how its efforts get into a recording; None: they are what ctrl says."""
+        cls, base = type(self), ArticulationController
+        silent = cls.raw_effort is base.raw_effort and cls.native_effort is base.native_effort
+        return None if silent else SeenEfforts(self, self.columns)
 
     @property
     def raw_effort(self) -> FloatArray | None:

@@ -7,6 +7,7 @@ MjrigError
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 ├── ExecutionError     an execution that is not available here
 ├── FitError           a recording that parameters cannot be fitted to
+├── RecordingError     a recording that cannot be written or read
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -64,6 +65,10 @@ class ExecutionError(MjrigError, ValueError):
 
 class FitError(MjrigError):
     """Parameters cannot be fitted: a recording, a choice or a bound is wrong."""
+
+
+class RecordingError(MjrigError):
+    """A recording cannot be written, or a file is no recording that can be read."""
 
 
 class MissingExtraError(MjrigError, ImportError):

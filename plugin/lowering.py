@@ -232,6 +232,11 @@ class Lowered:
         self._model.actuator_forcerange[self.ids, 0] = np.where(limited, low, 0.0)
         self._model.actuator_forcerange[self.ids, 1] = np.where(limited, high, 0.0)
 
+    @property
+    def activations(self) -> npt.NDArray[np.intp]:
+        """Addresses of the integrals among the activations; -1: it has none."""
+        return self._act
+
     def room_for(self, lags: Iterable[int]) -> bool:
         """Whether the history is long enough for these delays."""
         return all(lag < room for lag, room in zip(lags, self._rooms, strict=True))

@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,21 +15,52 @@ from mjrig.property_kinds import FloatArray
 from mjrig.trace import Trace
 from mjrig.world import World
 
+if TYPE_CHECKING:
+    from mjrig.recording.recorder import Recorder
+
 #: Samples are taken at about this rate: enough for statistics and plots.
 SAMPLE_HZ = 200.0
 
 
 def run(
-    world: World, duration: float, *, picture: Path | None = None, plot: Path | None = None
+    world: World,
+    duration: float,
+    *,
+    picture: Path | None = None,
+    plot: Path | None = None,
+    record: Path | None = None,
+    overwrite: bool = False,
 ) -> str:
     """Step a world for `duration` simulated seconds; returns the summary.
 
     Raises:
-        MjrigError: a picture or plot cannot be written there; nothing was stepped.
+        MjrigError: a picture, plot or recording cannot be written there; nothing was stepped.
+        RecordingError: the recording cannot be written any more; the run ended there.
     """
     for path in (picture, plot):
         if path is not None:
             _prepare(path)
+    if record is None:
+        return _run(world, duration, picture, plot, None)
+    from mjrig.recording.recorder import Recorder
+
+    if record.suffix.lower() not in (".h5", ".hdf5"):
+        raise MjrigError(f"{record}: must end in .h5")
+    with Recorder(world, record, overwrite=overwrite) as recorder:
+        summary = _run(world, duration, picture, plot, recorder)
+    return (
+        f"{summary}\nrecording: {record}, {how_many(recorder.steps, 'step')}; "
+        "recording steps one by one"
+    )
+
+
+def _run(
+    world: World,
+    duration: float,
+    picture: Path | None,
+    plot: Path | None,
+    recorder: "Recorder | None",
+) -> str:
     steps = round(duration / world.timestep)
     every = max(1, round(1.0 / (SAMPLE_HZ * world.timestep)))
     traces = {n: Trace([b.actuator for b in r.bindings]) for n, r in world.articulations.items()}
@@ -43,6 +75,8 @@ def run(
             for name, robot in world.articulations.items():
                 traces[name].sample(robot, world.time)
             progress.update(done + every)
+            if recorder is not None and recorder.error is not None:
+                raise recorder.error
     lines = [_headline(world, duration, steps, stepping, time.perf_counter() - began)]
     for name, robot in world.articulations.items():
         lines += _about(world, robot, traces[name], start[name])

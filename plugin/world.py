@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -39,6 +39,25 @@ _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 Key = tuple[int, int]
 
 
+class StepNotes(Protocol):
+    """Somebody who takes notes of every physics step, such as a recorder."""
+
+    def before_step(self) -> None:
+        """Controls are written, the step comes next."""
+
+    #: Whether `after_step` is wanted; asked after `plan_changed`.
+    looks_after: bool
+
+    def after_step(self) -> None:
+        """The step was taken."""
+
+    def plan_changed(self) -> None:
+        """What runs between the steps changed."""
+
+    def state_replaced(self, why: str) -> None:
+        """The state was put to something else: a `reset` or a `restore`."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """Everything needed to continue bit-exactly; gains, `enabled` and leases are not in it."""
@@ -68,6 +87,7 @@ class World(HasProperties):
     __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     _robots: tuple[Articulation, ...] = ()
+    _notes: StepNotes | None = None
 
     def __init__(
         self,
@@ -87,6 +107,7 @@ class World(HasProperties):
         self._pause_on_event = pause_on_event
         self._paused = False
         self._steps = 0
+        self._seed = scene.seed if seed is None else seed
         self._assemble(build(scene, seed))
         self.reset()
         self._link_actuators()
@@ -222,6 +243,11 @@ class World(HasProperties):
         return "+".join(sorted(found)) or "python"
 
     @property
+    def seed(self) -> int:
+        """The seed of the scene's random draws."""
+        return self._seed
+
+    @property
     def requested_execution(self) -> str:
         """What was asked for: `auto`, `python`, `native` or `compiled`."""
         return self._requested
@@ -283,12 +309,40 @@ class World(HasProperties):
             self._inner = self._step_watching
         elif any(robot.needs_position_stage for robot in robots):
             self._inner = self._step_in_stages
-        elif all(robot.is_idle for robot in robots):
+        elif self._notes is None and all(robot.is_idle for robot in robots):
             self._inner = self._step_idle
         else:
             self._inner = self._step_controlled
         follows = is_rk4(self._model) and any(robot.follows_stages for robot in robots)
         self._advance = self._step_following if follows else self._inner
+        if self._notes is not None:
+            self._notes.plan_changed()
+            self._applies = (*self._applies, self._notes.before_step)
+            if self._notes.looks_after:
+                self._unnoted, self._advance = self._advance, self._step_noted
+
+    def take_notes(self, notes: StepNotes | None) -> None:
+        """Let somebody take notes of every step, which are taken one by one then; None: no longer.
+
+        Call it between steps.
+        """
+        self._notes = notes
+        self._replan()
+
+    @property
+    def notes(self) -> StepNotes | None:
+        """Who takes notes of every step."""
+        return self._notes
+
+    def _step_noted(self, n: int) -> int:
+        """One by one, since somebody looks after each."""
+        for done in range(n):
+            notes = self._notes
+            if not self._unnoted(1):
+                return done
+            if notes is not None:
+                notes.after_step()
+        return n
 
     def _step_idle(self, n: int) -> int:
         """Everything is in MuJoCo's hands: nobody looks between the steps."""
@@ -395,13 +449,13 @@ class World(HasProperties):
         if is_rk4(model):
             mujoco.mj_fwdPosition(model, data)
             mujoco.mj_fwdVelocity(model, data)
-            for robot in self._robots:
-                robot.apply_controls()
+            for apply_controls in self._applies:
+                apply_controls()
             mujoco.mj_step(model, data)
             return
         mujoco.mj_step1(model, data)
-        for robot in self._robots:
-            robot.apply_controls()
+        for apply_controls in self._applies:
+            apply_controls()
         mujoco.mj_step2(model, data)
 
     def reset(self, keyframe: str | None = None) -> None:
@@ -426,6 +480,8 @@ class World(HasProperties):
         mujoco.mj_forward(self._model, self._data)
         self._steps = 0
         self._paused = False
+        if self._notes is not None:
+            self._notes.state_replaced("reset")
 
     @property
     def steps(self) -> int:
@@ -464,6 +520,8 @@ class World(HasProperties):
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
         self._data.actuator_force[:] = snapshot.forces
         self._steps = snapshot.steps
+        if self._notes is not None:
+            self._notes.state_replaced("restore")
 
     def __repr__(self) -> str:
         return f"World({listed(self._articulations)}; t={self.time:g} s)"

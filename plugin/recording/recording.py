@@ -33,12 +33,16 @@ class JointColumns:
 
 @dataclass(frozen=True)
 class Commands:
-    """Setpoints per actuator: row p acts in the steps [step[p], step[p + 1])."""
+    """Setpoints per actuator: row p acts in the steps [step[p], step[p + 1]).
+
+    `inputs` are those of multi-input actuators that take a vector (orientation), by name.
+    """
 
     step: Steps
     position: FloatArray
     velocity: FloatArray
     feedforward: FloatArray
+    inputs: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,8 @@ class PolicyTicks:
 class GainChange:
     """From a physics step on, these gains hold: property → values over `actuators`.
 
-    No values: those of `plant` again, that is, whatever the scene says.
+    Only properties that differ from the start of the recording are there; not a number: an actuator
+    without that gain. No values: those of `plant` again, that is, whatever the scene says.
     """
 
     step: int
@@ -84,7 +89,9 @@ class ActorRecording:
 
     `step` and `time` are of the state samples: every physics step in our own files, fewer in
     others. `qvel` is None where the file has no velocities. `actuators` are the columns of
-    commands and efforts; `driven` the joint each drives, empty for none.
+    commands and efforts; `driven` the joint each drives, empty for none. `act` (rows of `step`) and
+    `ctrl` (rows of `efforts.step`) are the robot's share of MuJoCo's arrays, in the model that was
+    recorded.
     """
 
     name: str
@@ -100,6 +107,8 @@ class ActorRecording:
     policy: PolicyTicks | None = None
     plant: Plant = field(default_factory=Plant)
     gain_changes: Sequence[GainChange] = ()
+    act: FloatArray | None = None
+    ctrl: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,7 @@ class Recording:
         states: full states for exact seeking, ours only.
         attributes: scene text, model_hash, execution, versions, seed, source: what is known.
         notes: what the file lacks or what was assumed, in words, for people.
+        segments: first steps of the stretches between which the state was put to something else.
     """
 
     path: Path
@@ -136,6 +146,7 @@ class Recording:
     states: Integration | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    segments: tuple[int, ...] = (0,)
 
     @property
     def duration(self) -> float:

@@ -1,0 +1,58 @@
+"""What recording costs, as a ratio to the same `world.step(1)` loop that nobody records.
+
+Two worlds of the same scene run in turns inside one process; the ratio of each pair is taken and
+the median reported. With native execution, which has the least to hide behind.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import mjrig
+
+SCENES = Path(__file__).parent.parent / "config" / "scenes"
+BARS = {("quadruped", "native"): 1.20, ("humanoid", "native"): 1.10}
+
+
+def timed(world: mjrig.World, steps: int) -> float:
+    """Wall time of so many single steps [s]."""
+    start = time.perf_counter()
+    for _ in range(steps):
+        world.step(1)
+    return time.perf_counter() - start
+
+
+def cost(robot: str, execution: str, steps: int, rounds: int, path: Path) -> tuple[float, ...]:
+    """Seconds per step without and with a recorder, and the median ratio."""
+    plain, recorded = (mjrig.World(SCENES / f"{robot}.yaml", execution) for _ in range(2))
+    for world in (plain, recorded):
+        timed(world, 500)
+    with mjrig.Recorder(recorded, path, overwrite=True):
+        timed(recorded, steps)
+        pairs = [(timed(plain, steps), timed(recorded, steps)) for _ in range(rounds)]
+    a, b = (statistics.median(column) / steps for column in zip(*pairs, strict=True))
+    return a, b, statistics.median(y / x for x, y in pairs)
+
+
+def main() -> None:
+    """Print one line per robot and execution."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=2000, help="steps per turn (2000)")
+    parser.add_argument("--rounds", type=int, default=15, help="turns (15)")
+    options = parser.parse_args()
+    columns = f"{'plain':>12}{'recorded':>12}{'ratio':>8}{'bar':>6}"
+    print(f"{'robot':<12}{'execution':<12}{columns}")
+    with tempfile.TemporaryDirectory() as folder:
+        for robot in ("quadruped", "humanoid"):
+            for execution in ("native", "compiled", "python"):
+                path = Path(folder, "run.h5")
+                a, b, ratio = cost(robot, execution, options.steps, options.rounds, path)
+                bar = BARS.get((robot, execution), "")
+                figures = f"{a * 1e6:>9.1f} µs{b * 1e6:>9.1f} µs{ratio:>8.3f}{bar:>6}"
+                print(f"{robot:<12}{execution:<12}{figures}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""What every reader of recordings checks: the file, the column and the row are named."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.errors import RecordingError
+from mjrig.names import suggestion
+from mjrig.property_kinds import FloatArray
+
+
+def number_column(
+    path: Path, name: str, values: Any, width: int | None, *, finite: bool = True
+) -> FloatArray:
+    """A column of numbers: (rows,) for width None, else (rows, width).
+
+    Raises:
+        RecordingError: another shape, no numbers, or one that is not finite.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        raise RecordingError(f"{path}: {name}: must hold numbers, got {array.dtype}")
+    wanted = "(rows,)" if width is None else f"(rows, {width})"
+    if array.ndim != (1 if width is None else 2) or (width is not None and array.shape[1] != width):
+        raise RecordingError(f"{path}: {name}: must have shape {wanted}, got {array.shape}")
+    column = array.astype(np.float64, copy=False)
+    if finite:
+        check_finite(path, name, column)
+    return column
+
+
+def check_finite(path: Path, name: str, column: FloatArray) -> None:
+    """Refuse what is no number.
+
+    Raises:
+        RecordingError: names the first row that has one.
+    """
+    bad = ~np.isfinite(column)
+    if bad.any():
+        place = np.argwhere(bad)[0].tolist()
+        at = "" if len(place) == 1 else f", column {place[1]}"
+        raise RecordingError(f"{path}: {name}: row {place[0]}{at} is {column[tuple(place)]}")
+
+
+def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
+    """A column that must be there.
+
+    Raises:
+        RecordingError: it is not; names the nearest one.
+    """
+    if name not in columns:
+        hint = suggestion(name, columns, label="has")
+        raise RecordingError(f"{path}: {name}: is missing; {hint}")
+    return columns[name]
+
+
+def check_increasing(path: Path, name: str, steps: Any) -> None:
+    """Refuse step numbers that do not increase.
+
+    Raises:
+        RecordingError: names the first row.
+    """
+    bad = np.flatnonzero(np.diff(np.asarray(steps)) <= 0)
+    if len(bad):
+        row = int(bad[0]) + 1
+        raise RecordingError(
+            f"{path}: {name}: must increase, but row {row} is {steps[row]} after {steps[row - 1]}"
+        )

@@ -1,0 +1,136 @@
+"""Chunk: room for some hundred rows of a recording, filled by one thread and emptied by another."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.efforts import Columns, EffortLog, Rows
+
+#: What is recorded of MjData as a whole, besides the time.
+STATE = ("qpos", "qvel", "act", "ctrl")
+#: (source, target, stride, width): row k of the target begins at k · stride. Slices of memoryviews
+#: are the fastest way to copy a few numbers.
+Copy = tuple[Any, Any, int, int]
+
+
+def copy_into(target: FloatArray, source: FloatArray, first: int = 0) -> Copy:
+    """How to copy an array into rows (rows, …) of another, from column `first` on."""
+    flat = memoryview(target.reshape(-1))  # type: ignore[arg-type]
+    stride = flat.nbytes // flat.itemsize // len(target)
+    return memoryview(source), flat[first:], stride, len(source)  # type: ignore[arg-type]
+
+
+#: A chunk is about so large [bytes]; the writer's work per chunk does not depend on that.
+CHUNK_BYTES = 1 << 21
+LEAST_ROWS, MOST_ROWS = 64, 1024
+
+
+@dataclass(frozen=True)
+class ActorPlan:
+    """Where the efforts of one robot's actuators come from.
+
+    `by_ctrl` actuators have effort = factor · ctrl at `addresses`, unless a log says otherwise;
+    `direct` ones are what MuJoCo applied, noted after the step.
+    """
+
+    by_ctrl: Columns
+    addresses: Columns
+    factor: FloatArray
+    direct: Columns
+    logs: Sequence[tuple[EffortLog, slice]] = ()
+
+    def efforts(self, rows: Rows, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Raw effort and effort (rows, n) of some steps; `noted` (rows, 2, n) is of them."""
+        effort = np.zeros((len(noted), noted.shape[2]))
+        effort[:, self.by_ctrl] = self.factor * rows.ctrl[rows.first :, self.addresses]
+        if len(self.direct):
+            effort[:, self.direct] = noted[:, 1, noted.shape[2] - len(self.direct) :]
+        raw = effort.copy()
+        for log, where in self.logs:
+            columns = log.columns
+            told = log.efforts(rows, noted[:, :, where], effort[:, columns])
+            raw[:, columns], effort[:, columns] = told
+        return raw, effort
+
+
+@dataclass(frozen=True)
+class Piece:
+    """From a row of the chunk on, this is where efforts come from, robot by robot."""
+
+    row: int
+    plans: Sequence[ActorPlan]
+
+
+@dataclass
+class Tick:
+    """What a policy saw and gave before one step."""
+
+    actor: int
+    step: int
+    observation: npt.NDArray[np.float32]
+    action: npt.NDArray[np.float32]
+    command: FloatArray
+
+
+class Layout:
+    """The widths of everything in a row."""
+
+    def __init__(self, data: Any, actuators: Sequence[int]) -> None:
+        #: Numbers of each part of the state.
+        self.state = {name: len(getattr(data, name)) for name in STATE}
+        self.actuators = tuple(actuators)
+        row = 1 + sum(self.state.values()) + 7 * sum(actuators)
+        self.rows = min(max(CHUNK_BYTES // (8 * row), LEAST_ROWS), MOST_ROWS)
+        #: Room a chunk takes in the file, full states and policy ticks included, generously.
+        self.file_bytes = 10 * row * self.rows
+
+
+@dataclass
+class Chunk:
+    """Rows of consecutive steps. `count` rows are complete, `written` of them are in the file."""
+
+    layout: Layout
+    #: Chunks are written in this order.
+    number: int = 0
+    count: int = 0
+    written: int = 0
+    pieces: list[Piece] = field(default_factory=list)
+    #: (step, full integration state) before some steps, policy ticks, lines for the log.
+    states: deque[tuple[int, FloatArray]] = field(default_factory=deque)
+    ticks: deque[Tick] = field(default_factory=deque)
+    lines: deque[bytes] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        layout = self.layout
+        self.time = np.zeros(layout.rows)
+        self.state = {name: np.zeros((layout.rows, n)) for name, n in layout.state.items()}
+        self.act_after = np.zeros((layout.rows, layout.state["act"]))
+        self.setpoints = [np.zeros((layout.rows, 3 * n)) for n in layout.actuators]
+        self.noted = [np.zeros((layout.rows, 2, n)) for n in layout.actuators]
+        #: (raw, effort) of the rows that are written, of each robot.
+        self._efforts = [np.zeros((2, layout.rows, n)) for n in layout.actuators]
+
+    def reuse(self) -> None:
+        """Forget everything; the arrays stay."""
+        self.count = self.written = 0
+        self.pieces = []
+
+    def work_out(self, actor: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Raw effort and effort (all rows, n) of one robot; those before `stop` are right."""
+        start, found = self.written, self._efforts[actor]
+        pieces = list(self.pieces)  # somebody may be adding
+        ends = [piece.row for piece in pieces[1:]] + [stop]
+        for piece, next_row in zip(pieces, ends, strict=True):
+            begin, end = max(piece.row, start), min(next_row, stop)
+            if begin < end:
+                known = slice(piece.row, end)
+                qpos, qvel, ctrl = (self.state[name][known] for name in ("qpos", "qvel", "ctrl"))
+                rows = Rows(qpos, qvel, ctrl, self.act_after[known], begin - piece.row)
+                raw, effort = piece.plans[actor].efforts(rows, self.noted[actor][begin:end])
+                found[0, begin:end], found[1, begin:end] = raw, effort
+        return found[0], found[1]

@@ -1,0 +1,82 @@
+"""`mjrig info` and `mjrig convert`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import RecordingError
+
+
+def add(commands: Any) -> None:
+    """Add the sub-commands."""
+    info = commands.add_parser(
+        "info", help="summarise a recording", description="Say what is in a recording."
+    )
+    info.add_argument("recording", metavar="F", type=Path)
+    info.set_defaults(run=_info)
+    convert = commands.add_parser(
+        "convert",
+        help="write a recording in another format",
+        description="Read a recording of any known format, write it as .npz or .csv.",
+    )
+    convert.add_argument("recording", metavar="A", type=Path)
+    convert.add_argument("output", metavar="B.npz|B.csv", type=Path)
+    convert.add_argument("--overwrite", action="store_true", help="replace B if it exists")
+    convert.set_defaults(run=_convert)
+    for parser in (info, convert):
+        add_hints(parser)
+        parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def add_hints(parser: argparse.ArgumentParser) -> None:
+    """Add `--hint`, for formats that do not say everything."""
+    parser.add_argument(
+        "--hint",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="what the file does not say: fps=50, joints=[a, b], quaternion=xyzw, timestep, robot",
+    )
+
+
+def hints_of(options: argparse.Namespace) -> dict[str, object]:
+    """The hints a user gave.
+
+    Raises:
+        RecordingError: one has no value.
+    """
+    from mjrig.yaml_document import parse_value
+
+    hints = {}
+    for text in options.hint:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise RecordingError(f"--hint {text}: write KEY=VALUE, as in fps=50")
+        hints[key.strip()] = parse_value(value)
+    return hints
+
+
+def _info(options: argparse.Namespace) -> int:
+    from mjrig.recording.reading import read_recording
+    from mjrig.recording.summary import summary
+
+    print(summary(read_recording(options.recording, hints_of(options))))
+    return 0
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from mjrig.recording.csv_file import write_csv
+    from mjrig.recording.npz_file import write_npz
+    from mjrig.recording.reading import read_recording
+
+    output: Path = options.output
+    writers = {".npz": write_npz, ".csv": write_csv}
+    write = writers.get(output.suffix.lower())
+    if write is None:
+        raise RecordingError(f"{output}: must end in .npz or .csv")
+    if output.exists() and not options.overwrite:
+        raise RecordingError(f"{output}: exists already; --overwrite replaces it")
+    recording = read_recording(options.recording, hints_of(options))
+    write(recording, output)
+    print(f"{output} written")
+    return 0

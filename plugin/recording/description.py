@@ -1,0 +1,127 @@
+"""What a recording says about the world it is of: names, addresses, gains, versions, hashes."""
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.policy import PolicyComponent
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.h5_file import FORMAT, VERSION
+from mjrig.recording.values import plain, to_json
+from mjrig.sim2sim.plant_of import plant_of
+from mjrig.world import World
+
+_KINDS = ("free", "ball", "slide", "hinge")
+
+
+def model_hash(model: Any) -> str:
+    """SHA-256 of everything in a compiled model but the paths of its files."""
+    digest = hashlib.sha256()
+    for part in (model.opt, model.stat, model):
+        for name in sorted(n for n in dir(part) if not n.startswith("_") and n != "paths"):
+            value = getattr(part, name)
+            if isinstance(value, np.ndarray | int | float | bytes):
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def about_world(world: World) -> dict[str, object]:
+    """The attributes of the whole file."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "timestep": world.timestep,
+        "execution": world.execution,
+        "requested_execution": world.requested_execution,
+        "seed": world.seed,
+        "scene": world.scene.to_text(),
+        "scene_file": str(world.scene.path.name) if world.scene.path else "",
+        "model_hash": model_hash(world.model),
+        "versions": json.dumps(versions()),
+    }
+
+
+def versions() -> dict[str, str]:
+    """What a run depends on."""
+    return {
+        "mjrig": version("mjrig"),
+        "mujoco": str(mujoco.__version__),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
+def about_actor(world: World, robot: Articulation) -> dict[str, object]:
+    """The attributes of one robot, as JSON."""
+    facts: dict[str, object] = {
+        "joints": _joints(world.model, robot),
+        "actuators": _actuators(robot),
+        "gains": {name: to_json(values) for name, values in gains_of(robot).items()},
+        "plant": plain(asdict(plant_of(world, robot))),
+        "act": robot.model_map.act.tolist(),
+        "ctrl": [robot.model_map.ctrl.start, robot.model_map.ctrl.stop],
+    }
+    policy = policy_of(robot)
+    if policy is not None:
+        facts["policy"] = {"joints": list(policy.joints), "tick_steps": policy.tick_steps}
+    return {name: json.dumps(value, ensure_ascii=False) for name, value in facts.items()}
+
+
+def _joints(model: Any, robot: Articulation) -> list[dict[str, object]]:
+    return [
+        {
+            "name": name,
+            "kind": _KINDS[int(model.jnt_type[i])],
+            "qpos": int(model.jnt_qposadr[i]),
+            "dof": int(model.jnt_dofadr[i]),
+        }
+        for name, i in zip(robot.joint_names, robot.model_map.joint_ids, strict=True)
+    ]
+
+
+def _actuators(robot: Articulation) -> list[dict[str, object]]:
+    """Every actuator; the columns of setpoints and efforts are those with one output."""
+    owners = {b.actuator_id: c for c in robot.controllers for b in c.bindings}
+    found = []
+    for b in robot.actuators:
+        owner = owners.get(b.actuator_id)
+        found.append(
+            {
+                "name": b.actuator,
+                "joint": b.joint,
+                "kind": b.kind,
+                "target": b.target,
+                "gear": b.gear,
+                "ctrl": b.ctrl_address,
+                "inputs": list(b.inputs) if b.ctrl_count > 1 else b.ctrl_count,
+                "outputs": b.output_count,
+                "controller": "" if owner is None else owner._role,
+                "execution": "" if owner is None else owner.execution.name,
+            }
+        )
+    return found
+
+
+def gains_of(robot: Articulation) -> dict[str, FloatArray]:
+    """The gains in force by property, over `actuator_names`; not a number where there is none."""
+    gains: dict[str, FloatArray] = {}
+    for controller in robot.controllers:
+        if controller.enabled:
+            for name, values in controller.gains().items():
+                row = gains.setdefault(name, np.full(len(robot.actuator_names), np.nan))
+                row[controller.columns] = values
+    return gains
+
+
+def policy_of(robot: Articulation) -> PolicyComponent | None:
+    """The policy on a robot; the first one is recorded."""
+    return next((c for c in robot.components if isinstance(c, PolicyComponent)), None)

@@ -1,0 +1,173 @@
+"""The HDF5 file of a recording while it is written: columns that grow, and a log of JSON lines.
+
+Single-writer-multiple-reader from the first row on: whatever happens to the process, what was
+flushed can be read. Nothing can be created any more then, hence the log.
+"""
+
+import errno
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.errors import MissingExtraError, RecordingError
+
+FORMAT, VERSION = "mjrig", 1
+#: Bytes of one HDF5 chunk, about.
+_CHUNK_BYTES = 1 << 17
+#: Disk space that is asked for at a time, and what is kept for HDF5's own records [bytes].
+_AHEAD, _OWN = 8 << 20, 1 << 20
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A dataset that grows: its name in the file, numbers per row (None: a plain list), dtype.
+
+    `rows` of one HDF5 chunk; None: whatever makes a good size.
+    """
+
+    name: str
+    width: int | None
+    dtype: npt.DTypeLike = np.float64
+    rows: int | None = None
+
+
+def h5py_package() -> Any:
+    """h5py, imported when it is needed.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        return import_module("h5py")
+    except ImportError as error:
+        raise MissingExtraError("a recording in HDF5", "record", error) from error
+
+
+class H5File:
+    """An open recording.
+
+    Args:
+        path: must not exist yet, unless `overwrite`.
+        columns: everything that will ever be appended to; those without width are left out.
+        attributes: group name → attributes, JSON texts or numbers.
+
+    Raises:
+        RecordingError: it exists, or cannot be written there.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        columns: Sequence[Column],
+        attributes: Mapping[str, Mapping[str, object]],
+        *,
+        overwrite: bool = False,
+    ) -> None:
+        h5py = h5py_package()
+        if path.exists() and not overwrite:
+            raise RecordingError(f"{path}: exists already; remove it or ask to overwrite it")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = h5py.File(path, "w", libver="latest")
+        except OSError as error:
+            raise RecordingError(f"{path}: cannot be written: {reason(error)}") from error
+        self._columns = {c.name: self._create(c) for c in columns if c.width != 0}
+        for group, values in attributes.items():
+            attrs = self._file.require_group(group).attrs if group else self._file.attrs
+            for name, value in values.items():
+                attrs[name] = value
+        self._file.swmr_mode = True
+        self._file.flush()
+        self._reserved = 0
+
+    def reserve(self, size: int) -> None:
+        """Make sure of disk space for so many bytes of columns in all.
+
+        HDF5 cannot even close a file after a write has failed, so that must not happen.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        least = size + size // 16 + _OWN
+        if least <= self._reserved or not hasattr(os, "posix_fallocate"):
+            return
+        handle = self._file.id.get_vfd_handle()
+        for wanted in (least + _AHEAD, least):
+            try:
+                os.posix_fallocate(handle, 0, wanted)
+            except OSError as error:
+                if error.errno not in _FULL:
+                    return  # this file system cannot reserve
+                if wanted == least:
+                    raise
+            else:
+                self._reserved = wanted
+                return
+
+    def _create(self, column: Column) -> Any:
+        width = () if column.width is None else (column.width,)
+        size = np.dtype(column.dtype).itemsize * (column.width or 1)
+        rows = column.rows or max(16, min(4096, _CHUNK_BYTES // size))
+        return self._file.create_dataset(
+            column.name,
+            shape=(0, *width),
+            maxshape=(None, *width),
+            chunks=(rows, *width),
+            dtype=column.dtype,
+        )
+
+    def append(self, name: str, rows: npt.NDArray[Any]) -> None:
+        """Add rows to a column; nothing happens for one without width."""
+        dataset = self._columns.get(name)
+        if dataset is None or not len(rows):
+            return
+        start = dataset.shape[0]
+        dataset.resize(start + len(rows), axis=0)
+        dataset[start:] = rows
+
+    def put_block(self, name: str, number: int, block: npt.NDArray[Any], filled: int) -> None:
+        """Write one whole HDF5 chunk, of whose rows the first `filled` count.
+
+        Three times as fast as `append`: nothing is selected, cached or converted.
+        """
+        dataset = self._columns.get(name)
+        if dataset is None:
+            return
+        start = number * len(block)
+        dataset.id.set_extent((start + filled, *block.shape[1:]))
+        dataset.id.write_direct_chunk(
+            (start, *(0 for _ in block.shape[1:])), np.ascontiguousarray(block)
+        )
+
+    def append_lines(self, lines: Sequence[bytes]) -> None:
+        """Add lines to the log."""
+        if lines:
+            self.append("log", np.frombuffer(b"".join(lines), dtype=np.uint8))
+
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+
+def line(entry: Mapping[str, object]) -> bytes:
+    """An entry of the log."""
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def reason(error: BaseException) -> str:
+    """What an error of the operating system or of HDF5 says, in few words."""
+    text = getattr(error, "strerror", None) or " ".join(str(error).split())
+    _, found, rest = text.partition("error message = '")
+    return rest.partition("'")[0] if found else text

@@ -1,0 +1,281 @@
+"""Read what `Recorder` wrote, finished or not."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.errors import RecordingError
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.checks import check_increasing, number_column, required
+from mjrig.recording.h5_file import FORMAT, VERSION, h5py_package, reason
+from mjrig.recording.recording import (
+    ActorRecording,
+    Commands,
+    Efforts,
+    GainChange,
+    Integration,
+    JointColumns,
+    PolicyTicks,
+    Recording,
+)
+from mjrig.recording.values import from_json
+from mjrig.sim2sim.plant import Plant
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
+Log = list[dict[str, Any]]
+_TEXTS = ("execution", "requested_execution", "scene", "scene_file", "model_hash")
+
+
+def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
+    """A recording of ours; None: it is something else.
+
+    Raises:
+        RecordingError: it is broken; names the column and the row.
+    """
+    del hints  # the file says everything
+    with path.open("rb") as stream:
+        if stream.read(len(SIGNATURE)) != SIGNATURE:
+            return None
+    h5py = h5py_package()
+    try:
+        # NOTE: a file whose writer was killed, or is still at it, opens in this mode only.
+        file = h5py.File(path, "r", libver="latest", swmr=True)
+    except OSError:
+        _check_readable(h5py, path)
+        return None
+    with file:
+        if file.attrs.get("format") != FORMAT:
+            return None
+        try:
+            return _H5Reader(path, file).read()
+        except (OSError, KeyError, RuntimeError) as error:
+            raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
+
+
+def _check_readable(h5py: Any, path: Path) -> None:
+    """HDF5 of others may not open with a reader's lock; broken files do not open at all."""
+    try:
+        h5py.File(path, "r").close()
+    except OSError as error:
+        raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
+
+
+class _H5Reader:
+    def __init__(self, path: Path, file: Any) -> None:
+        self._path, self._file = path, file
+        self._columns: dict[str, Any] = {}
+        h5py = h5py_package()
+        file.visititems(
+            lambda name, item: (
+                self._columns.update({name: item}) if isinstance(item, h5py.Dataset) else None
+            )
+        )
+
+    def read(self) -> Recording:
+        path, attrs = self._path, self._file.attrs
+        version = int(self._attribute(attrs, "version"))
+        if version > VERSION:
+            raise RecordingError(
+                f"{path}: is of version {version}; this mjrig reads up to {VERSION}"
+            )
+        names = list(self._file["actors"])
+        facts = {name: self._facts(name) for name in names}
+        steps, states = self._counts(facts)
+        log = self._log(steps)
+        ended = any("end" in entry for entry in log)
+        actors = {n: self._actor(n, facts[n], steps, states, log) for n in names}
+        segments = [int(e["step"]) for e in log if "segment" in e]
+        known: dict[str, Any] = {n: self._attribute(attrs, n) for n in _TEXTS}
+        known["seed"] = int(self._attribute(attrs, "seed"))
+        known["versions"] = json.loads(self._attribute(attrs, "versions"))
+        known["gains"] = {n: facts[n]["gains"] for n in names}
+        known["finished"] = ended
+        known["edits"] = [e for e in log if "path" in e or "components" in e]
+        known["segments"] = [e for e in log if "segment" in e]
+        return Recording(
+            path=path,
+            format=FORMAT,
+            timestep=float(self._attribute(attrs, "timestep")),
+            steps=steps,
+            actors=actors,
+            states=self._states(steps),
+            attributes=known,
+            notes=() if ended else ("it was not finished: the last second may be missing",),
+            segments=tuple(sorted({0, *segments})),
+        )
+
+    def _attribute(self, attrs: Any, name: str) -> Any:
+        value = required(self._path, dict(attrs), name)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def _facts(self, actor: str) -> dict[str, Any]:
+        attrs = self._file[f"actors/{actor}"].attrs
+        names = ("joints", "actuators", "gains", "plant", "act", "ctrl")
+        facts = {name: json.loads(self._attribute(attrs, name)) for name in names}
+        facts["policy"] = json.loads(attrs["policy"]) if "policy" in attrs else None
+        facts["columns"] = [a for a in facts["actuators"] if a["outputs"] == 1]
+        return facts
+
+    def _counts(self, facts: Mapping[str, Any]) -> tuple[int, int]:
+        """Steps, and rows of state: one more if the recording was finished."""
+        states = [len(required(self._path, self._columns, n)) for n in ("time", "qpos", "qvel")]
+        stepwise = [n for n in self._columns if n == "ctrl" or n.startswith("actors/")]
+        rows = [len(self._columns[n]) for n in stepwise if "/policy/" not in n]
+        for actor, known in facts.items():
+            if known["columns"]:
+                for name in ("setpoint/position", "effort"):
+                    required(self._path, self._columns, f"actors/{actor}/{name}")
+        steps = min([*rows, *states])
+        return steps, min(steps + 1, *states)
+
+    def _log(self, steps: int) -> list[dict[str, Any]]:
+        text = bytes(required(self._path, self._columns, "log")[:]).decode(errors="replace")
+        entries = []
+        for number, row in enumerate(text.splitlines(keepends=True), 1):
+            if row.endswith("\n"):  # the last line of a killed process may be cut off
+                try:
+                    entries.append(json.loads(row))
+                except ValueError as error:
+                    raise RecordingError(
+                        f"{self._path}: log: line {number} is no JSON: {error}"
+                    ) from error
+        return [e for e in entries if int(e["step"]) <= steps]
+
+    def _column(
+        self, name: str, width: int | None, rows: int, *, finite: bool = True
+    ) -> FloatArray:
+        if width == 0:
+            return np.zeros((rows, 0))
+        values = required(self._path, self._columns, name)[:rows]
+        return number_column(self._path, name, values, width, finite=finite)
+
+    def _actor(
+        self,
+        name: str,
+        facts: Mapping[str, Any],
+        steps: int,
+        states: int,
+        log: Log,
+    ) -> ActorRecording:
+        joints, qpos, dof = _joint_columns(self._path, name, facts["joints"])
+        file = self._columns
+        at, size = f"actors/{name}", len(facts["columns"])
+        every = np.arange(steps)
+        world = {n: self._world_column(n, states) for n in ("qpos", "qvel")}
+        for column, addresses in (("qpos", qpos), ("qvel", dof)):
+            if len(addresses) and max(addresses) >= world[column].shape[1]:
+                raise RecordingError(
+                    f"{self._path}: {column}: has {world[column].shape[1]} numbers a row, but "
+                    f"{name!r} needs {max(addresses) + 1}"
+                )
+        act = self._world_column("act", states) if "act" in file else np.zeros((states, 0))
+        ctrl = self._world_column("ctrl", steps) if "ctrl" in file else np.zeros((steps, 0))
+        position, velocity, feedforward = (
+            self._column(f"{at}/setpoint/{n}", size, steps)
+            for n in ("position", "velocity", "feedforward")
+        )
+        inputs = {
+            a["name"]: ctrl[:, a["ctrl"] : a["ctrl"] + len(a["inputs"])]
+            for a in facts["actuators"]
+            if isinstance(a["inputs"], list)
+            and (a["outputs"] != 1 or not set(a["inputs"]) <= {"pos", "vel", "ff"})
+        }
+        effort = self._column(f"{at}/effort", size, steps)
+        # A raw effort may well be none: that is what the guard holds back.
+        raw = self._column(f"{at}/raw_effort", size, steps, finite=False)
+        return ActorRecording(
+            name=name,
+            joints=joints,
+            step=np.arange(states),
+            time=self._column("time", None, states),
+            qpos=world["qpos"][:, qpos],
+            qvel=world["qvel"][:, dof],
+            actuators=tuple(a["name"] for a in facts["columns"]),
+            driven=tuple(a["joint"] for a in facts["columns"]),
+            commands=Commands(every, position, velocity, feedforward, inputs),
+            efforts=Efforts(every, effort, raw),
+            policy=self._policy(name, facts["policy"], steps),
+            plant=plant_from(facts["plant"]),
+            gain_changes=gain_changes(name, facts["gains"], log),
+            act=act[:, facts["act"]],
+            ctrl=ctrl[:, slice(*facts["ctrl"])],
+        )
+
+    def _world_column(self, name: str, rows: int) -> FloatArray:
+        dataset = required(self._path, self._columns, name)
+        width = dataset.shape[1] if dataset.ndim == 2 else 1
+        return self._column(name, width, rows)
+
+    def _policy(self, name: str, facts: Any, steps: int) -> PolicyTicks | None:
+        if facts is None:
+            return None
+        at = f"actors/{name}/policy"
+        names = ("step", "observation", "action", "command")
+        # A policy without a command has no such column.
+        given = [self._columns.get(f"{at}/{n}") for n in names]
+        rows = min(len(g) for g in given if g is not None)
+        step, observation, action, command = (
+            np.zeros((rows, 0)) if g is None else g[:rows] for g in given
+        )
+        check_increasing(self._path, f"{at}/step", step)
+        used = step < steps
+        return PolicyTicks(
+            step=step[used].astype(np.int64),
+            observation=observation[used].astype(np.float32),
+            action=action[used].astype(np.float32),
+            command=number_column(self._path, f"{at}/command", command[used], command.shape[1]),
+            joints=tuple(facts["joints"]),
+        )
+
+    def _states(self, steps: int) -> Integration | None:
+        if "states/step" not in self._columns or "states/state" not in self._columns:
+            return None
+        step, state = self._columns["states/step"], self._columns["states/state"]
+        rows = min(len(step), len(state))
+        used = step[:rows] <= steps
+        width = state.shape[1]
+        values = number_column(self._path, "states/state", state[:rows], width)
+        return Integration(step[:rows][used].astype(np.int64), values[used])
+
+
+def _joint_columns(
+    path: Path, actor: str, joints: list[dict[str, Any]]
+) -> tuple[tuple[JointColumns, ...], list[int], list[int]]:
+    """Joints in the robot's own columns, and the addresses of these in the world's."""
+    found, qpos, dof = [], list[int](), list[int]()
+    for joint in joints:
+        if joint["kind"] not in SIZES:
+            raise RecordingError(f"{path}: actors/{actor}: {joint['name']!r} is no kind of joint")
+        nq, nv = SIZES[joint["kind"]]
+        places = slice(len(qpos), len(qpos) + nq), slice(len(dof), len(dof) + nv)
+        found.append(JointColumns(joint["name"], joint["kind"], *places))
+        qpos += range(joint["qpos"], joint["qpos"] + nq)
+        dof += range(joint["dof"], joint["dof"] + nv)
+    return tuple(found), qpos, dof
+
+
+def plant_from(data: Mapping[str, Any]) -> Plant:
+    """A plant from plain data."""
+    joints = {
+        key: dict(zip(values, from_json(values.values()).tolist(), strict=True))
+        for key, values in data.get("joints", {}).items()
+    }
+    return Plant(
+        data.get("overall", {}), joints, tuple(data.get("recovered", ())), data.get("enforced", {})
+    )
+
+
+def gain_changes(
+    actor: str, start: Mapping[str, Any], log: list[dict[str, Any]]
+) -> tuple[GainChange, ...]:
+    """The gains that differ from those at the start, from each change on."""
+    changes: dict[int, GainChange] = {}
+    for entry in log:
+        if entry.get("actor") == actor and "gains" in entry:
+            other = {n: from_json(v) for n, v in entry["gains"].items() if v != start.get(n)}
+            changes[int(entry["step"])] = GainChange(int(entry["step"]), other or None)
+    return tuple(changes.values())

@@ -1,0 +1,132 @@
+"""Which numbers of one robot are copied in every step, and what becomes efforts later."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.binding import ActuatorBinding
+from mjrig.policy import PolicyComponent
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.chunk import ActorPlan, Chunk, Copy, Tick, copy_into
+from mjrig.recording.efforts import EffortLog
+from mjrig.recording.h5_file import Column
+
+#: Called with the row, before or after every step.
+Note = Callable[[int], None]
+
+
+@dataclass
+class ActorWork:
+    """What is done in every step for one robot."""
+
+    plan: ActorPlan
+    copies: list[Copy] = field(default_factory=list)
+    before: list[Note] = field(default_factory=list)
+    after: list[Note] = field(default_factory=list)
+
+
+class ActorNotes:
+    """One robot that is recorded, and what was seen of its policy."""
+
+    def __init__(self, index: int, robot: Articulation, policy: PolicyComponent | None) -> None:
+        self.index, self.robot, self.policy = index, robot, policy
+        self._ticks = -1
+
+    def columns(self, rows: int) -> list[Column]:
+        """The datasets of this robot."""
+        at, size = f"actors/{self.robot.name}", len(self.robot.actuator_names)
+        names = ("setpoint/position", "setpoint/velocity", "setpoint/feedforward")
+        columns = [Column(f"{at}/{n}", size, rows=rows) for n in (*names, "effort", "raw_effort")]
+        if self.policy is not None:
+            columns += [
+                Column(f"{at}/policy/step", None, np.int64),
+                Column(f"{at}/policy/observation", self.policy.observation.size, np.float32),
+                Column(f"{at}/policy/action", self.policy.action.size, np.float32),
+                Column(f"{at}/policy/command", self.policy.command_now.size),
+            ]
+        return columns
+
+    def note_tick(self, chunk: Chunk, step: int) -> None:
+        """Take down what the policy saw and gave, if it ticked before this step."""
+        policy = self.policy
+        if policy is None or policy.ticks == self._ticks:
+            return
+        self._ticks = policy.ticks
+        if self._ticks:
+            chunk.ticks.append(
+                Tick(
+                    self.index,
+                    step,
+                    policy.observation.astype(np.float32).ravel(),
+                    policy.action.astype(np.float32).ravel(),
+                    np.array(policy.command_now, dtype=np.float64).ravel(),
+                )
+            )
+
+
+def looks_after(robot: Articulation) -> bool:
+    """Whether some efforts of a robot can only be seen after a step."""
+    logs = (c.effort_log() for c in robot.controllers if c.enabled and c.is_bound)
+    return bool(_direct(robot)) or any(log is not None and log.looks for log in logs)
+
+
+def _direct(robot: Articulation) -> list[ActuatorBinding]:
+    """Actuators of one output that no law can be bound to."""
+    bound = {b.actuator_id for b in robot.bindings}
+    return [b for b in robot.actuators if b.output_count == 1 and b.actuator_id not in bound]
+
+
+def work_for(notes: ActorNotes, chunk: Chunk, data: Any) -> ActorWork:
+    """Where a robot's efforts come from now, and what that takes in every step."""
+    robot, i = notes.robot, notes.index
+    noted, size = chunk.noted[i], len(robot.actuator_names)
+    column = {name: k for k, name in enumerate(robot.actuator_names)}
+    table = [b for b in robot.bindings if b.output_count == 1]
+    direct = _direct(robot)
+    logs: list[tuple[EffortLog, slice]] = []
+    work = ActorWork(
+        ActorPlan(
+            by_ctrl=np.array([column[b.actuator] for b in table], dtype=np.intp),
+            addresses=np.array([b.ctrl_address for b in table], dtype=np.intp),
+            factor=np.array([b.factor for b in table]),
+            direct=np.array([column[b.actuator] for b in direct], dtype=np.intp),
+            logs=logs,
+        )
+    )
+    if size:
+        work.copies.append(copy_into(chunk.setpoints[i], robot.setpoints.flat))
+    used = 0
+    for controller in robot.controllers:
+        log = controller.effort_log() if controller.enabled and controller.is_bound else None
+        if log is not None:
+            where = slice(used, used + len(log.columns))
+            used = where.stop
+            logs.append((log, where))
+            _add_log(work, log, chunk, i, where)
+    if direct:
+        work.after.append(_applied(data, direct, noted[:, 1, size - len(direct) :]))
+    return work
+
+
+def _add_log(work: ActorWork, log: EffortLog, chunk: Chunk, actor: int, where: slice) -> None:
+    noted, live = chunk.noted[actor][:, :, where], log.live
+    if live is not None and live.dtype == noted.dtype:
+        work.copies.append(copy_into(chunk.noted[actor], live, where.start))
+    elif live is not None:
+        work.before.append(lambda k: noted[k, 0].__setitem__(slice(None), live))
+    if log.looks:
+        work.after.append(lambda k: log.look(noted[k]))
+
+
+def _applied(data: Any, direct: Sequence[ActuatorBinding], place: FloatArray) -> Note:
+    """What MuJoCo applied through actuators no law can be bound to."""
+    outputs = np.array([b.output_address for b in direct], dtype=np.intp)
+    gears = np.array([b.gear for b in direct])
+
+    def look(k: int) -> None:
+        np.multiply(gears, data.actuator_force[outputs], out=place[k])
+
+    return look

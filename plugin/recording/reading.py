@@ -1,0 +1,67 @@
+"""Reading recordings, whatever wrote them: by content, over readers found by entry point."""
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from mjrig.errors import MjrigError, RecordingError
+from mjrig.names import suggestion
+from mjrig.recording.recording import Recording
+
+#: Entry points of this group are `read(path, hints) -> Recording | None`; None: not my format.
+GROUP = "mjrig.recordings"
+#: What a user may say about a file that does not say it itself.
+HINTS = {
+    "fps": "frames per second",
+    "joints": "joint names, in the order of the columns",
+    "quaternion": "wxyz or xyzw",
+    "timestep": "of the physics [s]",
+    "robot": "name of the robot",
+}
+
+Reader = Callable[[Path, Mapping[str, object]], Recording | None]
+
+
+def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) -> Recording:
+    """Read a recording of any known format.
+
+    Args:
+        path: a file.
+        hints: see `HINTS`; for formats that need them.
+
+    Raises:
+        RecordingError: there is no such file, nobody can read it, or it is broken.
+    """
+    path, hints = Path(path), dict(hints or {})
+    for name in hints:
+        if name not in HINTS:
+            raise RecordingError(f"there is no hint {name!r}; {suggestion(name, HINTS)}")
+    if not path.exists():
+        raise RecordingError(f"{path}: there is no such file")
+    tried = []
+    for name, read in readers().items():
+        try:
+            recording = read(path, hints)
+        except OSError as error:
+            raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
+        if recording is not None:
+            return recording
+        tried.append(name)
+    raise RecordingError(f"{path}: is no recording that is known; tried {', '.join(tried)}")
+
+
+def readers() -> dict[str, Reader]:
+    """The registered readers by name, ours first."""
+    points = sorted(
+        entry_points(group=GROUP), key=lambda p: (not p.name.startswith("mjrig"), p.name)
+    )
+    found: dict[str, Reader] = {}
+    for point in points:
+        try:
+            found[point.name] = point.load()
+        except Exception as error:
+            raise MjrigError(
+                f"reader {point.name!r} cannot be loaded from {point.value}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+    return found

@@ -1,0 +1,283 @@
+"""Recorder: takes down every physics step of a world, into an HDF5 file."""
+
+import atexit
+import logging
+from pathlib import Path
+from typing import Self
+
+import mujoco
+import numpy as np
+
+from mjrig.articulation import Articulation
+from mjrig.errors import RecordingError
+from mjrig.names import how_many
+from mjrig.property_kinds import FloatArray
+from mjrig.recording.chunk import Chunk, Layout, Piece, copy_into
+from mjrig.recording.description import about_actor, about_world, policy_of
+from mjrig.recording.h5_file import Column, H5File, line, reason
+from mjrig.recording.journal import Journal
+from mjrig.recording.plan import ActorNotes, Note, looks_after, work_for
+from mjrig.recording.writer import Writer
+from mjrig.world import World
+
+_logger = logging.getLogger("mjrig")
+_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+
+
+class Recorder:
+    """Records a world from `start` to `stop`, or for the length of a `with` block.
+
+    Row k is the state before the k-th step since the start, with the setpoints, ctrl and efforts of
+    that step; steps are taken one by one meanwhile. A `reset` or `restore` begins a new segment:
+    time jumps, the count of rows goes on. All methods are for whoever steps the world.
+
+    Args:
+        world: what is recorded.
+        path: an `.h5` file.
+        overwrite: replace a file that exists.
+
+    Raises:
+        RecordingError: the file exists or cannot be written.
+        MissingExtraError: h5py is not installed.
+    """
+
+    #: Whether `after_step` is to be called after every step.
+    looks_after: bool = False
+
+    def __init__(self, world: World, path: str | Path, *, overwrite: bool = False) -> None:
+        self._world, self._path = world, Path(path)
+        self._overwrite = overwrite
+        self._writer: Writer | None = None
+        self._recording = False
+        self._first = self._k = 0
+        self._error: RecordingError | None = None
+        self._after: tuple[Note, ...] = ()
+
+    # What it is ---------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
+    def steps(self) -> int:
+        """Physics steps recorded so far."""
+        return self._first + self._k
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether steps are taken down now."""
+        return self._recording
+
+    @property
+    def error(self) -> RecordingError | None:
+        """Why it stopped by itself: the file could not be written. `stop` raises it."""
+        return self._error
+
+    # Start and stop -----------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Begin with the next step.
+
+        Raises:
+            RecordingError: the world is recorded already, or the file cannot be written.
+        """
+        world = self._world
+        if world.notes is not None:
+            other = getattr(world.notes, "path", "somebody else")
+            raise RecordingError(f"{self._path}: the world is recorded already, to {other}")
+        if self._writer is not None:
+            raise RecordingError(f"{self._path}: was recorded already; make a new Recorder")
+        self._model, self._data = world.model, world.data
+        robots = [r for r in world.articulations.values() if r.joint_names or r.actuators]
+        layout = Layout(world.data, [len(r.actuator_names) for r in robots])
+        self._actors = [ActorNotes(i, r, policy_of(r)) for i, r in enumerate(robots)]
+        columns, attributes = self._columns(layout.rows), self._attributes(robots)
+        file = H5File(self._path, columns, attributes, overwrite=self._overwrite)
+        self._writer = Writer(file, layout, [r.name for r in robots])
+        self._chunk: Chunk = self._writer.current
+        self._rows = layout.rows
+        self._state_size = mujoco.mj_stateSize(self._model, _INTEGRATION)
+        self._state_every = max(1, round(1.0 / world.timestep))
+        self._next_state = 0
+        self._segment_began: str | None = None
+        self._journal = Journal(robots, self._look_again)
+        self._recording = self._stale = True
+        world.take_notes(self)
+        atexit.register(self._stop_quietly)
+        return self
+
+    def _columns(self, rows: int) -> list[Column]:
+        model = self._model
+        columns = [
+            Column("time", None, rows=rows),
+            Column("qpos", int(model.nq), rows=rows),
+            Column("qvel", int(model.nv), rows=rows),
+            Column("act", int(model.na), rows=rows),
+            Column("ctrl", int(model.nu), rows=rows),
+            Column("states/step", None, np.int64),
+            Column("states/state", mujoco.mj_stateSize(model, _INTEGRATION)),
+            Column("log", None, np.uint8),
+        ]
+        return columns + [column for notes in self._actors for column in notes.columns(rows)]
+
+    def _attributes(self, robots: list[Articulation]) -> dict[str, dict[str, object]]:
+        actors = {f"actors/{r.name}": about_actor(self._world, r) for r in robots}
+        return {"": about_world(self._world), "actors": {}, **actors}
+
+    def stop(self) -> None:
+        """End the recording with the state as it is now, and close the file.
+
+        Raises:
+            RecordingError: not everything could be written.
+        """
+        if self._recording and self._writer is not None:
+            self._detach()
+            names = ("time", "qpos", "qvel", "act")
+            last = {name: np.array([getattr(self._data, name)]) for name in names}
+            self._writer.finish(last, [line({"step": self.steps, "end": True})])
+            self._note_failure()
+        if self._error is not None:
+            raise self._error
+
+    def _stop_quietly(self) -> None:
+        try:
+            self.stop()
+        except RecordingError as error:
+            _logger.error("%s", error)
+
+    def _detach(self) -> None:
+        self._recording = False
+        atexit.unregister(self._stop_quietly)
+        self._journal.close()
+        if self._world.notes is self:
+            self._world.take_notes(None)
+
+    def _note_failure(self) -> None:
+        writer = self._writer
+        if writer is not None and writer.error is not None and self._error is None:
+            self._error = RecordingError(
+                f"{self._path}: cannot be written any more: {reason(writer.error)}; "
+                f"it ends after {how_many(writer.rows, 'step')}"
+            )
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # Every step ---------------------------------------------------------------------------------
+
+    def before_step(self) -> None:
+        """Take down the state a step begins with, and what is commanded in it."""
+        if self._stale and not self._begin_piece():
+            return
+        k = self._k
+        self._times[k] = self._data.time
+        for source, target, stride, width in self._copies:
+            start = k * stride
+            target[start : start + width] = source
+        for note in self._before:
+            note(k)
+        if k == self._state_row:
+            self._note_state()
+        self._k = k + 1
+        if not self._after:
+            self._close_row()
+
+    def after_step(self) -> None:
+        """Take down what can be seen only afterwards; called where `looks_after`."""
+        if self._chunk.count < self._k:
+            for look in self._after:
+                look(self._k - 1)
+            self._close_row()
+
+    def _close_row(self) -> None:
+        self._chunk.count = self._k
+        if self._k == self._rows:
+            self._next_chunk()
+
+    def _next_chunk(self) -> None:
+        writer = self._writer
+        assert writer is not None
+        if writer.error is not None:
+            self._give_up(writer)
+            return
+        self._chunk = writer.hand_over()
+        self._first, self._k = self._first + self._k, 0
+        self._stale = True
+
+    def _give_up(self, writer: Writer) -> None:
+        """The simulation goes on, unrecorded."""
+        self._note_failure()
+        _logger.error("%s", self._error)
+        self._detach()
+        self._stale, self._after = True, ()
+        writer.finish({}, [])
+
+    def _note_state(self) -> None:
+        state: FloatArray = np.empty(self._state_size)
+        mujoco.mj_getState(self._model, self._data, state, _INTEGRATION)
+        self._chunk.states.append((self.steps, state))
+        self._next_state = self.steps + self._state_every
+        self._state_row = self._next_state - self._first
+
+    # Between steps ------------------------------------------------------------------------------
+
+    def plan_changed(self) -> None:
+        """Components came, went or run otherwise."""
+        self._stale = True
+        self.looks_after = self._model.na > 0 or any(looks_after(n.robot) for n in self._actors)
+
+    def state_replaced(self, why: str) -> None:
+        """A new segment begins; after a divergence, in the middle of a step."""
+        if self._chunk.count < self._k:
+            self._close_row()
+        self._segment_began = why
+        self._stale = True
+
+    def _look_again(self) -> None:
+        self._stale = True
+
+    def _begin_piece(self) -> bool:
+        """Something changed since the last row: look anew at where everything comes from.
+
+        False: nothing is recorded any more.
+        """
+        if not self._recording:
+            return False
+        self._stale = False
+        chunk, k = self._chunk, self._k
+        if self._segment_began is not None:
+            if self.steps:
+                self._say({"segment": self._segment_began})
+            self._segment_began = None
+            self._next_state = self.steps
+        for entry in self._journal.news():
+            self._say(entry)
+        work = [work_for(notes, chunk, self._data) for notes in self._actors]
+        widths = chunk.layout.state.items()
+        state = [copy_into(chunk.state[n], getattr(self._data, n)) for n, width in widths if width]
+        self._times = memoryview(chunk.time)  # type: ignore[arg-type]
+        self._copies = (*state, *(copy for w in work for copy in w.copies))
+        self._before = tuple(note for w in work for note in w.before)
+        self._before += tuple(self._tick_noter(n) for n in self._actors if n.policy is not None)
+        self._after = tuple(note for w in work for note in w.after)
+        if self._model.na:
+            self._after += (self._look_at_activations,)
+        if chunk.pieces and chunk.pieces[-1].row == k:
+            chunk.pieces.pop()
+        chunk.pieces.append(Piece(k, [w.plan for w in work]))
+        self._state_row = self._next_state - self._first
+        return True
+
+    def _tick_noter(self, notes: ActorNotes) -> Note:
+        return lambda k: notes.note_tick(self._chunk, self._first + k)
+
+    def _look_at_activations(self, k: int) -> None:
+        self._chunk.act_after[k] = self._data.act
+
+    def _say(self, entry: dict[str, object]) -> None:
+        self._chunk.lines.append(line({"step": self.steps, **entry}))

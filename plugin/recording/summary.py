@@ -1,0 +1,93 @@
+"""`mjrig info`: what is in a recording, on one screen."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.names import how_many, listed
+from mjrig.recording.recording import ActorRecording, Recording
+
+
+def summary(recording: Recording) -> str:
+    """A few lines about a recording."""
+    known = recording.attributes
+    lines = [f"{recording.path.name}: {_headline(recording)}"]
+    about = {
+        "scene": known.get("scene_file"),
+        "execution": known.get("execution"),
+        "seed": known.get("seed"),
+        "model": str(known.get("model_hash", ""))[:12],
+        "versions": ", ".join(f"{n} {v}" for n, v in dict(known.get("versions", {})).items()),
+    }
+    lines += [f"  {name}: {value}" for name, value in about.items() if value not in (None, "")]
+    if recording.states is not None:
+        lines.append(f"  full states: {len(recording.states.step)}")
+    for segment in known.get("segments", ()):
+        time = int(segment["step"]) * recording.timestep
+        lines.append(f"  {segment['segment']} at step {segment['step']} (after {time:g} s)")
+    for actor in recording.actors.values():
+        lines += _about(recording, actor)
+    for edit in known.get("edits", ()):
+        what = f"{edit['path']} = {edit['value']}" if "path" in edit else "components changed"
+        lines.append(f"  edit at step {edit['step']}: {what}")
+    lines += [f"  note: {note}" for note in recording.notes]
+    return "\n".join(lines)
+
+
+def _headline(recording: Recording) -> str:
+    size = _size(recording.path)
+    rate = f"{1.0 / recording.timestep:g} Hz" if recording.timestep > 0.0 else "unknown rate"
+    state = "" if recording.attributes.get("finished", True) else ", not finished"
+    return (
+        f"{recording.format} recording, {recording.duration:g} s, "
+        f"{how_many(recording.steps, 'step')} at {rate}, {size}{state}"
+    )
+
+
+def _size(path: Path) -> str:
+    count = float(path.stat().st_size)
+    for unit in ("B", "kB"):
+        if count < 1000.0:
+            return f"{count:.0f} {unit}"
+        count /= 1000.0
+    return f"{count:.1f} MB"
+
+
+def _about(recording: Recording, actor: ActorRecording) -> list[str]:
+    joints, actuators = how_many(len(actor.joints), "joint"), len(actor.actuators)
+    lines = [f"{actor.name}: {joints}, {how_many(actuators, 'actuator')}"]
+    if actor.joints:
+        lines.append(f"  joints: {listed(j.name for j in actor.joints)}")
+    samples = len(actor.step)
+    if samples and samples not in (recording.steps, recording.steps + 1):
+        lines.append(f"  state: {how_many(samples, 'sample')}")
+    if actor.qvel is None:
+        lines.append("  no velocities")
+    gains = dict(recording.attributes.get("gains", {})).get(actor.name, {})
+    known = gains or {n: list(v.values()) for n, v in actor.plant.joints.items()}
+    lines += [f"  {name}: {_spread(values)}" for name, values in known.items()]
+    for change in actor.gain_changes:
+        names = "those of the start" if change.gains is None else listed(change.gains)
+        lines.append(f"  gains changed at step {change.step}: {names}")
+    if (policy := actor.policy) is not None and len(policy.step):
+        every = float(np.median(np.diff(policy.step))) if len(policy.step) > 1 else 0.0
+        rate = f" at {1.0 / (every * recording.timestep):g} Hz" if every else ""
+        lines.append(
+            f"  policy: {how_many(len(policy.step), 'tick')}{rate}, "
+            f"{policy.observation.shape[1]} observations, {policy.action.shape[1]} actions"
+        )
+    if actor.commands is None:
+        lines.append("  no setpoints")
+    if actor.efforts is None:
+        lines.append("  no efforts")
+    return lines
+
+
+def _spread(values: Any) -> str:
+    """One number where all are equal, else the range."""
+    numbers = [float(v) for v in values if v is not None]
+    if not numbers:
+        return "none"
+    low, high = min(numbers), max(numbers)
+    return f"{low:g}" if low == high else f"{low:g} … {high:g}"

@@ -1,0 +1,216 @@
+"""A recording as plain data and named arrays: what `.npz` files hold, and `.csv` files in part."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.errors import RecordingError
+from mjrig.recording.checks import check_increasing, number_column, required
+from mjrig.recording.h5_file import VERSION
+from mjrig.recording.h5_reading import SIZES, plant_from
+from mjrig.recording.recording import (
+    ActorRecording,
+    Commands,
+    Efforts,
+    GainChange,
+    Integration,
+    JointColumns,
+    PolicyTicks,
+    Recording,
+)
+from mjrig.recording.values import from_json, plain, to_json
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def meta_of(recording: Recording) -> dict[str, Any]:
+    """Everything that is not an array, for JSON."""
+    return {
+        "version": VERSION,
+        "timestep": recording.timestep,
+        "steps": recording.steps,
+        "segments": list(recording.segments),
+        "source": recording.format,
+        "notes": list(recording.notes),
+        "attributes": plain(dict(recording.attributes)),
+        "actors": {name: _actor_meta(actor) for name, actor in recording.actors.items()},
+    }
+
+
+def _actor_meta(actor: ActorRecording) -> dict[str, Any]:
+    plant = actor.plant
+    return {
+        "joints": [[joint.name, joint.kind] for joint in actor.joints],
+        "actuators": list(actor.actuators),
+        "driven": list(actor.driven),
+        "plant": plain(
+            {
+                "overall": dict(plant.overall),
+                "joints": {key: dict(values) for key, values in plant.joints.items()},
+                "recovered": list(plant.recovered),
+                "enforced": dict(plant.enforced),
+            }
+        ),
+        "policy_joints": list(actor.policy.joints) if actor.policy else [],
+        "gain_changes": [
+            {
+                "step": change.step,
+                "gains": None
+                if change.gains is None
+                else {name: to_json(values) for name, values in change.gains.items()},
+            }
+            for change in actor.gain_changes
+        ],
+    }
+
+
+def arrays_of(recording: Recording) -> Arrays:
+    """All arrays by name: `<actor>/qpos`, `<actor>/setpoint/position`, …"""
+    arrays: Arrays = {}
+    if recording.states is not None:
+        arrays["states/step"] = recording.states.step
+        arrays["states/state"] = recording.states.state
+    for name, actor in recording.actors.items():
+        parts: dict[str, Any] = {n: getattr(actor, n) for n in _STATE}
+        if (commands := actor.commands) is not None:
+            parts["setpoint/step"] = commands.step
+            parts |= {f"setpoint/{n}": getattr(commands, n) for n in _SETPOINT}
+            parts |= {f"setpoint/inputs/{n}": values for n, values in commands.inputs.items()}
+        if (efforts := actor.efforts) is not None:
+            parts |= {"effort/step": efforts.step, "effort": efforts.effort}
+            parts["raw_effort"] = efforts.raw
+        if (policy := actor.policy) is not None:
+            parts |= {f"policy/{n}": getattr(policy, n) for n in _POLICY}
+        arrays |= {f"{name}/{part}": a for part, a in parts.items() if a is not None}
+    return arrays
+
+
+_STATE = ("step", "time", "qpos", "qvel", "act", "ctrl")
+_SETPOINT = ("position", "velocity", "feedforward")
+_POLICY = ("step", "observation", "action", "command")
+
+
+def recording_of(
+    path: Path, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> Recording:
+    """The reverse of `meta_of` and `arrays_of`.
+
+    Raises:
+        RecordingError: something is missing, has another shape or is no number.
+    """
+    actors = {
+        name: _actor(path, name, facts, arrays)
+        for name, facts in required(path, meta, "actors").items()
+    }
+    states = None
+    if "states/step" in arrays and "states/state" in arrays:
+        states = Integration(arrays["states/step"], arrays["states/state"])
+    return Recording(
+        path=path,
+        format=kind,
+        timestep=float(required(path, meta, "timestep")),
+        steps=int(required(path, meta, "steps")),
+        actors=actors,
+        states=states,
+        attributes=dict(meta.get("attributes", {})),
+        notes=tuple(meta.get("notes", ())),
+        segments=tuple(meta.get("segments", (0,))),
+    )
+
+
+def joint_columns(path: Path, joints: list[list[str]]) -> tuple[JointColumns, ...]:
+    """Consecutive columns for joints given as (name, kind)."""
+    found: list[JointColumns] = []
+    q = v = 0
+    for name, kind in joints:
+        if kind not in SIZES:
+            raise RecordingError(f"{path}: joint {name!r}: {kind!r} is no kind of joint")
+        nq, nv = SIZES[kind]
+        found.append(JointColumns(name, kind, slice(q, q + nq), slice(v, v + nv)))
+        q, v = q + nq, v + nv
+    return tuple(found)
+
+
+def _actor(
+    path: Path, name: str, facts: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> ActorRecording:
+    def column(part: str, width: int | None, *, finite: bool = True) -> Any:
+        key = f"{name}/{part}"
+        return number_column(path, key, required(path, arrays, key), width, finite=finite)
+
+    def steps(part: str) -> Any:
+        found = column(part, None).astype(np.int64)
+        check_increasing(path, f"{name}/{part}", found)
+        return found
+
+    def has(part: str) -> bool:
+        return f"{name}/{part}" in arrays
+
+    joints = joint_columns(path, facts["joints"])
+    nq, nv = (joints[-1].qpos.stop, joints[-1].dof.stop) if joints else (0, 0)
+    size = len(facts["actuators"])
+    commands = efforts = policy = None
+    if has("setpoint/step"):
+        inside = f"{name}/setpoint/inputs/"
+        inputs = {k.removeprefix(inside): a for k, a in arrays.items() if k.startswith(inside)}
+        position, velocity, feedforward = (column(f"setpoint/{n}", size) for n in _SETPOINT)
+        commands = Commands(steps("setpoint/step"), position, velocity, feedforward, inputs)
+    if has("effort/step"):
+        raw = column("raw_effort", size, finite=False) if has("raw_effort") else None
+        efforts = Efforts(steps("effort/step"), column("effort", size), raw)
+    if has("policy/step"):
+        observation, action = (
+            np.asarray(required(path, arrays, f"{name}/policy/{n}"), np.float32)
+            for n in ("observation", "action")
+        )
+        command = np.asarray(required(path, arrays, f"{name}/policy/command"), np.float64)
+        names = tuple(facts.get("policy_joints", ()))
+        policy = PolicyTicks(steps("policy/step"), observation, action, command, names)
+    made = ActorRecording(
+        name=name,
+        joints=joints,
+        step=steps("step"),
+        time=column("time", None),
+        qpos=column("qpos", nq),
+        qvel=column("qvel", nv) if has("qvel") else None,
+        actuators=tuple(facts["actuators"]),
+        driven=tuple(facts["driven"]),
+        commands=commands,
+        efforts=efforts,
+        policy=policy,
+        plant=plant_from(facts.get("plant", {})),
+        gain_changes=tuple(_change(entry) for entry in facts.get("gain_changes", ())),
+        act=arrays.get(f"{name}/act"),
+        ctrl=arrays.get(f"{name}/ctrl"),
+    )
+    _check_lengths(path, made)
+    return made
+
+
+def _check_lengths(path: Path, actor: ActorRecording) -> None:
+    groups: list[tuple[str, Any, list[tuple[str, Any]]]] = [
+        ("step", actor.step, [("time", actor.time), ("qpos", actor.qpos), ("qvel", actor.qvel)])
+    ]
+    if (c := actor.commands) is not None:
+        groups.append(
+            ("setpoint/step", c.step, [(f"setpoint/{n}", getattr(c, n)) for n in _SETPOINT])
+        )
+    if (e := actor.efforts) is not None:
+        groups.append(("effort/step", e.step, [("effort", e.effort), ("raw_effort", e.raw)]))
+    if (p := actor.policy) is not None:
+        groups.append(("policy/step", p.step, [(f"policy/{n}", getattr(p, n)) for n in _POLICY]))
+    for step, rows, columns in groups:
+        for name, column in columns:
+            if column is not None and len(column) != len(rows):
+                raise RecordingError(
+                    f"{path}: {actor.name}/{name}: has {len(column)} rows, but "
+                    f"{actor.name}/{step} {len(rows)}"
+                )
+
+
+def _change(entry: Mapping[str, Any]) -> GainChange:
+    gains = entry["gains"]
+    values = None if gains is None else {n: from_json(v) for n, v in gains.items()}
+    return GainChange(int(entry["step"]), values)

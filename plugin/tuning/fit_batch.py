@@ -63,18 +63,17 @@ class BatchSimulator:
         rolled = batch.rollout(stage.commands(jobs, steps), count)
         positions = np.concatenate([qpos[:, None], rolled["qpos"]], axis=1)
         speeds = np.concatenate([qvel[:, None], rolled["qvel"]], axis=1)
-        return [
-            stage.residual(int(w), positions[i], speeds[i]) for i, w in enumerate(jobs.window)
-        ]
+        return [stage.residual(int(w), positions[i], speeds[i]) for i, w in enumerate(jobs.window)]
 
     def _load(self, jobs: Jobs) -> None:
         """Give each world the parameters of its job."""
         count, drives, batch = len(jobs), self._stage.drives, self._batch
         for name, field in DYNAMICS.items():
             batch.expand(field)[:count, drives.dofs] = jobs.values[name]
-        if np.ptp(jobs.values["armature"], axis=0).any() or (
-            jobs.values["armature"] != drives.values["armature"]
-        ).any():
+        if (
+            np.ptp(jobs.values["armature"], axis=0).any()
+            or (jobs.values["armature"] != drives.values["armature"]).any()
+        ):
             batch.set_const()
         place = {name: i for i, name in enumerate(drives.actuators)}
         for controller in batch[drives.actor].controllers:

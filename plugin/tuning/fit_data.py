@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mjrig.articulation import Articulation
 from mjrig.errors import FitError
-from mjrig.names import listed, suggestion
+from mjrig.names import suggestion
 from mjrig.property_kinds import FloatArray
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY
@@ -31,6 +31,7 @@ class Track:
         qpos: (samples, nq) of the whole model: recorded where it was, else the initial state.
         qvel: (samples, nv), likewise; estimated where velocities were not recorded.
         has_velocity: whether those of the fitted actor were recorded.
+        segments: first steps of the stretches between which the state was put to something else.
     """
 
     name: str
@@ -39,12 +40,12 @@ class Track:
     qpos: FloatArray
     qvel: FloatArray
     has_velocity: bool
+    segments: tuple[int, ...] = (0,)
 
     @property
     def steps(self) -> int:
         """Physics steps there are commands for."""
         return len(next(iter(self.commands.values())))
-
 
     def signal(self, tangent: Tangent, rows: Places | slice, origin: int) -> FloatArray:
         """Positions seen from a sample as tangent vectors, and velocities: (rows, 2 dofs)."""
@@ -88,7 +89,8 @@ def _track(world: World, actor: str, recording: Recording) -> Track:
         # Others are simulated along; between their samples they are where they were last.
         rows = np.searchsorted(share.step, main.step[keep], side="right") - 1
         _put_states(name, world, robot, share, np.maximum(rows, 0), recording, qpos, qvel)
-    return Track(name, commands, main.step[keep], qpos, qvel, main.qvel is not None)
+    has_velocity = main.qvel is not None
+    return Track(name, commands, main.step[keep], qpos, qvel, has_velocity, recording.segments)
 
 
 def _samples(name: str, share: ActorRecording, steps: int) -> Places:
@@ -197,6 +199,7 @@ class Window:
 
     Attributes:
         track: index of the track.
+        segment: first step of the stretch it lies in; there are no commands from before.
         start: its first physics step.
         length: how many are simulated.
         samples: rows of the track that are compared.
@@ -204,6 +207,7 @@ class Window:
     """
 
     track: int
+    segment: int
     start: int
     length: int
     samples: Places
@@ -220,24 +224,29 @@ def cut(tracks: Sequence[Track], length: int | None, multiple: int = 1) -> list[
     """
     windows: list[Window] = []
     for i, track in enumerate(tracks):
-        starts = track.step[(track.step % multiple == 0) & (track.step < track.steps)]
-        if not len(starts):
-            raise FitError(
-                f"{track.name}: no sample is at a step in which the controllers run: "
-                f"a multiple of {multiple}"
-            )
-        chosen = [int(starts[0])]
-        for start in starts:
-            if length is not None and start - chosen[-1] >= length:
-                if track.steps - start >= length // 2:
-                    chosen.append(int(start))
-        for start, stop in zip(chosen, [*chosen[1:], track.steps + 1], strict=True):
-            rows = np.flatnonzero((track.step >= start) & (track.step < stop))
-            after = (track.step[rows] - start).astype(np.intp)
-            windows.append(Window(i, start, max(int(after[-1]), 1), rows, after))
+        for first, end in zip(track.segments, [*track.segments[1:], track.steps + 1], strict=True):
+            windows += _cut_segment(i, track, first, end, length, multiple)
     return windows
 
 
-def describe(tracks: Sequence[Track]) -> str:
-    """The names of the recordings."""
-    return listed(track.name for track in tracks)
+def _cut_segment(
+    index: int, track: Track, first: int, end: int, length: int | None, multiple: int
+) -> list[Window]:
+    inside = (track.step >= first) & (track.step < min(end, track.steps))
+    starts = track.step[inside & ((track.step - first) % multiple == 0)]
+    if not len(starts):
+        raise FitError(
+            f"{track.name}: no sample is at a step in which the controllers run: "
+            f"every {multiple} steps from {first} on"
+        )
+    chosen = [int(starts[0])]
+    for start in starts:
+        is_due = length is not None and start - chosen[-1] >= length
+        if is_due and length is not None and end - start >= length // 2:
+            chosen.append(int(start))
+    windows = []
+    for start, stop in zip(chosen, [*chosen[1:], end], strict=True):
+        rows = np.flatnonzero((track.step >= start) & (track.step < stop))
+        after = (track.step[rows] - start).astype(np.intp)
+        windows.append(Window(index, first, start, max(int(after[-1]), 1), rows, after))
+    return windows

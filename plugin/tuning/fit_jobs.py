@@ -88,7 +88,7 @@ class Stage:
         if name == self.drives.actor:
             late[self.drives.columns] = jobs.lags[i] * self.drives.ticks
         rows = window.start + np.arange(steps)[:, None] - late
-        rows = np.clip(rows, 0, len(table) - 1)
+        rows = np.clip(rows, window.segment, len(table) - 1)
         columns = np.arange(table.shape[2])
         taken: FloatArray = table[rows, :, columns]  # (steps, actuators, 3)
         return taken.transpose(2, 0, 1)

@@ -83,7 +83,9 @@ def drives_of(world: World, actor: str) -> Drives:
         FitError: there is no such actor, it has no law, or a delay is drawn at random.
     """
     if actor not in world.articulations:
-        raise FitError(f"the scene has no actor {actor!r}; {suggestion(actor, world.articulations)}")
+        raise FitError(
+            f"the scene has no actor {actor!r}; {suggestion(actor, world.articulations)}"
+        )
     robot = world[actor]
     rows = [
         (controller, k)

@@ -79,8 +79,8 @@ class PoolSimulator:
         self._pool = ProcessPoolExecutor(
             self._workers,
             multiprocessing.get_context("spawn"),
-            _begin,
-            (scene.to_text(), str(scene.base.resolve()), scene.reading.vars, stage),
+            initializer=_begin,
+            initargs=(scene.to_text(), str(scene.base.resolve()), dict(scene.reading.vars), stage),
         )
 
     def close(self) -> None:

@@ -84,7 +84,8 @@ def roughness(signal: FloatArray) -> FloatArray:
     Those of a smooth signal are small; those of noise have 20 times its variance.
     """
     rough: FloatArray = np.median(np.abs(np.diff(signal, 3, axis=0)), axis=0)
-    return rough / (0.6745 * np.sqrt(20.0))
+    rough /= 0.6745 * np.sqrt(20.0)
+    return rough
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,10 @@ class Problem:
     def joint_by_joint(self) -> "Problem":
         """The same with derivatives of each joint's own motion only."""
         return Problem(self.stage, self._simulator, self.unknowns, apart=True)
+
+    def with_unknowns(self, unknowns: Sequence[Unknown]) -> "Problem":
+        """The same, looking for something else."""
+        return Problem(self.stage, self._simulator, unknowns, apart=self.apart)
 
     @property
     def num_windows(self) -> int:
@@ -170,8 +175,9 @@ class Problem:
             for group, other in zip(groups, moved, strict=True):
                 change = np.nan_to_num(other[w] - found)
                 for column, step, rows in group.columns:
-                    rows = slice(None) if rows is None else rows[rows < found.shape[1]]
-                    slopes[:, rows, column] = change[:, rows] / step
+                    own = np.arange(found.shape[1]) if rows is None else rows
+                    own = own[own < found.shape[1]]
+                    slopes[:, own, column] = change[:, own] / step
             by_unknown.append(slopes[..., :count])
             by_start.append(slopes[..., count:])
         return Linear(point, base, by_unknown, by_start)

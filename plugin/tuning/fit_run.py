@@ -30,7 +30,7 @@ Report = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a fit; `before` is the cost of what the scene says, with the final weights."""
+    """The end of a fit; `before` are the residuals of what the scene says."""
 
     solution: Solution
     profiles: tuple[Profile, ...]
@@ -65,7 +65,11 @@ class Run:
             FitError: the simulation diverges there.
         """
         point, weights, before = self._approach(self._inside(point))
-        solution, weights = self._settle(point, weights, None)
+        return self.finish(point, weights, before)
+
+    def finish(self, point: Point, weights: list[FloatArray], before: list[FloatArray]) -> Outcome:
+        """Find everything from a point that is near, with weights that are about right."""
+        solution, weights = self._settle(self._inside(point), weights, None)
         found: tuple[Profile, ...] = ()
         for _ in range(MOST_ROUNDS):
             found = self._profiles(solution)
@@ -79,7 +83,8 @@ class Run:
         """Come near, joint by joint; returns also weights, and the residuals of the start."""
         problem = self._problem.joint_by_joint()
         weights, before = first_weights(problem), None
-        tried = {p: range(self._bounds[0], self._bounds[1] + 1) for p in self._delayed}
+        whole = list(range(self._bounds[0], self._bounds[1] + 1))
+        tried = dict.fromkeys(self._delayed, whole)
         for _ in range(MOST_ROUNDS):
             linear = problem.linearise(point)
             moved = point

@@ -171,7 +171,7 @@ def asked_efforts(problem: Problem, point: Point, residuals: Sequence[FloatArray
         v = track.qvel[window.samples][:, drives.dofs]
         if found.shape[1] > half:
             v = v + found[:, half + dofs]
-        rows = np.clip(track.step[window.samples][:, None] - late, 0, len(table) - 1)
+        rows = np.clip(track.step[window.samples][:, None] - late, window.segment, len(table) - 1)
         target = table[rows, :, drives.columns]
         asked = target[..., 2] + point.values["kp"] * (target[..., 0] - q)
         asked = asked + point.values["kv"] * (target[..., 1] - v)

@@ -85,9 +85,7 @@ class System:
 
 def cost_of(residuals: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
     """Sum of squares in units of the noise; infinite for a simulation that diverged."""
-    total = sum(
-        float(np.square(r * w).sum()) for r, w in zip(residuals, weights, strict=True)
-    )
+    total = sum(float(np.square(r * w).sum()) for r, w in zip(residuals, weights, strict=True))
     return total if np.isfinite(total) else np.inf
 
 
@@ -211,17 +209,13 @@ def _step(
         move[:] = 0.0
         move[free] = np.linalg.solve(matrix, -gradient[free])
         move = np.clip(move, -LONGEST, LONGEST)
-        out = free & (
-            ((now <= low) & (move < 0.0)) | ((now >= high) & (move > 0.0))
-        )
+        out = free & (((now <= low) & (move < 0.0)) | ((now >= high) & (move > 0.0)))
         if not out.any():
             break
         free &= ~out
     moved = point.put(unknowns, now + move * scale)
     actual = moved.get(unknowns) - now
     starts = point.moves.copy()
-    for w, (q, r, mix) in enumerate(
-        zip(system.basis, system.factors, system.mixed, strict=True)
-    ):
+    for w, (q, r, mix) in enumerate(zip(system.basis, system.factors, system.mixed, strict=True)):
         starts[w] -= np.linalg.lstsq(r, q.T @ flat[w] + mix @ actual, rcond=1e-10)[0]
     return replace(moved, moves=starts)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.property_kinds import FloatArray
 from mjrig.tuning.fit_problem import Problem, roughness
@@ -50,7 +51,7 @@ def _freedom(problem: Problem, solution: Solution) -> float:
     """Residuals per degree of freedom: what was fitted makes them smaller than the noise."""
     size = sum(r.size for r in solution.residuals)
     used = len(problem.unknowns) + sum(m.shape[0] for m in solution.system.mixed)
-    return size / max(size - used, 1)
+    return float(size / max(size - used, 1))
 
 
 @dataclass(frozen=True)
@@ -76,28 +77,25 @@ def spread(problem: Problem, solution: Solution) -> Spread:
     flat = system.weighted(solution.residuals)
     size = sum(r.size for r in flat)
     variance = sum(float(r @ r) for r in flat) / size * freedom
-    inverse = _inverse(system.hessian)
+    known = np.diag(system.hessian) > 0.0
+    inverse = _inverse(system.hessian, known)
     plain = np.diag(inverse) * variance
     scores = _scores(problem, solution, flat)
     meat = sum((_long_run(s) for s in scores), np.zeros_like(inverse)) * freedom
     sandwich = inverse @ meat @ inverse
     variances = np.maximum(np.diag(sandwich), plain)
-    errors = np.sqrt(np.maximum(variances, 0.0))
-    unit = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
-    ratio = variances / np.maximum(plain, 1e-300)
+    errors = np.where(known, np.sqrt(np.maximum(variances, 0.0)), np.inf)
+    unit = np.sqrt(np.where(known, np.diag(inverse), 1.0))
+    ratio = variances[known] / plain[known]
     inflation = float(np.median(ratio)) if len(ratio) else 1.0
     return Spread(errors, inverse / unit / unit[:, None], variance, inflation)
 
 
-def _scores(
-    problem: Problem, solution: Solution, flat: Sequence[FloatArray]
-) -> list[FloatArray]:
+def _scores(problem: Problem, solution: Solution, flat: Sequence[FloatArray]) -> list[FloatArray]:
     """Per recording (samples, unknowns): what each sample adds to the gradient."""
     count = len(problem.unknowns)
     by_track: dict[int, list[FloatArray]] = {}
-    for window, r, shared in zip(
-        problem.stage.windows, flat, solution.system.shared, strict=True
-    ):
+    for window, r, shared in zip(problem.stage.windows, flat, solution.system.shared, strict=True):
         rows = len(window.samples)
         own = np.einsum("tcp,tc->tp", shared.reshape(rows, -1, count), r.reshape(rows, -1))
         by_track.setdefault(window.track, []).append(own)
@@ -123,10 +121,11 @@ def _long_run(scores: FloatArray) -> FloatArray:
     return total
 
 
-def _inverse(hessian: FloatArray) -> FloatArray:
-    """The inverse, huge where nothing is known."""
-    size = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+def _inverse(hessian: FloatArray, known: npt.NDArray[np.bool_]) -> FloatArray:
+    """The inverse, huge where little is known, and 0 for what changes nothing at all."""
+    size = np.sqrt(np.where(known, np.diag(hessian), 1.0))
     values, vectors = np.linalg.eigh(hessian / size / size[:, None])
     values = np.maximum(values, SINGULAR)
     inverse: FloatArray = (vectors / values) @ vectors.T / size / size[:, None]
+    inverse[~known], inverse[:, ~known] = 0.0, 0.0
     return inverse

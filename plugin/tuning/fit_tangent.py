@@ -42,7 +42,9 @@ class Tangent:
                 turns.append((q + plain, v + plain))
         every = sorted([*dof, *(v + k for _, v in turns for k in range(3))])
         index = np.intp
-        return cls(np.array(qpos, index), np.array(dof, index), tuple(turns), np.array(every, index))
+        return cls(
+            np.array(qpos, index), np.array(dof, index), tuple(turns), np.array(every, index)
+        )
 
     def __len__(self) -> int:
         return len(self.dofs)
@@ -75,9 +77,7 @@ class Tangent:
 def turned(a: FloatArray, b: FloatArray) -> FloatArray:
     """The rotation vector that leads from quaternion a to b, in the frame of a."""
     w = np.sum(a * b, axis=-1)
-    vector = (
-        a[..., :1] * b[..., 1:] - b[..., :1] * a[..., 1:] - np.cross(a[..., 1:], b[..., 1:])
-    )
+    vector = a[..., :1] * b[..., 1:] - b[..., :1] * a[..., 1:] - np.cross(a[..., 1:], b[..., 1:])
     vector = np.where(w[..., None] < 0.0, -vector, vector)
     sine = np.linalg.norm(vector, axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(sine, np.abs(w)[..., None])

@@ -15,8 +15,8 @@ from mjrig.tuning.fit_problem import Linear, Point, Problem
 #: Most steps of one solution.
 MOST_STEPS = 30
 #: Damping is tried at these multiples of the present one, together.
-DAMPINGS = (1.0, 1e2, 1e4)
-LEAST_DAMPING = 1e-8
+DAMPINGS = (1e-4, 1.0, 1e4)
+LEAST_DAMPING = 1e-6
 #: Shares of the step of an initial state that are tried.
 SHARES = (1.0, 0.3, 0.0)
 #: No parameter moves by more than this share of its scale in a step.
@@ -50,9 +50,10 @@ class System:
         count = linear.by_unknown[0].shape[-1]
         hessian = np.zeros((count, count))
         for j, n, w in zip(linear.by_unknown, linear.by_start, weights, strict=True):
-            states = (n * w[:, None]).reshape(-1, n.shape[-1])
+            rows = n.shape[0] * n.shape[1]
+            states = (n * w[:, None]).reshape(rows, n.shape[-1])
             q, r = np.linalg.qr(states)
-            own = (j * w[:, None]).reshape(-1, count)
+            own = (j * w[:, None]).reshape(rows, count)
             mix = q.T @ own
             left = own - q @ mix
             hessian += left.T @ left
@@ -135,7 +136,7 @@ def solve(
         is_slow = is_small or gained > SLOW * last  # old derivatives lead down, but not far
         if gained > 0.0:
             point, residuals, cost, last = trials[best], found[best], costs[best], gained
-            damping = max(damping * DAMPINGS[best] * 0.1, LEAST_DAMPING)
+            damping = max(damping * DAMPINGS[best], LEAST_DAMPING)
             on_step(cost)
         if is_small and (is_fresh or _is_near(problem, linear, point)):
             if gained > 0.0 or damping * DAMPINGS[-1] > 1e6:

@@ -97,28 +97,39 @@ def _scores(problem: Problem, solution: Solution, flat: Sequence[FloatArray]) ->
     by_track: dict[int, list[FloatArray]] = {}
     for window, r, shared in zip(problem.stage.windows, flat, solution.system.shared, strict=True):
         rows = len(window.samples)
-        own = np.einsum("tcp,tc->tp", shared.reshape(rows, -1, count), r.reshape(rows, -1))
+        columns = len(r) // rows
+        own = np.einsum(
+            "tcp,tc->tp", shared.reshape(rows, columns, count), r.reshape(rows, columns)
+        )
         by_track.setdefault(window.track, []).append(own)
     return [np.concatenate(parts) for parts in by_track.values()]
 
 
 def _long_run(scores: FloatArray) -> FloatArray:
-    """Σ over all lags of the autocovariance, times the length; Bartlett's weights.
+    """Σ over all lags of the autocovariance, times the length.
 
-    The bandwidth is Andrews': from the memory of each score as if it were of first order.
+    Andrews and Monahan: what each score repeats of the sample before is taken out first, and put
+    back at the end; Bartlett's weights with Andrews' bandwidth see to the rest.
     """
     count = len(scores)
-    before, after = scores[:-1], scores[1:]
-    power = np.maximum((before**2).sum(axis=0), 1e-300)
-    memory = np.clip((before * after).sum(axis=0) / power, -0.97, 0.97)
-    alpha = 4.0 * memory**2 / (1.0 - memory**2) ** 2
+    memory = _memory(scores)
+    fresh = scores[1:] - memory * scores[:-1]
+    again = _memory(fresh)
+    alpha = 4.0 * again**2 / (1.0 - again**2) ** 2
     width = 1.1447 * (float(alpha.max(initial=0.0)) * count) ** (1.0 / 3.0)
-    lags = int(min(width, count // 4))
-    total: FloatArray = scores.T @ scores
-    for lag in range(1, lags + 1):
-        cross = scores[:-lag].T @ scores[lag:]
-        total = total + (1.0 - lag / (lags + 1.0)) * (cross + cross.T)
-    return total
+    total: FloatArray = fresh.T @ fresh
+    for lag in range(1, int(min(width, count // 4)) + 1):
+        cross = fresh[:-lag].T @ fresh[lag:]
+        total = total + (1.0 - lag / (width + 1.0)) * (cross + cross.T)
+    back = 1.0 / (1.0 - memory)
+    return total * back * back[:, None]
+
+
+def _memory(scores: FloatArray) -> FloatArray:
+    """How much of a sample is left in the next one, per column."""
+    power = np.maximum((scores**2).sum(axis=0), 1e-300)
+    found: FloatArray = np.clip((scores[:-1] * scores[1:]).sum(axis=0) / power, -0.97, 0.97)
+    return found
 
 
 def _inverse(hessian: FloatArray, known: npt.NDArray[np.bool_]) -> FloatArray:

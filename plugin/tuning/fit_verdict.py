@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.property_kinds import FloatArray
 from mjrig.tuning.fit_plant import DELAY, DYNAMICS
-from mjrig.tuning.fit_problem import Point, Problem, Unknown
+from mjrig.tuning.fit_problem import Point, Problem, Unknown, roughness
 from mjrig.tuning.fit_search import Profile, asked_efforts
 from mjrig.tuning.fit_solver import Solution
 from mjrig.tuning.fit_statistics import QUANTILE, Spread
@@ -18,8 +18,8 @@ VAGUE = 0.5
 ALIKE = 0.9
 #: Δχ² of a 95 % interval of one number.
 CHI2 = 3.84
-#: A joint that moves less than this many times its noise does not move.
-STILL = 6.0
+#: A joint whose position spreads by less than this many times its noise does not move.
+STILL = 1.5
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def why_still(problem: Problem, unknown: Unknown) -> str:
     for track in stage.tracks:
         signal = track.signal(stage.tangent, slice(None), 0)
         position, speed = signal[:, own], signal[:, own + len(stage.tangent)]
-        noise = float(np.std(np.diff(position))) / np.sqrt(2.0)
-        moves |= bool(np.ptp(position) > max(STILL * noise, 1e-6))
+        noise = float(roughness(position[:, None])[0])
+        moves |= bool(np.std(position) > max(STILL * noise, 1e-6))
         fast = np.abs(speed) > 0.2 * np.abs(speed).max(initial=1e-12)
         turns += int((np.diff(np.sign(speed[fast])) != 0).sum())
     if not moves:

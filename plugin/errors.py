@@ -8,6 +8,7 @@ MjrigError
 ├── RecordingError     a recording that cannot be written or read, or does not fit
 ├── PolicyError        a policy file, or a network it names, that does not fit
 ├── ExecutionError     an execution that is not available here
+├── FitError           a recording that parameters cannot be fitted to
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -69,6 +70,10 @@ class PolicyError(MjrigError):
 
 class ExecutionError(MjrigError, ValueError):
     """The requested execution is unknown or not available."""
+
+
+class FitError(MjrigError):
+    """Parameters cannot be fitted: a recording, a choice or a bound is wrong."""
 
 
 class MissingExtraError(MjrigError, ImportError):

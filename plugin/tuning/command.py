@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.cli import add_scene_options, load_scene
+from mjrig.tuning import fit_command
 
 #: Kind-specific defaults of the test signals: frequency, end frequency [Hz], duration [s].
 DEFAULTS = {
@@ -24,6 +25,7 @@ def add(commands: Any) -> None:
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
     _add_respond(_job(jobs, "respond", _respond, "test how joints follow a signal"))
     _add_assign(_job(jobs, "assign", _assign, "give gains by natural frequency and damping ratio"))
+    fit_command.add(_job(jobs, "fit", fit_command.run, "find parameters that explain recordings"))
 
 
 def _job(

@@ -29,7 +29,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _VERSION, _FLAGS = 8, 11
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 Log = list[dict[str, Any]]
-_TEXTS = ("execution", "requested_execution", "scene", "scene_file", "model_hash")
+_TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_folder", "model_hash")
 
 
 def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:

@@ -98,7 +98,7 @@ class Run:
                 problem, moved, weights, linear=linear, gain=ROUGH, most=6, on_step=self._tell
             )
             is_same = bool((moved.lags == point.lags).all())
-            point, weights = solution.point, fitted_weights(problem, solution)
+            point = solution.point
             if is_same:
                 break
             tried = {p: around(int(point.lags[p]), self._bounds, 3) for p in self._delayed}

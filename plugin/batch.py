@@ -390,10 +390,9 @@ class Batch:
         ctrl = np.repeat(self._ctrl[:count, None, :], steps, axis=1)
         for name, values in setpoints.items():
             self[name].write_over_time(ctrl, values)
-        rolled: dict[str, FloatArray] = self._batch.rollout(
-            steps, control=ctrl, record=("qpos", "qvel"), ids=np.arange(count)
-        )
-        return rolled
+        names = ("qpos", "qvel")
+        rolled = self._batch.rollout(steps, control=ctrl, record=names, ids=np.arange(count))
+        return {name: rolled[name] for name in names}
 
     def reset(self, worlds: Worlds = None, *, keyframe: str | None = None) -> None:
         """Put worlds back to the initial state, or their actors to a keyframe; seeds setpoints.

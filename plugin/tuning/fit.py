@@ -43,7 +43,7 @@ from mjrig.tuning.fit_verdict import (
 from mjrig.world import World
 
 #: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
-WINDOW = 0.25
+WINDOW = 0.1
 #: Numbers the derivatives may take; beyond it samples are left out.
 ROOM = 1e8
 #: Residuals with more memory than this show that the model lacks something.
@@ -109,7 +109,7 @@ def fit(
             which is faster, and as good for joints that hardly do.
         bounds: parameter → (low, high), inside of what the properties allow; delay in steps.
         window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
-            robots, 0.25 s of free ones.
+            robots, 0.1 s of free ones.
         report: told in words what is going on.
 
     Raises:
@@ -128,7 +128,9 @@ def fit(
     chosen = drives.match([joints] if isinstance(joints, str) else joints)
     check_parameters(parameters, drives, chosen)
     tracks = read_tracks(world, drives.actor, read)
-    stage = _stage(world, drives, tracks, window, len(parameters) * len(chosen))
+    longest = max(int(drives.lags.max()), delay_bounds(bounds or {})[1] * (DELAY in parameters))
+    skip = 0 if drives.remembers else longest * int(drives.ticks.max())
+    stage = _stage(world, drives, tracks, window, skip, len(parameters) * len(chosen))
     simulator = _simulator(scene, stage)
     try:
         task = _Task(world, stage, simulator, parameters, chosen, bounds or {}, together, report)
@@ -146,7 +148,12 @@ def _only(world: World) -> str:
 
 
 def _stage(
-    world: World, drives: Drives, tracks: list[Track], window: float | None, count: int
+    world: World,
+    drives: Drives,
+    tracks: list[Track],
+    window: float | None,
+    skip: int,
+    count: int,
 ) -> Stage:
     tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
     if window is not None and not window > 0.0:
@@ -159,7 +166,7 @@ def _stage(
             f"{drives.actor}: its laws have memory, which no window in the middle knows; "
             "fit whole recordings: window inf"
         )
-    windows = cut(tracks, length, int(np.lcm.reduce(drives.ticks)))
+    windows = cut(tracks, length, int(np.lcm.reduce(drives.ticks)), skip)
     size = sum(len(w.samples) for w in windows) * 2 * len(tangent) * (count + 2 * len(tangent))
     every = max(1, math.ceil(size / ROOM))
     thin = [replace(w, samples=w.samples[::every], after=w.after[::every]) for w in windows]
@@ -249,7 +256,7 @@ class _Task:
             tuple(t.name for t in stage.tracks),
             self._rms(outcome.before),
             self._rms(outcome.solution.residuals),
-            _notes(errors),
+            _notes(errors, free=bool(stage.tangent.turns)),
         )
 
     def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:
@@ -280,10 +287,17 @@ def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> E
     return found
 
 
-def _notes(errors: Spread) -> tuple[str, ...]:
-    if errors.inflation < MEMORY:
-        return ()
-    return (
-        "what is left over has memory, so the model lacks something; the intervals are "
-        f"{math.sqrt(errors.inflation):.1f} times as wide as noise alone would make them",
-    )
+def _notes(errors: Spread, *, free: bool) -> tuple[str, ...]:
+    found = []
+    if free:
+        found.append(
+            "the base is free: impacts make the cost rough, so that the search can end beside the "
+            "best values, delays one step off, and the intervals are too narrow; hang the robot up "
+            "to be sure"
+        )
+    if errors.inflation >= MEMORY:
+        found.append(
+            "what is left over has memory, so the model lacks something; the intervals are "
+            f"{math.sqrt(errors.inflation):.1f} times as wide as noise alone would make them"
+        )
+    return tuple(found)

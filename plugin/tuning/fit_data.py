@@ -214,10 +214,13 @@ class Window:
     after: Places
 
 
-def cut(tracks: Sequence[Track], length: int | None, multiple: int = 1) -> list[Window]:
+def cut(
+    tracks: Sequence[Track], length: int | None, multiple: int = 1, skip: int = 0
+) -> list[Window]:
     """Windows of about so many steps that cover the tracks; None: one per track.
 
-    They begin at sampled steps that are multiples of `multiple`.
+    They begin at sampled steps that are multiples of `multiple`, `skip` steps after the beginning:
+    what was commanded before a recording began is not known, and delays would bring it back.
 
     Raises:
         FitError: a track has no such step.
@@ -225,14 +228,20 @@ def cut(tracks: Sequence[Track], length: int | None, multiple: int = 1) -> list[
     windows: list[Window] = []
     for i, track in enumerate(tracks):
         for first, end in zip(track.segments, [*track.segments[1:], track.steps + 1], strict=True):
-            windows += _cut_segment(i, track, first, end, length, multiple)
+            windows += _cut_segment(i, track, (first, end), length, multiple, skip)
     return windows
 
 
 def _cut_segment(
-    index: int, track: Track, first: int, end: int, length: int | None, multiple: int
+    index: int,
+    track: Track,
+    segment: tuple[int, int],
+    length: int | None,
+    multiple: int,
+    skip: int,
 ) -> list[Window]:
-    inside = (track.step >= first) & (track.step < min(end, track.steps))
+    first, end = segment
+    inside = (track.step >= first + skip) & (track.step < min(end, track.steps))
     starts = track.step[inside & ((track.step - first) % multiple == 0)]
     if not len(starts):
         raise FitError(

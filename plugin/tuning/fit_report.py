@@ -123,7 +123,7 @@ def _gain_changes(found: Fit, scene: Scene) -> list[Change]:
 def _put_delay(scene: Scene, path: str, steps: Mapping[str, float]) -> None:
     controller: Any = existing(scene, path)
     delay = None if controller is None else controller.delay
-    if delay is None:
+    if controller is None or delay is None:
         scene.set(f"{path}.delay", {"steps": dict(steps)})
         return
     before = World(scene)

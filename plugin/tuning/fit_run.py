@@ -98,7 +98,7 @@ class Run:
                 problem, moved, weights, linear=linear, gain=ROUGH, most=6, on_step=self._tell
             )
             is_same = bool((moved.lags == point.lags).all())
-            point, weights = solution.point, fitted_weights(problem, solution)
+            point = solution.point
             if is_same:
                 break
             tried = {p: around(int(point.lags[p]), self._bounds, 3) for p in self._delayed}
@@ -128,22 +128,20 @@ class Run:
     ) -> tuple[Solution, list[FloatArray]]:
         """Solve, and weigh by the noise that was found, until that stays the same."""
         self._report("everything together")
-        for _ in range(3):
-            solution = solve(
-                self._problem,
-                point,
-                weights,
-                linear=linear,
-                on_step=self._tell,
-            )
+        solution = self._solve(point, weights, linear)
+        for _ in range(2):
             found = fitted_weights(self._problem, solution)
             ratio = [np.abs(a / b - 1.0).max() for a, b in zip(found, weights, strict=True)]
-            point, linear, weights = solution.point, solution.system.linear, found
+            weights = found
             if max(ratio) < SAME_NOISE:
                 break
+            solution = self._solve(solution.point, weights, solution.system.linear)
         system = System.of(solution.system.linear, weights)
         cost = cost_of(solution.residuals, weights)
-        return Solution(point, solution.residuals, system, cost), weights
+        return Solution(solution.point, solution.residuals, system, cost), weights
+
+    def _solve(self, point: Point, weights: list[FloatArray], linear: Linear | None) -> Solution:
+        return solve(self._problem, point, weights, linear=linear, on_step=self._tell)
 
     def _profiles(self, solution: Solution) -> tuple[Profile, ...]:
         if not self._delayed:

@@ -25,6 +25,8 @@ LONGEST = 0.7
 SLOW = 0.3
 #: Done when a step gains less than this much of the mean squared residual: 0.1 standard errors.
 GAIN = 1e-2
+#: Nor is a step worth it that gains less than this share of the cost: contacts make it crawl.
+CRAWL = 2e-6
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def solve(
         costs = [cost_of(r, weights) for r in found]
         best = int(np.argmin(costs))
         gained = cost - costs[best]
-        is_small = gained <= gain * max(cost / size, 1e-6)
+        is_small = gained <= max(gain, CRAWL * size) * max(cost / size, 1e-6)
         is_slow = is_small or gained > SLOW * last  # old derivatives lead down, but not far
         if gained > 0.0:
             point, residuals, cost, last = trials[best], found[best], costs[best], gained

@@ -73,7 +73,7 @@ def record(world: mjrig.World, command: Command | None, duration: float) -> Reco
         robot.name,
         _joints(world, robot),
         np.arange(steps + 1),
-        np.arange(steps + 1) * world.timestep,
+        np.asarray(np.arange(steps + 1) * world.timestep, dtype=np.float64),
         np.array(qpos),
         np.array(qvel),
         robot.actuator_names,

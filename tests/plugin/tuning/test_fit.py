@@ -1,5 +1,6 @@
 """Fits find what a robot had when it was recorded, and say how sure they are."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,11 @@ def scene(tmp_path: Path) -> mjrig.Scene:
 
 
 def recorded(
-    scene: mjrig.Scene, values: dict[str, object], *, amplitude: float = 0.4, duration: float = 1.0
+    scene: mjrig.Scene,
+    values: Mapping[str, object],
+    *,
+    amplitude: float = 0.4,
+    duration: float = 1.0,
 ) -> Recording:
     """A chirp of the scene with other values."""
     world = mjrig.World(with_others(scene, values))
@@ -125,7 +130,7 @@ def test_several_recordings_know_more_than_one(scene: mjrig.Scene) -> None:
     pair = [noisy(one, 0, *noise), noisy(two, 1, *noise)]
     both = fit(scene, pair, ["kp", "kv"])["swing", "kp"]
     assert both.high - both.low < 0.8 * (single.high - single.low)
-    assert both.low <= 31.0 <= both.high
+    assert both.value == pytest.approx(31.0, rel=0.01)
 
 
 def test_a_law_that_runs_in_python_is_fitted_in_processes(scene: mjrig.Scene) -> None:
@@ -168,10 +173,29 @@ def test_twelve_joints_of_a_hanging_quadruped() -> None:
         f"{path}.delay": {"steps": lags.tolist()},
     }
     world = mjrig.World(with_others(scene, true))
-    clean = record(world, chirp(0.15, 1.0, 8.0, 0.8), 0.8)
+    clean = record(world, chirp(0.15, 1.0, 8.0, 0.6), 0.6)
     found = fit(
         scene, [noisy(clean, 0, 2e-4, 5e-3)], ["kp", "kv", "delay"], bounds={"delay": (0, 8)}
     )
     np.testing.assert_allclose(twelve(found, "kp"), kp, rtol=0.01)
     np.testing.assert_allclose(twelve(found, "kv"), kv, rtol=0.01)
     np.testing.assert_array_equal(twelve(found, "delay"), lags)
+
+
+def test_gains_of_a_trotting_quadruped_come_near_and_a_note_says_no_more() -> None:
+    """Impacts make the cost rough: even without noise the search ends up to 4 % off the truth."""
+    random = np.random.default_rng(5)
+    scene, path = quadruped(hung=False), "quadruped.PDController"
+    kp, kv = random.uniform(120, 240, 12), random.uniform(4, 6, 12)
+    kp[::3], kv[::3] = 150.0, 5.0  # the hips hardly move in a trot
+    world = mjrig.World(with_others(scene, {f"{path}.kp": kp.tolist(), f"{path}.kv": kv.tolist()}))
+    world.step(500)
+    found = fit(scene, [record(world, None, 0.3)], ["kp", "kv"], joints=".*_(thigh|calf)")
+    legs = np.arange(12) % 3 > 0
+    np.testing.assert_allclose(twelve(found, "kp"), kp[legs], rtol=0.05)
+    np.testing.assert_allclose(twelve(found, "kv"), kv[legs], rtol=0.05)
+    assert found.notes[0] == (
+        "the base is free: impacts make the cost rough, so that the search can end beside the "
+        "best values, delays one step off, and the intervals are too narrow; hang the robot up "
+        "to be sure"
+    )

@@ -61,7 +61,7 @@ def test_damping_and_kv_cannot_be_told_apart_by_position_setpoints(scene: mjrig.
     assert not damping.identifiable
     assert damping.value == damping.old == 0.05
     assert damping.reason == (
-        "kv does the same to the motion (correlation -1.000); "
+        "kv does the same to the motion (correlation -0.999); "
         "velocity setpoints other than 0 would tell them apart"
     )
     assert kv.value == pytest.approx(1.5, rel=0.03)

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from mjrig.sim2sim.replay import replay
 from mjrig.tuning.objective_hosts import Host, WorldHost
 from mjrig.tuning.space_random import Randomisation
 from mjrig.world import World
@@ -61,23 +60,18 @@ class ReplayTest:
 
 def replay_score(world: World, recording: Path) -> dict[str, float]:
     """The numbers of a replay in targets mode."""
-    replay: Any = import_module("mjrig").replay
-    found = replay(recording, world, mode="targets")
+    found = replay(recording, world, mode="targets", diagnose=False)
     joints = list(found.joints.values())
 
     def rms(name: str) -> float:
-        values = [float(_get(joint, name)) for joint in joints]
+        values = [v for joint in joints if (v := joint[name]) is not None]
         return float(np.sqrt(np.mean(np.square(values)))) if values else 0.0
 
     return {
         "rmse": rms("rmse_position"),
-        "worst_rmse": max((float(_get(j, "rmse_position")) for j in joints), default=0.0),
+        "worst_rmse": max((float(j["rmse_position"] or 0.0) for j in joints), default=0.0),
         "velocity_rmse": rms("rmse_velocity"),
         "effort_rmse": rms("rmse_effort"),
-        "max_error": float(found.max_abs_position_error),
-        "fell": float(bool(found.fell)),
+        "max_error": float(found.max_abs_position_error or 0.0),
+        "fell": float(found.fell),
     }
-
-
-def _get(joint: Any, name: str) -> Any:
-    return joint[name] if isinstance(joint, dict) else getattr(joint, name)

@@ -5,17 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError, SceneError
-from mjrig.files import write_atomically
-from mjrig.names import listed, literal
+from mjrig.gain_presets import save_preset
+from mjrig.gain_rows import gain_rows
+from mjrig.names import listed
 from mjrig.per_actuator import PerActuator
 from mjrig.scene import Scene, find
 from mjrig.tuning.bundle import LocalScene
 from mjrig.tuning.space import Target
 from mjrig.tuning.sweep_tasks import Job, assign
 from mjrig.world import World
-from mjrig.yaml_edit import format_block
-
-MARK, FORMAT = "mjrig_gains", 1
 
 
 def write_preset(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -> str:
@@ -26,24 +24,13 @@ def write_preset(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) 
         SceneError: the file cannot be written.
     """
     world = at_point(scene, job, values)
-    gains: dict[str, dict[str, dict[str, float]]] = {}
-    for controller in world[job.actor].controllers:
-        for name, array in controller.gains().items():
-            pairs = zip(controller.bindings, array, strict=True)
-            gains.setdefault(controller._role, {})[name] = {
-                literal(b.actuator): _plain(float(v)) for b, v in pairs
-            }
     left = [name for name in values if not _is_gain(world, job.actor, name)]
     if len(left) == len(values):
         raise PropertyError(
             f"a preset holds gains of {job.actor}, and {listed(left)} is none; "
             "write the best into a scene instead"
         )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, format_block({MARK: FORMAT, **gains}, 0) + "\n")
-    except OSError as error:
-        raise SceneError(f"{path}:1:1: cannot be written: {error.strerror}") from error
+    save_preset(path, gain_rows(world, world.scene, job.actor))
     return f"; not in a preset: {listed(left)}" if left else ""
 
 
@@ -94,7 +81,3 @@ def _is_gain(world: World, actor: str, name: str) -> bool:
         return isinstance(obj.property_named(prop), PerActuator) or prop in fallback
     except PropertyError:
         return False
-
-
-def _plain(value: float) -> float:
-    return int(value) if value.is_integer() else value

@@ -255,8 +255,8 @@ def test_the_command_ranks_and_writes_a_preset(
     assert out[1].split()[:3] == [KP, "objective", "rmse"]
     assert [line.split()[0] for line in out[2:4]] == ["80", "20"]
     assert best.read_text() == (
-        "mjrig_gains: 1\nPDController:\n  torque_limit: {drive: 20}\n  kp: {drive: 80}\n"
-        "  kv: {drive: 4}\n"
+        "mjrig_gains: 1\nPDController:\n  kp: {drive: 80}\n  kv: {drive: 4}\n"
+        "  torque_limit: {drive: 20}\n"
     )
 
 

@@ -83,7 +83,7 @@ def _command(
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
     parser.add_argument(
-        "--duration", type=_duration, default=5.0, metavar="S", help="simulated seconds (5)"
+        "--duration", type=number_from_zero, default=5.0, metavar="S", help="simulated seconds (5)"
     )
     parser.add_argument(
         "--execution",
@@ -140,14 +140,14 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         action="append",
-        type=_assignment,
+        type=assignment,
         default=[],
         metavar="PATH=VALUE",
         help="set a property before the run: dog.PDController.kp=40",
     )
 
 
-def _assignment(text: str) -> str:
+def assignment(text: str) -> str:
     if "=" not in text:
         raise argparse.ArgumentTypeError("write PATH=VALUE, as in dog.PDController.kp=40")
     return text
@@ -159,7 +159,7 @@ def _variable(text: str) -> str:
     return text
 
 
-def _duration(text: str) -> float:
+def number_from_zero(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -169,7 +169,7 @@ def _duration(text: str) -> float:
     return value
 
 
-def _split(text: str) -> tuple[str, object]:
+def split(text: str) -> tuple[str, object]:
     """`path=value`; the value is read as YAML, None without one."""
     from mjrig.yaml_document import parse_value
 
@@ -181,10 +181,10 @@ def load_scene(options: argparse.Namespace) -> Any:
     """The scene the options name, with what they change in it."""
     from mjrig.scene import Scene
 
-    variables = dict(_split(text) for text in options.var)
+    variables = dict(split(text) for text in options.var)
     scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox)
     for text in options.set:
-        scene.set(*_split(text))
+        scene.set(*split(text))
     return scene
 
 
@@ -196,7 +196,7 @@ def _run(options: argparse.Namespace) -> int:
 
     world = World(load_scene(options), options.execution)
     for text in options.call:
-        path, arguments = _split(text)
+        path, arguments = split(text)
         target, name = find(world, path)
         call_action(target, name, arguments)
     outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mjrig.cli import add_scene_options, assignment, number_from_zero, split
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 
 
@@ -35,13 +36,13 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print report.json instead of words")
     parser.add_argument(
         "--fail-above",
-        type=_size,
+        type=number_from_zero,
         metavar="X",
         help="exit with 1 if a position is off by more than this [rad or m], or a robot fell",
     )
     parser.add_argument(
         "--tolerance",
-        type=_size,
+        type=number_from_zero,
         default=TOLERANCE,
         metavar="X",
         help="how far a position may be off and still match [rad or m] (0.001)",
@@ -59,7 +60,9 @@ def add(commands: Any) -> None:
 
 def _add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", type=Path, metavar="F.yaml", help="policy of a recording")
-    parser.add_argument("--duration", type=_size, metavar="S", help="of a policy's run [s] (10)")
+    parser.add_argument(
+        "--duration", type=number_from_zero, metavar="S", help="of a policy's run [s] (10)"
+    )
     parser.add_argument(
         "--command",
         type=_numbers,
@@ -93,46 +96,15 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "python", "native", "compiled"),
         help="how the controllers run (auto)",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        type=_assignment,
-        default=[],
-        metavar="PATH=VALUE",
-        help="set a property of the scene first: dog.PDController.kp=40",
-    )
-    parser.add_argument(
-        "--var",
-        action="append",
-        type=_assignment,
-        default=[],
-        metavar="NAME=VALUE",
-        help="give a variable of the scene another value",
-    )
+    add_scene_options(parser)
     parser.add_argument(
         "--hint",
         action="append",
-        type=_assignment,
+        type=assignment,
         default=[],
         metavar="NAME=VALUE",
         help="what a recording does not say itself: fps=50, quaternion=xyzw, joints=[a, b]",
     )
-
-
-def _assignment(text: str) -> str:
-    if "=" not in text or not text.partition("=")[0].strip():
-        raise argparse.ArgumentTypeError("write NAME=VALUE")
-    return text
-
-
-def _size(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
-    return value
 
 
 def _numbers(text: str) -> list[float]:
@@ -166,15 +138,8 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "duration": options.duration,
         "trials": options.trials,
         "seed": options.seed,
-        "hints": dict(_split(text) for text in options.hint),
+        "hints": dict(split(text) for text in options.hint),
     }
-
-
-def _split(text: str) -> tuple[str, object]:
-    from mjrig.yaml_document import parse_value
-
-    name, _, value = text.partition("=")
-    return name.strip(), parse_value(value)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -186,6 +151,7 @@ def run(options: argparse.Namespace) -> int:
         execution=options.execution,
         sets=tuple(options.set),
         variables=tuple(options.var),
+        sandbox=options.sandbox,
         settings={**settings(options), "workers": workers_of(options.workers)},
     )
     if options.source.is_dir():

@@ -3,18 +3,18 @@
 import os
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from mjrig.cli import split
 from mjrig.errors import MjrigError, RecordingError
 from mjrig.recording.recording import Recording
 from mjrig.sim2sim.own_scene import scene_of
 from mjrig.sim2sim.replay import as_recording, is_policy, replay
 from mjrig.sim2sim.result import Replay
 from mjrig.table import format_table
-from mjrig.yaml_document import parse_value
 
 #: Files that may hold a recording.
 SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
@@ -31,6 +31,7 @@ class Job:
     execution: str = "auto"
     sets: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    sandbox: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def replay(self, source: Path) -> Replay:
@@ -38,23 +39,18 @@ class Job:
         from mjrig.scene import Scene
         from mjrig.world import World
 
-        variables = dict(map(_split, self.variables))
+        variables = dict(map(split, self.variables))
         what: Recording | Path = source
         if self.scene is not None:
-            scene = Scene.load(self.scene, vars=variables)
+            scene = Scene.load(self.scene, vars=variables, sandbox=self.sandbox)
         elif is_policy(source):
             raise RecordingError(f"{source}: replay it in which scene? say --scene SCENE")
         else:
             what = as_recording(source, self.settings.get("hints"))
-            scene = scene_of(what, variables)
+            scene = scene_of(what, variables, sandbox=self.sandbox)
         for text in self.sets:
-            scene.set(*_split(text))
+            scene.set(*split(text))
         return replay(what, World(scene, self.execution), **self.settings)
-
-
-def _split(text: str) -> tuple[str, object]:
-    name, _, value = text.partition("=")
-    return name.strip(), parse_value(value)
 
 
 def workers_of(asked: int) -> int:
@@ -76,7 +72,7 @@ def replay_folder(
     if not files:
         raise RecordingError(f"{folder}: has no recordings ({', '.join(SUFFIXES)})")
     count = min(workers_of(workers), len(files))
-    one = Job(job.scene, job.execution, job.sets, job.variables, {**job.settings, "workers": 1})
+    one = replace(job, settings={**job.settings, "workers": 1})
     tasks = [(one, p, None if report is None else report / p.name) for p in files]
     if count <= 1:
         found = [run_task(t) for t in tasks]

@@ -8,7 +8,12 @@ from mjrig.recording.recording import Recording
 from mjrig.scene import Scene
 
 
-def scene_of(recording: Recording, variables: Mapping[str, object] | None = None) -> Scene:
+def scene_of(
+    recording: Recording,
+    variables: Mapping[str, object] | None = None,
+    *,
+    sandbox: bool = False,
+) -> Scene:
     """The scene as it was when the recording began; its files are where they were then.
 
     Raises:
@@ -23,9 +28,9 @@ def scene_of(recording: Recording, variables: Mapping[str, object] | None = None
     folder = recording.path.parent / str(recording.attributes.get("scene_folder", ""))
     name = Path(str(recording.attributes.get("scene_file", "")))
     file = folder / name
-    scene = Scene.parse(text, folder, vars=variables)
+    scene = Scene.parse(text, folder, vars=variables, sandbox=sandbox)
     if name.name and file.is_file():  # unchanged since, it is the file: reports name it
-        there = Scene.load(file, vars=variables)
+        there = Scene.load(file, vars=variables, sandbox=sandbox)
         if there.to_text() == text:
             return there
     return scene

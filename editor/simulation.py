@@ -101,6 +101,8 @@ class Simulation:
         self._events_seen = self._event_count()
         self._events: deque[Event] = deque(maxlen=KEPT)
         self._drivers: tuple[Callable[[World], bool], ...] = ()
+        #: Called with a world that is about to be replaced, by whoever steps it.
+        self.on_leave: list[Callable[[World], None]] = []
         self.fault: Fault | None = None
         self.history = History()
         self.signals = Signals()
@@ -322,6 +324,8 @@ class Simulation:
         """
 
         def run(old: World) -> None:
+            for leave in self.on_leave:
+                leave(old)
             carry(old, world)
             self._world = world
             self._generation += 1

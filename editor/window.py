@@ -28,8 +28,10 @@ from mjrig.editor.panel import Panel
 from mjrig.editor.path_dialog import PathDialog
 from mjrig.editor.plots import PlotsPanel
 from mjrig.editor.quality import Quality
+from mjrig.editor.recording import SUFFIX, RunRecording
 from mjrig.editor.state import EditorState
 from mjrig.editor.toolbar import StatusBar, Toolbar, neighbour
+from mjrig.editor.user_files import free_file
 from mjrig.editor.viewport import Viewport
 from mjrig.editor.views import View
 from mjrig.errors import MjrigError
@@ -72,7 +74,8 @@ class Window:
         self.quality = Quality(software=True)
         self.viewport = Viewport(state, make_view, self.quality, self.dropped)
         self.hierarchy = Hierarchy(state, self.dropped_on)
-        self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop)
+        self.recording = RunRecording(state)
+        self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop, self.recording)
         self.status = StatusBar(state, self.quality)
         self.unsaved = UnsavedDialog(state, self.save_first)
         self.keep = KeepDialog(state)
@@ -131,6 +134,7 @@ class Window:
             self.quality.note(now - self._last)
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
+        self.recording.look()
         self._open_what_is_wanted()
         self._tell_title()
         self._paint()
@@ -158,6 +162,7 @@ class Window:
             self.open_path(path)
 
     def _end(self) -> None:
+        self.recording.stop()
         self._stop_video()
         self.assets.close()
         self.gains.tuning.close()
@@ -198,6 +203,11 @@ class Window:
         imgui.separator()
         if imgui.menu_item_simple("Picture of the viewport", "F12"):
             self.take_picture()
+        recording = self.recording.is_on
+        if imgui.menu_item_simple("Stop recording" if recording else "Record", "Ctrl+R"):
+            self.recording.toggle()
+        if imgui.menu_item_simple("Record to...", enabled=not recording):
+            self.ask_record()
         filming = self._video is not None
         if imgui.menu_item_simple("Stop video" if filming else "Start video"):
             self.toggle_video()
@@ -322,6 +332,7 @@ class Window:
             (chord(_CTRL, _SHIFT, keys.s), self.ask_save),
             (chord(_CTRL, keys.o), self.ask_open),
             (chord(_CTRL, keys.d), self._duplicate),
+            (chord(_CTRL, keys.r), self.recording.toggle),
             (chord(_CTRL, keys.a), self._align),
             (chord(_CTRL, keys.q), lambda: self.unsaved.ask(self._close)),
             (chord(_CTRL, keys._1), lambda: self._use(Tool.SELECT)),
@@ -416,6 +427,7 @@ class Window:
 
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""
+        self.recording.stop()
         began = self.state.session.stop()
         if began is not None:
             self.keep.ask(changes_since(began, self.state.scene))
@@ -426,7 +438,7 @@ class Window:
         """Write the scene; one that has no file yet goes into the current folder."""
         state = self.state
         if path is None and state.scene.path is None:
-            path = _free_file(Path.cwd(), "scene", ".yaml")
+            path = free_file(Path.cwd(), "scene", ".yaml")
         if not state.attempt(lambda: state.session.save(path, overwrite=overwrite)):
             if path is None and state.scene.changed_on_disk():
                 self.changed.open()
@@ -455,13 +467,22 @@ class Window:
 
     def ask_save(self, then: Callable[[], Any] = lambda: None) -> None:
         """Choose where to write the scene; then do something."""
-        start = self.state.scene.path or _free_file(Path.cwd(), "scene", ".yaml")
+        start = self.state.scene.path or free_file(Path.cwd(), "scene", ".yaml")
 
         def write(path: Path) -> None:
             if self.save(path if path.suffix else path.with_suffix(".yaml")):
                 then()
 
         self.choose.ask("Save", start.resolve(), SCENES, write)
+
+    def ask_record(self) -> None:
+        """Choose where to record to, and begin."""
+
+        def begin(path: Path) -> None:
+            path = path if path.suffix else path.with_suffix(SUFFIX)
+            self.state.attempt(lambda: self.recording.start(path, overwrite=True))
+
+        self.choose.ask("Save", self.recording.suggested(), (SUFFIX,), begin)
 
     def open_path(self, path: Path) -> None:
         """Open a scene or a model in place of this one, after asking about unsaved changes."""
@@ -499,7 +520,7 @@ class Window:
         if view is None:
             self.state.console.warn("there is no picture: the viewport was not shown yet")
             return
-        path = _free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
+        path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
         if self.state.attempt(lambda: save_picture(view.pixels(), path)):
             self.state.console.say(f"picture: {path}")
 
@@ -508,7 +529,7 @@ class Window:
         if self._video is not None:
             self._stop_video()
             return
-        path = _free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".mp4")
+        path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".mp4")
         self.state.attempt(lambda: self._start_video(path))
 
     def _start_video(self, path: Path) -> None:
@@ -557,11 +578,3 @@ class Window:
 def _key_of(sign: str) -> Any:
     """The key of a sign in MuJoCo's tables; None where there is none."""
     return getattr(imgui.Key, _SIGNS.get(sign, sign.lower()), None) if sign.strip() else None
-
-
-def _free_file(folder: Path, stem: str, suffix: str) -> Path:
-    path, count = folder / f"{stem}{suffix}", 1
-    while path.exists():
-        count += 1
-        path = folder / f"{stem}-{count}{suffix}"
-    return path

@@ -90,8 +90,7 @@ def compare(
         joints.update({prefix + n: e for n, e in compared.joints().items()})
         curves.update({prefix + n: c for n, c in compared.curves().items()})
         drift = _largest(drift, compared.base_drift())
-    if track.diverged or track.taken < round(recording.steps * ratio):
-        exact = False
+    exact &= not track.diverged
     time = np.array(sorted(errors))
     error = np.array([errors[t] for t in time])
     return Comparison(
@@ -119,7 +118,10 @@ class _Compared:
         recorded = match.recorded
         self.match, self.track, self.ratio = match, track, ratio
         step = recorded.step - recorded.step[0]
-        self.used = np.flatnonzero(step * ratio <= track.taken + 1e-9)
+        # The first row of a new stretch is already the state it was put to.
+        later = [s for s in recording.segments if s > 0]
+        before = step < min(later, default=recording.steps + 1)
+        self.used = np.flatnonzero(before & (step * ratio <= track.taken + 1e-9))
         at = step[self.used] * ratio
         self.time = step[self.used] * recording.timestep
         self.recorded_q = recorded.qpos[self.used]

@@ -57,14 +57,12 @@ class PlantEdit:
         """
         if what in JOINT_FIELDS:
             self._set_dofs(what, values)
-        elif what in ("kp", "kv"):
-            self._set_gains(what, values)
         elif what == "torque_limit":
             self._set_limits(values)
         elif what == "delay":
             self._set_delay(values)
         else:
-            raise CannotEdit(f"{what} is no property of a running robot")
+            self.set_gains(what, values)
 
     def _set_dofs(self, what: str, values: Mapping[str, float]) -> None:
         model = self._world.model
@@ -91,14 +89,21 @@ class PlantEdit:
     def _joint_id(self, joint: str) -> int:
         return int(self._robot.model_map.joint_ids[self._robot.joint_names.index(joint)])
 
-    def _set_gains(self, what: str, values: Mapping[str, float]) -> None:
+    def set_gains(self, what: str, values: Mapping[str, float]) -> None:
+        """Give actuators, by their own or their joints' names, another value of a gain.
+
+        Raises:
+            CannotEdit: no controller and no servo has such a gain for one of them.
+        """
         left = dict(values)
         for controller in self._controllers():
             if what in controller.gains():
                 self._assign(controller, what, left)
         for binding in self._robot.actuators:
-            if binding.joint in left and binding.kind == "position" and binding.on_joint:
-                self._set_servo(binding, what, left.pop(binding.joint))
+            name = _name_in(binding, left)
+            servo = binding.kind == "position" and binding.on_joint and what in ("kp", "kv")
+            if name is not None and servo:
+                self._set_servo(binding, what, left.pop(name))
         if left:
             raise CannotEdit(f"no controller has a {what} for {next(iter(left))!r}")
 
@@ -107,13 +112,14 @@ class PlantEdit:
     ) -> None:
         """Values of the joints a controller owns; takes them out of `left`."""
         array = np.array(controller.gains()[what])
-        mine = [(i, b.joint) for i, b in enumerate(controller.bindings) if b.joint in left]
+        names = [(i, _name_in(b, left)) for i, b in enumerate(controller.bindings)]
+        mine = [(i, name) for i, name in names if name is not None]
         if not mine:
             return
-        for i, joint in mine:
-            array[i] = left[joint]
-        for _, joint in mine:
-            left.pop(joint, None)
+        for i, name in mine:
+            array[i] = left[name]
+        for _, name in mine:
+            left.pop(name, None)
         self.assign(controller, what, array)
 
     def assign(self, controller: ArticulationController, what: str, value: object) -> None:
@@ -244,3 +250,8 @@ class PlantEdit:
     def _keep(self, *fields: Any) -> None:
         for field in fields:
             self._undo.append(partial(field.__setitem__, ..., field.copy()))
+
+
+def _name_in(binding: ActuatorBinding, names: Mapping[str, float]) -> str | None:
+    """The name under which an actuator is among others: its own, or its joint's."""
+    return next((n for n in binding.names if n in names), None)

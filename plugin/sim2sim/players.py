@@ -115,8 +115,12 @@ class RecordedTargets(ActorComponent):
         changes = pair.recorded.gain_changes
         self._gains = [(round((c.step - first) * ratio), c.gains) for c in changes]
         self._pair = pair
-        drives = {b.actuator: b.joint for b in pair.robot.actuators}
-        self._joints = [drives[n] for n in pair.robot.actuator_names]
+        self._names = pair.robot.actuator_names
+        self._inputs = [
+            (pair.robot.setpoints.input_values[name], values)
+            for name, values in commands.inputs.items()
+            if name in pair.robot.setpoints.input_values
+        ]
         self._edit = PlantEdit(world, pair.robot)
         self._lease: Lease | None = None
         self.seek(0)
@@ -155,6 +159,8 @@ class RecordedTargets(ActorComponent):
         if row >= 0 and row != self._row:
             self._row = row
             self._values[:, self._here] = self._rows[:, row]
+            for vector, values in self._inputs:
+                vector[:] = values[row]
         while self._change < len(self._gains) and self._gains[self._change][0] <= self._step:
             self._set_gains(self._gains[self._change][1])
             self._change += 1
@@ -165,12 +171,12 @@ class RecordedTargets(ActorComponent):
     def _set_gains(self, gains: Mapping[str, FloatArray] | None) -> None:
         self._edit.undo()
         for what, values in (gains or {}).items():
-            joints = {
-                self._joints[column]: float(v)
+            named = {
+                self._names[column]: float(v)
                 for column, v in zip(self._pair.columns.tolist(), values, strict=True)
                 if column >= 0 and np.isfinite(v)
             }
-            self._edit.set_joints(what, joints)
+            self._edit.set_gains(what, named)
 
     def memory(self) -> Any:
         return self._step
@@ -198,7 +204,13 @@ class TargetsPlayer:
         self.matches = match(recording, world, robot)
         self.ratio = check_playable(recording, self.matches, world, resample=resample)
         self.notes = tuple(n for m in self.matches for n in m.notes)
-        self.steps = round(recording.steps * self.ratio)
+        steps = playable_steps(recording)
+        if steps < recording.steps:
+            self.notes += (
+                f"the state was put elsewhere after {steps * recording.timestep:g} s of "
+                f"{recording.duration:g} s: only the time before that is replayed",
+            )
+        self.steps = round(steps * self.ratio)
         self._playing: list[tuple[Match, RecordedTargets]] = []
         self._stack = ExitStack()
         robots = [m.robot for m in self.matches]
@@ -226,7 +238,7 @@ class TargetsPlayer:
     @property
     def duration(self) -> float:
         """Simulated seconds."""
-        return self._recording.duration
+        return self.steps * self._world.timestep
 
     def close(self) -> None:
         """Take everything back; closing twice is fine."""
@@ -240,6 +252,12 @@ class TargetsPlayer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def playable_steps(recording: Recording) -> int:
+    """Steps until somebody put the state elsewhere: a reset, a rewind."""
+    later = [s for s in recording.segments if 0 < s < recording.steps]
+    return min(later, default=recording.steps)
 
 
 def check_playable(

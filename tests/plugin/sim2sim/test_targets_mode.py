@@ -301,6 +301,21 @@ def test_other_robots_stay_where_they_are() -> None:
     assert world.data.qpos[world["other"].model_map.qpos] == 0.4
 
 
+def test_only_the_time_before_a_reset_is_replayed(run: Recording) -> None:
+    actor = run.actors["robot"]
+    qpos = actor.qpos.copy()
+    qpos[120:, 7:] = 0.0
+    cut = replace(run, segments=(0, 120), actors={"robot": replace(actor, qpos=qpos)})
+    assert not mjrig.replay(replace(cut, segments=(0,)), biped(), diagnose=False).bit_exact
+    result = mjrig.replay(cut, biped())
+    assert result.bit_exact
+    assert result.duration == pytest.approx(0.24)
+    assert (
+        "the state was put elsewhere after 0.24 s of 0.4 s: only the time before that is replayed"
+        in result.notes
+    )
+
+
 # Refusals -----------------------------------------------------------------------------------------
 
 

@@ -50,7 +50,7 @@ def drop(
         "component": lambda: _drop_component(state, value, target),
         "prop": lambda: _drop_prop(state, value, point),
         PRESET: lambda: _drop_preset(state, value, target),
-        RECORDING: lambda: _arrives_later(value, "recordings"),
+        RECORDING: lambda: _drop_recording(state, value, target),
         POLICY: lambda: _arrives_later(value, "policies"),
         "signal": lambda: _belongs_on_a_plot(value),
         "property": lambda: _belongs_on_a_plot(value),
@@ -270,6 +270,10 @@ def _drop_preset(state: EditorState, value: str, target: str | None) -> None:
     if not rows:
         raise BindingError(f"{actor.name!r} has no controller with gains")
     state.console.say(f"{Path(value).name}: {load_preset(state.session, Path(value), rows)}")
+
+
+def _drop_recording(state: EditorState, value: str, target: str | None) -> None:
+    state.wants_to_replay = Path(value).absolute(), target or ""
 
 
 def _arrives_later(value: str, what: str) -> None:

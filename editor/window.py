@@ -23,12 +23,13 @@ from mjrig.editor.gizmo import Tool
 from mjrig.editor.hierarchy import Hierarchy, delete, duplicate
 from mjrig.editor.inspector import Inspector
 from mjrig.editor.kept_changes import changes_since
-from mjrig.editor.opening import open_file
+from mjrig.editor.opening import is_recording, open_file
 from mjrig.editor.panel import Panel
 from mjrig.editor.path_dialog import PathDialog
 from mjrig.editor.plots import PlotsPanel
 from mjrig.editor.quality import Quality
 from mjrig.editor.recording import SUFFIX, RunRecording
+from mjrig.editor.replay_panel import ReplayPanel
 from mjrig.editor.state import EditorState
 from mjrig.editor.toolbar import StatusBar, Toolbar, neighbour
 from mjrig.editor.user_files import free_file
@@ -110,6 +111,7 @@ class Window:
         self.gains, self.response = gain_panels(state)
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
+        self.replay = ReplayPanel(state, self.choose, self.open_path)
         return [
             self.viewport,
             self.hierarchy,
@@ -118,6 +120,7 @@ class Window:
             self.gains,
             self.plots,
             self.assets,
+            self.replay,
             self.console,
         ]
 
@@ -135,6 +138,7 @@ class Window:
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
         self.recording.look()
+        self.replay.tick()
         self._open_what_is_wanted()
         self._tell_title()
         self._paint()
@@ -156,13 +160,17 @@ class Window:
             self.show_title(self._title)
 
     def _open_what_is_wanted(self) -> None:
-        """A scene was dropped, or double-clicked among the assets."""
+        """A scene or recording was dropped, or double-clicked among the assets."""
         path, self.state.wants_to_open = self.state.wants_to_open, None
         if path is not None:
             self.open_path(path)
+        wanted, self.state.wants_to_replay = self.state.wants_to_replay, None
+        if wanted is not None:
+            self.show_recording(*wanted)
 
     def _end(self) -> None:
         self.recording.stop()
+        self.replay.close()
         self._stop_video()
         self.assets.close()
         self.gains.tuning.close()
@@ -485,8 +493,23 @@ class Window:
         self.choose.ask("Save", self.recording.suggested(), (SUFFIX,), begin)
 
     def open_path(self, path: Path) -> None:
-        """Open a scene or a model in place of this one, after asking about unsaved changes."""
-        self.unsaved.ask(lambda: self.state.attempt(lambda: self.open_scene(open_file(path))))
+        """Open a scene, a model or the scene of a recording in place of this one.
+
+        Asks about unsaved changes first.
+        """
+
+        def go() -> None:
+            if self.state.attempt(lambda: self.open_scene(open_file(path))) and is_recording(path):
+                self.show_recording(path)
+
+        self.unsaved.ask(go)
+
+    def show_recording(self, path: Path, robot: str = "") -> None:
+        """Read a recording into the replay panel, and bring that to the front."""
+        self.replay.open(path, robot)
+        for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
+            if window.label == self.replay.title:
+                window.is_visible = window.focus_window_at_next_frame = True
 
     def open_scene(self, scene: Scene) -> None:
         """Put another scene in place of this one.

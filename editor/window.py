@@ -21,6 +21,7 @@ from mjrig.editor.drawing import Drawing
 from mjrig.editor.gain_table import gain_panels
 from mjrig.editor.gizmo import Tool
 from mjrig.editor.hierarchy import Hierarchy, delete, duplicate
+from mjrig.editor.import_dialog import ImportDialog
 from mjrig.editor.inspector import Inspector
 from mjrig.editor.kept_changes import changes_since
 from mjrig.editor.opening import is_recording, open_file
@@ -83,7 +84,15 @@ class Window:
         self.recover = RecoverDialog(state, self._recover)
         self.choose = PathDialog(state)
         self.changed = ChangedDialog(state, lambda: self.save(overwrite=True), self._reload)
-        self._dialogs = (self.unsaved, self.keep, self.recover, self.choose, self.changed)
+        self.importing = ImportDialog(state)
+        self._dialogs = (
+            self.unsaved,
+            self.keep,
+            self.recover,
+            self.choose,
+            self.changed,
+            self.importing,
+        )
         self._autosave = Autosave(state.scene.path)
         self._video: Video | None = None
         self._scale_before_video: float | None = None
@@ -139,6 +148,7 @@ class Window:
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
         self.recording.look()
         self.replay.tick()
+        self.importing.tick()
         self._open_what_is_wanted()
         self._tell_title()
         self._paint()
@@ -167,6 +177,9 @@ class Window:
         wanted, self.state.wants_to_replay = self.state.wants_to_replay, None
         if wanted is not None:
             self.show_recording(*wanted)
+        offered, self.state.wants_to_import = self.state.wants_to_import, None
+        if offered is not None:
+            self.state.attempt(lambda: self.importing.ask(*offered))
 
     def _end(self) -> None:
         self.recording.stop()
@@ -576,8 +589,8 @@ class Window:
     def dropped(self, kind: str, value: Any, actor: str | None, point: Any) -> None:
         """Something was dropped into the viewport: on an actor, or at a point of the floor."""
         where = (0.0, 0.0, 0.0) if point is None else tuple(float(v) for v in point)
-        if kind == "file":
-            drops.drop_files(self.state, [value], actor, where)
+        if kind == "files":
+            drops.drop_files(self.state, value, actor, where)
         elif point is None and kind in ("model", "prop") and actor is None:
             self.state.console.warn("there is no floor under the mouse to put it on")
         else:
@@ -594,8 +607,7 @@ class Window:
         if not (0.0 <= place[0] <= 1.0 and 0.0 <= place[1] <= 1.0):
             drops.drop_files(self.state, paths)
             return
-        for path in paths:
-            self.viewport.drop("file", path, place)
+        self.viewport.drop("files", list(paths), place)
 
 
 def _key_of(sign: str) -> Any:

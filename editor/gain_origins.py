@@ -1,0 +1,46 @@
+"""Where a gain in force comes from: the default, the scene, or the policy it was imported with."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from mjrig.articulation import Articulation
+from mjrig.components.policies.policy import Policy
+from mjrig.controller import ArticulationController
+from mjrig.per_actuator import Origin, origins
+from mjrig.properties import HasProperties
+
+T = TypeVar("T")
+
+
+def sources(live: HasProperties, name: str) -> list[str]:
+    """In words, per actuator of a bound property of a controller or its law; else as `origins`."""
+    found = [str(origin) for origin in origins(live, name)]
+    controller = _above(live, ArticulationController)
+    robot = _above(live, Articulation)
+    if controller is None or robot is None:
+        return found
+    stack, trained = _trained(robot, name)
+    values = live.__dict__[name]
+    for i, binding in enumerate(controller.bindings):
+        authored = i < len(found) and found[i] != Origin.DEFAULT
+        if authored and trained.get(binding.joint or binding.actuator) == values[i]:
+            found[i] = f"imported from {stack}"
+    return found
+
+
+def _above(obj: HasProperties | None, kind: type[T]) -> T | None:
+    while obj is not None:
+        if isinstance(obj, kind):
+            return obj
+        obj = obj._parent
+    return None
+
+
+def _trained(robot: Articulation, name: str) -> tuple[str, Mapping[str, float]]:
+    """The stack and the gains of the policy on a robot, by joint."""
+    for component in robot.components:
+        if isinstance(component, Policy):
+            said = component.policy_file
+            stack = said.source.get("stack") or (said.path.name if said.path else "the policy")
+            return str(stack), component.plant().joints.get(name, {})
+    return "", {}

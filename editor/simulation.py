@@ -15,10 +15,13 @@ from typing import Any, TypeVar
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
+from mjrig.articulation import Articulation
 from mjrig.editor.history import History
 from mjrig.editor.signals import Signals
 from mjrig.events import KEPT, Event
+from mjrig.policy import PolicyComponent
 from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 
@@ -36,6 +39,18 @@ STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 @dataclass(frozen=True)
+class PolicyFrame:
+    """What the window shows of a policy, as of its last tick; arrays are own copies."""
+
+    label: str
+    ticks: int
+    rate: float
+    command: FloatArray
+    observation: npt.NDArray[np.float32]
+    action: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
 class RobotFrame:
     """What the window shows of one articulation; arrays are own copies."""
 
@@ -48,6 +63,7 @@ class RobotFrame:
     source: str
     holders: tuple[str, ...]
     held: str
+    policy: PolicyFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -224,6 +240,7 @@ class Simulation:
                 robot.source.name,
                 tuple(lease.holder for lease in robot.setpoints.leases),
                 robot.held,
+                _policy_frame(robot, world.timestep),
             )
             for name, robot in world.articulations.items()
         }
@@ -336,6 +353,20 @@ class Simulation:
             self.publish()
 
         self.call(run)
+
+
+def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:
+    for policy in robot.components:
+        if isinstance(policy, PolicyComponent):
+            return PolicyFrame(
+                policy.label,
+                policy.ticks,
+                1.0 / (policy.tick_steps * timestep),
+                np.array(policy.command_now),
+                policy.observation.copy(),
+                policy.action.copy(),
+            )
+    return None
 
 
 class SimThread(Simulation):

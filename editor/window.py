@@ -15,6 +15,7 @@ from mjrig.editor.app import App, chord
 from mjrig.editor.asset_panel import AssetPanel
 from mjrig.editor.autosave import Autosave, Unsaved
 from mjrig.editor.capture import Video, save_picture
+from mjrig.editor.commands_panel import CommandsPanel
 from mjrig.editor.console_panel import ConsolePanel
 from mjrig.editor.dialogs import ChangedDialog, KeepDialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.drawing import Drawing
@@ -121,11 +122,13 @@ class Window:
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         self.replay = ReplayPanel(state, self.choose, self.open_path)
+        self.commands = CommandsPanel(state, lambda: self.viewport.is_focused)
         return [
             self.viewport,
             self.hierarchy,
             self.inspector,
             self.response,
+            self.commands,
             self.gains,
             self.plots,
             self.assets,
@@ -342,6 +345,7 @@ class Window:
     # Keys ---------------------------------------------------------------------------------------
 
     def _shortcuts(self) -> None:
+        self.commands.tick()
         if any(dialog.is_open for dialog in self._dialogs):
             return  # a question wants an answer first
         keys = imgui.Key
@@ -374,9 +378,10 @@ class Window:
         drawing = self.viewport.drawing
         if imgui.is_key_pressed(key.space, False):
             self.toolbar.toggle()
-        if imgui.is_key_pressed(key.right_arrow):
+        drives = self.commands.takes_keys  # then arrows and letters are commands
+        if imgui.is_key_pressed(key.right_arrow) and not drives:
             self.state.attempt(simulation.step_once)
-        if imgui.is_key_pressed(key.left_arrow):
+        if imgui.is_key_pressed(key.left_arrow) and not drives:
             back = simulation.frame.time - 1.0 / 30.0
             self.state.attempt(lambda: simulation.go_to(back))
         if imgui.is_key_pressed(key.backspace, False):
@@ -386,7 +391,7 @@ class Window:
                 simulation.set_speed(neighbour(simulation.speed, way))
         if imgui.is_key_pressed(key.delete, False) and self.viewport.is_focused:
             self._delete()
-        if drawing is not None:
+        if drawing is not None and not drives:
             self._drawing_keys(drawing)
 
     def _drawing_keys(self, drawing: Drawing) -> None:

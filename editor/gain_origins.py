@@ -19,12 +19,12 @@ def sources(live: HasProperties, name: str) -> list[str]:
     robot = _above(live, Articulation)
     if controller is None or robot is None:
         return found
-    stack, trained = _trained(robot, name)
+    origin, trained = _trained(robot, name)
     values = live.__dict__[name]
     for i, binding in enumerate(controller.bindings):
         authored = i < len(found) and found[i] != Origin.DEFAULT
         if authored and trained.get(binding.joint or binding.actuator) == values[i]:
-            found[i] = f"imported from {stack}"
+            found[i] = origin
     return found
 
 
@@ -37,10 +37,12 @@ def _above(obj: HasProperties | None, kind: type[T]) -> T | None:
 
 
 def _trained(robot: Articulation, name: str) -> tuple[str, Mapping[str, float]]:
-    """The stack and the gains of the policy on a robot, by joint."""
+    """What the policy on a robot says of a gain by joint, and what that is called."""
     for component in robot.components:
         if isinstance(component, Policy):
             said = component.policy_file
-            stack = said.source.get("stack") or (said.path.name if said.path else "the policy")
-            return str(stack), component.plant().joints.get(name, {})
+            stack, file = said.source.get("stack"), said.path
+            origin = f"policy {file.name}" if file is not None else "policy"
+            values = component.plant().joints.get(name, {})
+            return f"imported from {stack}" if stack else origin, values
     return "", {}

@@ -25,6 +25,7 @@ class ImportDialog(Dialog):
     """Shows the pre-flight of an import; one button makes it an edit."""
 
     title = "Import a policy"
+    centred = imgui.Cond_.always
 
     def __init__(self, state: EditorState) -> None:
         super().__init__(state)

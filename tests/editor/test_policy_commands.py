@@ -1,12 +1,14 @@
 """Commands for a policy from sliders, keys and a gamepad; nothing of it is an edit."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.editor import gamepad
 from mjrig.editor.driving import Driving
 from mjrig.editor.gamepad import sticks
 from mjrig.editor.state import EditorState
@@ -121,6 +123,17 @@ def test_sticks_have_a_dead_middle_and_reach_their_ends() -> None:
     assert sticks([0.1, -0.1, 0.14, 0.0]) == (0.0, 0.0, 0.0)
     assert sticks([-1.0, -1.0, 1.0, 0.0]) == (1.0, 1.0, -1.0)
     assert sticks([0.0, 0.575, 0.0, 0.0])[0] == pytest.approx(-0.5)
+
+
+def test_the_first_gamepad_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    import glfw
+
+    axes = SimpleNamespace(axes=[0.0, -1.0, 0.0, 0.0, 0.0, 0.0])
+    monkeypatch.setattr(glfw, "joystick_is_gamepad", lambda joystick: joystick == 3)
+    monkeypatch.setattr(glfw, "get_gamepad_state", lambda joystick: axes)
+    assert gamepad.read() == (1.0, 0.0, 0.0)
+    monkeypatch.setattr(glfw, "joystick_is_gamepad", lambda joystick: False)
+    assert gamepad.read() is None
 
 
 def test_keys_drive_only_with_the_toggle_and_in_the_viewport() -> None:

@@ -24,31 +24,40 @@ class Shown(Protocol):
     @property
     def time(self) -> float:
         """Where it is [s since its beginning]."""
+        ...
 
     @property
     def playing(self) -> bool:
         """Whether it goes on by itself."""
+        ...
 
     def play(self) -> None:
         """Go on; at the end, from the beginning."""
+        ...
 
     def pause(self) -> None:
         """Stay."""
+        ...
 
     def seek(self, time: float) -> None:
         """Go to a time."""
+        ...
 
     def step(self) -> None:
         """One physics step on."""
+        ...
 
     def set_rate(self, rate: float) -> None:
         """Seconds of the recording per second."""
+        ...
 
     def tick(self, wall: float) -> None:
         """So much wall time went by [s]."""
+        ...
 
     def close(self) -> None:
         """Leave the world to itself again."""
+        ...
 
 
 class Poses:

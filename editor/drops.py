@@ -1,7 +1,6 @@
 """What dropping something on something means: an edit with one undo entry, or a reason why not."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,11 @@ from mjrig.actuator import Actuator
 from mjrig.component import ActorComponent, Component
 from mjrig.editor.drop_names import actor_name, is_special, reference
 from mjrig.editor.file_kinds import MODEL, POLICY, PRESET, RECORDING, SCENE, FileKindError, classify
+from mjrig.editor.gain_presets import load_preset
 from mjrig.editor.standing import HOME, Stance, has_floor, stance
 from mjrig.editor.state import EditorState
 from mjrig.errors import BindingError, MjrigError, PropertyError
+from mjrig.gain_rows import gain_rows
 from mjrig.names import literal
 from mjrig.prop import Prop
 from mjrig.scene import Scene
@@ -279,13 +280,8 @@ def _drop_scene(state: EditorState, value: str) -> None:
 def _drop_preset(state: EditorState, value: str, target: str | None) -> None:
     if target is None:
         raise PropertyError(f"{Path(value).name!r} holds gains; drop it on the actor they are for")
-    try:
-        rows_of = import_module("mjrig.editor.gains").gain_rows
-        load_preset = import_module("mjrig.editor.gain_presets").load_preset
-    except ImportError as error:
-        raise MjrigError(f"gain presets are not available: {error}") from error
     actor = described_actor(state, target)
-    rows = state.simulation.call(lambda world: rows_of(world, state.scene, actor.name))
+    rows = state.simulation.call(lambda world: gain_rows(world, state.scene, actor.name))
     if not rows:
         raise BindingError(f"{actor.name!r} has no controller with gains")
     state.console.say(f"{Path(value).name}: {load_preset(state.session, Path(value), rows)}")

@@ -10,10 +10,10 @@ from typing import Any
 
 from mjrig.articulation import Articulation
 from mjrig.bench import Bench, Recorder, Response, bound, respond
-from mjrig.editor.gains import holder_of
 from mjrig.editor.session import Session, live_edits
 from mjrig.editor.simulation import Simulation
 from mjrig.errors import MjrigError
+from mjrig.gain_rows import holder_of
 from mjrig.names import literal
 from mjrig.property_kinds import FloatArray
 from mjrig.response import Signal

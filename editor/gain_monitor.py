@@ -7,9 +7,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.editor.gains import GainRow
 from mjrig.editor.simulation import Frame, Simulation
 from mjrig.feedback_loops import inverse_mass
+from mjrig.gain_rows import GainRow
 from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 

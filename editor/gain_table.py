@@ -8,11 +8,12 @@ from imgui_bundle import ImVec2, ImVec4, imgui
 
 from mjrig.editor.colours import AMBER, GREEN, GREY, RED, VIOLET
 from mjrig.editor.dragging import drag_source
-from mjrig.editor.gains import GainRow, columns, mirror_row
+from mjrig.editor.gains import mirror_row
 from mjrig.editor.panel import Panel
 from mjrig.editor.response_panel import ResponsePanel
 from mjrig.editor.state import EditorState
 from mjrig.editor.tuning import Tuning
+from mjrig.gain_rows import GainRow, columns
 
 #: Colours of values by where they come from.
 _COLOURS = {"default": GREY, "random": VIOLET}

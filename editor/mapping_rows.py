@@ -11,7 +11,6 @@ from imgui_bundle import imgui
 
 from mjrig.editor.colours import GREY
 from mjrig.editor.fields import Field
-from mjrig.editor.gain_origins import sources
 from mjrig.editor.widgets import (
     MIXED,
     Scale,
@@ -24,6 +23,7 @@ from mjrig.editor.widgets import (
     tidy,
 )
 from mjrig.errors import MjrigError
+from mjrig.gain_origins import sources
 from mjrig.loose_kinds import Table, a_name
 from mjrig.names import literal
 from mjrig.per_actuator import DEFAULT, PerActuator

@@ -7,11 +7,11 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 from mjrig.bench import Response
 from mjrig.editor.colours import GREY
 from mjrig.editor.gain_lab import Result
-from mjrig.editor.gains import GainRow
 from mjrig.editor.panel import Panel
 from mjrig.editor.state import EditorState
 from mjrig.editor.tuning import Tuning
 from mjrig.errors import MjrigError
+from mjrig.gain_rows import GainRow
 from mjrig.property_kinds import FloatArray
 from mjrig.response import Kind, Metrics, Trace
 

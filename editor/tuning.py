@@ -9,24 +9,20 @@ from typing import Any
 
 from mjrig.editor.gain_lab import GainLab, Jog, LiveTest
 from mjrig.editor.gain_monitor import Inertias, Monitor, inertias
-from mjrig.editor.gain_presets import load_preset, save_preset
+from mjrig.editor.gain_presets import load_preset
 from mjrig.editor.gains import (
-    LIMIT,
-    Change,
-    GainRow,
     Switches,
-    arrays,
     changes_for,
-    damping_ratio,
     filtered,
-    frequency,
-    gain_rows,
     set_gains,
     with_damping,
     with_frequency,
 )
 from mjrig.editor.state import EditorState
+from mjrig.gain_presets import save_preset
+from mjrig.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
 from mjrig.response import Signal
+from mjrig.second_order import damping_ratio, frequency
 
 MERGE = "gains"
 

@@ -220,6 +220,12 @@ class BatchRobot:
             values = self.setpoints[row][:, columns]
             ctrl[:, addresses] = values / factor if divide else values * factor
 
+    def write_over_time(self, ctrl: FloatArray, setpoints: FloatArray) -> None:
+        """Copy setpoints (3, worlds, steps, actuators) to ctrl (worlds, steps, inputs)."""
+        for addresses, row, columns, factor, divide in self._writes:
+            values = setpoints[row][..., columns]
+            ctrl[..., addresses] = values / factor if divide else values * factor
+
     def forget(self) -> None:
         """Write everything again at the next step."""
         self._seen = b""
@@ -231,19 +237,30 @@ class Batch:
     Every controller must have a native form; each world has the bits of a `World` on its own.
 
     Args:
-        scene: a Scene, or the path of a scene file.
+        scene: a Scene, the path of a scene file, or a World with native execution: a template,
+            which the batch resets from then on.
         count: number of worlds.
         threads: how many to step on; 0: all cores.
+        bare: leave out components that command, such as gaits and policies.
 
     Raises:
         ExecutionError: a controller has no native form; the message says why.
         SceneError: the scene cannot be built.
     """
 
-    def __init__(self, scene: Scene | str | Path, count: int, *, threads: int = 0) -> None:
+    def __init__(
+        self,
+        scene: Scene | str | Path | World,
+        count: int,
+        *,
+        threads: int = 0,
+        bare: bool = False,
+    ) -> None:
         if count < 1:
             raise ValueError(f"a batch has at least one world, got {count}")
-        self._world = World(scene, "native")
+        self._world = scene if isinstance(scene, World) else World(scene, "native")
+        if bare:
+            strip(self._world)
         self._refuse_python()
         self._batch = mujoco.batch.Batch(self._world.model, count, threads)
         self.count = count
@@ -265,6 +282,11 @@ class Batch:
                         f"{component.label} runs in Python between steps; "
                         "a batch has no place for it"
                     )
+
+    @property
+    def template(self) -> World:
+        """The World all worlds started from; `reset` takes its initial state."""
+        return self._world
 
     @property
     def model(self) -> Any:
@@ -305,6 +327,23 @@ class Batch:
         found: npt.NDArray[Any] = self._batch.bind(field)
         return found
 
+    def expand(self, field: str) -> npt.NDArray[Any]:
+        """A field of MjModel with values of its own in every world, live: `body_mass`, …
+
+        `gains` of controllers do not follow what is written into the fields of their actuators.
+
+        Raises:
+            PropertyError: there is no such field, or it cannot differ between worlds.
+        """
+        if field not in mujoco.batch.MODEL_FIELDS:
+            hint = suggestion(field, sorted(mujoco.batch.MODEL_FIELDS))
+            raise PropertyError(f"MjModel has no field {field!r} to expand; {hint}")
+        try:
+            found: npt.NDArray[Any] = self._batch.expand(field)
+        except ValueError as error:
+            raise PropertyError(str(error)) from error
+        return found
+
     @property
     def qpos(self) -> FloatArray:
         """Positions, (worlds, nq), live."""
@@ -331,6 +370,29 @@ class Batch:
         if self._fill.any():
             self._fill_histories()
         self._batch.step(nstep=n)
+
+    def set_const(self) -> None:
+        """Derive the constants of every world's model again."""
+        self._batch.set_const()
+
+    def rollout(self, setpoints: Mapping[str, FloatArray], count: int) -> dict[str, FloatArray]:
+        """Step the first `count` worlds through setpoints that change with every step.
+
+        Args:
+            setpoints: actor → (3, count, steps, actuators): position, velocity, feedforward; all
+                of as many steps. Other actors keep theirs.
+            count: number of worlds.
+
+        Returns:
+            `qpos` and `qvel` after every step, (count, steps, …).
+        """
+        steps = next(iter(setpoints.values())).shape[2]
+        ctrl = np.repeat(self._ctrl[:count, None, :], steps, axis=1)
+        for name, values in setpoints.items():
+            self[name].write_over_time(ctrl, values)
+        names = ("qpos", "qvel")
+        rolled = self._batch.rollout(steps, control=ctrl, record=names, ids=np.arange(count))
+        return {name: rolled[name] for name in names}
 
     def reset(self, worlds: Worlds = None, *, keyframe: str | None = None) -> None:
         """Put worlds back to the initial state, or their actors to a keyframe; seeds setpoints.
@@ -371,3 +433,11 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch({listed(self._robots)}; {self.count} worlds)"
+
+
+def strip(world: World) -> None:
+    """Take off every component that is no controller, so that nobody else commands."""
+    for robot in world.articulations.values():
+        for component in robot.components:
+            if not isinstance(component, ArticulationController):
+                robot.remove_component(component)

@@ -18,6 +18,9 @@ from mjrig.world import World
 
 #: Inertia given to free roots, so that nothing a robot does moves them [kg and kg·m²].
 HELD = 1e9
+#: The solver's tolerance is relative to the mean inertia: with 1e-8 beside a huge one dry friction
+#: is lost; with 0 the solver never believes that it is done.
+TOLERANCE = 1e-20
 #: How long a robot hangs before a signal begins [s].
 SETTLE = 0.5
 #: Steady-state errors below this share of the amplitude need no explanation.
@@ -102,7 +105,7 @@ class Bench:
 
     def __init__(self, world: World, *, settle: float = SETTLE) -> None:
         self.world = world
-        self._settle = settle
+        self.settle = settle
         for robot in world.articulations.values():
             for component in robot.components:
                 if not isinstance(component, ArticulationController):
@@ -116,6 +119,7 @@ class Bench:
         signal: Signal,
         *,
         together: bool = False,
+        after: float = 0.0,
         stop: Callable[[], bool] = lambda: False,
     ) -> list[Response]:
         """Let actuators follow a signal, one after the other from the same state, or together.
@@ -125,6 +129,7 @@ class Bench:
             actuators: names of actuators a law is bound to.
             signal: what is added to their setpoints.
             together: all at once.
+            after: how long traces go on after the signal [s].
             stop: asked now and then; true ends the run, with what is done so far.
 
         Raises:
@@ -132,33 +137,42 @@ class Bench:
         """
         robot = self.world[actor]
         bindings = [bound(robot, name) for name in actuators]
-        self.world.reset()
-        events = self._events()
-        self.world.step(round(self._settle / self.world.timestep))
-        if text := self._divergence(events):
-            return [_failed(b, f"at rest already: {text}") for b in bindings]
+        if text := self.rest():
+            return [failed(b, text) for b in bindings]
         ready = self.world.snapshot()
         found: list[Response] = []
         for group in [bindings] if together else [[b] for b in bindings]:
             if stop():
                 break
             self.world.restore(ready)
-            found += self._follow(robot, group, signal)
+            found += self._follow(robot, group, signal, after)
         return found
 
+    def rest(self) -> str:
+        """Let the robots hang from the start until they are still; why they are not, if so."""
+        self.world.reset()
+        events = self._events()
+        self.world.step(round(self.settle / self.world.timestep))
+        text = self._divergence(events)
+        return text and f"at rest already: {text}"
+
     def _follow(
-        self, robot: Articulation, group: Sequence[ActuatorBinding], signal: Signal
+        self,
+        robot: Articulation,
+        group: Sequence[ActuatorBinding],
+        signal: Signal,
+        after: float,
     ) -> list[Response]:
         world = self.world
         recorder = Recorder(robot, group)
         columns = [robot.actuator_names.index(b.actuator) for b in group]
         base = robot.setpoints.position[columns].copy()
         began, events = world.time, self._events()
-        for k in range(round(signal.duration / world.timestep)):
+        for k in range(round((signal.duration + after) / world.timestep)):
             robot.setpoints.position[columns] = base + signal.offset(k * world.timestep)
             world.step()
             if text := self._divergence(events):
-                return [_failed(b, text) for b in group]
+                return [failed(b, text) for b in group]
             recorder.note(world.time - began)
         return [
             respond(world, robot, b, t, signal)
@@ -182,8 +196,7 @@ def suspend(world: World) -> None:
         first = int(model.jnt_dofadr[joint])
         model.dof_armature[first : first + 6] = HELD
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    # The solver's tolerance is relative to a mean inertia: beside a huge one, dry friction is lost.
-    model.opt.tolerance = 0.0
+    model.opt.tolerance = TOLERANCE
     mujoco.mj_setConst(model, world.data)
     world.reset()
 
@@ -207,7 +220,7 @@ def respond(
     world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, signal: Signal
 ) -> Response:
     """The response that a trace shows; the world is in the state after its last step."""
-    metrics = measure(trace, signal.kind)
+    metrics = measure(trace.until(signal.duration), signal.kind)
     causes: tuple[str, ...] = ()
     error = metrics.steady_state_error
     if error is not None and abs(error) > SMALL * abs(signal.amplitude):
@@ -215,7 +228,8 @@ def respond(
     return Response(binding.actuator, binding.joint, trace, metrics, causes)
 
 
-def _failed(binding: ActuatorBinding, text: str) -> Response:
+def failed(binding: ActuatorBinding, text: str) -> Response:
+    """The response of an actuator that could not be tested."""
     return Response(binding.actuator, binding.joint, None, None, problem=text)
 
 

@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the scene or its files change"
     )
-    _add_scene_options(check)
+    add_scene_options(check)
     _add_diff(_command(commands, "diff", _diff, "show what two scenes say differently"))
     listing = _command(commands, "components", _components, "list what can be put on an actor")
     listing.add_argument("type", metavar="TYPE", nargs="?", help="show one type in full")
@@ -95,7 +95,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of targets and efforts")
     parser.add_argument("--record", type=Path, metavar="F.h5", help="record every physics step")
     parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
-    _add_scene_options(parser)
+    add_scene_options(parser)
     parser.add_argument(
         "--call",
         action="append",
@@ -113,7 +113,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial", action="store_true", help="leave out what MuJoCo has no actuator for"
     )
-    _add_scene_options(parser)
+    add_scene_options(parser)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +122,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
 
 
-def _add_scene_options(parser: argparse.ArgumentParser) -> None:
+def add_scene_options(parser: argparse.ArgumentParser) -> None:
     """How a scene is read, and what is changed in it before it is used."""
     parser.add_argument(
         "--var",
@@ -177,7 +177,8 @@ def _split(text: str) -> tuple[str, object]:
     return path.strip(), parse_value(value) if equals else None
 
 
-def _load(options: argparse.Namespace) -> Any:
+def load_scene(options: argparse.Namespace) -> Any:
+    """The scene the options name, with what they change in it."""
     from mjrig.scene import Scene
 
     variables = dict(_split(text) for text in options.var)
@@ -193,7 +194,7 @@ def _run(options: argparse.Namespace) -> int:
     from mjrig.scene import find
     from mjrig.world import World
 
-    world = World(_load(options), options.execution)
+    world = World(load_scene(options), options.execution)
     for text in options.call:
         path, arguments = _split(text)
         target, name = find(world, path)
@@ -209,7 +210,7 @@ def _check(options: argparse.Namespace) -> int:
 
     if options.watch:
         _watch(options)
-    world = World(_load(options))
+    world = World(load_scene(options))
     found = findings(world)
     if options.json:
         print(json.dumps(report_data(world, found), indent=2, ensure_ascii=False))
@@ -229,7 +230,7 @@ def _watch(options: argparse.Namespace) -> NoReturn:
     def check() -> str:
         nonlocal scene
         scene = None
-        scene = _load(options)
+        scene = load_scene(options)
         return report(World(scene))
 
     watch(
@@ -253,7 +254,7 @@ def _diff(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     from mjrig.export import export
 
-    for note in export(_load(options), options.output, partial=options.partial):
+    for note in export(load_scene(options), options.output, partial=options.partial):
         print(f"mjrig: {note}", file=sys.stderr)
     print(f"{options.output} and {options.output.with_suffix('.json').name} written")
     return 0

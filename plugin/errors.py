@@ -5,9 +5,10 @@ MjrigError
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
+├── RecordingError     a recording that cannot be written or read, or does not fit
 ├── PolicyError        a policy file, or a network it names, that does not fit
 ├── ExecutionError     an execution that is not available here
-├── RecordingError     a recording that cannot be written or read, or does not fit
+├── FitError           a recording that parameters cannot be fitted to
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
@@ -59,6 +60,10 @@ class SceneError(MjrigError):
     """A scene cannot be read, built or bound: `file:line:column: path: what is wrong`."""
 
 
+class RecordingError(MjrigError):
+    """A recording cannot be written or read, or does not fit this world."""
+
+
 class PolicyError(MjrigError):
     """A policy file, or what it names, does not fit: `file:line:column: path: what is wrong`."""
 
@@ -67,8 +72,8 @@ class ExecutionError(MjrigError, ValueError):
     """The requested execution is unknown or not available."""
 
 
-class RecordingError(MjrigError):
-    """A recording cannot be written or read, or does not fit this world."""
+class FitError(MjrigError):
+    """Parameters cannot be fitted: a recording, a choice or a bound is wrong."""
 
 
 class MissingExtraError(MjrigError, ImportError):

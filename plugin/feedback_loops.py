@@ -118,7 +118,7 @@ def groups(world: World) -> list[Group]:
     rows = moments(model, data)
     drives = [d for robot in world.articulations.values() for d in _drives(robot, model, rows)]
     compliance = inverse_mass(model, data)
-    damping, stiffness = _passive(model, rows)
+    damping, stiffness = passive(model, rows)
     found = []
     for members, dofs in _coupled(model, drives):
         felt = np.array([d.row[dofs] for d in members]).any(axis=0)
@@ -138,7 +138,7 @@ def groups(world: World) -> list[Group]:
     return found
 
 
-def _passive(model: Any, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+def passive(model: Any, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Damping (nv, nv), that of actuators included, and spring stiffness (nv,)."""
     damping = np.diag(model.dof_damping).astype(float)
     for i in np.flatnonzero(model.actuator_damping):

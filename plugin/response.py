@@ -92,6 +92,19 @@ class Trace:
     applied_effort: FloatArray
     start: float
 
+    def until(self, time: float) -> "Trace":
+        """The part of it up to a time since the signal began [s]."""
+        n = int(np.searchsorted(self.time, time + 1e-9, side="right"))
+        return Trace(
+            self.time[:n],
+            self.target[:n],
+            self.position[:n],
+            self.effort[:n],
+            self.raw_effort[:n],
+            self.applied_effort[:n],
+            self.start,
+        )
+
 
 @dataclass(frozen=True)
 class Metrics:

@@ -89,7 +89,13 @@ def _run(
 
 
 def base_position(world: World, robot: Articulation) -> FloatArray | None:
-    """Position of the free base, or None for a robot that is fixed.
+    """Position of the free base, or None for a robot that is fixed."""
+    address = base_address(world, robot)
+    return None if address is None else np.array(world.data.qpos[address : address + 3])
+
+
+def base_address(world: World, robot: Articulation) -> int | None:
+    """Where the pose of the free base begins in qpos, or None for a robot that is fixed.
 
     The base is the model's first body: a cube that lies on its table is none.
     """
@@ -98,8 +104,7 @@ def base_position(world: World, robot: Articulation) -> FloatArray | None:
     joint = int(model.body_jntadr[next(named, 0)])
     if joint < 0 or model.jnt_type[joint] != 0:
         return None
-    address = int(model.jnt_qposadr[joint])
-    return np.array(world.data.qpos[address : address + 3])
+    return int(model.jnt_qposadr[joint])
 
 
 def _headline(world: World, duration: float, steps: int, stepping: float, total: float) -> str:

@@ -1,6 +1,7 @@
 """The example policy walks, and the script that made it still makes one."""
 
 import importlib.util
+import json
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.cli import main
 from mjrig.policy import PolicyComponent
 
 SCENE = Path(str(files("mjrig.config").joinpath("scenes", "quadruped_walk.yaml")))
+RECORDING = Path(str(files("mjrig.assets").joinpath("walk", "walk.npz")))
 SCRIPT = Path(__file__).resolve().parent.parent / "tools" / "train_quadruped.py"
 
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
@@ -37,6 +40,46 @@ def test_it_goes_where_it_is_told(
     assert 1.0 - 2.0 * (qx * qx + qy * qy) > 0.95
     assert 2.0 * np.arctan2(qz, qw) == pytest.approx(turned, abs=0.5)
     assert world.events == ()
+
+
+# Its recording ----------------------------------------------------------------------------------
+
+
+def test_the_recording_is_met_to_the_bit_in_its_own_scene(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(RECORDING), "--report", str(tmp_path)]) == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["verdict"], report["bit_exact"]) == ("matches", True)
+    assert (report["max_abs_position_error"], report["diagnosis"]) == (0.0, [])
+    assert capsys.readouterr().out.startswith(f"{RECORDING}: matches\n")
+
+
+@pytest.mark.parametrize("joint", ["FR_pitch_calf", "RL_roll_hip", "RR_pitch_thigh"])
+def test_a_gain_that_is_a_fifth_higher_is_named_first(joint: str) -> None:
+    scene = mjrig.Scene.load(SCENE)
+    world = mjrig.World(scene)
+    controller: Any = world["quadruped"].controllers[0]
+    index = [b.joint for b in controller.bindings].index(joint)
+    controller.patch(kp={joint: 1.2 * controller.kp[index]})
+    found = mjrig.replay(RECORDING, world)
+    assert (found.verdict, found.bit_exact) == ("differs", False)
+    assert (found.diagnosis[0].what, found.diagnosis[0].where) == ("kp", joint)
+    assert found.first_divergence is not None
+
+
+def test_the_policy_in_the_loop_does_what_was_recorded() -> None:
+    found = mjrig.replay(RECORDING, mjrig.World(SCENE), mode="policy", trials=0, diagnose=False)
+    assert found.max_abs_position_error is not None
+    assert found.max_abs_position_error < 1e-3
+
+
+def test_a_recording_knows_its_scene_when_it_is_written_elsewhere(tmp_path: Path) -> None:
+    assert main(["convert", str(RECORDING), str(tmp_path / "deep" / "walk.npz")]) == 0
+    assert main(["replay", str(tmp_path / "deep" / "walk.npz"), "--fail-above", "1e-9"]) == 0
+
+
+# How it is trained ------------------------------------------------------------------------------
 
 
 @pytest.fixture

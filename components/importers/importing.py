@@ -84,7 +84,7 @@ def import_policy(
     source = open_files(
         [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model))
     )
-    found = stack_named(stack or recognised(source)).read(source)
+    found = stack_named(recognised(source, stack)).read(source)
     if source.network is None:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
@@ -95,7 +95,11 @@ def import_policy(
         refused = RefusedError(str(errors[0]))
         refused.imported = imported
         raise refused
-    _write(imported, copy=copy, height=height)
+    try:
+        _write(imported, copy=copy, height=height)
+    except OSError as problem:
+        why = problem.strerror or problem
+        raise SceneError(f"{scene}: cannot be written: {why}") from problem
     if probe and source.robot.base and source.network.onnx is not None:
         seen = arranged([*seen, *about_probes(found, scene, policy)])
     return replace(imported, findings=seen)

@@ -50,17 +50,14 @@ def stack_named(name: str) -> Stack:
     return stack
 
 
-def recognised(source: Source) -> str:
-    """The stack the files are of.
+def recognised(source: Source, wanted: str = "") -> str:
+    """The stack the files are of; `wanted` is asked alone.
 
     Raises:
-        SceneError: of none.
+        SceneError: of none, or not of the one that is wanted.
     """
-    for name in names():
+    for name in [wanted] if wanted else names():
         if stack_named(name).recognises(source):
             return name
-    files = listed(source.files)
-    raise SceneError(
-        f"{files or 'nothing'}: not a configuration of a known stack ({listed(names())}); "
-        "--stack says which it is"
-    )
+    known = wanted or f"a known stack ({listed(names())})"
+    raise SceneError(f"{listed(source.files)}: not a configuration of {known}")

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.errors import RecordingError
-from mjrig.names import suggestion
+from mjrig.names import listed
 from mjrig.property_kinds import FloatArray
 
 
@@ -48,21 +49,20 @@ def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
     """A column that must be there.
 
     Raises:
-        RecordingError: it is not; names the nearest one.
+        RecordingError: it is not; lists what is.
     """
     if name not in columns:
-        hint = suggestion(name, columns, label="has")
-        raise RecordingError(f"{path}: {name}: is missing; {hint}")
+        raise RecordingError(f"{path}: {name}: is missing; has: {listed(columns)}")
     return columns[name]
 
 
-def check_increasing(path: Path, name: str, steps: Any) -> None:
+def check_increasing(path: Path, name: str, steps: npt.NDArray[Any]) -> None:
     """Refuse step numbers that do not increase.
 
     Raises:
         RecordingError: names the first row.
     """
-    bad = np.flatnonzero(np.diff(np.asarray(steps)) <= 0)
+    bad = np.flatnonzero(steps[1:] <= steps[:-1])
     if len(bad):
         row = int(bad[0]) + 1
         raise RecordingError(

@@ -66,6 +66,7 @@ def _info(options: argparse.Namespace) -> int:
 
 def _convert(options: argparse.Namespace) -> int:
     from mjrig.recording.csv_file import write_csv
+    from mjrig.recording.description import moved
     from mjrig.recording.npz_file import write_npz
     from mjrig.recording.reading import read_recording
 
@@ -77,6 +78,6 @@ def _convert(options: argparse.Namespace) -> int:
     if output.exists() and not options.overwrite:
         raise RecordingError(f"{output}: exists already; --overwrite replaces it")
     recording = read_recording(options.recording, hints_of(options))
-    write(recording, output)
+    write(moved(recording, output), output)
     print(f"{output} written")
     return 0

@@ -67,7 +67,7 @@ def _times(recording: Recording, steps: Any) -> list[float]:
     known: dict[int, float] = {}
     for actor in recording.actors.values():
         known |= dict(zip(actor.step.tolist(), actor.time.tolist(), strict=True))
-    return [known.get(step, step * recording.timestep) for step in steps.tolist()]
+    return [known[k] if k in known else k * recording.timestep for k in map(int, steps)]
 
 
 def _columns(actor: ActorRecording) -> Iterator[tuple[str, Any, Any]]:

@@ -1,10 +1,11 @@
 """What a recording says about the world it is of: names, addresses, gains, versions, hashes."""
 
-import hashlib
 import json
+import os
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -14,27 +15,16 @@ from mjrig.articulation import Articulation
 from mjrig.policy import PolicyComponent
 from mjrig.property_kinds import FloatArray
 from mjrig.recording.h5_file import FORMAT, VERSION
+from mjrig.recording.recording import Recording
 from mjrig.recording.values import plain, to_json
-from mjrig.sim2sim.plant_of import plant_of
+from mjrig.sim2sim.plant_of import model_hash, plant_of
 from mjrig.world import World
 
 _KINDS = ("free", "ball", "slide", "hinge")
 
 
-def model_hash(model: Any) -> str:
-    """SHA-256 of everything in a compiled model but the paths of its files."""
-    digest = hashlib.sha256()
-    for part in (model.opt, model.stat, model):
-        for name in sorted(n for n in dir(part) if not n.startswith("_") and n != "paths"):
-            value = getattr(part, name)
-            if isinstance(value, np.ndarray | int | float | bytes):
-                digest.update(name.encode())
-                digest.update(np.ascontiguousarray(value).tobytes())
-    return digest.hexdigest()
-
-
-def about_world(world: World) -> dict[str, object]:
-    """The attributes of the whole file."""
+def about_world(world: World, path: Path) -> dict[str, object]:
+    """The attributes of the whole file at `path`."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -44,9 +34,27 @@ def about_world(world: World) -> dict[str, object]:
         "seed": world.seed,
         "scene": world.scene.to_text(),
         "scene_file": str(world.scene.path.name) if world.scene.path else "",
+        "scene_folder": _way(path.parent, world.scene.base),
         "model_hash": model_hash(world.model),
         "versions": json.dumps(versions()),
     }
+
+
+def moved(recording: Recording, path: Path) -> Recording:
+    """A recording that is to be written elsewhere: the way to its scene is another one."""
+    way = recording.attributes.get("scene_folder")
+    if way is None:
+        return recording
+    there = _way(path.parent, recording.path.parent / str(way))
+    return replace(recording, attributes={**recording.attributes, "scene_folder": there})
+
+
+def _way(start: Path, end: Path) -> str:
+    """How to get from one folder to another, so that both can move together."""
+    try:
+        return Path(os.path.relpath(end.resolve(), start.resolve())).as_posix()
+    except ValueError:  # on another drive there is no way
+        return end.resolve().as_posix()
 
 
 def versions() -> dict[str, str]:

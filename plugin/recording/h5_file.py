@@ -21,6 +21,8 @@ from mjrig.errors import MissingExtraError, RecordingError
 FORMAT, VERSION = "mjrig", 1
 #: Bytes of one HDF5 chunk, about.
 _CHUNK_BYTES = 1 << 17
+#: Where the superblock of our files (version 3) says how long the file is.
+_END_ADDRESS = 28
 #: Disk space that is asked for at a time, and what is kept for HDF5's own records [bytes].
 _AHEAD, _OWN = 8 << 20, 1 << 20
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
@@ -157,8 +159,13 @@ class H5File:
         self._file.flush()
 
     def close(self) -> None:
-        """Finish the file."""
+        """Finish the file, and give back what was reserved of the disk and not used."""
+        path = self._file.filename
         self._file.close()
+        if self._reserved:
+            with open(path, "r+b") as stream:
+                stream.seek(_END_ADDRESS)
+                stream.truncate(int.from_bytes(stream.read(8), "little"))
 
 
 def line(entry: Mapping[str, object]) -> bytes:

@@ -25,9 +25,11 @@ from mjrig.recording.values import from_json
 from mjrig.sim2sim.plant import Plant
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+#: Where a superblock has its version and the flag that somebody writes.
+_VERSION, _FLAGS = 8, 11
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 Log = list[dict[str, Any]]
-_TEXTS = ("execution", "requested_execution", "scene", "scene_file", "model_hash")
+_TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_folder", "model_hash")
 
 
 def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
@@ -38,29 +40,18 @@ def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
     """
     del hints  # the file says everything
     with path.open("rb") as stream:
-        if stream.read(len(SIGNATURE)) != SIGNATURE:
-            return None
-    h5py = h5py_package()
-    try:
-        # NOTE: a file whose writer was killed, or is still at it, opens in this mode only.
-        file = h5py.File(path, "r", libver="latest", swmr=True)
-    except OSError:
-        _check_readable(h5py, path)
+        head = stream.read(len(SIGNATURE) + 4)
+    if not head.startswith(SIGNATURE):
         return None
-    with file:
-        if file.attrs.get("format") != FORMAT:
-            return None
-        try:
-            return _H5Reader(path, file).read()
-        except (OSError, KeyError, RuntimeError) as error:
-            raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
-
-
-def _check_readable(h5py: Any, path: Path) -> None:
-    """HDF5 of others may not open with a reader's lock; broken files do not open at all."""
+    h5py = h5py_package()
+    # NOTE: a file whose writer was killed, or is still at it, opens in another mode only; that one
+    # would look at a damaged file for minutes, so it is not for others.
+    unfinished = len(head) > _FLAGS and head[_VERSION] >= 3 and head[_FLAGS] & 1
+    mode = {"libver": "latest", "swmr": True} if unfinished else {}
     try:
-        h5py.File(path, "r").close()
-    except OSError as error:
+        with h5py.File(path, "r", **mode) as file:
+            return _H5Reader(path, file).read() if file.attrs.get("format") == FORMAT else None
+    except (OSError, KeyError, RuntimeError) as error:
         raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
 
 
@@ -88,14 +79,15 @@ class _H5Reader:
         log = self._log(steps)
         ended = any("end" in entry for entry in log)
         actors = {n: self._actor(n, facts[n], steps, states, log) for n in names}
-        segments = [int(e["step"]) for e in log if "segment" in e]
+        breaks = [e for e in log if "segment" in e]
+        breaks += self._divergences(steps, {int(e["step"]) for e in breaks})
         known: dict[str, Any] = {n: self._attribute(attrs, n) for n in _TEXTS}
         known["seed"] = int(self._attribute(attrs, "seed"))
         known["versions"] = json.loads(self._attribute(attrs, "versions"))
         known["gains"] = {n: facts[n]["gains"] for n in names}
         known["finished"] = ended
         known["edits"] = [e for e in log if "path" in e or "components" in e]
-        known["segments"] = [e for e in log if "segment" in e]
+        known["segments"] = sorted(breaks, key=lambda e: int(e["step"]))
         return Recording(
             path=path,
             format=FORMAT,
@@ -105,8 +97,14 @@ class _H5Reader:
             states=self._states(steps),
             attributes=known,
             notes=() if ended else ("it was not finished: the last second may be missing",),
-            segments=tuple(sorted({0, *segments})),
+            segments=tuple(sorted({0, *(int(e["step"]) for e in breaks)})),
         )
+
+    def _divergences(self, steps: int, known: set[int]) -> Log:
+        """Where MuJoCo put everything back by itself, amid many steps: its clock says so."""
+        time = self._column("time", None, steps)
+        found = (np.flatnonzero(np.diff(time) <= 0.0) + 1).tolist()
+        return [{"step": step, "segment": "divergence"} for step in found if step not in known]
 
     def _attribute(self, attrs: Any, name: str) -> Any:
         value = required(self._path, dict(attrs), name)

@@ -124,7 +124,7 @@ class Recorder:
 
     def _attributes(self, robots: list[Articulation]) -> dict[str, dict[str, object]]:
         actors = {f"actors/{r.name}": about_actor(self._world, r) for r in robots}
-        return {"": about_world(self._world), "actors": {}, **actors}
+        return {"": about_world(self._world, self._path), "actors": {}, **actors}
 
     def stop(self) -> None:
         """End the recording with the state as it is now, and close the file.

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import RecordingError
+from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 
 
 def add(commands: Any) -> None:
@@ -21,7 +21,9 @@ def add(commands: Any) -> None:
         type=Path,
         help="a recording, a policy file (YAML), or a folder of recordings",
     )
-    parser.add_argument("--scene", type=Path, metavar="SCENE", help="scene file (YAML)")
+    parser.add_argument(
+        "--scene", type=Path, metavar="SCENE", help="scene file (YAML); none: the recording's"
+    )
     parser.add_argument(
         "--mode",
         choices=("targets", "kinematic", "policy"),
@@ -40,7 +42,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--tolerance",
         type=_size,
-        default=1e-3,
+        default=TOLERANCE,
         metavar="X",
         help="how far a position may be off and still match [rad or m] (0.001)",
     )
@@ -72,7 +74,11 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
         help="commands from a time on: 0:0,0,0;1:0.5,0,0",
     )
     parser.add_argument(
-        "--trials", type=int, default=0, metavar="N", help="perturbed runs of a policy besides (0)"
+        "--trials",
+        type=int,
+        default=TRIALS,
+        metavar="N",
+        help=f"perturbed runs of a policy besides the nominal one ({TRIALS})",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the perturbations (0)")
     parser.add_argument(
@@ -175,8 +181,6 @@ def run(options: argparse.Namespace) -> int:
     """Replay one file, or all of a folder."""
     from mjrig.sim2sim.folder import Job, replay_folder, workers_of
 
-    if options.scene is None:
-        raise RecordingError("replay in which scene? say --scene SCENE")
     job = Job(
         scene=options.scene,
         execution=options.execution,

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MjrigError, RecordingError
-from mjrig.sim2sim.replay import replay
+from mjrig.recording.recording import Recording
+from mjrig.sim2sim.own_scene import scene_of
+from mjrig.sim2sim.replay import as_recording, is_policy, replay
 from mjrig.sim2sim.result import Replay
 from mjrig.table import format_table
 from mjrig.yaml_document import parse_value
@@ -20,9 +22,12 @@ SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
 
 @dataclass(frozen=True)
 class Job:
-    """How to replay: the scene, what is changed in it, and the options of `replay`."""
+    """How to replay: the scene, what is changed in it, and the options of `replay`.
 
-    scene: Path
+    No scene: the recording's own.
+    """
+
+    scene: Path | None
     execution: str = "auto"
     sets: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
@@ -33,10 +38,18 @@ class Job:
         from mjrig.scene import Scene
         from mjrig.world import World
 
-        scene = Scene.load(self.scene, vars=dict(map(_split, self.variables)))
+        variables = dict(map(_split, self.variables))
+        what: Recording | Path = source
+        if self.scene is not None:
+            scene = Scene.load(self.scene, vars=variables)
+        elif is_policy(source):
+            raise RecordingError(f"{source}: replay it in which scene? say --scene SCENE")
+        else:
+            what = as_recording(source, self.settings.get("hints"))
+            scene = scene_of(what, variables)
         for text in self.sets:
             scene.set(*_split(text))
-        return replay(source, World(scene, self.execution), **self.settings)
+        return replay(what, World(scene, self.execution), **self.settings)
 
 
 def _split(text: str) -> tuple[str, object]:

@@ -18,7 +18,7 @@ from mjrig.recording.recording import Recording
 from mjrig.sim2sim.comparison import compare
 from mjrig.sim2sim.matching import match, match_robot
 from mjrig.sim2sim.policy_diagnosis import PolicyDiagnosis
-from mjrig.sim2sim.result import FAILS, REMARKS, TRANSFERS, Finding, Replay
+from mjrig.sim2sim.result import FAILS, REMARKS, STAYS_UP, TRANSFERS, Finding, Replay
 from mjrig.sim2sim.start import commands, start
 from mjrig.sim2sim.targets_mode import describe
 from mjrig.sim2sim.track import Track, saturation
@@ -83,7 +83,7 @@ def replay_policy(
                 world, actor, component, run, partial(_again, world, actor, component, steps, begin)
             ).run()
             result.notes += notes
-    if diagnose and run.trial.fell:
+    if diagnose:
         _suspect_order(result, _file_of(policy, component), world, actor, command)
     _judge(result, run, world, actor)
     return result
@@ -104,7 +104,7 @@ def _suspect_order(
     actor: Articulation,
     command: Sequence[float] | None,
 ) -> None:
-    """A fall may come from the order of the joints: try others."""
+    """Try other orders of the joints: with a wrong one some robots fall late, or never."""
     from mjrig.sim2sim.order_probe import order_probe, suspicion
 
     if policy is None:
@@ -315,4 +315,7 @@ def _judge(result: Replay, run: PolicyRun, world: World, robot: Articulation) ->
         result.verdict = REMARKS
     else:
         result.verdict = TRANSFERS
+    if not perturbed and result.verdict != FAILS:
+        result.verdict = STAYS_UP
+        result.notes.append("whether it transfers takes perturbed runs too: trials")
     result.notes = [*remarks, *result.notes]

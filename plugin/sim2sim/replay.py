@@ -8,11 +8,10 @@ from mjrig.names import suggestion
 from mjrig.policy import PolicyComponent
 from mjrig.recording.recording import Recording
 from mjrig.sim2sim.result import Replay
+from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 from mjrig.world import World
 
 MODES = ("targets", "kinematic", "policy")
-#: How far a position may be off and still count as the same [rad or m].
-TOLERANCE = 1e-3
 Schedule = Sequence[tuple[float, Sequence[float]]]
 
 
@@ -29,7 +28,7 @@ def replay(
     command: Sequence[float] | None = None,
     schedule: Schedule | None = None,
     duration: float | None = None,
-    trials: int = 0,
+    trials: int = TRIALS,
     seed: int = 0,
     workers: int = 1,
     hints: dict[str, object] | None = None,

@@ -15,6 +15,8 @@ DIFFERS = "differs"
 TRANSFERS = "transfers"
 REMARKS = "transfers with remarks"
 FAILS = "does not transfer"
+#: … of which one run alone says only this …
+STAYS_UP = "stays up"
 #: … and on poses that were only shown.
 SHOWN = "shown"
 

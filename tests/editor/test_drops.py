@@ -1,10 +1,7 @@
 """What is dropped becomes one edit, or a reason why not."""
 
 import os
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -424,30 +421,13 @@ def test_an_actuator_drives_the_joints_that_nothing_drives_yet(tmp_path: Path) -
     ]
 
 
-def test_a_preset_goes_to_the_controllers_of_the_actor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_preset_goes_to_the_controllers_of_the_actor(tmp_path: Path) -> None:
     write(tmp_path / "arm.xml", arm())
-    preset = write(tmp_path / "stiff.yaml", "mjrig_gains: 1\n")
-    state = opened(tmp_path, ARM)
-    given: list[Any] = []
-    gains, presets = ModuleType("gains"), ModuleType("gain_presets")
-    monkeypatch.setattr(gains, "gain_rows", lambda *at: [at[2]], raising=False)
-
-    def load_preset(*at: Any) -> str:
-        given.append(at)
-        return "2 actuators set"
-
-    monkeypatch.setattr(presets, "load_preset", load_preset, raising=False)
-    monkeypatch.setitem(sys.modules, "mjrig.editor.gains", gains)
-    monkeypatch.setitem(sys.modules, "mjrig.editor.gain_presets", presets)
+    preset = write(tmp_path / "stiff.yaml", "mjrig_gains: 1\nPDController: {kp: {.*: 7}}\n")
+    state = opened(tmp_path, ARM + "    components: [{type: PDController}]\n")
     assert drop_files(state, [preset], "reach") == [True]
-    assert given == [(state.session, preset, ["reach"])]
     assert messages(state) == ["stiff.yaml: 2 actuators set"]
-    monkeypatch.setattr(gains, "gain_rows", lambda *at: [])
-    assert not drop(state, "preset", str(preset), "reach")
-    monkeypatch.setitem(sys.modules, "mjrig.editor.gains", None)
-    assert not drop(state, "preset", str(preset), "reach")
-    said = messages(state)
-    assert said[1] == "'reach' has no controller with gains"
-    assert said[2].startswith("gain presets are not available: ")
+    assert state.scene["reach"].components[0].to_data()["kp"] == 7
+    bare = opened(tmp_path, ARM)
+    assert not drop(bare, "preset", str(preset), "reach")
+    assert messages(bare) == ["'reach' has no controller with gains"]

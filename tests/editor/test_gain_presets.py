@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.editor.gain_presets import fit, load_preset, read_preset, save_preset
-from mjrig.editor.gains import gain_rows
+from mjrig.editor.gain_presets import load_preset
 from mjrig.editor.state import EditorState
 from mjrig.errors import BindingError, MjrigError, PropertyError, SceneError
+from mjrig.gain_presets import fit, read_preset, save_preset
+from mjrig.gain_rows import gain_rows
 from mjrig.scene import Scene
 from mjrig.world import World
 from tests.editor.test_gains import LEGS, QUADRUPED, legs, rows_of

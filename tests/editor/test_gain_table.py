@@ -8,11 +8,11 @@ import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
-from mjrig.editor.gain_presets import save_preset
 from mjrig.editor.gain_table import GainTable, gain_panels
-from mjrig.editor.gains import GainRow
 from mjrig.editor.response_panel import ResponsePanel, number_text
 from mjrig.editor.state import EditorState
+from mjrig.gain_presets import save_preset
+from mjrig.gain_rows import GainRow
 from mjrig.response import Kind, Metrics, Signal
 from tests.editor.test_gains import legs, rows_of
 from tests.editor.ui import app_with, plain_imgui, run_ui_tests

@@ -9,14 +9,9 @@ import pytest
 
 from mjrig.editor.gain_monitor import Monitor, inertias
 from mjrig.editor.gains import (
-    GainRow,
     Switches,
     changes_for,
-    columns,
-    damping_ratio,
     filtered,
-    frequency,
-    gain_rows,
     mirror_row,
     mirrored,
     set_gains,
@@ -25,7 +20,9 @@ from mjrig.editor.gains import (
 )
 from mjrig.editor.state import EditorState
 from mjrig.errors import PropertyError
+from mjrig.gain_rows import GainRow, columns, gain_rows
 from mjrig.scene import Scene
+from mjrig.second_order import damping_ratio, frequency
 from tests.editor.ui import editor_state
 
 QUADRUPED = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))

@@ -8,10 +8,10 @@ import pytest
 
 from mjrig.editor import policy_import
 from mjrig.editor.drops import drop_files
-from mjrig.editor.gains import gain_rows
 from mjrig.editor.import_dialog import ImportDialog
 from mjrig.editor.policy_import import accept, changes
 from mjrig.editor.state import EditorState
+from mjrig.gain_rows import gain_rows
 from mjrig.policy import PolicyComponent
 from mjrig.scene import Scene
 from tests.components.importers import biped

@@ -53,6 +53,21 @@ def test_each_world_has_the_bits_of_one_alone(name: str) -> None:
     assert not np.array_equal(batch.qpos[0], batch.qpos[2])
 
 
+def test_model_fields_have_values_of_their_own_in_every_world() -> None:
+    batch = mjrig.Batch(mjrig.World(scene("pendulum"), "native"), WORLDS)
+    assert batch.template.execution == "native"
+    batch["pendulum"].controllers[0].set_gains(kp=0.0)
+    batch["pendulum"].position[:] = 1.0
+    batch.qpos[:] = 1.0
+    batch.expand("dof_armature")[:, 0] = [0.0, 1.0, 100.0]
+    batch.step(50)
+    moved = np.abs(batch.qpos[:, 0] - 1.0)
+    assert moved[0] > moved[1] > moved[2] > 0.0
+    message = "MjModel has no field 'body_mas' to expand; did you mean 'body_mass'?"
+    with refused(mjrig.PropertyError, message):
+        batch.expand("body_mas")
+
+
 def test_targets_are_set_by_pattern_for_all_worlds_or_some() -> None:
     batch = mjrig.Batch(scene("quadruped"), WORLDS)
     robot = batch["quadruped"]

@@ -102,7 +102,7 @@ def test_files_of_no_known_stack_are_named(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "walker.yaml, policy.onnx: not a configuration of a known stack (beyond_mimic, "
         "booster_gym, mjrig, rl_sar, robojudo, unitree_rl_gym, unitree_rl_lab, "
-        "mujoco_playground); --stack says which it is"
+        "mujoco_playground)"
     )
 
 
@@ -112,6 +112,19 @@ def test_an_unknown_stack_is_named_with_the_nearest_one(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "there is no stack 'unitree_rl_gim'; did you mean 'unitree_rl_gym'?"
     )
+
+
+def test_files_that_are_not_of_the_stack_somebody_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, stack="rl_sar")
+    assert str(caught.value) == "walker.yaml, policy.onnx: not a configuration of rl_sar"
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path)
+    assert str(caught.value) == f"{tmp_path / 'out'}: is not a folder"
 
 
 def test_a_pickle_is_refused_unread(tmp_path: Path) -> None:

@@ -151,9 +151,10 @@ def test_what_is_wrong_is_said_on_one_line(
     assert capsys.readouterr().err == f"mjrig: {message}\n"
 
 
-def test_a_scene_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", "run.npz"]) == 1
-    assert capsys.readouterr().err == "mjrig: replay in which scene? say --scene SCENE\n"
+def test_a_policy_needs_a_scene(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", "policy.yaml"]) == 1
+    expected = "mjrig: policy.yaml: replay it in which scene? say --scene SCENE\n"
+    assert capsys.readouterr().err == expected
 
 
 @pytest.mark.parametrize(

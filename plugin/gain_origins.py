@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from mjrig.articulation import Articulation
-from mjrig.components.policies.policy import Policy
 from mjrig.controller import ArticulationController
 from mjrig.per_actuator import Origin, origins
+from mjrig.policy import PolicyComponent
 from mjrig.properties import HasProperties
 
 T = TypeVar("T")
@@ -39,10 +39,6 @@ def _above(obj: HasProperties | None, kind: type[T]) -> T | None:
 def _trained(robot: Articulation, name: str) -> tuple[str, Mapping[str, float]]:
     """What the policy on a robot says of a gain by joint, and what that is called."""
     for component in robot.components:
-        if isinstance(component, Policy):
-            said = component.policy_file
-            stack, file = said.source.get("stack"), said.path
-            origin = f"policy {file.name}" if file is not None else "policy"
-            values = component.plant().joints.get(name, {})
-            return f"imported from {stack}" if stack else origin, values
+        if isinstance(component, PolicyComponent):
+            return component.provenance, component.plant().joints.get(name, {})
     return "", {}

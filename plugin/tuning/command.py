@@ -1,0 +1,177 @@
+"""`mjrig tune …`: gains found, not guessed. Imports nothing heavy before a command runs."""
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mjrig.cli import add_scene_options, load_scene
+from mjrig.tuning import fit_command
+
+#: Kind-specific defaults of the test signals: frequency, end frequency [Hz], duration [s].
+DEFAULTS = {
+    "step": (1.0, 5.0, 1.0),
+    "square": (1.0, 5.0, 2.0),
+    "sine": (1.0, 5.0, 3.0),
+    "chirp": (0.2, 20.0, 5.0),
+}
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command with its own sub-commands."""
+    text = "find gains"
+    parser = commands.add_parser("tune", help=text, description="Find gains.")
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    _add_respond(_job(jobs, "respond", _respond, "test how joints follow a signal"))
+    _add_assign(_job(jobs, "assign", _assign, "give gains by natural frequency and damping ratio"))
+    fit_command.add(_job(jobs, "fit", fit_command.run, "find parameters that explain recordings"))
+
+
+def _job(
+    jobs: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = jobs.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    parser.add_argument("--actor", metavar="NAME", help="of which actor (all)")
+    parser.add_argument(
+        "--joint", metavar="PATTERN", default=".*", help="which joints or actuators (.*)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_scene_options(parser)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_respond(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--signal", choices=tuple(DEFAULTS), default="step", help="shape (step)")
+    parser.add_argument("--amplitude", type=float, default=0.1, metavar="A", help="rad or m (0.1)")
+    parser.add_argument(
+        "--frequency", type=float, metavar="HZ", help="of sine and square (1), chirps begin (0.2)"
+    )
+    parser.add_argument("--end-frequency", type=float, metavar="HZ", help="where chirps end (20)")
+    parser.add_argument(
+        "--duration", type=float, metavar="S", help="step 1 s, square 2, sine 3, chirp 5"
+    )
+    parser.add_argument(
+        "--execution",
+        default="auto",
+        choices=("auto", "python", "native", "compiled"),
+        help="how the controllers run (auto)",
+    )
+    parser.add_argument("--workers", type=_count, metavar="N", help="how many cores (all)")
+    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot over time and frequency")
+    parser.add_argument("--csv", type=Path, metavar="F.csv", help="the traces, step by step")
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, got {text}")
+    return int(text)
+
+
+def _respond(options: argparse.Namespace) -> int:
+    from mjrig.response import Kind, Signal
+    from mjrig.tuning.respond import respond
+    from mjrig.tuning.respond_report import plot, report, report_data, write_csv
+
+    given = (options.frequency, options.end_frequency, options.duration)
+    numbers = [d if g is None else g for g, d in zip(given, DEFAULTS[options.signal], strict=True)]
+    signal = Signal(Kind(options.signal), options.amplitude, *numbers)
+    found = respond(
+        load_scene(options),
+        actor=options.actor,
+        joint=options.joint,
+        signal=signal,
+        execution=options.execution,
+        workers=options.workers,
+    )
+    if options.plot is not None:
+        plot(found, options.plot)
+    if options.csv is not None:
+        write_csv(found, options.csv)
+    if options.json:
+        print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
+    else:
+        print(report(found, signal))
+    return 0
+
+
+def _add_assign(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--frequency", type=float, required=True, metavar="HZ", help="natural frequency"
+    )
+    parser.add_argument(
+        "--damping", type=float, default=1.0, metavar="Z", help="damping ratio (1: critical)"
+    )
+    parser.add_argument(
+        "--step", type=float, metavar="S", help="lower joints that a step of S rad or m saturates"
+    )
+    parser.add_argument(
+        "--inertia",
+        choices=("pose", "largest"),
+        default="pose",
+        help="gains for the pose of the scene, or for the largest inertia of all poses (pose)",
+    )
+    parser.add_argument("--poses", type=int, default=32, metavar="N", help="random poses (32)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the poses (0)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--write", action="store_true", help="write the gains into the scene")
+    where.add_argument("--preset", type=Path, metavar="F.yaml", help="write them to a preset")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="write nothing; with --write show the lines"
+    )
+
+
+def _assign(options: argparse.Namespace) -> int:
+    from mjrig.errors import PropertyError
+    from mjrig.tuning.assign import Inertia, Wish, assign
+    from mjrig.tuning.assign_report import report, report_data
+
+    if options.write and options.set:
+        raise PropertyError("--write would write what --set says too; use --preset, or no --set")
+    scene = load_scene(options)
+    wish = Wish(options.frequency, options.damping, options.step, Inertia(options.inertia))
+    plan = assign(
+        scene,
+        wish,
+        actor=options.actor,
+        joint=options.joint,
+        poses=options.poses,
+        seed=options.seed,
+    )
+    if options.json:
+        print(json.dumps(report_data(plan), indent=2, ensure_ascii=False))
+    else:
+        print(report(plan))
+    told = _keep(options, scene, plan)
+    if told and not options.json:
+        print(told)
+    return 0
+
+
+def _keep(options: argparse.Namespace, scene: Any, plan: Any) -> str:
+    """Write where the options say, and say what was done."""
+    if options.preset is not None and not options.dry_run:
+        plan.save(options.preset)
+        return f"wrote {options.preset}"
+    if not options.write:
+        return "nothing was written; --write puts the gains into the scene, --preset into a file"
+    before = scene.to_text()
+    plan.put(scene)
+    if options.dry_run:
+        return _difference(before, scene.to_text(), str(options.scene))
+    scene.save()
+    return f"wrote {options.scene}; {options.scene}~ is what it was"
+
+
+def _difference(before: str, after: str, name: str) -> str:
+    from difflib import unified_diff
+
+    lines = unified_diff(
+        before.splitlines(), after.splitlines(), name, name, "now", "then", n=1, lineterm=""
+    )
+    return "\n".join(lines)

@@ -1,0 +1,295 @@
+"""Who works on the tasks: processes here, threads, this very thread, or a Dask cluster.
+
+Anything that is a `concurrent.futures.Executor` does.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait as wait_for
+from typing import Any, TypeVar
+
+from mjrig.errors import MissingExtraError, MjrigError, PropertyError
+from mjrig.names import suggestion
+
+NAMES = ("processes", "threads", "inline", "dask")
+#: How often a task may end its worker before it is given up.
+DEATHS = 2
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Inline(Executor):
+    """Works at once, in the thread that asks: for debugging."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@dataclass
+class Pool:
+    """An executor, and how to get another one when it breaks.
+
+    Attributes:
+        executor: does the work.
+        workers: how many pieces of work it does at a time.
+        is_local: its workers see the same files as this process.
+        renew: makes another one; None: a broken one is the end.
+        threads: each piece of work may take so many.
+    """
+
+    executor: Executor
+    workers: Callable[[], int]
+    is_local: bool = True
+    renew: Callable[[], Executor] | None = None
+    threads: int = 1
+
+    def replace_broken(self) -> None:
+        """Go on with another executor.
+
+        Raises:
+            MjrigError: there is none.
+        """
+        if self.renew is None:
+            raise MjrigError(
+                "the executor broke: a worker died; what was done is kept, run it again to go on"
+            )
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self.renew()
+
+
+@contextmanager
+def open_pool(
+    executor: "str | Executor" = "processes", workers: int | None = None, scheduler: str = ""
+) -> Iterator[Pool]:
+    """A pool by name, or around an executor of somebody else, which stays open.
+
+    Args:
+        executor: one of `processes`, `threads`, `inline`, `dask`, or an executor.
+        workers: how many; None: one per core.
+        scheduler: address of a Dask scheduler.
+
+    Raises:
+        PropertyError: there is no such executor, or a number or address is missing or wrong.
+        MissingExtraError: the package for it is not installed.
+    """
+    count = _cores() if workers is None else workers
+    if count < 1:
+        raise PropertyError(f"the number of workers must be >= 1, got {count}")
+    if isinstance(executor, Executor):
+        own = isinstance(executor, ProcessPoolExecutor | ThreadPoolExecutor | Inline)
+        limit = workers or getattr(executor, "_max_workers", None) or count
+        yield Pool(executor, lambda: limit, is_local=own)
+        return
+    if executor not in NAMES:
+        raise PropertyError(f"there is no executor {executor!r}; {suggestion(executor, NAMES)}")
+    if scheduler and executor != "dask":
+        raise PropertyError(f"a scheduler is for the executor dask, not for {executor}")
+    if executor == "dask":
+        with _dask(scheduler) as pool:
+            yield pool
+        return
+    make: Callable[[], Executor] = {
+        "processes": lambda: _processes(count),
+        "threads": lambda: ThreadPoolExecutor(count),
+        "inline": Inline,
+    }[executor]
+    inline = executor == "inline"
+    pool = Pool(make(), lambda: 1 if inline else count, renew=make)
+    pool.threads = count if inline else 1
+    try:
+        yield pool
+    finally:
+        pool.executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _processes(count: int) -> Executor:
+    # NOTE: spawn: MuJoCo and numpy have threads by now, which a fork would cut in half.
+    return ProcessPoolExecutor(count, get_context("spawn"), _end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch(sentinel: int) -> None:
+        wait_for([sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
+
+
+@contextmanager
+def _dask(scheduler: str) -> Iterator[Pool]:
+    if not scheduler:
+        raise PropertyError("the executor dask needs a scheduler, as in tcp://192.168.1.5:8786")
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtraError("a Dask cluster", "cluster", error) from error
+    try:
+        connect: Any = Client
+        client = connect(scheduler, timeout=10)
+    except (OSError, ValueError) as error:
+        raise MjrigError(f"there is no Dask scheduler at {scheduler}: {error}") from error
+    with client:
+        # Pieces of work are told apart by who asks, not by what they are: a second try is one.
+        executor = client.get_executor(pure=False)
+        yield Pool(
+            executor,
+            lambda: max(1, sum(client.nthreads().values())),
+            is_local=False,
+            renew=lambda: client.get_executor(pure=False),
+        )
+        executor.shutdown(wait=False)
+
+
+def drive(
+    pool: Pool,
+    feed: Callable[[], list[T] | None],
+    work: Callable[[Pool, list[T]], "Future[list[R]]"],
+    take: Callable[[list[R]], bool],
+    give_up: Callable[[T, str], None],
+    *,
+    ahead: int = 1,
+) -> None:
+    """Keep workers busy until nothing is left; every task is taken or given up exactly once.
+
+    A lost worker's tasks run again, alone, so that the one that ends its worker is found.
+
+    Args:
+        pool: who works.
+        feed: the next piece of work, a list of tasks; None: none at the moment.
+        work: hands a piece of work to the pool.
+        take: gets the results of a piece, as they come; false: it is to be handed out again.
+        give_up: gets a task that ended its worker twice, and why.
+        ahead: pieces that wait in the executor, per worker.
+    """
+    flight: dict[Future[list[R]], list[T]] = {}
+    while True:
+        while len(flight) < pool.workers() * (1 + ahead):
+            piece = feed()
+            if piece is None:
+                break
+            flight[_submitted(pool, piece, work)] = piece
+            if any(future.done() for future in flight):
+                break  # inline: what is done is taken before more is
+        if not flight:
+            return
+        done, _ = wait(flight, return_when=FIRST_COMPLETED)
+        lost: list[list[T]] = []
+        for future in done:
+            piece = flight.pop(future)
+            found, error = _result(future)
+            if error is None:
+                if not take(found):
+                    flight[_submitted(pool, piece, work)] = piece
+                continue
+            lost.append(piece)
+            if isinstance(error, BrokenExecutor):
+                # Nobody knows whose fault it was: all that were under way are tried alone.
+                lost += _rest(flight, take)
+                pool.replace_broken()
+                break
+        for piece in lost:
+            _try_alone(pool, piece, work, take, give_up)
+
+
+def _submitted(
+    pool: Pool, piece: list[T], work: Callable[[Pool, list[T]], "Future[list[R]]"]
+) -> "Future[list[R]]":
+    try:
+        return work(pool, piece)
+    except BrokenExecutor as error:  # it broke while nobody looked
+        future: Future[list[R]] = Future()
+        future.set_exception(error)
+        return future
+
+
+def _result(future: "Future[list[R]]") -> tuple[list[R], BaseException | None]:
+    try:
+        return future.result(), None
+    except (Exception, CancelledError) as error:
+        return [], error
+
+
+def _rest(
+    flight: "dict[Future[list[R]], list[T]]", take: Callable[[list[R]], bool]
+) -> list[list[T]]:
+    """Empty what is under way in a broken executor: results are taken, the rest is lost."""
+    lost = []
+    for future, piece in flight.items():
+        found, error = _result(future)
+        if error is not None or not take(found):
+            lost.append(piece)
+    flight.clear()
+    return lost
+
+
+def _try_alone(
+    pool: Pool,
+    piece: list[T],
+    work: Callable[[Pool, list[T]], "Future[list[R]]"],
+    take: Callable[[list[R]], bool],
+    give_up: Callable[[T, str], None],
+) -> None:
+    """Run lost work with nothing beside it; what is lost again is split down to one task."""
+    error = _attempt(pool, piece, work, take)
+    if error is None:
+        return
+    if len(piece) > 1:
+        for task in piece:
+            _try_alone(pool, [task], work, take, give_up)
+        return
+    for _ in range(DEATHS - 1):
+        error = _attempt(pool, piece, work, take)
+        if error is None:
+            return
+    give_up(piece[0], _why(error))
+
+
+def _attempt(
+    pool: Pool,
+    piece: list[T],
+    work: Callable[[Pool, list[T]], "Future[list[R]]"],
+    take: Callable[[list[R]], bool],
+) -> BaseException | None:
+    found, error = _result(_submitted(pool, piece, work))
+    while error is None and not take(found):
+        found, error = _result(_submitted(pool, piece, work))
+    if isinstance(error, BrokenExecutor):
+        pool.replace_broken()
+    return error
+
+
+def _why(error: BaseException | None) -> str:
+    if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker":
+        return "its worker died each time it was tried"
+    return " ".join(f"{type(error).__name__}: {error}".split())

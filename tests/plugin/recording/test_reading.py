@@ -1,0 +1,292 @@
+"""Reading recordings: ours in three formats, and what is none."""
+
+import json
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mjrig
+from mjrig.cli import main
+from mjrig.components import PDController
+from mjrig.recording.csv_file import write_csv
+from mjrig.recording.npz_file import write_npz
+from mjrig.recording.recording import Recording
+from tests.plugin.recording.ticking import Ticking
+from tests.plugin.recording.worlds import record, wiggle
+from tests.worlds import ROVER, make_world, pd_of, refused
+
+h5py = pytest.importorskip("h5py")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal through and through, not-a-number included."""
+    if is_dataclass(a):
+        return type(a) is type(b) and all(
+            same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a)
+        )
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f") and a.dtype == b.dtype
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("recorded") / "run.h5"
+    world = make_world(ROVER, [PDController(kp=5, kv=1, torque_limit=np.inf), Ticking()])
+
+    def steer(world: mjrig.World, step: int) -> None:
+        wiggle(world, step)
+        if step == 9:
+            pd_of(world["robot"]).kp = 7
+        if step == 20:
+            world.reset()
+
+    record(world, found, 30, steer)
+    return found
+
+
+@pytest.fixture
+def recording(path: Path) -> Recording:
+    return mjrig.read_recording(path)
+
+
+def damaged(path: Path, tmp_path: Path) -> Path:
+    """A copy to be spoiled."""
+    copy = tmp_path / "bad.h5"
+    copy.write_bytes(path.read_bytes())
+    return copy
+
+
+def test_a_policy_is_recorded_tick_by_tick(recording: Recording) -> None:
+    policy = recording.actors["robot"].policy
+    assert policy is not None
+    assert policy.step.tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert policy.joints == ("turn",)
+    assert policy.observation.dtype == policy.action.dtype == np.float32
+    np.testing.assert_array_equal(policy.action[:, 0], [1, 2, 3, 4, 5, 1, 2, 3])
+    np.testing.assert_array_equal(policy.command[0], [0.5, 0.0, 0.0])
+
+
+def test_npz_keeps_every_bit(recording: Recording, tmp_path: Path) -> None:
+    write_npz(recording, tmp_path / "run.npz")
+    again = mjrig.read_recording(tmp_path / "run.npz")
+    for field in fields(Recording):
+        if field.name not in ("path", "format"):
+            assert same(getattr(again, field.name), getattr(recording, field.name)), field.name
+    assert again.format == "npz"
+
+
+def test_csv_keeps_every_column_but_the_full_states(recording: Recording, tmp_path: Path) -> None:
+    write_csv(recording, tmp_path / "run.csv")
+    again = mjrig.read_recording(tmp_path / "run.csv")
+    for name in ("timestep", "steps", "segments", "attributes"):
+        assert same(getattr(again, name), getattr(recording, name)), name
+    mine, its = recording.actors["robot"], again.actors["robot"]
+    for name in (f.name for f in fields(mine)):
+        if name not in ("act", "ctrl"):
+            assert same(getattr(its, name), getattr(mine, name)), name
+    header = (tmp_path / "run.csv").read_text().splitlines()[1].split(",")
+    assert header[:4] == ["step", "time", "robot/qpos/root.0", "robot/qpos/root.1"]
+    assert header[9] == "robot/qpos/turn"
+
+
+def test_a_csv_by_hand_needs_nothing_but_its_header(tmp_path: Path) -> None:
+    text = "step,time,dog/qpos/hip,dog/position/hip\n0,0,0.1,0.5\n4,0.02,0.2,\n8,0.04,0.3,0.7\n"
+    (tmp_path / "hand.csv").write_text(text)
+    recording = mjrig.read_recording(tmp_path / "hand.csv")
+    dog = recording.actors["dog"]
+    assert recording.timestep == pytest.approx(0.005)
+    assert dog.step.tolist() == [0, 4, 8]
+    assert dog.qvel is None
+    assert dog.commands is not None
+    assert dog.commands.step.tolist() == [0, 8]
+    assert dog.commands.position.tolist() == [[0.5], [0.7]]
+    assert dog.driven == ("hip",)
+
+
+def test_info_says_it_on_one_screen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("run.h5: mjrig recording, 0.03 s, 30 steps at 1000 Hz, ")
+    for text in (
+        "  reset at step 20 (after 0.02 s)",
+        "robot: 2 joints, 1 actuator",
+        "  kp: 5",
+        "  torque_limit: inf",
+        "  gains changed at step 9: kp",
+        "  policy: 8 ticks at 250 Hz, 2 observations, 1 actions",
+        "  edit at step 9: robot.PDController.kp = 7",
+    ):
+        assert text in lines
+
+
+def test_convert_writes_what_the_name_says(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    npz, table = tmp_path / "a.npz", tmp_path / "a.csv"
+    assert main(["convert", str(path), str(npz)]) == 0
+    assert main(["convert", str(npz), str(table)]) == 0
+    assert capsys.readouterr().out == f"{npz} written\n{table} written\n"
+    assert main(["convert", str(npz), str(table)]) == 1
+    assert main(["convert", str(npz), str(tmp_path / "a.txt")]) == 1
+    assert capsys.readouterr().err == (
+        f"mjrig: {table}: exists already; --overwrite replaces it\n"
+        f"mjrig: {tmp_path / 'a.txt'}: must end in .npz or .csv\n"
+    )
+
+
+def test_run_records_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rover.xml").write_text(ROVER)
+    (tmp_path / "scene.yaml").write_text("mjrig: 1\nactors:\n- {name: rover, model: rover.xml}\n")
+    run = ["run", str(tmp_path / "scene.yaml"), "--duration", "0.05", "--record"]
+    file = tmp_path / "out" / "run.h5"
+    assert main([*run, str(file)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"recording: {file}, 50 steps; recording steps one by one"
+    assert mjrig.read_recording(file).steps == 50
+    assert main([*run, str(file)]) == 1
+    assert main([*run, str(file), "--overwrite"]) == 0
+    assert main([*run, str(tmp_path / "run.npz")]) == 1
+    assert capsys.readouterr().err == (
+        f"mjrig: {file}: exists already; remove it or ask to overwrite it\n"
+        f"mjrig: {tmp_path / 'run.npz'}: must end in .h5\n"
+    )
+
+
+# What is broken ---------------------------------------------------------------------------------
+
+
+def test_a_cut_off_file_is_named(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    bad.write_bytes(bad.read_bytes()[:3000])
+    with pytest.raises(mjrig.RecordingError, match=r"bad\.h5: is damaged: "):
+        mjrig.read_recording(bad)
+
+
+def test_garbage_inside_is_named(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    content = bytearray(bad.read_bytes())
+    content[64:2048] = b"\xff" * (2048 - 64)
+    bad.write_bytes(content)
+    with pytest.raises(mjrig.RecordingError, match=r"bad\.h5: is damaged: "):
+        mjrig.read_recording(bad)
+
+
+def test_no_number_is_named_with_its_row(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    with h5py.File(bad, "r+") as file:
+        file["qpos"][12, 3] = np.nan
+    with refused(mjrig.RecordingError, f"{bad}: qpos: row 12, column 3 is nan"):
+        mjrig.read_recording(bad)
+
+
+def test_a_missing_column_is_named(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    with h5py.File(bad, "r+") as file:
+        del file["actors/robot/effort"]
+    with pytest.raises(mjrig.RecordingError) as info:
+        mjrig.read_recording(bad)
+    assert str(info.value).startswith(f"{bad}: actors/robot/effort: is missing; has: actors/robot/")
+
+
+def test_a_column_of_another_width_is_named(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    with h5py.File(bad, "r+") as file:
+        del file["actors/robot/effort"]
+        file["actors/robot/effort"] = np.zeros((30, 2))
+    message = f"{bad}: actors/robot/effort: must have shape (rows, 1), got (30, 2)"
+    with refused(mjrig.RecordingError, message):
+        mjrig.read_recording(bad)
+
+
+def test_a_newer_version_is_refused(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    with h5py.File(bad, "r+") as file:
+        file.attrs["version"] = 9
+    with refused(mjrig.RecordingError, f"{bad}: is of version 9; this mjrig reads up to 1"):
+        mjrig.read_recording(bad)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"robot/qpos": None},
+            "robot/qpos: is missing; has: states/step, states/state, robot/step, robot/time, "
+            "robot/qvel, robot/act, robot/ctrl, robot/setpoint/step, robot/setpoint/position, "
+            "robot/setpoint/velocity, robot/setpoint/feedforward, robot/effort/step, …",
+        ),
+        (
+            {"robot/qpos": np.zeros((31, 3))},
+            "robot/qpos: must have shape (rows, 8), got (31, 3)",
+        ),
+        ({"robot/qpos": np.zeros((9, 8))}, "robot/qpos: has 9 rows, but robot/step 31"),
+        ({"robot/time": np.full(31, np.inf)}, "robot/time: row 0 is inf"),
+        ({"robot/step": np.zeros(31)}, "robot/step: must increase, but row 1 is 0 after 0"),
+        ({"robot/time": np.array(["x"] * 31)}, "robot/time: must hold numbers, got <U1"),
+    ],
+)
+def test_a_broken_npz_is_named(
+    recording: Recording, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    good, bad = tmp_path / "good.npz", tmp_path / "bad.npz"
+    write_npz(recording, good)
+    with np.load(good, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files} | change
+    np.savez(bad, **{n: a for n, a in arrays.items() if a is not None})
+    with refused(mjrig.RecordingError, f"{bad}: {message}"):
+        mjrig.read_recording(bad)
+
+
+def test_an_npz_never_unpickles(recording: Recording, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.npz"
+    evil = np.array([{"a": 1}], dtype=object)
+    np.savez(bad, mjrig_recording=np.array("{}"), evil=evil)
+    with pytest.raises(mjrig.RecordingError, match=r"bad\.npz: is damaged: Object arrays cannot"):
+        mjrig.read_recording(bad)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("step,time,a/qpos/j\n0,0,1\n1,0.1\n", "line 3 has 2 cells, the header 3"),
+        ("step,time,a/qpos/j\n0,0,x\n", "line 2: a/qpos/j: must be a number, got 'x'"),
+        ("step,time,a/qpos/j\n", "has no rows"),
+        ("step,time,a/qpos/j\n0,0,1\n", "the timestep is not known; give the hint timestep"),
+        ("# mjrig recording {\n", "line 1 is no JSON: "),
+    ],
+)
+def test_a_broken_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text(text)
+    with pytest.raises(mjrig.RecordingError) as info:
+        mjrig.read_recording(bad)
+    assert str(info.value).startswith(f"{bad}: {message}")
+
+
+def test_what_nobody_knows_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("hello")
+    with pytest.raises(mjrig.RecordingError, match="is no recording that is known; tried mjrig_"):
+        mjrig.read_recording(file)
+    missing = tmp_path / "gone.h5"
+    with refused(mjrig.RecordingError, f"{missing}: there is no such file"):
+        mjrig.read_recording(missing)
+    with refused(mjrig.RecordingError, "there is no hint 'fsp'; did you mean 'fps'?"):
+        mjrig.read_recording(file, {"fsp": 50})
+
+
+def test_the_log_holds_one_entry_a_line(path: Path) -> None:
+    with h5py.File(path, "r") as file:
+        entries = [json.loads(row) for row in bytes(file["log"][:]).decode().splitlines()]
+    assert [e["step"] for e in entries] == [9, 9, 20, 30]
+    assert entries[-1] == {"step": 30, "end": True}

@@ -13,9 +13,11 @@ from mjrig.errors import MissingExtraError, SceneError
 def add(commands: Any) -> None:
     """Add the sub-command."""
     parser = commands.add_parser(
-        "edit", help="open the editor", description="Open a scene, or a model, in the editor."
+        "edit",
+        help="open the editor",
+        description="Open a scene, a model, or a recording with its scene, in the editor.",
     )
-    parser.add_argument("file", metavar="SCENE|MODEL", type=Path, nargs="?")
+    parser.add_argument("file", metavar="SCENE|MODEL|RECORDING", type=Path, nargs="?")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(run=run)
 

@@ -13,6 +13,8 @@ class Dialog:
     """A modal that is open from `open` until one of its buttons is pressed."""
 
     title = "Dialog"
+    #: When it is put into the middle; one that grows says always.
+    centred = imgui.Cond_.appearing
 
     def __init__(self, state: EditorState) -> None:
         self.state = state
@@ -37,7 +39,7 @@ class Dialog:
             return
         flags = imgui.WindowFlags_.always_auto_resize
         centre = imgui.get_main_viewport().get_center()
-        imgui.set_next_window_pos(centre, imgui.Cond_.appearing, imgui.ImVec2(0.5, 0.5))
+        imgui.set_next_window_pos(centre, self.centred, imgui.ImVec2(0.5, 0.5))
         if imgui.begin_popup_modal(self.title, None, flags)[0]:
             self.content()
             if not self.is_open:

@@ -1,6 +1,6 @@
 """What dropping something on something means: an edit with one undo entry, or a reason why not."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from mjrig.actor import Actor
 from mjrig.actuator import Actuator
 from mjrig.component import ActorComponent, Component
 from mjrig.editor.drop_names import actor_name, is_special, reference
-from mjrig.editor.file_kinds import MODEL, POLICY, PRESET, RECORDING, SCENE, classify
+from mjrig.editor.file_kinds import MODEL, POLICY, PRESET, RECORDING, SCENE, FileKindError, classify
 from mjrig.editor.gain_presets import load_preset
 from mjrig.editor.standing import HOME, Stance, has_floor, stance
 from mjrig.editor.state import EditorState
@@ -20,6 +20,7 @@ from mjrig.gain_rows import gain_rows
 from mjrig.names import literal
 from mjrig.prop import Prop
 from mjrig.scene import Scene
+from mjrig.scene_parts import SCENES
 from mjrig.sim_options import SimOptions, settling
 from mjrig.world import World
 
@@ -51,8 +52,8 @@ def drop(
         "component": lambda: _drop_component(state, value, target),
         "prop": lambda: _drop_prop(state, value, point),
         PRESET: lambda: _drop_preset(state, value, target),
-        RECORDING: lambda: _arrives_later(value, "recordings"),
-        POLICY: lambda: _arrives_later(value, "policies"),
+        RECORDING: lambda: _drop_recording(state, value, target),
+        POLICY: lambda: _drop_policy(state, [Path(value)], target),
         "signal": lambda: _belongs_on_a_plot(value),
         "property": lambda: _belongs_on_a_plot(value),
     }
@@ -65,21 +66,39 @@ def drop(
 
 def drop_files(
     state: EditorState,
-    paths: Iterable[str | Path],
+    paths: Sequence[str | Path],
     target: str | None = None,
     point: Point = (0, 0, 0),
 ) -> list[bool]:
     """Files dropped from the desktop: each is told apart by its name and by what is in it."""
     done: list[bool] = []
+    policies: list[Path] = []
     x, *rest = point
     for path in map(Path, paths):
-        kind: list[str] = []
-        if not state.attempt(lambda path=path, kind=kind: kind.append(classify(path))):  # type: ignore[misc]
-            done.append(False)
+        kind = _kind(state, path, target)
+        if kind == POLICY:
+            policies.append(path)  # settings and network come together
+            done.append(True)
             continue
-        done.append(drop(state, kind[0], str(path), target, (x, *rest)))
-        x += APART if done[-1] and kind[0] == MODEL else 0.0
+        done.append(kind is not None and drop(state, kind, str(path), target, (x, *rest)))
+        x += APART if done[-1] and kind == MODEL else 0.0
+    if policies and not state.attempt(lambda: _drop_policy(state, policies, target)):
+        done = [did and Path(p) not in policies for did, p in zip(done, paths, strict=True)]
     return done
+
+
+def _kind(state: EditorState, path: Path, target: str | None) -> str | None:
+    """What a file is; None if it is nothing, which the console is told.
+
+    Settings of a policy have no mark of their own: on a robot, the importers look at them.
+    """
+    try:
+        return classify(path)
+    except FileKindError as error:
+        if target is not None and path.suffix.lower() in SCENES and path.is_file():
+            return POLICY
+        state.console.fail(str(error))
+        return None
 
 
 # Models and props -------------------------------------------------------------------------------
@@ -268,11 +287,18 @@ def _drop_preset(state: EditorState, value: str, target: str | None) -> None:
     state.console.say(f"{Path(value).name}: {load_preset(state.session, Path(value), rows)}")
 
 
-def _arrives_later(value: str, what: str) -> None:
-    raise MjrigError(
-        f"{Path(value).name!r}: replaying {what} arrives with the sim2sim feature; "
-        "this version cannot do it yet"
-    )
+def _drop_recording(state: EditorState, value: str, target: str | None) -> None:
+    state.wants_to_replay = Path(value).absolute(), target or ""
+
+
+def _drop_policy(state: EditorState, paths: Sequence[Path], target: str | None) -> None:
+    """Files of one policy; without a target, for the only robot there is."""
+    if target is None:
+        robots = [n for n, r in state.simulation.world.articulations.items() if r.actuator_names]
+        if len(robots) != 1:
+            raise PropertyError(f"{paths[0].name!r}: drop a policy on the robot it is for")
+        target = robots[0]
+    state.wants_to_import = [p.absolute() for p in paths], described_actor(state, target).name
 
 
 def _belongs_on_a_plot(value: str) -> None:

@@ -13,6 +13,12 @@ MODEL, SCENE, PRESET, RECORDING, POLICY = "model", "scene", "preset", "recording
 _MESHES = (".stl", ".obj", ".msh", ".dae", ".ply", ".glb")
 _ROOTS = {"mujoco": ".xml, .mjcf", "robot": ".urdf"}
 _HEAD = 65_536
+#: Keys of a policy.yaml, and of the stacks that are known by a few.
+_POLICIES = (
+    ("network", "joints", "observation"),
+    ("kps", "kds", "default_angles", "num_actions"),
+    ("joint_ids_map", "step_dt", "observations"),
+)
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MJB = (54321).to_bytes(4, "little")
 
@@ -33,13 +39,14 @@ def classify(path: Path) -> str:
             raise FileKindError(
                 f"{path.name!r} is a folder; add it in the asset browser, or drop a file of it"
             )
-        if suffix not in KINDS:
+        look = KINDS.get(suffix) or LOOSE.get(suffix)
+        if look is None:
             raise FileKindError(_unknown(path))
         with path.open("rb") as file:
             head = file.read(_HEAD)
         if not head:
             raise FileKindError(f"{path.name!r} is empty")
-        return KINDS[suffix](path, head)
+        return look(path, head)
     except OSError as error:
         raise FileKindError(f"{path.name!r} cannot be read: {error.strerror}") from error
 
@@ -50,7 +57,7 @@ def _unknown(path: Path) -> str:
     if path.suffix.lower() in _MESHES:
         return f"{path.name!r} is a mesh; a model (MJCF, URDF) can use it, but it is none itself"
     what = f"files that end in {path.suffix!r}" if path.suffix else "files without a suffix"
-    return f"{path.name!r}: {what} are not known here; known are {listed(KINDS)}"
+    return f"{path.name!r}: {what} are not known here; known are {listed((*KINDS, *LOOSE))}"
 
 
 def _xml(path: Path, head: bytes) -> str:
@@ -86,9 +93,11 @@ def _yaml(path: Path, head: bytes) -> str:
         return SCENE
     if _has_key(text, "mjrig_gains"):
         return PRESET
+    if any(all(_has_key(text, key) for key in keys) for keys in _POLICIES):
+        return POLICY
     raise FileKindError(
         f"{path.name!r} is neither a scene (it would say 'mjrig: 1') nor a gain preset "
-        "('mjrig_gains: 1')"
+        "('mjrig_gains: 1'); the settings of a policy are dropped on its robot"
     )
 
 
@@ -113,6 +122,20 @@ def _onnx(path: Path, head: bytes) -> str:
     return POLICY  # its format has no mark at the beginning
 
 
+def _torch(path: Path, head: bytes) -> str:
+    if not zipfile.is_zipfile(path):
+        raise FileKindError(f"{path.name!r} is not a TorchScript file, whatever its name says")
+    return POLICY
+
+
+def _json(path: Path, head: bytes) -> str:
+    return POLICY if b'"policy' in head else RECORDING
+
+
+def _recording(path: Path, head: bytes) -> str:
+    return RECORDING  # its reader says what is wrong with it
+
+
 KINDS = {
     ".xml": _xml,
     ".mjcf": _xml,
@@ -124,4 +147,7 @@ KINDS = {
     ".hdf5": _hdf5,
     ".npz": _npz,
     ".onnx": _onnx,
+    ".pt": _torch,
 }
+#: Suffixes of all sorts of files: what they hold is asked only of those that somebody drops.
+LOOSE = {".json": _json, ".csv": _recording, ".msgpack": _recording}

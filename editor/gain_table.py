@@ -211,7 +211,8 @@ class GainTable(Panel):
         imgui.set_item_tooltip("Setpoint minus position, now [rad or m].")
         imgui.table_next_column()
         found = {gain: tuning.origin(row, gain) for gain in gains if gain in row.values}
-        imgui.text_disabled(", ".join(dict.fromkeys(found.values())))
+        short = (origin.partition(" from ")[0] for origin in found.values())
+        imgui.text_disabled(", ".join(dict.fromkeys(short)))
         imgui.set_item_tooltip("\n".join(f"{gain}: {origin}" for gain, origin in found.items()))
 
     def _switch(self, row: GainRow) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from imgui_bundle import glfw_utils  # before glfw and mujoco: all of them share its GLFW
 
-from mjrig.editor import autosave, gl_view
-from mjrig.editor.opening import open_file
+from mjrig.editor import autosave, gamepad, gl_view
+from mjrig.editor.opening import is_recording, open_file
 from mjrig.editor.session import Session
 from mjrig.editor.simulation import SimThread
 from mjrig.editor.state import EditorState
@@ -42,13 +42,15 @@ class Editor:
 
 
 def edit(path: Path | None) -> int:
-    """Edit a scene or a model; returns the exit code.
+    """Edit a scene, a model or the scene of a recording; returns the exit code.
 
     Raises:
         SceneError: the file or the display cannot be opened.
     """
     need_display()
     editor = Editor(open_file(path))
+    if path is not None and is_recording(path):
+        editor.state.wants_to_replay = path, ""
     editor.window.offer(autosave.unsaved())
     editor.run()
     return 0
@@ -79,6 +81,7 @@ def accept_files(window: Window) -> None:
     def dropped(_: object, paths: list[str]) -> None:
         window.files_dropped([Path(p) for p in paths], glfw.get_cursor_pos(handle))
 
+    window.commands.read_pad = gamepad.read
     window.show_title = lambda title: glfw.set_window_title(handle, title)
     window.keep_alive = dropped  # GLFW holds no reference
     glfw.set_drop_callback(handle, dropped)  # type: ignore[arg-type]

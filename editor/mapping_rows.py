@@ -23,9 +23,10 @@ from mjrig.editor.widgets import (
     tidy,
 )
 from mjrig.errors import MjrigError
+from mjrig.gain_origins import sources
 from mjrig.loose_kinds import Table, a_name
 from mjrig.names import literal
-from mjrig.per_actuator import DEFAULT, PerActuator, origins
+from mjrig.per_actuator import DEFAULT, PerActuator
 from mjrig.properties import HasProperties
 from mjrig.property_kinds import number
 from mjrig.yaml_document import parse_value
@@ -171,22 +172,23 @@ def _resolved_rows(field: Field) -> None:
     if live is None or not names:
         return
     try:
-        sources = origins(live, prop.name)
+        said = sources(live, prop.name)
     except MjrigError:  # the running component is being changed right now
         return
     held = field.data()[0]
     scale = scale_of(prop)
-    for name, value, source in zip(names, values, sources, strict=False):
+    for name, value, source in zip(names, values, said, strict=False):
         with_name(f"in force {name}", name, grey=True)
         shown = held.get(literal(name), value) if isinstance(held, Mapping) else value
-        room = imgui.calc_text_size("explicit").x + imgui.get_style().item_spacing.x
+        room = imgui.calc_text_size("imported").x + imgui.get_style().item_spacing.x
         imgui.set_next_item_width(-room)
         changed, new = real("##v", number(shown) or 0.0, scale)
         if changed:
             _patch(field, {literal(name): tidy(new, shown)})
         settle(field)
         imgui.same_line()
-        imgui.text_colored(GREY, str(source))
+        imgui.text_colored(GREY, source.partition(" ")[0])
+        imgui.set_item_tooltip(source)
         imgui.pop_id()
 
 

@@ -1,14 +1,25 @@
-"""Open a file in the editor: a scene as it is, a model as a new scene around it."""
+"""Open a file in the editor: a scene as it is, a model as a new scene around it.
+
+A recording stands for the scene it was made in.
+"""
 
 from pathlib import Path
 
 from mjrig.actor import MODELS
 from mjrig.editor.drop_names import actor_name
 from mjrig.errors import SceneError
+from mjrig.recording.reading import read_recording
+from mjrig.recording.recording import Recording
 from mjrig.scene import Scene
 from mjrig.scene_parts import SCENES
+from mjrig.sim2sim.folder import SUFFIXES
 
-_RECORDINGS = (".h5", ".npz", ".onnx")
+_POLICIES = (".onnx", ".pt")
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file may hold a recording, by its name."""
+    return path.suffix.lower() in SUFFIXES
 
 
 def open_file(path: Path | None) -> Scene:
@@ -22,13 +33,35 @@ def open_file(path: Path | None) -> Scene:
     suffix = path.suffix.lower()
     if suffix in SCENES:
         return Scene.load(path)
-    if suffix in _RECORDINGS:
-        raise SceneError(f"{path}: recordings and policies are opened by `mjrig replay`")
+    if is_recording(path):
+        return scene_of(read_recording(path))
+    if suffix in _POLICIES:
+        raise SceneError(f"{path}: is a network; open its robot's scene, and drop it on the robot")
     if suffix not in MODELS:
-        known = ", ".join((*SCENES, *MODELS))
+        known = ", ".join((*SCENES, *MODELS, *SUFFIXES))
         raise SceneError(f"{path}: is of no kind the editor opens; those are {known}")
     if not path.is_file():
         raise SceneError(f"{path}:1:1: there is no such file")
     scene = Scene()
     scene.add_actor(actor_name(str(path.resolve()), ()), model=path.resolve())
     return scene
+
+
+def scene_of(recording: Recording) -> Scene:
+    """The scene a recording was made in: its file if it lies near, else the text as it was.
+
+    Raises:
+        SceneError: the recording does not say.
+    """
+    text, name = (recording.attributes.get(key) for key in ("scene", "scene_file"))
+    path = recording.path
+    if not text:
+        raise SceneError(
+            f"{path}: does not say which scene it is of; open that scene, and drop the recording "
+            "on the robot"
+        )
+    folder = path.resolve().parent
+    for near in (folder, folder.parent):
+        if name and (near / name).is_file():
+            return Scene.load(near / name)
+    return Scene.parse(text, folder)

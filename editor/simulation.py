@@ -15,10 +15,13 @@ from typing import Any, TypeVar
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
+from mjrig.articulation import Articulation
 from mjrig.editor.history import History
 from mjrig.editor.signals import Signals
 from mjrig.events import KEPT, Event
+from mjrig.policy import PolicyComponent
 from mjrig.property_kinds import FloatArray
 from mjrig.world import World
 
@@ -36,6 +39,18 @@ STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 @dataclass(frozen=True)
+class PolicyFrame:
+    """What the window shows of a policy, as of its last tick; arrays are own copies."""
+
+    label: str
+    ticks: int
+    rate: float
+    command: FloatArray
+    observation: npt.NDArray[np.float32]
+    action: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
 class RobotFrame:
     """What the window shows of one articulation; arrays are own copies."""
 
@@ -48,6 +63,7 @@ class RobotFrame:
     source: str
     holders: tuple[str, ...]
     held: str
+    policy: PolicyFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +117,8 @@ class Simulation:
         self._events_seen = self._event_count()
         self._events: deque[Event] = deque(maxlen=KEPT)
         self._drivers: tuple[Callable[[World], bool], ...] = ()
+        #: Called with a world that is about to be replaced, by whoever steps it.
+        self.on_leave: list[Callable[[World], None]] = []
         self.fault: Fault | None = None
         self.history = History()
         self.signals = Signals()
@@ -222,6 +240,7 @@ class Simulation:
                 robot.source.name,
                 tuple(lease.holder for lease in robot.setpoints.leases),
                 robot.held,
+                _policy_frame(robot, world.timestep),
             )
             for name, robot in world.articulations.items()
         }
@@ -322,6 +341,8 @@ class Simulation:
         """
 
         def run(old: World) -> None:
+            for leave in self.on_leave:
+                leave(old)
             carry(old, world)
             self._world = world
             self._generation += 1
@@ -332,6 +353,20 @@ class Simulation:
             self.publish()
 
         self.call(run)
+
+
+def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:
+    for policy in robot.components:
+        if isinstance(policy, PolicyComponent):
+            return PolicyFrame(
+                policy.label,
+                policy.ticks,
+                1.0 / (policy.tick_steps * timestep),
+                np.array(policy.command_now),
+                policy.observation.copy(),
+                policy.action.copy(),
+            )
+    return None
 
 
 class SimThread(Simulation):

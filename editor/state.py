@@ -75,6 +75,10 @@ class EditorState:
         self.wants_to_close = False
         #: A scene file somebody wants to see; the window asks about unsaved edits and opens it.
         self.wants_to_open: Path | None = None
+        #: A recording to show, and the robot it is for; empty: found.
+        self.wants_to_replay: tuple[Path, str] | None = None
+        #: Files of a policy, and the actor it is for.
+        self.wants_to_import: tuple[list[Path], str] | None = None
         self._teller = EventTeller(self.console)
 
     @property

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from imgui_bundle import imgui
 
-from mjrig.editor.colours import AMBER, RED, TEXT
+from mjrig.editor.colours import ALARM, AMBER, RED, TEXT
 from mjrig.editor.gizmo import Gizmo, Tool
 from mjrig.editor.quality import Quality
+from mjrig.editor.recording import RunRecording
 from mjrig.editor.simulation import AS_FAST_AS_POSSIBLE
 from mjrig.editor.state import EditorState
 
@@ -25,14 +26,24 @@ class Toolbar:
         state: of the editor.
         gizmo: whose tool is chosen here.
         on_stop: called to stop: back to the start, asking what to keep.
+        recording: what its button starts and stops.
     """
 
-    def __init__(self, state: EditorState, gizmo: Gizmo, on_stop: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        state: EditorState,
+        gizmo: Gizmo,
+        on_stop: Callable[[], object],
+        recording: RunRecording,
+    ) -> None:
         self.state, self.gizmo, self._on_stop = state, gizmo, on_stop
+        self.recording = recording
 
     def draw(self) -> None:
         """Build the toolbar."""
         self._transport()
+        imgui.same_line(spacing=16)
+        self._record()
         imgui.same_line(spacing=16)
         self._speed()
         imgui.same_line(spacing=16)
@@ -60,6 +71,23 @@ class Toolbar:
         if imgui.button("Reset"):
             self.state.attempt(simulation.reset)
         imgui.set_item_tooltip("Backspace")
+
+    def _record(self) -> None:
+        """A red mark, with the recorded time while it runs."""
+        recording = self.recording
+        on = recording.is_on
+        text = f"{recording.duration:.1f} s" if on else "Record"
+        if on:
+            imgui.push_style_color(imgui.Col_.button, ALARM)
+        corner, height = imgui.get_cursor_screen_pos(), imgui.get_frame_height()
+        if imgui.button(f"     {text}###record", imgui.ImVec2(86, 0)):
+            recording.toggle()
+        if on:
+            imgui.pop_style_color()
+        centre = imgui.ImVec2(corner.x + 14, corner.y + 0.5 * height)
+        imgui.get_window_draw_list().add_circle_filled(centre, 5.0, imgui.get_color_u32(RED))
+        about = f"Ctrl+R stops it\n{recording.path}" if on else "Ctrl+R; File > Record to... asks"
+        imgui.set_item_tooltip(about)
 
     def toggle(self) -> None:
         """Play or pause."""

@@ -48,3 +48,12 @@ def write_settings(path: Path, data: dict[str, Any]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
+def free_file(folder: Path, stem: str, suffix: str) -> Path:
+    """A name in a folder that nothing has yet: `stem.suffix`, `stem-2.suffix`, …"""
+    path, count = folder / f"{stem}{suffix}", 1
+    while path.exists():
+        count += 1
+        path = folder / f"{stem}-{count}{suffix}"
+    return path

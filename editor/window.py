@@ -15,21 +15,26 @@ from mjrig.editor.app import App, chord
 from mjrig.editor.asset_panel import AssetPanel
 from mjrig.editor.autosave import Autosave, Unsaved
 from mjrig.editor.capture import Video, save_picture
+from mjrig.editor.commands_panel import CommandsPanel
 from mjrig.editor.console_panel import ConsolePanel
 from mjrig.editor.dialogs import ChangedDialog, KeepDialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.drawing import Drawing
 from mjrig.editor.gain_table import gain_panels
 from mjrig.editor.gizmo import Tool
 from mjrig.editor.hierarchy import Hierarchy, delete, duplicate
+from mjrig.editor.import_dialog import ImportDialog
 from mjrig.editor.inspector import Inspector
 from mjrig.editor.kept_changes import changes_since
-from mjrig.editor.opening import open_file
+from mjrig.editor.opening import is_recording, open_file
 from mjrig.editor.panel import Panel
 from mjrig.editor.path_dialog import PathDialog
 from mjrig.editor.plots import PlotsPanel
 from mjrig.editor.quality import Quality
+from mjrig.editor.recording import SUFFIX, RunRecording
+from mjrig.editor.replay_panel import ReplayPanel
 from mjrig.editor.state import EditorState
 from mjrig.editor.toolbar import StatusBar, Toolbar, neighbour
+from mjrig.editor.user_files import free_file
 from mjrig.editor.viewport import Viewport
 from mjrig.editor.views import View
 from mjrig.errors import MjrigError
@@ -72,14 +77,23 @@ class Window:
         self.quality = Quality(software=True)
         self.viewport = Viewport(state, make_view, self.quality, self.dropped)
         self.hierarchy = Hierarchy(state, self.dropped_on)
-        self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop)
+        self.recording = RunRecording(state)
+        self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop, self.recording)
         self.status = StatusBar(state, self.quality)
         self.unsaved = UnsavedDialog(state, self.save_first)
         self.keep = KeepDialog(state)
         self.recover = RecoverDialog(state, self._recover)
         self.choose = PathDialog(state)
         self.changed = ChangedDialog(state, lambda: self.save(overwrite=True), self._reload)
-        self._dialogs = (self.unsaved, self.keep, self.recover, self.choose, self.changed)
+        self.importing = ImportDialog(state)
+        self._dialogs = (
+            self.unsaved,
+            self.keep,
+            self.recover,
+            self.choose,
+            self.changed,
+            self.importing,
+        )
         self._autosave = Autosave(state.scene.path)
         self._video: Video | None = None
         self._scale_before_video: float | None = None
@@ -107,14 +121,18 @@ class Window:
         self.gains, self.response = gain_panels(state)
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
+        self.replay = ReplayPanel(state, self.choose, self.open_path)
+        self.commands = CommandsPanel(state, lambda: self.viewport.is_focused)
         return [
             self.viewport,
             self.hierarchy,
             self.inspector,
             self.response,
+            self.commands,
             self.gains,
             self.plots,
             self.assets,
+            self.replay,
             self.console,
         ]
 
@@ -131,6 +149,9 @@ class Window:
             self.quality.note(now - self._last)
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
+        self.recording.look()
+        self.replay.tick()
+        self.importing.tick()
         self._open_what_is_wanted()
         self._tell_title()
         self._paint()
@@ -152,12 +173,20 @@ class Window:
             self.show_title(self._title)
 
     def _open_what_is_wanted(self) -> None:
-        """A scene was dropped, or double-clicked among the assets."""
+        """A scene or recording was dropped, or double-clicked among the assets."""
         path, self.state.wants_to_open = self.state.wants_to_open, None
         if path is not None:
             self.open_path(path)
+        wanted, self.state.wants_to_replay = self.state.wants_to_replay, None
+        if wanted is not None:
+            self.show_recording(*wanted)
+        offered, self.state.wants_to_import = self.state.wants_to_import, None
+        if offered is not None:
+            self.state.attempt(lambda: self.importing.ask(*offered))
 
     def _end(self) -> None:
+        self.recording.stop()
+        self.replay.close()
         self._stop_video()
         self.assets.close()
         self.gains.tuning.close()
@@ -198,6 +227,11 @@ class Window:
         imgui.separator()
         if imgui.menu_item_simple("Picture of the viewport", "F12"):
             self.take_picture()
+        recording = self.recording.is_on
+        if imgui.menu_item_simple("Stop recording" if recording else "Record", "Ctrl+R"):
+            self.recording.toggle()
+        if imgui.menu_item_simple("Record to...", enabled=not recording):
+            self.ask_record()
         filming = self._video is not None
         if imgui.menu_item_simple("Stop video" if filming else "Start video"):
             self.toggle_video()
@@ -311,6 +345,7 @@ class Window:
     # Keys ---------------------------------------------------------------------------------------
 
     def _shortcuts(self) -> None:
+        self.commands.tick()
         if any(dialog.is_open for dialog in self._dialogs):
             return  # a question wants an answer first
         keys = imgui.Key
@@ -322,6 +357,7 @@ class Window:
             (chord(_CTRL, _SHIFT, keys.s), self.ask_save),
             (chord(_CTRL, keys.o), self.ask_open),
             (chord(_CTRL, keys.d), self._duplicate),
+            (chord(_CTRL, keys.r), self.recording.toggle),
             (chord(_CTRL, keys.a), self._align),
             (chord(_CTRL, keys.q), lambda: self.unsaved.ask(self._close)),
             (chord(_CTRL, keys._1), lambda: self._use(Tool.SELECT)),
@@ -342,9 +378,10 @@ class Window:
         drawing = self.viewport.drawing
         if imgui.is_key_pressed(key.space, False):
             self.toolbar.toggle()
-        if imgui.is_key_pressed(key.right_arrow):
+        drives = self.commands.takes_keys  # then arrows and letters are commands
+        if imgui.is_key_pressed(key.right_arrow) and not drives:
             self.state.attempt(simulation.step_once)
-        if imgui.is_key_pressed(key.left_arrow):
+        if imgui.is_key_pressed(key.left_arrow) and not drives:
             back = simulation.frame.time - 1.0 / 30.0
             self.state.attempt(lambda: simulation.go_to(back))
         if imgui.is_key_pressed(key.backspace, False):
@@ -354,7 +391,7 @@ class Window:
                 simulation.set_speed(neighbour(simulation.speed, way))
         if imgui.is_key_pressed(key.delete, False) and self.viewport.is_focused:
             self._delete()
-        if drawing is not None:
+        if drawing is not None and not drives:
             self._drawing_keys(drawing)
 
     def _drawing_keys(self, drawing: Drawing) -> None:
@@ -416,6 +453,7 @@ class Window:
 
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""
+        self.recording.stop()
         began = self.state.session.stop()
         if began is not None:
             self.keep.ask(changes_since(began, self.state.scene))
@@ -426,7 +464,7 @@ class Window:
         """Write the scene; one that has no file yet goes into the current folder."""
         state = self.state
         if path is None and state.scene.path is None:
-            path = _free_file(Path.cwd(), "scene", ".yaml")
+            path = free_file(Path.cwd(), "scene", ".yaml")
         if not state.attempt(lambda: state.session.save(path, overwrite=overwrite)):
             if path is None and state.scene.changed_on_disk():
                 self.changed.open()
@@ -455,7 +493,7 @@ class Window:
 
     def ask_save(self, then: Callable[[], Any] = lambda: None) -> None:
         """Choose where to write the scene; then do something."""
-        start = self.state.scene.path or _free_file(Path.cwd(), "scene", ".yaml")
+        start = self.state.scene.path or free_file(Path.cwd(), "scene", ".yaml")
 
         def write(path: Path) -> None:
             if self.save(path if path.suffix else path.with_suffix(".yaml")):
@@ -463,9 +501,33 @@ class Window:
 
         self.choose.ask("Save", start.resolve(), SCENES, write)
 
+    def ask_record(self) -> None:
+        """Choose where to record to, and begin."""
+
+        def begin(path: Path) -> None:
+            path = path if path.suffix else path.with_suffix(SUFFIX)
+            self.state.attempt(lambda: self.recording.start(path, overwrite=True))
+
+        self.choose.ask("Save", self.recording.suggested(), (SUFFIX,), begin)
+
     def open_path(self, path: Path) -> None:
-        """Open a scene or a model in place of this one, after asking about unsaved changes."""
-        self.unsaved.ask(lambda: self.state.attempt(lambda: self.open_scene(open_file(path))))
+        """Open a scene, a model or the scene of a recording in place of this one.
+
+        Asks about unsaved changes first.
+        """
+
+        def go() -> None:
+            if self.state.attempt(lambda: self.open_scene(open_file(path))) and is_recording(path):
+                self.show_recording(path)
+
+        self.unsaved.ask(go)
+
+    def show_recording(self, path: Path, robot: str = "") -> None:
+        """Read a recording into the replay panel, and bring that to the front."""
+        self.replay.open(path, robot)
+        for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
+            if window.label == self.replay.title:
+                window.is_visible = window.focus_window_at_next_frame = True
 
     def open_scene(self, scene: Scene) -> None:
         """Put another scene in place of this one.
@@ -499,7 +561,7 @@ class Window:
         if view is None:
             self.state.console.warn("there is no picture: the viewport was not shown yet")
             return
-        path = _free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
+        path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
         if self.state.attempt(lambda: save_picture(view.pixels(), path)):
             self.state.console.say(f"picture: {path}")
 
@@ -508,7 +570,7 @@ class Window:
         if self._video is not None:
             self._stop_video()
             return
-        path = _free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".mp4")
+        path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".mp4")
         self.state.attempt(lambda: self._start_video(path))
 
     def _start_video(self, path: Path) -> None:
@@ -532,8 +594,8 @@ class Window:
     def dropped(self, kind: str, value: Any, actor: str | None, point: Any) -> None:
         """Something was dropped into the viewport: on an actor, or at a point of the floor."""
         where = (0.0, 0.0, 0.0) if point is None else tuple(float(v) for v in point)
-        if kind == "file":
-            drops.drop_files(self.state, [value], actor, where)
+        if kind == "files":
+            drops.drop_files(self.state, value, actor, where)
         elif point is None and kind in ("model", "prop") and actor is None:
             self.state.console.warn("there is no floor under the mouse to put it on")
         else:
@@ -550,18 +612,9 @@ class Window:
         if not (0.0 <= place[0] <= 1.0 and 0.0 <= place[1] <= 1.0):
             drops.drop_files(self.state, paths)
             return
-        for path in paths:
-            self.viewport.drop("file", path, place)
+        self.viewport.drop("files", list(paths), place)
 
 
 def _key_of(sign: str) -> Any:
     """The key of a sign in MuJoCo's tables; None where there is none."""
     return getattr(imgui.Key, _SIGNS.get(sign, sign.lower()), None) if sign.strip() else None
-
-
-def _free_file(folder: Path, stem: str, suffix: str) -> Path:
-    path, count = folder / f"{stem}{suffix}", 1
-    while path.exists():
-        count += 1
-        path = folder / f"{stem}-{count}{suffix}"
-    return path

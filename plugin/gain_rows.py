@@ -8,8 +8,9 @@ from typing import Any
 from mjrig.articulation import Articulation
 from mjrig.controller import ArticulationController
 from mjrig.errors import BindingError
+from mjrig.gain_origins import sources
 from mjrig.names import Slots, literal
-from mjrig.per_actuator import DEFAULT, PerActuator, origins
+from mjrig.per_actuator import DEFAULT, PerActuator
 from mjrig.placement import Placed
 from mjrig.properties import HasProperties
 from mjrig.scene import Scene, find
@@ -105,7 +106,7 @@ def _controller_rows(
     gains = controller.gains()
     named = [n for n in FIRST if n in gains] + [n for n in gains if n not in FIRST]
     locked, paths = _authored_at(scene, where, position, controller, named)
-    sources = {n: _origins(where, robot, controller, n) for n in named}
+    found = {n: _origins(where, robot, controller, n) for n in named}
     slots = controller.bindings.slots(controller.label)
     places = {b.actuator_id: i for i, b in enumerate(robot.bindings)}
     for i, binding in enumerate(controller.bindings):
@@ -120,7 +121,7 @@ def _controller_rows(
             robot.actuator_names.index(binding.actuator),
             binding.dof_address,
             {n: float(gains[n][i]) for n in named},
-            {n: sources[n][i] for n in named},
+            {n: found[n][i] for n in named},
             paths,
             slots,
             locked,
@@ -152,7 +153,7 @@ def _origins(
     holder = holder_of(controller, name)
     if any(draw.find(robot) == (holder, name) for draw in where.draws):
         return ["random"] * controller.num_bindings
-    return [str(origin) for origin in origins(holder, name)]
+    return sources(holder, name)
 
 
 def columns(rows: Sequence[GainRow]) -> list[str]:

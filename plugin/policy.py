@@ -61,3 +61,8 @@ class PolicyComponent(ActorComponent):
     def plant(self) -> Plant:
         """What it was made for."""
         raise NotImplementedError
+
+    @property
+    def provenance(self) -> str:
+        """Where `plant` comes from, in words: for gains that are what it says."""
+        return f"policy {self.label}"

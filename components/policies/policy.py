@@ -206,3 +206,11 @@ class Policy(PolicyComponent):
             },
             recovered=said.trained.recovered if said.trained is not None else (),
         )
+
+    @property
+    def provenance(self) -> str:
+        said = self._running().said
+        stack = said.source.get("stack")
+        if stack:
+            return f"imported from {stack}"
+        return f"policy {said.path.name}" if said.path is not None else super().provenance

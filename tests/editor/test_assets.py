@@ -155,7 +155,9 @@ def test_the_shelf_lists_by_group_and_words(lab: Path) -> None:
     assert {"hinge.xml", "r.urdf", "quadruped.xml"} <= set(names["Models"])
     assert "PDController" in names["Controllers"]
     assert {"gains.yaml", "quadruped_soft.yaml"} <= set(names["Presets"])
-    assert names["Recordings and policies"] == ["walk.onnx"]
+    shown = shelf.listed(root="scene folder", group="Recordings and policies")
+    assert [a.name for a in shown["Recordings and policies"]] == ["walk.onnx"]
+    assert {"policy.yaml", "walk.npz"} <= set(names["Recordings and policies"])
     found = shelf.listed("ROBOTS r", root="scene folder", group="Models")
     assert [a.name for a in found["Models"]] == ["r.urdf"]
     assert shelf.listed("no such thing") == {}

@@ -62,6 +62,11 @@ def write(path: Path, text: str) -> Path:
         ("a.yaml", b"mjrig_gains: 1\nPDController: {}\n", "preset"),
         ("a.h5", b"\x89HDF\r\n\x1a\n....", "recording"),
         ("a.onnx", b"\x08\x07", "policy"),
+        ("a.yaml", b"network: a.onnx\njoints: [a]\nobservation: {}\n", "policy"),
+        ("a.yaml", b"kps: []\nkds: []\ndefault_angles: []\nnum_actions: 2\n", "policy"),
+        ("a.json", b'{"policy": {"policy_type": "x"}}', "policy"),
+        ("a.json", b'{"frames": []}', "recording"),
+        ("a.csv", b"time,a\n", "recording"),
     ],
 )
 def test_a_file_is_known_by_name_and_content(
@@ -86,6 +91,7 @@ def test_npz_is_a_recording(tmp_path: Path) -> None:
         ("a.mjb", b"<mujoco/>", "'a.mjb' is not a compiled MuJoCo model, whatever its name says"),
         ("a.yaml", b"robot: mjrig\nx:\n  mjrig: 1\n", "'a.yaml' is neither a scene (it would say"),
         ("a.h5", b"text", "'a.h5' is not an HDF5 file, whatever its name says"),
+        ("a.pt", b"text", "'a.pt' is not a TorchScript file, whatever its name says"),
         ("a.npz", b"text", "'a.npz' is not an .npz file, whatever its name says"),
         ("a.stl", b"solid", "'a.stl' is a mesh; a model (MJCF, URDF) can use it, but it is none"),
         ("a.txt", b"text", "'a.txt': files that end in '.txt' are not known here; known are .xml"),
@@ -294,23 +300,19 @@ def test_a_scene_is_asked_to_be_opened(tmp_path: Path) -> None:
 
 def test_what_cannot_be_dropped_says_why(tmp_path: Path) -> None:
     state = opened(tmp_path)
-    np.savez(tmp_path / "run.npz", x=np.zeros(1))
     files = [
-        tmp_path / "run.npz",
         write(tmp_path / "walk.onnx", "x"),
         write(tmp_path / "gains.yaml", "mjrig_gains: 1\n"),
         write(tmp_path / "notes.txt", "x"),
         tmp_path,
     ]
-    assert drop_files(state, files) == [False] * 5
-    later = "arrives with the sim2sim feature; this version cannot do it yet"
+    assert drop_files(state, files) == [False] * 4
     assert messages(state) == [
-        f"'run.npz': replaying recordings {later}",
-        f"'walk.onnx': replaying policies {later}",
         "'gains.yaml' holds gains; drop it on the actor they are for",
         "'notes.txt': files that end in '.txt' are not known here; known are .xml, .mjcf, .urdf, "
-        ".mjb, .yaml, .yml, .h5, .hdf5, .npz, .onnx",
+        ".mjb, .yaml, .yml, .h5, .hdf5, .npz, .onnx, .pt, .json, …",
         f"{tmp_path.name!r} is a folder; add it in the asset browser, or drop a file of it",
+        "'walk.onnx': drop a policy on the robot it is for",
     ]
     assert not drop(state, "signal", "dog.height")
     assert not drop(state, "moon", "x")
@@ -318,6 +320,13 @@ def test_what_cannot_be_dropped_says_why(tmp_path: Path) -> None:
         "dog.height can be plotted; drop it on a plot",
         "a moon cannot be dropped here",
     ]
+
+
+def test_a_recording_is_asked_to_be_shown_on_the_robot(tmp_path: Path) -> None:
+    state = opened(tmp_path)
+    np.savez(tmp_path / "run.npz", x=np.zeros(1))
+    assert drop_files(state, [tmp_path / "run.npz"], "dog") == [True]
+    assert state.wants_to_replay == (tmp_path / "run.npz", "dog")
 
 
 def test_files_dropped_together_stand_apart(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from mjrig.editor import command
 from mjrig.editor.opening import open_file
 from mjrig.editor.script import ScriptSimulation
 from mjrig.editor.session import Session
-from mjrig.errors import BindingError, MissingExtraError, SceneError
+from mjrig.errors import BindingError, MissingExtraError, MjrigError, SceneError
 from mjrig.scene import Scene
 from mjrig.world import World
 from tests.editor.windows import BOX, SWINGS
@@ -39,14 +39,15 @@ def test_nothing_is_an_empty_scene() -> None:
     [
         ("gone.yaml", "gone.yaml"),
         ("gone.xml", "there is no such file"),
-        ("walk.onnx", "recordings and policies are opened by `mjrig replay`"),
+        ("gone.h5", "gone.h5: there is no such file"),
+        ("walk.onnx", "is a network; open its robot's scene, and drop it on the robot"),
         ("a.png", "is of no kind the editor opens; those are .yaml"),
         ("a folder", "is of no kind the editor opens"),
     ],
 )
 def test_what_cannot_be_opened_says_why(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "a folder").mkdir()
-    with pytest.raises(SceneError) as caught:
+    with pytest.raises(MjrigError) as caught:
         open_file(tmp_path / name)
     assert reason in str(caught.value)
 

@@ -9,10 +9,10 @@ from mjrig.actor import MODELS
 from mjrig.editor.drop_names import actor_name
 from mjrig.errors import SceneError
 from mjrig.recording.reading import read_recording
-from mjrig.recording.recording import Recording
 from mjrig.scene import Scene
 from mjrig.scene_parts import SCENES
 from mjrig.sim2sim.folder import SUFFIXES
+from mjrig.sim2sim.own_scene import scene_of
 
 _POLICIES = (".onnx", ".pt")
 
@@ -45,23 +45,3 @@ def open_file(path: Path | None) -> Scene:
     scene = Scene()
     scene.add_actor(actor_name(str(path.resolve()), ()), model=path.resolve())
     return scene
-
-
-def scene_of(recording: Recording) -> Scene:
-    """The scene a recording was made in: its file if it lies near, else the text as it was.
-
-    Raises:
-        SceneError: the recording does not say.
-    """
-    text, name = (recording.attributes.get(key) for key in ("scene", "scene_file"))
-    path = recording.path
-    if not text:
-        raise SceneError(
-            f"{path}: does not say which scene it is of; open that scene, and drop the recording "
-            "on the robot"
-        )
-    folder = path.resolve().parent
-    for near in (folder, folder.parent):
-        if name and (near / name).is_file():
-            return Scene.load(near / name)
-    return Scene.parse(text, folder)

@@ -23,14 +23,20 @@ def scene_of(
     text = str(recording.attributes.get("scene", ""))
     if not text:
         raise RecordingError(
-            f"{recording.path}: does not say in which scene it was made; say --scene SCENE"
+            f"{recording.path}: does not say in which scene it was made; choose one: "
+            "--scene SCENE, or drop it on a robot in the editor"
         )
-    folder = recording.path.parent / str(recording.attributes.get("scene_folder", ""))
-    name = Path(str(recording.attributes.get("scene_file", "")))
-    file = folder / name
-    scene = Scene.parse(text, folder, vars=variables, sandbox=sandbox)
-    if name.name and file.is_file():  # unchanged since, it is the file: reports name it
-        there = Scene.load(file, vars=variables, sandbox=sandbox)
-        if there.to_text() == text:
-            return there
-    return scene
+    name = str(recording.attributes.get("scene_file", ""))
+    folders = _folders(recording)
+    folder = next((f for f in folders if name and (f / name).is_file()), folders[0])
+    if name and (folder / name).is_file():  # unchanged since, it is the file: reports name it
+        scene = Scene.load(folder / name, vars=variables, sandbox=sandbox)
+        if scene.to_text() == text:
+            return scene
+    return Scene.parse(text, folder, vars=variables, sandbox=sandbox)
+
+
+def _folders(recording: Recording) -> list[Path]:
+    """Where the scene may be: where it was, or beside or above a recording that was moved."""
+    here = recording.path.resolve().parent
+    return [here / str(recording.attributes.get("scene_folder", "")), here, here.parent]

@@ -1,19 +1,21 @@
 """A recording in the running world: poses at any moment, setpoints and policies by physics."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mjrig.editor.opening import open_file, scene_of
+from mjrig.editor.opening import open_file
 from mjrig.editor.replaying import Replaying, parse_hints
 from mjrig.editor.session import Session
 from mjrig.editor.simulation import SimThread
 from mjrig.editor.state import EditorState
-from mjrig.errors import RecordingError, SceneError
+from mjrig.errors import RecordingError
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recorder import Recorder
 from mjrig.scene import Scene
+from mjrig.sim2sim.own_scene import scene_of
 from mjrig.world import World
 from tests.editor.ui import editor_state
 from tests.editor.windows import BOX, SWINGS
@@ -254,11 +256,9 @@ def test_a_recording_opens_its_scene(recorded: Path, tmp_path: Path) -> None:
 
 
 def test_a_recording_without_a_scene_says_what_to_do(recorded: Path) -> None:
-    recording = read_recording(recorded)
-    bare = type(recording)(recorded, "csv", 0.002, 1, recording.actors)
     with refused(
-        SceneError,
-        f"{recorded}: does not say which scene it is of; open that scene, and drop the recording "
-        "on the robot",
+        RecordingError,
+        f"{recorded}: does not say in which scene it was made; choose one: "
+        "--scene SCENE, or drop it on a robot in the editor",
     ):
-        scene_of(bare)
+        scene_of(replace(read_recording(recorded), attributes={}))

@@ -1,6 +1,7 @@
 """What the readers of other stacks' recordings share: hints, safe files, and columns by joint."""
 
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def npz_arrays(path: Path) -> Arrays | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordingError(f"{path.name}: cannot be read: {error}") from error
 
 

@@ -23,6 +23,8 @@ FORMAT, VERSION = "mjrig", 1
 _CHUNK_BYTES = 1 << 17
 #: Disk space that is asked for at a time, and what is kept for HDF5's own records [bytes].
 _AHEAD, _OWN = 8 << 20, 1 << 20
+#: Where a superblock (version 2 or 3) says how wide addresses are, and where its file ends.
+_OFFSET_SIZE, _END = 9, 28
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -157,8 +159,14 @@ class H5File:
         self._file.flush()
 
     def close(self) -> None:
-        """Finish the file."""
+        """Finish the file; disk space that was asked for and not needed is given back."""
+        path = self._file.filename
         self._file.close()
+        with open(path, "r+b") as stream:
+            head = stream.read(_END + 8)
+            end = int.from_bytes(head[_END:], "little")
+            if head[_OFFSET_SIZE] == 8 and 0 < end < os.fstat(stream.fileno()).st_size:
+                stream.truncate(end)
 
 
 def line(entry: Mapping[str, object]) -> bytes:

@@ -181,7 +181,7 @@ def orders(
     by_joint = [here[j] for j in robot.joint_names if j in here]
     by_actuator = [here[j] for a in robot.actuator_names if (j := drives[a]) in here]
     depths = _depths(robot, world)
-    by_depth = sorted(by_joint, key=lambda n: depths.get(drives.get(n, n), 0))
+    by_depth = sorted(by_joint, key=lambda n: depths.get(drives.get(n) or n, 0))
     found += [
         ("the model's joint order", by_joint),
         ("the model's actuator order", by_actuator),

@@ -41,6 +41,19 @@ def test_the_same_scene_matches_to_the_bit(execution: str) -> None:
     assert result.joints["left_knee"]["rmse_effort"] == 0.0
 
 
+def test_things_without_actuators_are_met_too() -> None:
+    ball = """<mujoco><worldbody><body pos="1 0 0.4"><freejoint name="root"/>
+      <geom size="0.1"/></body></worldbody></mujoco>"""
+
+    def world() -> mjrig.World:
+        pd = PDController(kp=80, kv=3)
+        return make_worlds({"ball": ball, "robot": BIPED}, robot={"components": [pd]})
+
+    result = mjrig.replay(from_world(world(), 50), world())
+    assert (result.verdict, result.bit_exact) == ("matches", True)
+    assert {"ball/root", "robot/left_hip"} <= set(result.joints)
+
+
 def test_a_gain_that_was_changed_by_a_fifth_is_named_first(run: Recording) -> None:
     world = biped(kp={"right_knee": 96.0, "default": 80.0})
     result = mjrig.replay(run, world)

@@ -95,11 +95,18 @@ def quaternion_hint(path: Path, hints: Hints, default: str) -> str:
     return order
 
 
-def wxyz(quaternions: FloatArray, order: str) -> FloatArray:
-    """Quaternions (…, 4) as MuJoCo has them, of length one."""
+def wxyz(path: Path, quaternions: FloatArray, order: str) -> FloatArray:
+    """Quaternions (…, 4) as MuJoCo has them, of length one.
+
+    Raises:
+        RecordingError: one has no length, and so no direction.
+    """
     turned = np.roll(quaternions, 1, axis=-1) if order == "xyzw" else quaternions
     lengths = np.linalg.norm(turned, axis=-1, keepdims=True)
-    return np.asarray(turned / np.where(lengths > 0.0, lengths, 1.0))
+    none = np.flatnonzero(lengths < 1e-6)
+    if len(none):
+        raise RecordingError(f"{path.name}: the quaternion in row {none[0]} is 0")
+    return np.asarray(turned / lengths)
 
 
 def into_base(vectors: FloatArray, quaternions: FloatArray) -> FloatArray:

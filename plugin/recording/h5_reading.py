@@ -27,6 +27,8 @@ from mjrig.sim2sim.plant import Plant
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 #: Where a superblock has its version and the flag that somebody writes.
 _VERSION, _FLAGS = 8, 11
+#: Bits of the flag: somebody writes, and lets others read meanwhile.
+_WRITING, _READABLE = 1, 4
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 Log = list[dict[str, Any]]
 _TEXTS = ("execution", "requested_execution", "scene", "scene_file", "model_hash")
@@ -46,7 +48,10 @@ def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
     h5py = h5py_package()
     # NOTE: a file whose writer was killed, or is still at it, opens in another mode only; that one
     # would look at a damaged file for minutes, so it is not for others.
-    unfinished = len(head) > _FLAGS and head[_VERSION] >= 3 and head[_FLAGS] & 1
+    flags = head[_FLAGS] if len(head) > _FLAGS and head[_VERSION] >= 3 else 0
+    unfinished = bool(flags & _WRITING)
+    if unfinished and not flags & _READABLE:
+        raise RecordingError(f"{path}: is damaged: whoever wrote it ended before the first row")
     mode = {"libver": "latest", "swmr": True} if unfinished else {}
     try:
         with h5py.File(path, "r", **mode) as file:

@@ -126,7 +126,8 @@ def recording_of(
 def _states(path: Path, step: Any, state: Any, count: int) -> Integration:
     steps = number_column(path, "states/step", step, None).astype(np.int64)
     check_increasing(path, "states/step", steps, count)
-    values = number_column(path, "states/state", state, np.shape(state)[-1] if len(steps) else 0)
+    width = state.shape[1] if state.ndim == 2 else 1
+    values = number_column(path, "states/state", state, width)
     _same_rows(path, "states/state", values, "states/step", steps)
     return Integration(steps, values)
 

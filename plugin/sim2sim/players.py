@@ -279,6 +279,11 @@ def check_playable(
                 f"{recording.path}: no setpoints of {pair.recorded.name!r} were recorded; "
                 "replay it in the mode kinematic"
             )
+        if not pair.recorded.actuators:
+            raise RecordingError(
+                f"{recording.path}: {pair.recorded.name!r} has no actuators; replay it in the mode "
+                "kinematic"
+            )
         if not (pair.columns >= 0).any():
             raise RecordingError(
                 f"{recording.path}: none of the actuators of {pair.recorded.name!r} is here"

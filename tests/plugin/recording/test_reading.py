@@ -245,10 +245,28 @@ def test_rows_that_are_gone_are_told(path: Path, tmp_path: Path) -> None:
         mjrig.read_recording(bad)
 
 
+def test_a_writer_that_was_killed_before_the_first_row_is_told(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    content = bytearray(bad.read_bytes())
+    content[11] = 1  # somebody writes, nobody may read yet
+    bad.write_bytes(content)
+    told = "is damaged: whoever wrote it ended before the first row"
+    with refused(mjrig.RecordingError, f"{bad}: {told}"):
+        mjrig.read_recording(bad)
+
+
 def test_a_finished_file_is_as_long_as_its_content(path: Path) -> None:
     # Less than what is asked for ahead of the rows.
     assert path.stat().st_size < 2_000_000
     assert mjrig.read_recording(path).steps == 30
+
+
+@pytest.mark.parametrize("name", ["none.npz", "none.csv"])
+def test_a_recording_of_no_step_is_kept(tmp_path: Path, name: str) -> None:
+    with mjrig.Recorder(make_world(ROVER), tmp_path / "none.h5"):
+        pass
+    assert main(["convert", str(tmp_path / "none.h5"), str(tmp_path / name)]) == 0
+    assert mjrig.read_recording(tmp_path / name).steps == 0
 
 
 @pytest.mark.parametrize("name", ["run.h5", "run.npz", "run.csv", "run.json"])

@@ -54,6 +54,15 @@ def test_things_without_actuators_are_met_too() -> None:
     assert {"ball/root", "robot/left_hip"} <= set(result.joints)
 
 
+def test_nothing_to_command_is_refused() -> None:
+    ball = """<mujoco><worldbody><body><freejoint name="root"/><geom size="0.1"/></body>
+      </worldbody></mujoco>"""
+    run = from_world(make_world(ball), 3)
+    told = "run.h5: 'robot' has no actuators; replay it in the mode kinematic"
+    with refused(mjrig.RecordingError, told):
+        mjrig.replay(run, make_world(ball))
+
+
 def test_a_gain_that_was_changed_by_a_fifth_is_named_first(run: Recording) -> None:
     world = biped(kp={"right_knee": 96.0, "default": 80.0})
     result = mjrig.replay(run, world)

@@ -63,6 +63,15 @@ def test_nothing_to_command_is_refused() -> None:
         mjrig.replay(run, make_world(ball))
 
 
+@pytest.mark.parametrize("mode", ["targets", "kinematic"])
+def test_a_recording_without_a_row_is_refused(run: Recording, mode: str) -> None:
+    actor = run.actors["robot"]
+    none = replace(actor, step=actor.step[:0], time=actor.time[:0], qpos=actor.qpos[:0])
+    cut = replace(run, steps=0, actors={"robot": none})
+    with refused(mjrig.RecordingError, "run.h5: there is not one row of 'robot' in it"):
+        mjrig.replay(cut, biped(), mode=mode)
+
+
 def test_a_gain_that_was_changed_by_a_fifth_is_named_first(run: Recording) -> None:
     world = biped(kp={"right_knee": 96.0, "default": 80.0})
     result = mjrig.replay(run, world)

@@ -73,7 +73,8 @@ def order_probe(
     actor = find_robot(world, robot)
     said = _read(policy)
     stand = said.get("start")
-    seconds += float(stand.get("duration", 0.0)) if isinstance(stand, dict) else 0.0
+    duration = stand.get("duration") if isinstance(stand, dict) else None
+    seconds += duration if isinstance(duration, int | float) else 0.0
     steps = max(1, round(seconds / world.timestep))
     goals = _goals(said)
     world.reset()
@@ -236,7 +237,8 @@ def _read(policy: Path) -> dict[str, Any]:
     try:
         data = yaml.safe_load(policy.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RecordingError(f"{policy}: cannot be read: {error}") from error
+        why = " ".join(str(error).split())
+        raise RecordingError(f"{policy}: cannot be read: {why}") from error
     if not isinstance(data, dict) or not isinstance(data.get("joints"), list):
         raise RecordingError(f"{policy}: is no policy file: it has no list of joints")
     return data

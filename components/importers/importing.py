@@ -100,8 +100,8 @@ def import_policy(
     except OSError as problem:
         why = problem.strerror or problem
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
-    if probe and source.robot.base and source.network.onnx is not None:
-        seen = arranged([*seen, *about_probes(found, scene, policy)])
+    if probe and source.network.onnx is not None:
+        seen = arranged([*seen, *about_probes(found, source.robot, scene, policy)])
     return replace(imported, findings=seen)
 
 

@@ -121,7 +121,7 @@ class _Episode:
         pose, velocity, position, speed = parts
         count = position.shape[1]
         names = joint_hint(self.path, self._names(name), count)
-        quaternion = wxyz(pose[:, 3:], self._order(pose[:, 3:]))
+        quaternion = wxyz(self.path, pose[:, 3:], self._order(pose[:, 3:]))
         spin = into_base(velocity[:, 3:], quaternion)
         steps = (np.arange(len(pose), dtype=np.int64) + (not begins)) * self.every
         return actor_of(

@@ -51,7 +51,7 @@ def read_motion_npz(path: Path, hints: Hints) -> Recording | None:
     order = quaternion_hint(path, hints, "wxyz")
     position = finite(path, "body_pos_w", arrays["body_pos_w"], (frames, None, 3))[:, 0]
     turned = finite(path, "body_quat_w", arrays["body_quat_w"], (frames, None, 4))[:, 0]
-    quaternion = wxyz(turned, order)
+    quaternion = wxyz(path, turned, order)
     joint_vel = finite(path, "joint_vel", arrays["joint_vel"], (frames, count))
     qvel, notes = None, ["the first body is taken to be the floating base"]
     if all(name in arrays for name in _VELOCITIES):
@@ -111,7 +111,7 @@ def read_motion_csv(path: Path, hints: Hints) -> Recording | None:
     if "joints" not in hints:
         notes.append("29 joints are taken to be those of Unitree's G1 in the order of its motors")
     order = quaternion_hint(path, hints, "xyzw")
-    qpos = np.hstack([table[:, :3], wxyz(table[:, 3:7], order), table[:, 7:]])
+    qpos = np.hstack([table[:, :3], wxyz(path, table[:, 3:7], order), table[:, 7:]])
     joints = [(BASE, "free"), *((name, "hinge") for name in names)]
     return clip(path, "motion CSV", hints, fps, joints, qpos, None, notes)
 

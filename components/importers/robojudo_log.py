@@ -95,7 +95,9 @@ def _frames(path: Path) -> Iterator[dict[str, Any]]:
                     raise RecordingError(f"{path.name}: a frame is not a mapping")
                 yield decoded
         except (ValueError, TypeError, msgpack.exceptions.UnpackException) as error:
-            raise RecordingError(f"{path.name}: is not msgpack: {error}") from error
+            raise RecordingError(
+                f"{path.name}: is not msgpack: {str(error) or type(error).__name__}"
+            ) from error
 
 
 def _decoded(path: Path, value: Any) -> Any:
@@ -189,7 +191,7 @@ def _base(
     turned = _column(path, frames, "base_quat", 4)
     if position is None or turned is None:
         return None
-    quaternion = wxyz(turned, quaternion_hint(path, hints, "xyzw"))
+    quaternion = wxyz(path, turned, quaternion_hint(path, hints, "xyzw"))
     angular = _column(path, frames, "base_ang_vel", 3)
     linear = np.gradient(position, time, axis=0) if len(time) > 1 else np.zeros_like(position)
     spin = angular if angular is not None else np.zeros_like(position)

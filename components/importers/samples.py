@@ -1,6 +1,7 @@
 """What the readers of other stacks' recordings share: hints, safe files, and columns by joint."""
 
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def npz_arrays(path: Path) -> Arrays | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordingError(f"{path.name}: cannot be read: {error}") from error
 
 
@@ -94,11 +95,18 @@ def quaternion_hint(path: Path, hints: Hints, default: str) -> str:
     return order
 
 
-def wxyz(quaternions: FloatArray, order: str) -> FloatArray:
-    """Quaternions (…, 4) as MuJoCo has them, of length one."""
+def wxyz(path: Path, quaternions: FloatArray, order: str) -> FloatArray:
+    """Quaternions (…, 4) as MuJoCo has them, of length one.
+
+    Raises:
+        RecordingError: one has no length, and so no direction.
+    """
     turned = np.roll(quaternions, 1, axis=-1) if order == "xyzw" else quaternions
     lengths = np.linalg.norm(turned, axis=-1, keepdims=True)
-    return np.asarray(turned / np.where(lengths > 0.0, lengths, 1.0))
+    none = np.flatnonzero(lengths < 1e-6)
+    if len(none):
+        raise RecordingError(f"{path.name}: the quaternion in row {none[0]} is 0")
+    return np.asarray(turned / lengths)
 
 
 def into_base(vectors: FloatArray, quaternions: FloatArray) -> FloatArray:

@@ -180,7 +180,7 @@ def _recording(
         size = {"free": 7, "ball": 4, "hinge": 1}[kind]
         if size > 1:
             turned = slice(start + size - 4, start + size)
-            qpos[:, turned] = wxyz(qpos[:, turned], order)
+            qpos[:, turned] = wxyz(path, qpos[:, turned], order)
         start += size
     usual = float(np.median(np.diff(time))) if len(time) > 1 else TIMESTEP
     timestep = number_hint(path, hints, "timestep", round(usual, 6) or TIMESTEP)

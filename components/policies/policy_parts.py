@@ -170,6 +170,8 @@ class CommandInput(HasProperties):
             raise self._problem("default", f"must have {how_many(size, 'value')}")
         if self.ranges.size and (self.ranges.shape != (size, 2)):
             raise self._problem("ranges", f"must have {how_many(size, 'pair')} [lowest, highest]")
+        if self.ranges.size and np.any(self.ranges[:, 0] > self.ranges[:, 1]):
+            raise self._problem("ranges", "must have the lowest value first")
         if not self.schedule.size:
             return
         if self.schedule.ndim != 2 or self.schedule.shape[1] != size + 1:

@@ -45,6 +45,21 @@ def check_finite(path: Path, name: str, column: FloatArray) -> None:
         raise RecordingError(f"{path}: {name}: row {place[0]}{at} is {column[tuple(place)]}")
 
 
+def positive(path: Path, name: str, value: Any) -> float:
+    """A number > 0.
+
+    Raises:
+        RecordingError: it is something else.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 < number < np.inf:
+        raise RecordingError(f"{path}: {name}: must be a number > 0, got {value!r}")
+    return number
+
+
 def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
     """A column that must be there.
 
@@ -56,8 +71,8 @@ def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
     return columns[name]
 
 
-def check_increasing(path: Path, name: str, steps: npt.NDArray[Any]) -> None:
-    """Refuse step numbers that do not increase.
+def check_increasing(path: Path, name: str, steps: npt.NDArray[Any], most: float = np.inf) -> None:
+    """Refuse step numbers that do not increase, or are not between 0 and `most`.
 
     Raises:
         RecordingError: names the first row.
@@ -68,3 +83,6 @@ def check_increasing(path: Path, name: str, steps: npt.NDArray[Any]) -> None:
         raise RecordingError(
             f"{path}: {name}: must increase, but row {row} is {steps[row]} after {steps[row - 1]}"
         )
+    if len(steps) and not 0 <= steps[0] <= steps[-1] <= most:
+        wrong = steps[0] if steps[0] < 0 else steps[-1]
+        raise RecordingError(f"{path}: {name}: must be steps from 0 to {most}, got {wrong}")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.names import listed
 from mjrig.recording.checks import check_increasing
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.recording.tables import meta_of, recording_of
@@ -116,15 +117,34 @@ def read_csv(path: Path, hints: Mapping[str, object]) -> Recording | None:
         except ValueError as error:
             raise RecordingError(f"{path}: line 1 is no JSON: {error}") from error
         header = next(csv.reader([stream.readline() if marked else first]), [])
+        _check_header(path, header)
         table = _table(path, header, stream, 3 if marked else 2)
     return _recording(path, meta, header, table, hints)
 
 
 def _is_header(text: str) -> bool:
     names = text.split(",")
-    return names[:2] == ["step", "time"] and all(
-        len(name.split("/")) == 3 and name.split("/")[1] in _GROUPS for name in names[2:]
-    )
+    return names[:2] == ["step", "time"] and not any(_unknown(name) for name in names[2:])
+
+
+def _unknown(name: str) -> bool:
+    """Whether it is no `<robot>/<group>/<joint or actuator>`."""
+    parts = name.split("/", 2)
+    return len(parts) != 3 or parts[1] not in _GROUPS
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    if list(header[:2]) != ["step", "time"]:
+        raise RecordingError(f"{path}: the header must begin with step,time, got {header[:2]}")
+    seen: set[str] = set()
+    for name in header[2:]:
+        if _unknown(name):
+            raise RecordingError(
+                f"{path}: {name!r} is no column: <robot>/<group>/<name>, groups: {listed(_GROUPS)}"
+            )
+        if name in seen:
+            raise RecordingError(f"{path}: the column {name!r} is there twice")
+        seen.add(name)
 
 
 def _table(path: Path, header: Sequence[str], stream: Any, line: int) -> Any:

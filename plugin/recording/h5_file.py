@@ -21,10 +21,10 @@ from mjrig.errors import MissingExtraError, RecordingError
 FORMAT, VERSION = "mjrig", 1
 #: Bytes of one HDF5 chunk, about.
 _CHUNK_BYTES = 1 << 17
-#: Where the superblock of our files (version 3) says how long the file is.
-_END_ADDRESS = 28
 #: Disk space that is asked for at a time, and what is kept for HDF5's own records [bytes].
 _AHEAD, _OWN = 8 << 20, 1 << 20
+#: Where a superblock (version 2 or 3) says how wide addresses are, and where its file ends.
+_OFFSET_SIZE, _END = 9, 28
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -159,13 +159,14 @@ class H5File:
         self._file.flush()
 
     def close(self) -> None:
-        """Finish the file, and give back what was reserved of the disk and not used."""
+        """Finish the file; disk space that was asked for and not needed is given back."""
         path = self._file.filename
         self._file.close()
-        if self._reserved:
-            with open(path, "r+b") as stream:
-                stream.seek(_END_ADDRESS)
-                stream.truncate(int.from_bytes(stream.read(8), "little"))
+        with open(path, "r+b") as stream:
+            head = stream.read(_END + 8)
+            end = int.from_bytes(head[_END:], "little")
+            if head[_OFFSET_SIZE] == 8 and 0 < end < os.fstat(stream.fileno()).st_size:
+                stream.truncate(end)
 
 
 def line(entry: Mapping[str, object]) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjrig.errors import RecordingError
 from mjrig.property_kinds import FloatArray
-from mjrig.recording.checks import check_increasing, number_column, required
+from mjrig.recording.checks import check_increasing, number_column, positive, required
 from mjrig.recording.h5_file import FORMAT, VERSION, h5py_package, reason
 from mjrig.recording.recording import (
     ActorRecording,
@@ -27,6 +27,8 @@ from mjrig.sim2sim.plant import Plant
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 #: Where a superblock has its version and the flag that somebody writes.
 _VERSION, _FLAGS = 8, 11
+#: Bits of the flag: somebody writes, and lets others read meanwhile.
+_WRITING, _READABLE = 1, 4
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 Log = list[dict[str, Any]]
 _TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_folder", "model_hash")
@@ -46,7 +48,10 @@ def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
     h5py = h5py_package()
     # NOTE: a file whose writer was killed, or is still at it, opens in another mode only; that one
     # would look at a damaged file for minutes, so it is not for others.
-    unfinished = len(head) > _FLAGS and head[_VERSION] >= 3 and head[_FLAGS] & 1
+    flags = head[_FLAGS] if len(head) > _FLAGS and head[_VERSION] >= 3 else 0
+    unfinished = bool(flags & _WRITING)
+    if unfinished and not flags & _READABLE:
+        raise RecordingError(f"{path}: is damaged: whoever wrote it ended before the first row")
     mode = {"libver": "latest", "swmr": True} if unfinished else {}
     try:
         with h5py.File(path, "r", **mode) as file:
@@ -68,7 +73,7 @@ class _H5Reader:
 
     def read(self) -> Recording:
         path, attrs = self._path, self._file.attrs
-        version = int(self._attribute(attrs, "version"))
+        version = self._whole(attrs, "version")
         if version > VERSION:
             raise RecordingError(
                 f"{path}: is of version {version}; this mjrig reads up to {VERSION}"
@@ -82,8 +87,8 @@ class _H5Reader:
         breaks = [e for e in log if "segment" in e]
         breaks += self._divergences(steps, {int(e["step"]) for e in breaks})
         known: dict[str, Any] = {n: self._attribute(attrs, n) for n in _TEXTS}
-        known["seed"] = int(self._attribute(attrs, "seed"))
-        known["versions"] = json.loads(self._attribute(attrs, "versions"))
+        known["seed"] = self._whole(attrs, "seed")
+        known["versions"] = self._json(attrs, "versions")
         known["gains"] = {n: facts[n]["gains"] for n in names}
         known["finished"] = ended
         known["edits"] = [e for e in log if "path" in e or "components" in e]
@@ -91,7 +96,7 @@ class _H5Reader:
         return Recording(
             path=path,
             format=FORMAT,
-            timestep=float(self._attribute(attrs, "timestep")),
+            timestep=positive(path, "timestep", self._attribute(attrs, "timestep")),
             steps=steps,
             actors=actors,
             states=self._states(steps),
@@ -110,11 +115,25 @@ class _H5Reader:
         value = required(self._path, dict(attrs), name)
         return value.decode() if isinstance(value, bytes) else value
 
+    def _whole(self, attrs: Any, name: str) -> int:
+        value = self._attribute(attrs, name)
+        if not isinstance(value, int | np.integer):
+            raise RecordingError(f"{self._path}: {name}: must be a whole number, got {value!r}")
+        return int(value)
+
+    def _json(self, attrs: Any, name: str) -> Any:
+        try:
+            return json.loads(self._attribute(attrs, name))
+        except ValueError as error:
+            raise RecordingError(
+                f"{self._path}: is damaged: the attribute {name} is no JSON: {error}"
+            ) from error
+
     def _facts(self, actor: str) -> dict[str, Any]:
         attrs = self._file[f"actors/{actor}"].attrs
         names = ("joints", "actuators", "gains", "plant", "act", "ctrl")
-        facts = {name: json.loads(self._attribute(attrs, name)) for name in names}
-        facts["policy"] = json.loads(attrs["policy"]) if "policy" in attrs else None
+        facts = {name: self._json(attrs, name) for name in names}
+        facts["policy"] = self._json(attrs, "policy") if "policy" in attrs else None
         facts["columns"] = [a for a in facts["actuators"] if a["outputs"] == 1]
         return facts
 
@@ -141,6 +160,12 @@ class _H5Reader:
                     raise RecordingError(
                         f"{self._path}: log: line {number} is no JSON: {error}"
                     ) from error
+        ends = [int(e["step"]) for e in entries if "end" in e and int(e["step"]) > steps]
+        if ends:
+            raise RecordingError(
+                f"{self._path}: is damaged: it ended after {ends[0]} steps, but a column has only "
+                f"{steps} rows"
+            )
         return [e for e in entries if int(e["step"]) <= steps]
 
     def _column(
@@ -214,10 +239,11 @@ class _H5Reader:
         at = f"actors/{name}/policy"
         names = ("step", "observation", "action", "command")
         # A policy without a command has no such column.
+        required(self._path, self._columns, f"{at}/step")
         given = [self._columns.get(f"{at}/{n}") for n in names]
         rows = min(len(g) for g in given if g is not None)
         step, observation, action, command = (
-            np.zeros((rows, 0)) if g is None else g[:rows] for g in given
+            self._ticks(f"{at}/{n}", g, rows) for n, g in zip(names, given, strict=True)
         )
         check_increasing(self._path, f"{at}/step", step)
         used = step < steps
@@ -227,6 +253,16 @@ class _H5Reader:
             action=action[used].astype(np.float32),
             command=number_column(self._path, f"{at}/command", command[used], command.shape[1]),
             joints=tuple(facts["joints"]),
+        )
+
+    def _ticks(self, name: str, given: Any, rows: int) -> FloatArray:
+        """A column of a policy; what a network gave may well be no number."""
+        if given is None:
+            return np.zeros((rows, 0))
+        width = given.shape[1] if given.ndim == 2 else 1
+        is_step = name.endswith("/step")
+        return number_column(
+            self._path, name, given[:rows], None if is_step else width, finite=is_step
         )
 
     def _states(self, steps: int) -> Integration | None:

@@ -3,6 +3,7 @@
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,13 +48,13 @@ def read_npz(path: Path, hints: Mapping[str, object]) -> Recording | None:
         if path.suffix.lower() == ".npz":
             raise RecordingError(f"{path}: is damaged: not a whole zip file")
         return None
-    with zipfile.ZipFile(path) as archive:
-        if f"{META}.npy" not in archive.namelist():
-            return None
     try:
+        with zipfile.ZipFile(path) as archive:
+            if f"{META}.npy" not in archive.namelist():
+                return None
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(META)[()]))
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordingError(f"{path}: is damaged: {error}") from error
     return recording_of(path, "npz", meta, arrays)

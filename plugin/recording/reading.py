@@ -39,12 +39,19 @@ def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) 
             raise RecordingError(f"there is no hint {name!r}; {suggestion(name, HINTS)}")
     if not path.exists():
         raise RecordingError(f"{path}: there is no such file")
+    if path.is_file() and not path.stat().st_size:
+        raise RecordingError(f"{path}: is empty")
     tried = []
     for name, read in readers().items():
         try:
             recording = read(path, hints)
         except OSError as error:
             raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except MjrigError:
+            raise
+        except Exception as error:  # bytes that nobody foresaw
+            what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise RecordingError(f"{path}: is damaged: the reader {name} met {what}") from error
         if recording is not None:
             return recording
         tried.append(name)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
-from mjrig.recording.checks import check_increasing, number_column, required
+from mjrig.recording.checks import check_increasing, number_column, positive, required
 from mjrig.recording.h5_file import VERSION
 from mjrig.recording.h5_reading import SIZES, plant_from
 from mjrig.recording.recording import (
@@ -100,24 +100,36 @@ def recording_of(
     Raises:
         RecordingError: something is missing, has another shape or is no number.
     """
+    count = required(path, meta, "steps")
+    if not isinstance(count, int) or count < 0:
+        raise RecordingError(f"{path}: steps: must be a whole number >= 0, got {count!r}")
     actors = {
-        name: _actor(path, name, facts, arrays)
+        name: _actor(path, name, facts, arrays, count)
         for name, facts in required(path, meta, "actors").items()
     }
     states = None
     if "states/step" in arrays and "states/state" in arrays:
-        states = Integration(arrays["states/step"], arrays["states/state"])
+        states = _states(path, arrays["states/step"], arrays["states/state"], count)
     return Recording(
         path=path,
         format=kind,
-        timestep=float(required(path, meta, "timestep")),
-        steps=int(required(path, meta, "steps")),
+        timestep=positive(path, "timestep", required(path, meta, "timestep")),
+        steps=count,
         actors=actors,
         states=states,
         attributes=dict(meta.get("attributes", {})),
         notes=tuple(meta.get("notes", ())),
         segments=tuple(meta.get("segments", (0,))),
     )
+
+
+def _states(path: Path, step: Any, state: Any, count: int) -> Integration:
+    steps = number_column(path, "states/step", step, None).astype(np.int64)
+    check_increasing(path, "states/step", steps, count)
+    width = state.shape[1] if state.ndim == 2 else 1
+    values = number_column(path, "states/state", state, width)
+    _same_rows(path, "states/state", values, "states/step", steps)
+    return Integration(steps, values)
 
 
 def joint_columns(path: Path, joints: list[list[str]]) -> tuple[JointColumns, ...]:
@@ -134,15 +146,20 @@ def joint_columns(path: Path, joints: list[list[str]]) -> tuple[JointColumns, ..
 
 
 def _actor(
-    path: Path, name: str, facts: Mapping[str, Any], arrays: Mapping[str, Any]
+    path: Path, name: str, facts: Mapping[str, Any], arrays: Mapping[str, Any], count: int
 ) -> ActorRecording:
     def column(part: str, width: int | None, *, finite: bool = True) -> Any:
         key = f"{name}/{part}"
         return number_column(path, key, required(path, arrays, key), width, finite=finite)
 
+    def wide(part: str, *, finite: bool = True) -> Any:
+        """Columns of whatever width."""
+        values = np.asarray(required(path, arrays, f"{name}/{part}"))
+        return column(part, values.shape[1] if values.ndim == 2 else 1, finite=finite)
+
     def steps(part: str) -> Any:
         found = column(part, None).astype(np.int64)
-        check_increasing(path, f"{name}/{part}", found)
+        check_increasing(path, f"{name}/{part}", found, count)
         return found
 
     def has(part: str) -> bool:
@@ -161,11 +178,11 @@ def _actor(
         raw = column("raw_effort", size, finite=False) if has("raw_effort") else None
         efforts = Efforts(steps("effort/step"), column("effort", size), raw)
     if has("policy/step"):
+        # What a network gave may well be no number: it is then there to be found.
         observation, action = (
-            np.asarray(required(path, arrays, f"{name}/policy/{n}"), np.float32)
-            for n in ("observation", "action")
+            wide(f"policy/{n}", finite=False).astype(np.float32) for n in ("observation", "action")
         )
-        command = np.asarray(required(path, arrays, f"{name}/policy/command"), np.float64)
+        command = wide("policy/command")
         names = tuple(facts.get("policy_joints", ()))
         policy = PolicyTicks(steps("policy/step"), observation, action, command, names)
     made = ActorRecording(
@@ -182,8 +199,8 @@ def _actor(
         policy=policy,
         plant=plant_from(facts.get("plant", {})),
         gain_changes=tuple(_change(entry) for entry in facts.get("gain_changes", ())),
-        act=arrays.get(f"{name}/act"),
-        ctrl=arrays.get(f"{name}/ctrl"),
+        act=wide("act") if has("act") else None,
+        ctrl=wide("ctrl") if has("ctrl") else None,
     )
     _check_lengths(path, made)
     return made
@@ -191,7 +208,7 @@ def _actor(
 
 def _check_lengths(path: Path, actor: ActorRecording) -> None:
     groups: list[tuple[str, Any, list[tuple[str, Any]]]] = [
-        ("step", actor.step, [("time", actor.time), ("qpos", actor.qpos), ("qvel", actor.qvel)])
+        ("step", actor.step, [(n, getattr(actor, n)) for n in ("time", "qpos", "qvel", "act")])
     ]
     if (c := actor.commands) is not None:
         groups.append(
@@ -203,11 +220,13 @@ def _check_lengths(path: Path, actor: ActorRecording) -> None:
         groups.append(("policy/step", p.step, [(f"policy/{n}", getattr(p, n)) for n in _POLICY]))
     for step, rows, columns in groups:
         for name, column in columns:
-            if column is not None and len(column) != len(rows):
-                raise RecordingError(
-                    f"{path}: {actor.name}/{name}: has {len(column)} rows, but "
-                    f"{actor.name}/{step} {len(rows)}"
-                )
+            if column is not None:
+                _same_rows(path, f"{actor.name}/{name}", column, f"{actor.name}/{step}", rows)
+
+
+def _same_rows(path: Path, name: str, column: Any, step: str, rows: Any) -> None:
+    if len(column) != len(rows):
+        raise RecordingError(f"{path}: {name}: has {len(column)} rows, but {step} {len(rows)}")
 
 
 def _change(entry: Mapping[str, Any]) -> GainChange:

@@ -7,6 +7,7 @@ Keys: `meta` (JSON), `policy_step`, `policy_target`, `tick_qpos`, `tick_qvel`, `
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def read(path: Path, hints: Mapping[str, object]) -> Recording | None:
             if not {"meta", "policy_step", "policy_target"} <= set(file.files):
                 return None
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordingError(f"{path}: cannot be read: {error}") from error
     return _TickFile(path, arrays).recording(str(hints.get("robot", "")))
 
@@ -79,7 +80,7 @@ class _TickFile:
         self._need(NEEDED, arrays, "array")
         self._need(META, self.meta, "key of meta")
         self.steps = self._whole("n_physics_steps")
-        self.actuators = tuple(map(str, self.meta["actuator_names"]))
+        self.actuators = tuple(self._names("actuator_names"))
         self.joints = self._joints()
         self.driven = self._driven()
         self.order = self._order()
@@ -108,14 +109,35 @@ class _TickFile:
             raise self._fail(f"meta.{key} must be a whole number >= 1, got {value!r}")
         return value
 
+    def _names(self, key: str) -> list[str]:
+        """Different names; one may be missing, as a floating base's often is."""
+        names = self.meta[key]
+        if not isinstance(names, list) or not all(isinstance(n, str | None) for n in names):
+            raise self._fail(f"meta.{key} must be a list of names, got {names!r:.40}")
+        twice = [n for n in dict.fromkeys(names) if n and names.count(n) > 1]
+        if twice:
+            raise self._fail(f"meta.{key} has {twice[0]!r} twice")
+        return [n or "" for n in names]
+
+    def _numbers(self, key: str, count: int) -> FloatArray:
+        """One number for each of `count`, or one for all."""
+        try:
+            values = np.broadcast_to(np.asarray(self.meta[key], dtype=np.float64), count)
+        except (TypeError, ValueError):
+            values = np.full(1, np.nan)
+        if not np.isfinite(values).all():
+            said = f"{self.meta[key]!r:.40}"
+            raise self._fail(f"meta.{key} must be a number or {count} numbers, got {said}")
+        return values
+
     # Joints -------------------------------------------------------------------------------------
 
     def _joints(self) -> tuple[JointColumns, ...]:
         """All joints of the model; those that no actuator drives are free where nq says so."""
-        names = [n or "" for n in self.meta["joint_names_mj"]]
+        names = self._names("joint_names_mj")
         nq, nv = self._whole("nq"), self._whole("nv")
         free, rest = divmod(nq - len(names), FREE_QPOS - 1)
-        named = set(map(str, self.meta.get("joint_names_policy", ())))
+        named = set(self._names("joint_names_policy") if "joint_names_policy" in self.meta else ())
         loose = [i for i, n in enumerate(names) if n not in named]
         if rest or nv != len(names) + free * (FREE_DOF - 1) or len(loose) < free:
             raise self._fail(
@@ -137,7 +159,11 @@ class _TickFile:
     def _driven(self) -> tuple[str, ...]:
         by_dof = {j.dof.start: j.name for j in self.joints}
         dofs = self.meta["tau_dofs"]
-        if len(dofs) != len(self.actuators) or any(d not in by_dof for d in dofs):
+        if (
+            not isinstance(dofs, list)
+            or len(dofs) != len(self.actuators)
+            or any(d not in by_dof for d in dofs)
+        ):
             raise self._fail(
                 f"meta.tau_dofs does not name one joint for each of {len(self.actuators)} actuators"
             )
@@ -145,17 +171,29 @@ class _TickFile:
 
     def _order(self) -> npt.NDArray[np.int64]:
         """Actuator of each policy joint."""
-        count = len(self.meta.get("joint_names_policy", self.actuators))
-        order = np.array(self.meta.get("policy_to_actuator", range(count)), dtype=np.int64)
-        if len(set(order.tolist())) != count or not set(order) <= set(range(len(self.actuators))):
+        names = self.meta.get("joint_names_policy", self.driven)
+        order = self.meta.get("policy_to_actuator", list(range(len(names))))
+        places = range(len(self.actuators))
+        if (
+            not isinstance(order, list)
+            or not all(type(a) is int and a in places for a in order)
+            or not len(set(order)) == len(order) == len(names)
+        ):
             raise self._fail("meta.policy_to_actuator does not name one actuator per policy joint")
-        return order
+        for name, actuator in zip(names, order, strict=True):
+            # Names of other stacks are not known here, but one that is must be the same joint.
+            if name in self.driven and name != self.driven[actuator]:
+                raise self._fail(
+                    f"meta.joint_names_policy and meta.policy_to_actuator contradict each other: "
+                    f"{name} leads to {self.driven[actuator]}"
+                )
+        return np.array(order, dtype=np.int64)
 
     # Shapes -------------------------------------------------------------------------------------
 
     def _check_shapes(self) -> None:
         nq, nv, n = self.meta["nq"], self.meta["nv"], len(self.order)
-        ticks = len(self.arrays["policy_step"])
+        ticks = self.arrays["policy_step"].size
         wide = self.arrays["policy_target"].shape[-1:] == (2 * n,)
         shapes: dict[str, tuple[int, ...]] = {
             "policy_step": (ticks,),
@@ -168,6 +206,8 @@ class _TickFile:
             "final_qvel": (nv,),
             "policy_action": (ticks, n),
         }
+        for name in ("policy_obs", "policy_cmd"):
+            shapes[name] = (ticks, *self.arrays[name].shape[1:2]) if name in self.arrays else ()
         if "head_qpos" in self.arrays:
             rows = len(self.arrays["head_qpos"])
             shapes |= {"head_qpos": (rows, nq), "head_qvel": (rows, nv), "head_time": (rows,)}
@@ -184,7 +224,8 @@ class _TickFile:
         steps = self.arrays["policy_step"]
         if ticks == 0 or steps[0] != 0 or (np.diff(steps) <= 0).any() or steps[-1] > self.steps:
             raise self._fail(f"policy_step must grow from 0 to at most {self.steps}")
-        if not float(self.meta["timestep"]) > 0.0:
+        timestep = self.meta["timestep"]
+        if not isinstance(timestep, int | float) or not 0.0 < timestep < np.inf:
             raise self._fail(f"meta.timestep must be > 0 s, got {self.meta['timestep']!r}")
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
@@ -284,24 +325,26 @@ class _TickFile:
             ("default_pose", ("default_pos",)),
             ("action_scale", ("action_scale",)),
         ):
-            values = next((meta[k] for k in keys if meta.get(k) is not None), None)
-            if values is not None:
-                spread = np.broadcast_to(np.abs(values) if name == "kv" else values, len(policy))
-                found[name] = dict(zip(policy, map(float, spread), strict=True))
+            key = next((k for k in keys if meta.get(k) is not None), None)
+            if key is not None:
+                spread = self._numbers(key, len(policy))
+                values = np.abs(spread) if name == "kv" else spread
+                found[name] = dict(zip(policy, values.tolist(), strict=True))
         if meta.get("torque_limit") is not None:
-            limits = np.broadcast_to(meta["torque_limit"], len(self.driven))
-            found["torque_limit"] = dict(zip(self.driven, map(float, limits), strict=True))
+            limits = self._numbers("torque_limit", len(self.driven))
+            found["torque_limit"] = dict(zip(self.driven, limits.tolist(), strict=True))
         overall: dict[str, object] = {
             k: meta[k] for k in ("timestep", "decimation", "mujoco") if k in meta
         }
-        if meta.get("integrator") in INTEGRATORS:
-            overall["integrator"] = INTEGRATORS[meta["integrator"]]
+        if (integrator := str(meta.get("integrator"))) in INTEGRATORS:
+            overall["integrator"] = INTEGRATORS[integrator]
         return Plant(overall=overall, joints=found)
 
     def _gain_changes(self) -> tuple[GainChange, ...]:
         if "gain_tick" not in self.arrays:
             return ()
-        own = [np.asarray(self.meta.get(k, []), dtype=np.float64) for k in ("kp", "kd")]
+        count = len(self.order)
+        own = [self._numbers(k, count) if k in self.meta else np.zeros(0) for k in ("kp", "kd")]
         changes = [self.arrays[f"gain_{n}"] for n in ("tick", "kp", "kd")]
         found = []
         for tick, *gains in zip(*changes, strict=True):

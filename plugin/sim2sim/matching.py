@@ -84,6 +84,9 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
     """
     if not recording.actors:
         raise RecordingError(f"{recording.path}: there is no robot in it")
+    empty = [actor.name for actor in recording.actors.values() if not len(actor.step)]
+    if empty:
+        raise RecordingError(f"{recording.path}: there is not one row of {empty[0]!r} in it")
     free = dict(world.articulations)
     if robot:
         free = {robot: world[robot]}

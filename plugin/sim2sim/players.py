@@ -216,7 +216,7 @@ class TargetsPlayer:
         robots = [m.robot for m in self.matches]
         self.silenced = tuple(self._stack.enter_context(silenced(robots)))
         try:
-            for pair in self.matches:
+            for pair in driven(self.matches):
                 component = RecordedTargets().play(world, pair, self.ratio)
                 pair.robot.add_component(component)
                 self._playing.append((pair, component))
@@ -260,6 +260,11 @@ def playable_steps(recording: Recording) -> int:
     return min(later, default=recording.steps)
 
 
+def driven(matches: Sequence[Match]) -> list[Match]:
+    """Those that have actuators; a ball on the floor has no setpoints, and needs none."""
+    return [pair for pair in matches if pair.recorded.actuators]
+
+
 def check_playable(
     recording: Recording, matches: Sequence[Match], world: World, *, resample: bool
 ) -> float:
@@ -268,11 +273,16 @@ def check_playable(
     Raises:
         RecordingError: there are no setpoints, or the timestep is another one.
     """
-    for pair in matches:
+    for pair in driven(matches) or matches[:1]:
         if pair.recorded.commands is None:
             raise RecordingError(
                 f"{recording.path}: no setpoints of {pair.recorded.name!r} were recorded; "
                 "replay it in the mode kinematic"
+            )
+        if not pair.recorded.actuators:
+            raise RecordingError(
+                f"{recording.path}: {pair.recorded.name!r} has no actuators; replay it in the mode "
+                "kinematic"
             )
         if not (pair.columns >= 0).any():
             raise RecordingError(

@@ -79,6 +79,7 @@ def test_a_motion_without_names_asks_for_them(tmp_path: Path) -> None:
         ("joint_pos", np.array([[0.0, np.nan]] * ROWS),
          "m.npz: joint_pos has a value that is not finite in row 0"),
         ("fps", np.array([0.0]), "m.npz: the hint fps must be a number > 0, got 0.0"),
+        ("body_quat_w", np.zeros((ROWS, 2, 4)), "m.npz: the quaternion in row 0 is 0"),
     ],
 )  # fmt: skip
 def test_a_broken_motion_is_refused(tmp_path: Path, key: str, value: Any, message: str) -> None:

@@ -104,6 +104,9 @@ def test_float32_targets_keep_the_default_pose_in_float32() -> None:
          "21:11: action.offset: policy.action.offset: must be numbers or default, got 'none'"),
         ("default: [0.5, 0, 0]", "default: [0.5, 0]",
          "25:41: command.default: policy.command.default: must have 3 values, got [0.5, 0]"),
+        ("schedule: [[0, 0, 0, 0], [1, 0.5, 0, 0]]", "ranges: [[-1, 1], [0, 0], [1, -1]]",
+         "25:64: command.ranges: policy.command.ranges: must have the lowest value first, "
+         "got [[-1, 1], [0, 0], [1, -1]]"),
         ("[1, 0.5, 0, 0]]", "[0, 0.5, 0, 0]]",
          "25:64: command.schedule: policy.command.schedule: must have ascending times, "
          "got [[0, 0, 0, 0], [0, 0.5, 0, 0]]"),

@@ -217,6 +217,86 @@ def test_a_newer_version_is_refused(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("at", "name", "value", "message"),
+    [
+        ("actors/robot", "joints", "[{", "is damaged: the attribute joints is no JSON: "),
+        ("/", "timestep", -0.1, "timestep: must be a number > 0, got "),
+        ("/", "seed", "x", "seed: must be a whole number, got 'x'"),
+        ("actors/robot", "plant", "3", "is damaged: the reader mjrig_h5 met AttributeError: "),
+    ],
+)
+def test_an_attribute_that_says_nothing_is_named(
+    path: Path, tmp_path: Path, at: str, name: str, value: object, message: str
+) -> None:
+    bad = damaged(path, tmp_path)
+    with h5py.File(bad, "r+") as file:
+        file[at].attrs[name] = value
+    with pytest.raises(mjrig.RecordingError) as info:
+        mjrig.read_recording(bad)
+    assert str(info.value).startswith(f"{bad}: {message}")
+
+
+def test_rows_that_are_gone_are_told(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    with h5py.File(bad, "r+") as file:
+        file["actors/robot/effort"].resize(7, axis=0)
+    told = "is damaged: it ended after 30 steps, but a column has only 7 rows"
+    with refused(mjrig.RecordingError, f"{bad}: {told}"):
+        mjrig.read_recording(bad)
+
+
+def test_a_writer_that_was_killed_before_the_first_row_is_told(path: Path, tmp_path: Path) -> None:
+    bad = damaged(path, tmp_path)
+    content = bytearray(bad.read_bytes())
+    content[11] = 1  # somebody writes, nobody may read yet
+    bad.write_bytes(content)
+    told = "is damaged: whoever wrote it ended before the first row"
+    with refused(mjrig.RecordingError, f"{bad}: {told}"):
+        mjrig.read_recording(bad)
+
+
+def test_a_finished_file_is_as_long_as_its_content(path: Path) -> None:
+    # Less than what is asked for ahead of the rows.
+    assert path.stat().st_size < 2_000_000
+    assert mjrig.read_recording(path).steps == 30
+
+
+@pytest.mark.parametrize("name", ["none.npz", "none.csv"])
+def test_a_recording_of_no_step_is_kept(tmp_path: Path, name: str) -> None:
+    with mjrig.Recorder(make_world(ROVER), tmp_path / "none.h5"):
+        pass
+    assert main(["convert", str(tmp_path / "none.h5"), str(tmp_path / name)]) == 0
+    assert mjrig.read_recording(tmp_path / name).steps == 0
+
+
+@pytest.mark.parametrize("name", ["run.h5", "run.npz", "run.csv", "run.json"])
+def test_an_empty_file_is_called_empty(tmp_path: Path, name: str) -> None:
+    empty = tmp_path / name
+    empty.touch()
+    with refused(mjrig.RecordingError, f"{empty}: is empty"):
+        mjrig.read_recording(empty)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_bytes_are_wrong_it_is_an_error_of_ours(
+    recording: Recording, tmp_path: Path, seed: int
+) -> None:
+    write_npz(recording, tmp_path / "run.npz")
+    write_csv(recording, tmp_path / "run.csv")
+    random = np.random.default_rng(seed)
+    for name in ("run.npz", "run.csv"):
+        spoiled = np.frombuffer((tmp_path / name).read_bytes(), np.uint8).copy()
+        places = random.integers(0, len(spoiled) // random.choice([1, 10]), size=8)
+        spoiled[places] = random.integers(0, 256, size=8)
+        bad = tmp_path / f"bad{Path(name).suffix}"
+        bad.write_bytes(spoiled.tobytes())
+        try:
+            mjrig.read_recording(bad)
+        except mjrig.MjrigError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (
@@ -233,6 +313,22 @@ def test_a_newer_version_is_refused(path: Path, tmp_path: Path) -> None:
         ({"robot/time": np.full(31, np.inf)}, "robot/time: row 0 is inf"),
         ({"robot/step": np.zeros(31)}, "robot/step: must increase, but row 1 is 0 after 0"),
         ({"robot/time": np.array(["x"] * 31)}, "robot/time: must hold numbers, got <U1"),
+        ({"robot/step": np.arange(31) - 1}, "robot/step: must be steps from 0 to 30, got -1"),
+        (
+            {"robot/setpoint/step": np.append(np.arange(29), 99)},
+            "robot/setpoint/step: must be steps from 0 to 30, got 99",
+        ),
+        ({"states/step": np.arange(5)}, "states/state: has 2 rows, but states/step 5"),
+        ({"states/step": np.array(["a", "b"])}, "states/step: must hold numbers, got <U1"),
+        (
+            {"robot/policy/action": np.array([["x"]] * 8)},
+            "robot/policy/action: must hold numbers, got <U1",
+        ),
+        (
+            {"robot/policy/command": np.full((8, 3), np.nan)},
+            "robot/policy/command: row 0, column 0 is nan",
+        ),
+        ({"robot/act": np.zeros((9, 2))}, "robot/act: has 9 rows, but robot/step 31"),
     ],
 )
 def test_a_broken_npz_is_named(
@@ -263,6 +359,12 @@ def test_an_npz_never_unpickles(recording: Recording, tmp_path: Path) -> None:
         ("step,time,a/qpos/j\n", "has no rows"),
         ("step,time,a/qpos/j\n0,0,1\n", "the timestep is not known; give the hint timestep"),
         ("# mjrig recording {\n", "line 1 is no JSON: "),
+        ("# mjrig recording {}\nstep,tim\n", "the header must begin with step,time, got "),
+        (
+            "# mjrig recording {}\nstep,time,a/qqos/j\n",
+            "'a/qqos/j' is no column: <robot>/<group>/<name>, groups: qpos, qvel, ",
+        ),
+        ("step,time,a/qpos/j,a/qpos/j\n0,0,1,2\n", "the column 'a/qpos/j' is there twice"),
     ],
 )
 def test_a_broken_csv_is_named(tmp_path: Path, text: str, message: str) -> None:

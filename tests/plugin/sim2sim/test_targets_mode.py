@@ -41,6 +41,37 @@ def test_the_same_scene_matches_to_the_bit(execution: str) -> None:
     assert result.joints["left_knee"]["rmse_effort"] == 0.0
 
 
+def test_things_without_actuators_are_met_too() -> None:
+    ball = """<mujoco><worldbody><body pos="1 0 0.4"><freejoint name="root"/>
+      <geom size="0.1"/></body></worldbody></mujoco>"""
+
+    def world() -> mjrig.World:
+        pd = PDController(kp=80, kv=3)
+        return make_worlds({"ball": ball, "robot": BIPED}, robot={"components": [pd]})
+
+    result = mjrig.replay(from_world(world(), 50), world())
+    assert (result.verdict, result.bit_exact) == ("matches", True)
+    assert {"ball/root", "robot/left_hip"} <= set(result.joints)
+
+
+def test_nothing_to_command_is_refused() -> None:
+    ball = """<mujoco><worldbody><body><freejoint name="root"/><geom size="0.1"/></body>
+      </worldbody></mujoco>"""
+    run = from_world(make_world(ball), 3)
+    told = "run.h5: 'robot' has no actuators; replay it in the mode kinematic"
+    with refused(mjrig.RecordingError, told):
+        mjrig.replay(run, make_world(ball))
+
+
+@pytest.mark.parametrize("mode", ["targets", "kinematic"])
+def test_a_recording_without_a_row_is_refused(run: Recording, mode: str) -> None:
+    actor = run.actors["robot"]
+    none = replace(actor, step=actor.step[:0], time=actor.time[:0], qpos=actor.qpos[:0])
+    cut = replace(run, steps=0, actors={"robot": none})
+    with refused(mjrig.RecordingError, "run.h5: there is not one row of 'robot' in it"):
+        mjrig.replay(cut, biped(), mode=mode)
+
+
 def test_a_gain_that_was_changed_by_a_fifth_is_named_first(run: Recording) -> None:
     world = biped(kp={"right_knee": 96.0, "default": 80.0})
     result = mjrig.replay(run, world)

@@ -105,7 +105,7 @@ def fit(
             which is faster, and as good for joints that hardly do.
         bounds: parameter → (low, high), inside of what the properties allow; delay in steps.
         window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
-            robots, 0.1 s of free ones.
+            robots, 0.04 s of free ones.
         report: told in words what is going on.
 
     Raises:

@@ -38,7 +38,7 @@ from mjrig.tuning.fit_verdict import (
 from mjrig.world import World
 
 #: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
-WINDOW = 0.1
+WINDOW = 0.04
 #: Numbers the derivatives may take; beyond it samples are left out.
 ROOM = 1e8
 #: Residuals with more memory than this show that the model lacks something.
@@ -213,8 +213,8 @@ def _notes(errors: Spread, *, free: bool) -> tuple[str, ...]:
     if free:
         found.append(
             "the base is free: impacts make the cost rough, so that the search can end beside the "
-            "best values, delays one step off, and the intervals are too narrow; hang the robot up "
-            "to be sure"
+            "best values, delays one step off, and the intervals are too narrow; record efforts, "
+            "or hang the robot up to be sure"
         )
     if errors.inflation >= MEMORY:
         found.append(

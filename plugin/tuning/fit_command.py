@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--window",
         type=float,
         metavar="S",
-        help="simulate so long from each recorded state (fixed robots: all; free ones: 0.1)",
+        help="simulate so long from each recorded state (fixed robots: all; free ones: 0.04)",
     )
     parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of the intervals")
     where = parser.add_mutually_exclusive_group()

@@ -22,6 +22,8 @@ ROUNDING = 1e-9
 PASSES = 6
 #: A clamp must explain so many times the variance of what is left over to be believed.
 CLEAR = 25.0
+#: Efforts at a limit spread by less than this share of it; others are of a law that does not fit.
+PLATEAU = 0.03
 #: So many standard deviations around a limit a sample may be on either side.
 MARGIN = 3.0
 #: Neighbours for instruments: what is left over must have forgotten so much over the distance.
@@ -151,9 +153,10 @@ def _limit(effort: FloatArray, asked: FloatArray) -> tuple[float, Mask]:
             break
         limit = float(np.median(along[held]))
     gain = (wanted - along)[held] ** 2 - (along[held] - limit) ** 2
-    if held.sum() < 3 or float(gain.sum()) < CLEAR * noise**2 * held.sum() ** 0.5:
-        return np.inf, np.zeros(len(effort), dtype=bool)
-    return limit, held
+    is_clear = held.sum() >= 3 and float(gain.sum()) >= CLEAR * noise**2 * held.sum() ** 0.5
+    if is_clear and _noise(along[held] - limit) < PLATEAU * limit:
+        return limit, held
+    return np.inf, np.zeros(len(effort), dtype=bool)
 
 
 def limit_error(samples: Samples, law: Law) -> float:

@@ -113,7 +113,7 @@ def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
 def too_little(vague: float) -> str:
     """Why a number with such an interval, as a share of it, is no knowledge."""
     if vague > 1e3:
-        return "it does not change the motion that was recorded"
+        return "it changes nothing that was recorded"
     return f"too little of it is seen: ±{100.0 * vague:.0f} %; move the joint more, or longer"
 
 

@@ -1,53 +1,42 @@
 """fit: gains, delays and joint parameters from recordings of a robot that has others.
 
-Each recording is cut into windows (one for a robot that hangs or is fixed), whose initial states
-are unknowns too, so that noise in the states biases nothing. Simulations of the windows, driven by
-the recorded setpoints, are compared with the recorded states; the parameters are found by
-Levenberg-Marquardt on finite differences, each a world of a batch, and delays by trying them.
+There are two kinds of evidence. Motion: simulations are made to move as was recorded, which says
+something about every parameter. Efforts: a law is linear in its gains, so what it gave says what
+they are, without a simulation; impacts, which make simulations unpredictable, do no harm then.
 """
 
-import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 
 from mjrig.batch import strip
-from mjrig.errors import ExecutionError, FitError
-from mjrig.names import listed
-from mjrig.property_kinds import FloatArray
+from mjrig.errors import FitError
+from mjrig.names import listed, suggestion
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recording import Recording
 from mjrig.scene import Scene
-from mjrig.tuning.fit_batch import BatchSimulator
-from mjrig.tuning.fit_data import Track, cut, read_tracks
-from mjrig.tuning.fit_jobs import Simulator, Stage
-from mjrig.tuning.fit_plant import DELAY, Drives, check_parameters, drives_of
-from mjrig.tuning.fit_pool import PoolSimulator
-from mjrig.tuning.fit_problem import Problem
-from mjrig.tuning.fit_run import Outcome, Report, Run
-from mjrig.tuning.fit_search import asked_efforts
-from mjrig.tuning.fit_statistics import Spread, fitted_weights, spread
+from mjrig.tuning.fit_by_efforts import fit_efforts
+from mjrig.tuning.fit_by_motion import fit_motion
+from mjrig.tuning.fit_data import Track, read_tracks
+from mjrig.tuning.fit_efforts import OF_LAWS, why_not
+from mjrig.tuning.fit_plant import DELAY, GAINS, Drives, check_parameters, drives_of
+from mjrig.tuning.fit_run import Report
 from mjrig.tuning.fit_tangent import Tangent
-from mjrig.tuning.fit_unknowns import Bounds, delay_bounds, unknowns_of
-from mjrig.tuning.fit_verdict import (
-    Dropped,
-    Estimate,
-    delay_estimate,
-    drops,
-    estimate,
-    left_alone,
-)
+from mjrig.tuning.fit_unknowns import Bounds, Wanted, check_bounds
+from mjrig.tuning.fit_verdict import EFFORTS, MOTION, Estimate, Findings
 from mjrig.world import World
 
-#: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
-WINDOW = 0.1
-#: Numbers the derivatives may take; beyond it samples are left out.
-ROOM = 1e8
-#: Residuals with more memory than this show that the model lacks something.
-MEMORY = 4.0
+#: What a fit may look at; auto: at efforts for laws of robots whose base is free, else at motion.
+AUTO = "auto"
+EVIDENCE = (AUTO, MOTION, EFFORTS)
+#: Two kinds of evidence disagree if they differ by more than so many half widths of intervals, ...
+APART = 2.0
+#: ... and by more than this share.
+WORTH_SAYING = 0.02
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,9 @@ class Fit:
         estimates: one per joint and parameter, parameter by parameter.
         recordings: names of the files.
         rms_before, rms_after: joint → root mean square of simulated minus recorded position
-            [rad or m], with what the scene says and with what was found.
+            [rad or m], with what the scene says and with what was found; empty: not simulated.
+        effort_before, effort_after: joint → root mean square of what is left unexplained of the
+            efforts [N·m or N], likewise; empty: they were not looked at.
         notes: what to know about the whole, in words.
         seconds: how long it took.
     """
@@ -71,6 +62,8 @@ class Fit:
     rms_after: dict[str, float]
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    effort_before: dict[str, float] = field(default_factory=dict)
+    effort_after: dict[str, float] = field(default_factory=dict)
 
     def __getitem__(self, key: tuple[str, str]) -> Estimate:
         """The estimate of a joint (or actuator) and a parameter.
@@ -92,12 +85,13 @@ def fit(
     *,
     actor: str | None = None,
     joints: str | Sequence[str] = ".*",
+    evidence: str = AUTO,
     together: bool = True,
     bounds: Bounds | None = None,
     window: float | None = None,
     report: Report = lambda text: None,
 ) -> Fit:
-    """Find parameters with which the scene moves as it was recorded.
+    """Find parameters with which the scene does what was recorded.
 
     Args:
         scene: where the fit begins; nothing is changed in it.
@@ -105,20 +99,24 @@ def fit(
         parameters: some of kp, kv, delay, armature, damping, frictionloss, torque_limit.
         actor: whose; None: of the only actor that laws drive.
         joints: patterns of joint or actuator names.
+        evidence: `motion`; `efforts`, for kp, kv, delay and torque_limit; `auto`: efforts for these
+            where they are recorded and the base is free to touch the ground, motion for the rest.
         together: how joints shake each other is part of the derivatives; False: joint by joint,
             which is faster, and as good for joints that hardly do.
         bounds: parameter → (low, high), inside of what the properties allow; delay in steps.
         window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
-            robots, 0.1 s of free ones.
+            robots, 0.04 s of free ones.
         report: told in words what is going on.
 
     Raises:
         FitError: a recording is not of this robot or timestep, lacks something or holds numbers
-            that are not finite; a parameter, joint or bound is wrong.
+            that are not finite; a parameter, joint, bound or kind of evidence is wrong.
         RecordingError: a file cannot be read.
         SceneError: the scene cannot be built.
     """
     began = time.perf_counter()
+    if evidence not in EVIDENCE:
+        raise FitError(f"there is no evidence {evidence!r}; {suggestion(evidence, EVIDENCE)}")
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     read = [r if isinstance(r, Recording) else read_recording(r) for r in recordings]
     world = World(scene)
@@ -127,17 +125,39 @@ def fit(
     drives = drives_of(world, actor or _only(world))
     chosen = drives.match([joints] if isinstance(joints, str) else joints)
     check_parameters(parameters, drives, chosen)
+    limits = bounds or {}
+    check_bounds(limits, parameters)
     tracks = read_tracks(world, drives.actor, read)
-    longest = max(int(drives.lags.max()), delay_bounds(bounds or {})[1] * (DELAY in parameters))
-    skip = 0 if drives.remembers else longest * int(drives.ticks.max())
-    stage = _stage(world, drives, tracks, window, skip, len(parameters) * len(chosen))
-    simulator = _simulator(scene, stage)
-    try:
-        task = _Task(world, stage, simulator, parameters, chosen, bounds or {}, together, report)
-        found = task.go()
-    finally:
-        simulator.close()
-    return replace(found, seconds=time.perf_counter() - began)
+    plan = _plan(world, drives, tracks, {name: chosen for name in parameters}, evidence)
+    by_efforts = by_motion = Findings()
+    if plan.efforts:
+        report("efforts")
+        by_efforts = fit_efforts(world, drives, tracks, plan.efforts, limits)
+    if plan.motion:
+        known = _with(drives, by_efforts.estimates if not plan.is_check else ())
+        by_motion = fit_motion(
+            scene, world, known, tracks, plan.motion, limits,
+            together=together, window=window, report=report,
+        )  # fmt: skip
+    notes = plan.notes
+    if plan.is_check:
+        notes += _disagreements(by_motion.estimates, by_efforts.estimates)
+        by_efforts = Findings()
+    found = [*by_efforts.estimates, *by_motion.estimates]
+    order = {name: i for i, name in enumerate(parameters)}
+    place = {name: i for i, name in enumerate(drives.actuators)}
+    found.sort(key=lambda e: (order[e.parameter], place[e.actuator]))
+    return Fit(
+        drives.actor,
+        tuple(found),
+        tuple(t.name for t in tracks),
+        by_motion.before,
+        by_motion.after,
+        (*notes, *by_efforts.notes, *by_motion.notes),
+        time.perf_counter() - began,
+        by_efforts.before,
+        by_efforts.after,
+    )
 
 
 def _only(world: World) -> str:
@@ -147,157 +167,88 @@ def _only(world: World) -> str:
     return driven[0]
 
 
-def _stage(
-    world: World,
-    drives: Drives,
-    tracks: list[Track],
-    window: float | None,
-    skip: int,
-    count: int,
-) -> Stage:
-    tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
-    if window is not None and not window > 0.0:
-        raise FitError(f"the length of windows must be above 0 s, got {window:g}")
-    if window is None:
-        window = WINDOW if tangent.turns and not drives.remembers else math.inf
-    length = None if math.isinf(window) else max(round(window / world.timestep), 2)
-    if length is not None and drives.remembers:
-        raise FitError(
-            f"{drives.actor}: its laws have memory, which no window in the middle knows; "
-            "fit whole recordings: window inf"
-        )
-    windows = cut(tracks, length, int(np.lcm.reduce(drives.ticks)), skip)
-    size = sum(len(w.samples) for w in windows) * 2 * len(tangent) * (count + 2 * len(tangent))
-    every = max(1, math.ceil(size / ROOM))
-    thin = [replace(w, samples=w.samples[::every], after=w.after[::every]) for w in windows]
-    return Stage(drives, tracks, thin, tangent)
-
-
-def _simulator(scene: Scene, stage: Stage) -> Simulator:
-    try:
-        return BatchSimulator(scene, stage)
-    except ExecutionError:  # a law that runs in Python
-        return PoolSimulator(scene, stage)
+# What to look at --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Task:
-    """All choices made: what is left is work."""
+class _Plan:
+    """Which parameters of which joints rest on what; `is_check`: efforts are a second opinion."""
 
-    world: World
-    stage: Stage
-    simulator: Simulator
-    parameters: Sequence[str]
-    chosen: Sequence[int]
-    bounds: Bounds
-    together: bool
-    report: Report
-
-    def go(self) -> Fit:
-        problem = Problem(self.stage, self.simulator, [], apart=not self.together)
-        start = problem.start()
-        (residuals,) = problem.residuals([start])
-        problem.refuse_divergence(residuals)
-        efforts = asked_efforts(problem, start, residuals)
-        limit = start.values["torque_limit"]
-        # No limit is as good as one nothing reaches, and can be moved.
-        start.values["torque_limit"] = np.where(np.isinf(limit), 2.0 * efforts + 1.0, limit)
-        unknowns = unknowns_of(
-            self.world, self.stage.drives, self.parameters, self.chosen, self.bounds, efforts
-        )
-        problem = problem.with_unknowns(unknowns)
-        outcome = self._run(problem).go(start)
-        errors = spread(problem, outcome.solution)
-        gone: list[Dropped] = []
-        while new := drops(problem, outcome.solution, errors):
-            gone += new
-            problem, outcome = self._without(problem, outcome, new)
-            errors = spread(problem, outcome.solution)
-        return self._result(problem, outcome, errors, gone)
-
-    def _run(self, problem: Problem) -> Run:
-        delayed = self.chosen if DELAY in self.parameters else []
-        return Run(problem, delayed, delay_bounds(self.bounds), self.report)
-
-    def _without(
-        self, problem: Problem, outcome: Outcome, gone: Sequence[Dropped]
-    ) -> tuple[Problem, Outcome]:
-        """Leave out what cannot be known, as the scene has it, and solve for the rest."""
-        out = [d.unknown for d in gone]
-        point = outcome.solution.point
-        old = np.array([self.stage.drives.values[u.parameter][u.place] for u in out])
-        low = np.array([d.low for d in gone])
-        point = point.put(out, np.where(np.isfinite(old), np.maximum(old, low), point.get(out)))
-        fewer = problem.with_unknowns([u for u in problem.unknowns if u not in out])
-        weights = fitted_weights(problem, outcome.solution)
-        return fewer, self._run(fewer).finish(point, weights, outcome.before)
-
-    def _result(
-        self, problem: Problem, outcome: Outcome, errors: Spread, gone: Sequence[Dropped]
-    ) -> Fit:
-        point, stage = outcome.solution.point, self.stage
-        found = [
-            estimate(problem, u, float(point.values[u.parameter][u.place]), float(e))
-            for u, e in zip(problem.unknowns, errors.errors, strict=True)
-        ]
-        found = [_resting_on(e, problem, gone) for e in found]
-        found += [
-            left_alone(problem, d, float(point.values[d.unknown.parameter][d.unknown.place]))
-            for d in gone
-        ]
-        limits = delay_bounds(self.bounds)
-        found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]
-        order = {name: i for i, name in enumerate(self.parameters)}
-        place = {name: i for i, name in enumerate(stage.drives.actuators)}
-        found.sort(key=lambda e: (order[e.parameter], place[e.actuator]))
-        return Fit(
-            stage.drives.actor,
-            tuple(found),
-            tuple(t.name for t in stage.tracks),
-            self._rms(outcome.before),
-            self._rms(outcome.solution.residuals),
-            _notes(errors, free=bool(stage.tangent.turns)),
-        )
-
-    def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:
-        every, stage = (
-            np.concatenate([r[:, : len(self.stage.tangent)] for r in residuals]),
-            self.stage,
-        )
-        own = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
-        values = np.sqrt(np.mean(every[:, own] ** 2, axis=0))
-        return {stage.drives.joints[i]: float(values[i]) for i in self.chosen}
+    efforts: Wanted
+    motion: Wanted
+    notes: tuple[str, ...] = ()
+    is_check: bool = False
 
 
-def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
-    """Say where a value holds only together with one that was left alone."""
-    joints = problem.stage.drives.joints
-    for drop in gone:
-        partner = drop.partner
-        if partner is None or partner.parameter != found.parameter:
-            continue
-        if joints[partner.place] == found.joint:
-            whose = (
-                ""
-                if drop.unknown.place == partner.place
-                else (f" of {joints[drop.unknown.place]!r}")
-            )
-            text = f"if {drop.unknown.parameter}{whose} is as the scene says"
-            return replace(found, reason=text)
-    return found
+def _plan(
+    world: World, drives: Drives, tracks: Sequence[Track], wanted: Wanted, evidence: str
+) -> _Plan:
+    if evidence == MOTION:
+        return _Plan({}, wanted)
+    laws = {name: places for name, places in wanted.items() if name in OF_LAWS}
+    silent: dict[str, list[int]] = {}
+    told: dict[str, list[int]] = {}
+    for name, places in laws.items():
+        for place in places:
+            reason = why_not(world, drives, tracks, place, name)
+            if reason:
+                silent.setdefault(reason, []).append(place)
+            else:
+                told.setdefault(name, []).append(place)
+    lines = [f"{_whose(drives, places)}: {reason}" for reason, places in silent.items()]
+    if evidence == EFFORTS:
+        others = [name for name in wanted if name not in OF_LAWS]
+        if others:
+            raise FitError(f"efforts say nothing about {listed(others)}; look at motion, or auto")
+        if lines:
+            raise FitError(f"{drives.actor}: efforts cannot be used: {'; '.join(lines)}")
+        return _Plan(told, {})
+    if not _touches(world, drives):
+        return _Plan(told, wanted, is_check=True)
+    rest = {n: [p for p in places if p not in told.get(n, ())] for n, places in wanted.items()}
+    notes = tuple(f"found by motion, not by efforts: {line}" for line in lines)
+    return _Plan(told, {n: places for n, places in rest.items() if places}, notes)
 
 
-def _notes(errors: Spread, *, free: bool) -> tuple[str, ...]:
+def _whose(drives: Drives, places: Sequence[int]) -> str:
+    own = sorted(set(places))
+    return "all joints" if len(own) == len(drives) else listed(drives.joints[p] for p in own)
+
+
+def _touches(world: World, drives: Drives) -> bool:
+    """Whether the base is free and may touch something: then simulations are unpredictable."""
+    tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
+    flags = int(world.model.opt.disableflags)
+    return bool(tangent.turns) and not flags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+
+
+def _with(drives: Drives, found: Sequence[Estimate]) -> Drives:
+    """The joints with the laws that were found."""
+    values = {name: array.copy() for name, array in drives.values.items()}
+    lags = drives.lags.copy()
+    for e in found:
+        place = drives.actuators.index(e.actuator)
+        if e.parameter == DELAY:
+            lags[place] = int(e.value)
+        elif e.parameter in GAINS:
+            values[e.parameter][place] = e.value
+    return replace(drives, values=values, lags=lags)
+
+
+def _disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> tuple[str, ...]:
+    """A note where what the efforts say is not what moved the joints."""
+    other = {(e.actuator, e.parameter): e for e in efforts if e.identifiable}
     found = []
-    if free:
-        found.append(
-            "the base is free: impacts make the cost rough, so that the search can end beside the "
-            "best values, delays one step off, and the intervals are too narrow; hang the robot up "
-            "to be sure"
-        )
-    if errors.inflation >= MEMORY:
-        found.append(
-            "what is left over has memory, so the model lacks something; the intervals are "
-            f"{math.sqrt(errors.inflation):.1f} times as wide as noise alone would make them"
-        )
-    return tuple(found)
+    for e in motion:
+        second = other.get((e.actuator, e.parameter))
+        if second is None or not e.identifiable:
+            continue
+        width = APART * 0.5 * np.hypot(e.high - e.low, second.high - second.low)
+        if abs(e.value - second.value) > max(width, WORTH_SAYING * abs(e.value)):
+            found.append(f"{e.parameter} of {e.joint} {second.value:.4g} instead of {e.value:.4g}")
+    if not found:
+        return ()
+    return (
+        f"recorded efforts say {listed(found)}: they are not what moved the joints, or the model "
+        "is not what was moved",
+    )

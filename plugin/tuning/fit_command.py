@@ -21,6 +21,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,…",
         help="of kp, kv, delay, armature, damping, frictionloss, torque_limit (kp,kv)",
     )
+    parser.add_argument(
+        "--evidence",
+        choices=("auto", "motion", "efforts"),
+        default="auto",
+        help="look at recorded motion or efforts (auto: at efforts for laws of free robots)",
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--together", action="store_true", help="all joints in one problem (default)")
     how.add_argument("--each", action="store_true", help="joint by joint: faster")
@@ -36,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--window",
         type=float,
         metavar="S",
-        help="simulate so long from each recorded state (fixed robots: all; free ones: 0.1)",
+        help="simulate so long from each recorded state (fixed robots: all; free ones: 0.04)",
     )
     parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of the intervals")
     where = parser.add_mutually_exclusive_group()
@@ -70,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
         options.parameters,
         actor=options.actor,
         joints=options.joint,
+        evidence=options.evidence,
         together=not options.each,
         bounds=dict(options.bounds),
         window=options.window,

@@ -1,7 +1,7 @@
 """What recordings say that a fit needs: commands at every step, and states to compare with."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ class Track:
         qvel: (samples, nv), likewise; estimated where velocities were not recorded.
         has_velocity: whether those of the fitted actor were recorded.
         segments: first steps of the stretches between which the state was put to something else.
+        efforts: (samples, actuators) of the fitted actor, in the step that begins with a sample;
+            not a number where none was recorded.
+        raw_efforts: likewise, before any clamp.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Track:
     qvel: FloatArray
     has_velocity: bool
     segments: tuple[int, ...] = (0,)
+    efforts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    raw_efforts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def steps(self) -> int:
@@ -89,8 +94,29 @@ def _track(world: World, actor: str, recording: Recording) -> Track:
         # Others are simulated along; between their samples they are where they were last.
         rows = np.searchsorted(share.step, main.step[keep], side="right") - 1
         _put_states(name, world, robot, share, np.maximum(rows, 0), recording, qpos, qvel)
+    step = main.step[keep]
+    tables = (None, None) if main.efforts is None else (main.efforts.effort, main.efforts.raw)
+    efforts, raw = (_efforts(name, world[actor], main, step, table) for table in tables)
     has_velocity = main.qvel is not None
-    return Track(name, commands, main.step[keep], qpos, qvel, has_velocity, recording.segments)
+    return Track(name, commands, step, qpos, qvel, has_velocity, recording.segments, efforts, raw)
+
+
+def _efforts(
+    name: str,
+    robot: Articulation,
+    share: ActorRecording,
+    step: npt.NDArray[np.int64],
+    values: FloatArray | None,
+) -> FloatArray:
+    """(samples, actuators) in the robot's order, not a number where nothing was recorded."""
+    found = np.full((len(step), len(robot.actuator_names)), np.nan)
+    if values is None or share.efforts is None:
+        return found
+    _, rows, own = np.intersect1d(share.efforts.step, step, return_indices=True)
+    for column, place in enumerate(_places(name, robot, share)):
+        found[own, place] = values[rows, column]
+    found[~np.isfinite(found)] = np.nan
+    return found
 
 
 def _samples(name: str, share: ActorRecording, steps: int) -> Places:
@@ -116,14 +142,8 @@ def _commands(name: str, robot: Articulation, share: ActorRecording, steps: int)
         raise FitError(f"{name}: it holds no setpoints of {share.name!r}")
     table = np.tile(robot.setpoints.values, (steps, 1, 1))
     rows = np.maximum(np.searchsorted(given.step, np.arange(steps), side="right") - 1, 0)
-    by_joint = {b.joint: b.actuator for b in robot.actuators if b.joint}
-    joints = share.driven or ("",) * len(share.actuators)
-    for column, (actuator, joint) in enumerate(zip(share.actuators, joints, strict=True)):
-        own = actuator if actuator in robot.actuator_names else by_joint.get(joint, "")
-        if own not in robot.actuator_names:
-            hint = suggestion(actuator, robot.actuator_names)
-            raise FitError(f"{name}: {robot.name!r} has no actuator {actuator!r}; {hint}")
-        place = robot.actuator_names.index(own)
+    places = _places(name, robot, share)
+    for column, (actuator, place) in enumerate(zip(share.actuators, places, strict=True)):
         for row, values in (
             (POSITION, given.position),
             (VELOCITY, given.velocity),
@@ -132,6 +152,20 @@ def _commands(name: str, robot: Articulation, share: ActorRecording, steps: int)
             _refuse_odd(name, f"the setpoint of {actuator!r}", values[:, column], given.step)
             table[:, row, place] = values[rows, column]
     return table
+
+
+def _places(name: str, robot: Articulation, share: ActorRecording) -> list[int]:
+    """The robot's actuator of each recorded one: of the same name, or on the same joint."""
+    by_joint = {b.joint: b.actuator for b in robot.actuators if b.joint}
+    joints = share.driven or ("",) * len(share.actuators)
+    found = []
+    for actuator, joint in zip(share.actuators, joints, strict=True):
+        own = actuator if actuator in robot.actuator_names else by_joint.get(joint, "")
+        if own not in robot.actuator_names:
+            hint = suggestion(actuator, robot.actuator_names)
+            raise FitError(f"{name}: {robot.name!r} has no actuator {actuator!r}; {hint}")
+        found.append(robot.actuator_names.index(own))
+    return found
 
 
 def _put_states(

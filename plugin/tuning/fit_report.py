@@ -20,7 +20,7 @@ from mjrig.world import World
 
 def report(found: Fit) -> str:
     """A table and notes, for people."""
-    header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit", "")
+    header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
     rows = [
         (
             e.joint,
@@ -30,18 +30,27 @@ def report(found: Fit) -> str:
             _number(e.low),
             _number(e.high),
             UNITS[e.parameter],
+            e.evidence,
             e.reason,
         )
         for e in found.estimates
     ]
-    before, after = (max(r.values(), default=0.0) for r in (found.rms_before, found.rms_after))
+    errors = [
+        _errors("motion", found.rms_before, found.rms_after, "rad or m"),
+        _errors("efforts", found.effort_before, found.effort_after, "N·m or N"),
+    ]
     lines = [
         *format_table(header, rows),
-        f"largest rms error of a joint: {before:.3g} before, {after:.3g} now [rad or m]; "
-        f"{found.seconds:.1f} s",
+        f"largest rms error of a joint: {'; '.join(filter(None, errors))}; {found.seconds:.1f} s",
         *(f"note: {note}" for note in found.notes),
     ]
     return "\n".join(lines)
+
+
+def _errors(what: str, before: Mapping[str, float], after: Mapping[str, float], unit: str) -> str:
+    if not after:
+        return ""
+    return f"{what} {max(before.values()):.3g} before, {max(after.values()):.3g} now [{unit}]"
 
 
 def _number(value: float) -> str:
@@ -65,11 +74,14 @@ def report_data(found: Fit) -> dict[str, object]:
                 "high": _finite(e.high),
                 "identifiable": e.identifiable,
                 "reason": e.reason,
+                "evidence": e.evidence,
             }
             for e in found.estimates
         ],
         "rms_before": found.rms_before,
         "rms_after": found.rms_after,
+        "effort_before": found.effort_before,
+        "effort_after": found.effort_after,
         "notes": list(found.notes),
         "seconds": found.seconds,
     }

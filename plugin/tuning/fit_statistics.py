@@ -81,7 +81,7 @@ def spread(problem: Problem, solution: Solution) -> Spread:
     inverse = _inverse(system.hessian, known)
     plain = np.diag(inverse) * variance
     scores = _scores(problem, solution, flat)
-    meat = sum((_long_run(s) for s in scores), np.zeros_like(inverse)) * freedom
+    meat = sum((long_run(s) for s in scores), np.zeros_like(inverse)) * freedom
     sandwich = inverse @ meat @ inverse
     variances = np.maximum(np.diag(sandwich), plain)
     errors = np.where(known, np.sqrt(np.maximum(variances, 0.0)), np.inf)
@@ -105,7 +105,7 @@ def _scores(problem: Problem, solution: Solution, flat: Sequence[FloatArray]) ->
     return [np.concatenate(parts) for parts in by_track.values()]
 
 
-def _long_run(scores: FloatArray) -> FloatArray:
+def long_run(scores: FloatArray) -> FloatArray:
     """Σ over all lags of the autocovariance, times the length.
 
     Andrews and Monahan: what each score repeats of the sample before is taken out first, and put

@@ -15,6 +15,8 @@ from mjrig.tuning.fit_problem import Unknown
 from mjrig.world import World
 
 Bounds = Mapping[str, tuple[float, float]]
+#: Parameter → places of the joints it is looked for.
+Wanted = Mapping[str, Sequence[int]]
 #: Delays that are tried when nobody says how long they may be [ticks].
 LONGEST_DELAY = 20
 
@@ -22,27 +24,21 @@ LONGEST_DELAY = 20
 def unknowns_of(
     world: World,
     drives: Drives,
-    parameters: Sequence[str],
-    places: Sequence[int],
+    wanted: Wanted,
     bounds: Bounds,
     efforts: FloatArray,
 ) -> list[Unknown]:
     """One per parameter and joint, delays aside.
 
     Args:
+        wanted: parameter → places of joints.
         bounds: parameter → (low, high) inside of what the properties allow.
         efforts: (n,) the largest effort each law asks for, for the size of friction.
-
-    Raises:
-        FitError: a bound is wrong, or a value of the scene lies outside.
     """
-    _check_bounds(bounds, parameters)
     inertia = joint_inertia(world, drives)
     found = []
-    for name in parameters:
-        if name == DELAY:
-            continue
-        for place in places:
+    for name, places in wanted.items():
+        for place in places if name != DELAY else ():
             low, high = _range(world, drives, name, place, bounds)
             scale = _scale(drives, name, place, inertia, efforts)
             found.append(Unknown(name, place, low, high, scale))
@@ -55,7 +51,12 @@ def delay_bounds(bounds: Bounds) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def _check_bounds(bounds: Bounds, parameters: Sequence[str]) -> None:
+def check_bounds(bounds: Bounds, parameters: Sequence[str]) -> None:
+    """Refuse bounds of what is not looked for, and intervals that are none.
+
+    Raises:
+        FitError: the message names the parameter.
+    """
     for name, (low, high) in bounds.items():
         if name not in PARAMETERS:
             raise FitError(f"bounds of {name!r}: no such parameter; {suggestion(name, PARAMETERS)}")

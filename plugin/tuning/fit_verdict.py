@@ -1,17 +1,20 @@
 """What the data can say about each parameter, and if not, why: in words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mjrig.property_kinds import FloatArray
-from mjrig.tuning.fit_plant import DELAY, DYNAMICS
+from mjrig.tuning.fit_data import Track
+from mjrig.tuning.fit_plant import DELAY, DYNAMICS, Drives
 from mjrig.tuning.fit_problem import Point, Problem, Unknown, roughness
 from mjrig.tuning.fit_search import Profile, asked_efforts
 from mjrig.tuning.fit_solver import Solution
 from mjrig.tuning.fit_statistics import QUANTILE, Spread
 
+#: Kinds of evidence.
+MOTION, EFFORTS = "motion", "efforts"
 #: An interval wider than this share of a value, on each side, is no knowledge.
 VAGUE = 0.5
 #: Correlations above this say that two parameters do the same to the motion.
@@ -32,6 +35,7 @@ class Estimate:
         low, high: 95 % interval; infinite where nothing bounds it.
         identifiable: whether the data say enough to use the value.
         reason: why not, or what the value rests on.
+        evidence: what was looked at: `motion` or `efforts`.
     """
 
     joint: str
@@ -43,6 +47,21 @@ class Estimate:
     high: float
     identifiable: bool = True
     reason: str = ""
+    evidence: str = MOTION
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What one kind of evidence says.
+
+    `before` and `after`: joint → root mean square of what the scene, and what was found, leave
+    unexplained, of positions [rad or m] or of efforts [N·m or N].
+    """
+
+    estimates: tuple[Estimate, ...] = ()
+    before: dict[str, float] = field(default_factory=dict)
+    after: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,13 +84,14 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
     for i in sorted(range(len(unknowns)), key=lambda k: -vague[k]):
         unknown = unknowns[i]
         if unknown.parameter == "torque_limit" and asked[unknown.place] <= value[i] * 1.0001:
-            found.append(_unreached(problem, unknown, asked))
+            most = float(asked[unknown.place])
+            found.append(unreached(problem.stage.drives, unknown, most))
             taken.add(i)
         elif vague[i] > VAGUE and i not in taken:
             reason = why_still(problem, unknown)
             j = _twin(unknowns, spread.correlation, i)
             if reason or j is None:
-                found.append(Dropped(unknown, reason or _too_little(vague[i])))
+                found.append(Dropped(unknown, reason or too_little(vague[i])))
                 taken.add(i)
             elif j not in taken:
                 out, kept = (i, j) if _goes_first(unknowns[i], unknowns[j]) else (j, i)
@@ -80,8 +100,9 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
     return found
 
 
-def _unreached(problem: Problem, unknown: Unknown, asked: FloatArray) -> Dropped:
-    most, own = float(asked[unknown.place]), float(problem.stage.drives.own_limits[unknown.place])
+def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
+    """A limit above the largest effort a law asked for."""
+    own = float(drives.own_limits[unknown.place])
     if most > own:
         text = f"the model's own limit of {own:.4g} N·m acts first"
     else:
@@ -89,9 +110,10 @@ def _unreached(problem: Problem, unknown: Unknown, asked: FloatArray) -> Dropped
     return Dropped(unknown, text, low=min(most, own))
 
 
-def _too_little(vague: float) -> str:
+def too_little(vague: float) -> str:
+    """Why a number with such an interval, as a share of it, is no knowledge."""
     if vague > 1e3:
-        return "it does not change the motion that was recorded"
+        return "it changes nothing that was recorded"
     return f"too little of it is seen: ±{100.0 * vague:.0f} %; move the joint more, or longer"
 
 
@@ -149,14 +171,26 @@ def delay_estimate(
     problem: Problem, point: Point, profile: Profile, spread: Spread, bounds: tuple[int, int]
 ) -> Estimate:
     """A delay and the ones near it that explain the data as well."""
-    drives, place = problem.stage.drives, profile.place
-    now, old = int(point.lags[place]), int(drives.lags[place])
     least = min(profile.costs)
     near = CHI2 * spread.variance * spread.inflation
     good = [k for k, c in zip(profile.lags, profile.costs, strict=True) if c - least <= near]
+    stage, now = problem.stage, int(point.lags[profile.place])
+    return delay_of(stage.drives, stage.tracks, profile.place, now, good, bounds)
+
+
+def delay_of(
+    drives: Drives,
+    tracks: Sequence[Track],
+    place: int,
+    now: int,
+    good: Sequence[int],
+    bounds: tuple[int, int],
+) -> Estimate:
+    """A delay, of those that explain the data as well."""
     low, high = min([*good, now]), max([*good, now])
+    old = int(drives.lags[place])
     found = Estimate(drives.joints[place], drives.actuators[place], DELAY, now, old, low, high)
-    if _is_constant(problem, place):
+    if is_constant(drives, tracks, place):
         reason = "the setpoint never changes: any delay would do"
         return replace(
             found, value=old, low=bounds[0], high=bounds[1], identifiable=False, reason=reason
@@ -169,18 +203,18 @@ def delay_estimate(
     return found
 
 
-def _is_constant(problem: Problem, place: int) -> bool:
-    drives = problem.stage.drives
-    tables = [t.commands[drives.actor][:, :, drives.columns[place]] for t in problem.stage.tracks]
+def is_constant(drives: Drives, tracks: Sequence[Track], place: int) -> bool:
+    """Whether what was commanded to a joint never changes."""
+    tables = [t.commands[drives.actor][:, :, drives.columns[place]] for t in tracks]
     return all(float(np.ptp(table, axis=0).max()) == 0.0 for table in tables)
 
 
 # Numbers ----------------------------------------------------------------------------------------
 
 
-def estimate(problem: Problem, unknown: Unknown, value: float, error: float) -> Estimate:
+def estimate(drives: Drives, unknown: Unknown, value: float, error: float) -> Estimate:
     """A number with its interval, inside the bounds."""
-    drives, place = problem.stage.drives, unknown.place
+    place = unknown.place
     old = float(drives.values[unknown.parameter][place])
     low = max(value - QUANTILE * error, unknown.low)
     high = min(value + QUANTILE * error, unknown.high)
@@ -194,9 +228,9 @@ def estimate(problem: Problem, unknown: Unknown, value: float, error: float) -> 
     return found
 
 
-def left_alone(problem: Problem, drop: Dropped, value: float) -> Estimate:
+def left_alone(drives: Drives, drop: Dropped, value: float) -> Estimate:
     """A number nothing is known about."""
-    drives, unknown = problem.stage.drives, drop.unknown
+    unknown = drop.unknown
     old = float(drives.values[unknown.parameter][unknown.place])
     return Estimate(
         drives.joints[unknown.place],

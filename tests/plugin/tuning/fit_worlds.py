@@ -1,6 +1,7 @@
 """Small robots with known parameters, and recordings of them in memory."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,33 @@ SWING = """
   <actuator><motor name="swing" joint="swing"/></actuator>
 </mujoco>"""
 
+#: A box on the ground, with a mass that swings on it.
+TUMBLER = """
+<mujoco>
+  <option timestep="0.002"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 0.1"/>
+    <body name="box" pos="0 0 0.1">
+      <freejoint name="root"/>
+      <geom type="box" size="0.1 0.1 0.1" mass="2"/>
+      <body pos="0 0 0.1">
+        <joint name="swing" axis="0 1 0" armature="0.01" damping="0.05"/>
+        <geom type="capsule" fromto="0 0 0.05 0 0 0.3" size="0.02" mass="0.3"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor name="swing" joint="swing"/></actuator>
+</mujoco>"""
+
 KINDS = {0: ("free", 7, 6), 1: ("ball", 4, 3), 2: ("slide", 1, 1), 3: ("hinge", 1, 1)}
 Command = Callable[[float, FloatArray], None]
 
 
-def swing(folder: Path, controller: str = "PDController", **gains: object) -> mjrig.Scene:
+def swing(
+    folder: Path, controller: str = "PDController", model: str = SWING, **gains: object
+) -> mjrig.Scene:
     """A scene with the hinge under PD: what a fit begins with, unless gains are given."""
-    (folder / "swing.xml").write_text(SWING)
+    (folder / "swing.xml").write_text(model)
     scene = mjrig.Scene.parse(
         f"""
 mjrig: 1
@@ -83,6 +104,38 @@ def record(world: mjrig.World, command: Command | None, duration: float) -> Reco
     return Recording(Path("walk.h5"), "mjrig", world.timestep, steps, {robot.name: share})
 
 
+def taken(world: mjrig.World, folder: Path, command: Command | None, steps: int) -> Recording:
+    """What the recorder takes down, efforts included, of all actors; commands go to each."""
+    base = {r.name: r.setpoints.values.copy() for r in world.articulations.values()}
+    began = world.time
+    with mjrig.Recorder(world, folder / "walk.h5", overwrite=True):
+        for _ in range(steps):
+            if command is not None:
+                for name, start in base.items():
+                    values = start.copy()
+                    command(world.time - began, values)
+                    world[name].setpoints.values[:] = values
+            world.step()
+    return mjrig.read_recording(folder / "walk.h5")
+
+
+def with_efforts(recording: Recording, change: Callable[[FloatArray], FloatArray]) -> Recording:
+    """The same with other efforts of its only actor, and none before clamps."""
+    (share,) = recording.actors.values()
+    assert share.efforts is not None
+    efforts = replace(share.efforts, effort=change(share.efforts.effort), raw=None)
+    return edited(recording, efforts=efforts)
+
+
+def measured(
+    recording: Recording, seed: int, noise: tuple[float, float, float], memory: float = 0.0
+) -> Recording:
+    """The same with noise in positions, velocities and efforts [rad, rad/s, N·m]."""
+    random = np.random.default_rng([seed, 1])
+    other = noisy(recording, seed, noise[0], noise[1], memory)
+    return with_efforts(other, lambda e: e + noise[2] * _noise(random, e.shape, memory))
+
+
 def _joints(world: mjrig.World, robot: mjrig.Articulation) -> tuple[JointColumns, ...]:
     found, q, v = [], 0, 0
     for name, joint in zip(robot.joint_names, robot.model_map.joint_ids, strict=True):
@@ -94,8 +147,6 @@ def _joints(world: mjrig.World, robot: mjrig.Articulation) -> tuple[JointColumns
 
 def edited(recording: Recording, **changes: object) -> Recording:
     """The same with something else in the share of its only actor."""
-    from dataclasses import replace
-
     ((name, share),) = recording.actors.items()
     return replace(recording, actors={name: replace(share, **changes)})  # type: ignore[arg-type]
 

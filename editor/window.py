@@ -30,6 +30,7 @@ from mjrig.editor.plots import PlotsPanel
 from mjrig.editor.quality import Quality
 from mjrig.editor.state import EditorState
 from mjrig.editor.toolbar import StatusBar, Toolbar, neighbour
+from mjrig.editor.tune_panel import TunePanel
 from mjrig.editor.viewport import Viewport
 from mjrig.editor.views import View
 from mjrig.errors import MjrigError
@@ -105,6 +106,8 @@ class Window:
         self.inspector = Inspector(state)
         self.inspector.sheet.browse = self._browse
         self.gains, self.response = gain_panels(state)
+        self.tune = TunePanel(state, self.gains.tuning)
+        self.tune.browse = self._browse
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         return [
@@ -113,6 +116,7 @@ class Window:
             self.inspector,
             self.response,
             self.gains,
+            self.tune,
             self.plots,
             self.assets,
             self.console,
@@ -161,6 +165,7 @@ class Window:
         self._stop_video()
         self.assets.close()
         self.gains.tuning.close()
+        self.tune.tune.close()
         self._autosave.done()
         self.viewport.free()
 

@@ -58,10 +58,10 @@ class Found:
 class Tune:
     """The settings of each task, the one that runs, and what the others found.
 
-    Call `refresh` once per frame, before anything is drawn.
+    Call `hear` once per frame, also while the panel is hidden, and `refresh` before it is drawn.
     """
 
-    def __init__(self, state: EditorState, tuning: Tuning) -> None:
+    def __init__(self, state: EditorState, tuning: Tuning, runner: Runner | None = None) -> None:
         self.state, self.tuning = state, tuning
         self.respond, self.assign = RespondSettings(), AssignSettings()
         self.fit, self.sweep = FitSettings(), SweepSettings()
@@ -69,7 +69,7 @@ class Tune:
         self.running: Task | None = None
         #: The row of the sweep's ranking that would be applied.
         self.picked = 0
-        self.runner = Runner()
+        self.runner = runner or Runner()
         self._scene: object = None
         self._position = 0
         self._seen: tuple[list[str], list[str]] = ([], [])
@@ -78,11 +78,15 @@ class Tune:
     def refresh(self) -> None:
         """Look at the selection, and at the task that runs."""
         self.tuning.refresh()
+        self._look_at_selection()
+        self.hear()
+
+    def hear(self) -> None:
+        """Take what the task found, once it is done; forget all where another scene is open."""
         if self._scene is not self.state.scene:  # another one was opened
             self._scene = self.state.scene
             self.cancel()
             self.found.clear()
-        self._look_at_selection()
         finished = self.runner.take()
         if finished is not None and self.running is not None:
             self._note(self.running, finished)

@@ -123,16 +123,14 @@ def _axis(tune: Tune, gain: str, rows: Sequence[GainRow]) -> None:
         axes.pop(gain, None)
     axis = axes.get(gain)
     if axis is not None:
-        imgui.indent()
-        axis.low = _number("##low", axis.low, "%.4g", 0.0, 0.0, 66)
+        axis.low = _number("##low", axis.low, "%.4g", 0.0, 0.0, 58)
         imgui.same_line()
-        axis.high = _number("##high", axis.high, "to %.4g", 0.0, 0.0, 66)
+        axis.high = _number("##high", axis.high, "to %.4g", 0.0, 0.0, 58)
         if grid:
             imgui.same_line()
-            axis.count = _count("##count", axis.count, 2, 1000, "%d values", 66)
+            axis.count = _count("##count", axis.count, 2, 1000, "%d values", 60)
         imgui.same_line()
         _, axis.log = imgui.checkbox("log", axis.log)
-        imgui.unindent()
     imgui.pop_id()
 
 

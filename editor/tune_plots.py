@@ -14,25 +14,30 @@ from mjrig.tuning.results_plot import Axis, Heat, short, worked
 
 #: At most this many joints, and points of a sweep, are drawn.
 JOINTS, POINTS = 8, 200
+_NO_LEGEND = implot.Flags_.no_legend
+_CIRCLE = implot.Marker_.circle
 _PLAIN = int(implot.Flags_.no_title | implot.Flags_.no_menus)
 _FIT = int(implot.AxisFlags_.auto_fit)
 _BARE = int(implot.AxisFlags_.no_grid_lines | implot.AxisFlags_.no_tick_marks)
 
 
 def bode(found: Sequence[JointResponse], height: float) -> None:
-    """Gain and phase over frequency: what was measured, and faint the linear response."""
-    shown = [one for one in found if (one.measured or one.linear) is not None][:JOINTS]
+    """Gain and phase over frequency: what was measured, and faint the linear response.
+
+    The i-th joint has the colour `joint_colour(i)`; side by side where there is more width.
+    """
+    shown = drawn(found)
+    shape = (1, 2) if imgui.get_content_region_avail().x > 1.6 * height else (2, 1)
     flags = int(implot.SubplotFlags_.link_all_x | implot.SubplotFlags_.no_menus)
-    if not shown or not implot.begin_subplots("##bode", 2, 1, ImVec2(-1, height), flags):
+    if not shown or not implot.begin_subplots("##bode", *shape, ImVec2(-1, height), flags):
         return
     for name, unit in (("gain", "dB"), ("phase", "°")):
-        if not implot.begin_plot(f"##{name}", ImVec2(-1, -1), _PLAIN):
+        if not implot.begin_plot(f"##{name}", ImVec2(-1, -1), _PLAIN | int(_NO_LEGEND)):
             continue
-        implot.setup_axes("Hz" if name == "phase" else "", f"{name} [{unit}]", _FIT, _FIT)
+        implot.setup_axes("Hz", f"{name} [{unit}]", _FIT, _FIT)
         implot.setup_axis_scale(implot.ImAxis_.x1, implot.Scale_.log10)
-        implot.setup_legend(implot.Location_.south_west)
         for i, one in enumerate(shown):
-            colour = implot.get_colormap_color(i)
+            colour = joint_colour(i)
             label = one.response.actuator
             if one.linear is not None:
                 faint = ImVec4(colour.x, colour.y, colour.z, 0.45)
@@ -41,6 +46,29 @@ def bode(found: Sequence[JointResponse], height: float) -> None:
                 _line(label, name, one.measured, colour)
         implot.end_plot()
     implot.end_subplots()
+
+
+def over_time(found: Sequence[JointResponse], height: float) -> None:
+    """How far the joints moved, and grey how far they should have."""
+    if not implot.begin_plot("##time", ImVec2(-1, height), _PLAIN | int(_NO_LEGEND)):
+        return
+    implot.setup_axes("t [s]", "moved [rad or m]", _FIT, _FIT)
+    for i, one in enumerate(drawn(found)):
+        trace, label = one.response.trace, one.response.actuator
+        if trace is not None:
+            _points(f"##target {label}", trace.time, trace.target - trace.start, GREY, 1.0)
+            _points(label, trace.time, trace.position - trace.start, joint_colour(i), 1.0)
+    implot.end_plot()
+
+
+def drawn(found: Sequence[JointResponse]) -> list[JointResponse]:
+    """The joints that were tested, as many as are drawn."""
+    return [one for one in found if one.response.trace is not None][:JOINTS]
+
+
+def joint_colour(i: int) -> ImVec4:
+    """The colour of a joint's curves."""
+    return implot.get_colormap_color(i)
 
 
 def _line(label: str, name: str, response: FrequencyResponse, colour: ImVec4) -> None:
@@ -100,7 +128,7 @@ def parallel(
         return
     bare = int(implot.AxisFlags_.no_decorations)
     implot.setup_axes("", "", 0, bare)
-    implot.setup_axes_limits(-0.1, len(columns) - 0.9, -0.08, 1.08, imgui.Cond_.always)
+    implot.setup_axes_limits(-0.1, len(columns) - 0.7, -0.08, 1.08, imgui.Cond_.always)
     labels = [short(n).replace("\n", ".") for n in names]
     implot.setup_axis_ticks(implot.ImAxis_.x1, list(map(float, places)), [*labels, objective])
     implot.push_colormap(implot.Colormap_.viridis)
@@ -139,7 +167,3 @@ def _points(label: str, x: FloatArray, y: FloatArray, colour: ImVec4, weight: fl
     spec = implot.Spec()
     spec.line_color, spec.line_weight = colour, weight
     implot.plot_line(label, np.ascontiguousarray(x), np.ascontiguousarray(y), spec)
-
-
-_NO_LEGEND = implot.Flags_.no_legend
-_CIRCLE = implot.Marker_.circle

@@ -23,10 +23,14 @@ from mjrig.tuning.results import Ranked
 from mjrig.tuning.results_plot import Heat
 from mjrig.tuning.sweep import Swept
 
-#: Height of plots; the table below scrolls.
-HEIGHT = 230.0
+#: Least and largest height of plots; in between they are as high as there is room.
+HEIGHTS = (150.0, 320.0)
+#: Columns of assigned gains, what matters first.
+_PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "least M", "most M")
 #: Points of a sweep that are listed.
 LISTED = 50
+#: And how many of them are seen without scrolling.
+VISIBLE = 5
 _TABLE = (
     imgui.TableFlags_.row_bg
     | imgui.TableFlags_.borders_inner_v
@@ -40,21 +44,25 @@ def show_responses(tune: Tune, finished: Finished) -> None:
     job, found = finished.job, finished.result
     assert isinstance(job, RespondJob)
     responses: Sequence[JointResponse] = found
-    if job.signal.kind in (Kind.CHIRP, Kind.SINE):
-        tune_plots.bode(responses, HEIGHT)
+    has_frequencies = job.signal.kind in (Kind.CHIRP, Kind.SINE)
+    (tune_plots.bode if has_frequencies else tune_plots.over_time)(responses, _height())
     header, rows = respond_report.table(responses, job.signal)
-    _table("responses", header, rows)
+    place = {one.label: i for i, one in enumerate(tune_plots.drawn(responses))}
+    colours = [tune_plots.joint_colour(place[r[0]]) if r[0] in place else None for r in rows]
+    _table("responses", header, rows, colours, first_only=True)
     for one in responses:
         for text in [one.response.problem] if one.response.problem else one.response.causes:
             _note(f"{one.label}: {text}")
-    if len(responses) > tune_plots.JOINTS and job.signal.kind is Kind.CHIRP:
+    if len(responses) > tune_plots.JOINTS:
         _note(f"the first {tune_plots.JOINTS} of {len(responses)} are drawn")
 
 
 def show_plan(tune: Tune, finished: Finished) -> None:
     """Gains before and after, and the bounds that acted."""
     plan: Plan = finished.result
-    _table("plan", assign_report.HEADER, [assign_report.row(a) for a in plan.assignments])
+    rows = [[t.replace("→", "to") for t in assign_report.row(a)] for a in plan.assignments]
+    order = [assign_report.HEADER.index(name) for name in _PLAN]
+    _table("plan", _PLAN, [[row[i] for i in order] for row in rows])
     for skipped in plan.skipped:
         _note(f"skipped {skipped}")
     if plan.unstable:
@@ -64,7 +72,7 @@ def show_plan(tune: Tune, finished: Finished) -> None:
 def show_fit(tune: Tune, finished: Finished) -> None:
     """Values with their intervals, and why some cannot be known."""
     fit: Fit = finished.result
-    header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit", "")
+    header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit")
     rows = [
         (
             e.joint,
@@ -74,7 +82,6 @@ def show_fit(tune: Tune, finished: Finished) -> None:
             f"{e.low:.5g}",
             f"{e.high:.5g}",
             UNITS[e.parameter],
-            e.reason if e.identifiable else f"cannot be identified: {e.reason}",
         )
         for e in fit.estimates
     ]
@@ -82,12 +89,17 @@ def show_fit(tune: Tune, finished: Finished) -> None:
     _table("fit", header, rows, colours)
     before, after = (max(r.values(), default=0.0) for r in (fit.rms_before, fit.rms_after))
     _note(f"largest rms error of a joint: {before:.3g} before, {after:.3g} now [rad or m]")
+    for e in fit.estimates:
+        if not e.identifiable:
+            _note(f"{e.joint}: {e.parameter} cannot be identified: {e.reason}", AMBER)
+        elif e.reason:
+            _note(f"{e.joint}: {e.parameter}: {e.reason}")
     for note in fit.notes:
         _note(note)
 
 
 def show_sweep(tune: Tune, finished: Finished) -> None:
-    """A picture of all points, and the best of them; a click picks one."""
+    """The best points, of which a click picks one, and a picture of all."""
     job, swept = finished.job, finished.result
     assert isinstance(job, SweepJob) and isinstance(swept, Swept)
     bad = sum(row.status != "ok" for row in swept.results)
@@ -95,26 +107,26 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
         first = next((row.error or row.status for row in swept.results), "nothing")
         _note(f"not one point worked; the first says: {first}")
         return
-    _sweep_picture(tune, swept, job.space.names)
     text = how_many(len(swept.ranking), "point") + (f", {bad} did not work" if bad else "")
     _note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
     _ranking(tune, swept, job.space.names)
+    _sweep_picture(tune, swept, job.space.names)
 
 
 def _sweep_picture(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
     if len(names) == 1:
-        tune_plots.curve(swept.ranking, names[0], swept.objective.text, HEIGHT)
+        tune_plots.curve(swept.ranking, names[0], swept.objective.text, _height())
         return
     if not imgui.begin_tab_bar("pictures"):
         return
     if imgui.begin_tab_item("heat map")[0]:
         try:
-            tune_plots.heat_map(Heat.of(swept.ranking, names), HEIGHT)
+            tune_plots.heat_map(Heat.of(swept.ranking, names), _height())
         except MjrigError as error:
             _note(str(error))
         imgui.end_tab_item()
     if imgui.begin_tab_item("parallel coordinates")[0]:
-        tune_plots.parallel(swept.ranking, names, swept.objective.text, tune.picked, HEIGHT)
+        tune_plots.parallel(swept.ranking, names, swept.objective.text, tune.picked, _height())
         imgui.end_tab_item()
     imgui.end_tab_bar()
 
@@ -123,7 +135,7 @@ def _ranking(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
     metrics = swept.plan.job.scenario.metrics
     shown = swept.ranking[:LISTED]
     header = ("", *names, swept.objective.text, *(m for m in metrics if m != swept.objective.text))
-    if not _begin("ranking", header, len(shown)):
+    if not _begin("ranking", header, min(len(shown), VISIBLE), int(imgui.TableFlags_.scroll_y)):
         return
     for i, ranked in enumerate(shown):
         imgui.table_next_row()
@@ -149,18 +161,24 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _height() -> float:
+    low, high = HEIGHTS
+    return max(low, min(high, imgui.get_content_region_avail().y))
+
+
 # Tables -----------------------------------------------------------------------------------------
 
 
-def _begin(label: str, header: Sequence[str], count: int) -> bool:
+def _begin(label: str, header: Sequence[str], count: int, flags: int = 0) -> bool:
     """Begin a table as high as its rows, a scroll bar of its own below them."""
     # The id has the columns in it: imgui keeps widths by id.
     height = imgui.get_text_line_height_with_spacing() * (count + 2) + 4
     name = f"{label} {len(header)}"
-    if not imgui.begin_table(name, len(header), int(_TABLE), ImVec2(0, height)):
+    if not imgui.begin_table(name, len(header), int(_TABLE) | flags, ImVec2(0, height)):
         return False
     for i, text in enumerate(header):
         imgui.table_setup_column(f"{text}##{i}")
+    imgui.table_setup_scroll_freeze(1, 1)
     imgui.table_headers_row()
     return True
 
@@ -170,14 +188,17 @@ def _table(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     colours: Sequence[ImVec4 | None] = (),
+    *,
+    first_only: bool = False,
 ) -> None:
+    """Rows of texts, some of them (or their first texts only) in colours."""
     if not rows or not _begin(label, header, len(rows)):
         return
     for i, row in enumerate(rows):
         imgui.table_next_row()
-        for text in row:
+        for k, text in enumerate(row):
             imgui.table_next_column()
-            colour = colours[i] if colours else None
+            colour = colours[i] if colours and not (first_only and k) else None
             if colour is None:
                 imgui.text(text)
             else:
@@ -185,7 +206,7 @@ def _table(
     imgui.end_table()
 
 
-def _note(text: str) -> None:
-    imgui.push_style_color(imgui.Col_.text, GREY)
+def _note(text: str, colour: ImVec4 = GREY) -> None:
+    imgui.push_style_color(imgui.Col_.text, colour)
     imgui.text_wrapped(text)
     imgui.pop_style_color()

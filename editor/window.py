@@ -136,6 +136,7 @@ class Window:
         self._last = now
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
         self._open_what_is_wanted()
+        self.tune.tune.hear()
         self._tell_title()
         self._paint()
         if self._video is not None and not self.state.attempt(self._film):

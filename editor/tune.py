@@ -193,6 +193,9 @@ class Tune:
     def why_not_applied(self, task: Task) -> str:
         """Why a result cannot be put into the scene; empty: it can."""
         result = self.found[task].result
+        if isinstance(result, Plan):
+            rows = [row for row, _ in result.changes if row.locked]
+            return f"{rows[0].key}: {rows[0].locked}" if rows else ""
         if isinstance(result, Fit) and not any(e.identifiable for e in result.estimates):
             return "the recordings say enough about none of the parameters"
         if isinstance(result, Swept) and self._point(result) is None:

@@ -91,7 +91,7 @@ def sweep_form(tune: Tune, browse: Browse) -> None:
     rows = tune.rows
     for gain in columns(rows):
         _axis(tune, gain, [row for row in rows if gain in row.values])
-    imgui.set_next_item_width(-1)
+    imgui.text_disabled("other properties, one per line")
     size = ImVec2(-1, 2.4 * imgui.get_text_line_height())
     _, settings.more = imgui.input_text_multiline("##more", settings.more, size)
     form = "low:high:count, or a,b,c" if settings.way == "grid" else "low:high[:log][:int]"

@@ -3,6 +3,7 @@
 Nothing of a window is imported here: the process that works needs none.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,7 +165,8 @@ class SweepJob:
     @property
     def title(self) -> str:
         """What it is, in words."""
-        return f"{how_many(len(self.space.points()), 'point')} on {self.joints}"
+        count = math.prod(len(c.values) for c in self.space.choices) * max(1, self.space.samples)
+        return f"{how_many(count, 'point')} on {self.joints}"
 
     def run(self, report: Report) -> "Swept":
         """Test them all.

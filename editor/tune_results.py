@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from imgui_bundle import ImVec2, ImVec4, imgui
@@ -11,7 +12,7 @@ from mjrig.editor.colours import AMBER, GREY
 from mjrig.editor.tune import Tune
 from mjrig.editor.tune_jobs import RespondJob, SweepJob
 from mjrig.editor.tune_runner import Finished
-from mjrig.errors import MjrigError
+from mjrig.editor.tune_sweep_plots import SweepPicture, draw_sweep
 from mjrig.names import how_many, listed
 from mjrig.response import Kind
 from mjrig.tuning import assign_report, respond_report
@@ -20,7 +21,6 @@ from mjrig.tuning.fit import Fit
 from mjrig.tuning.fit_plant import UNITS
 from mjrig.tuning.respond import JointResponse
 from mjrig.tuning.results import Ranked
-from mjrig.tuning.results_plot import Heat
 from mjrig.tuning.sweep import Swept
 
 #: Least and largest height of plots; in between they are as high as there is room.
@@ -46,7 +46,7 @@ def show_responses(tune: Tune, finished: Finished) -> None:
     responses: Sequence[JointResponse] = found
     has_frequencies = job.signal.kind in (Kind.CHIRP, Kind.SINE)
     (tune_plots.bode if has_frequencies else tune_plots.over_time)(responses, _height())
-    header, rows = respond_report.table(responses, job.signal)
+    header, rows = _response_table(finished)
     place = {one.label: i for i, one in enumerate(tune_plots.drawn(responses))}
     colours = [tune_plots.joint_colour(place[r[0]]) if r[0] in place else None for r in rows]
     _table("responses", header, rows, colours, first_only=True)
@@ -55,6 +55,13 @@ def show_responses(tune: Tune, finished: Finished) -> None:
             _note(f"{one.label}: {text}")
     if len(responses) > tune_plots.JOINTS:
         _note(f"the first {tune_plots.JOINTS} of {len(responses)} are drawn")
+
+
+@lru_cache(maxsize=1)
+def _response_table(finished: Finished) -> respond_report.Table:
+    job = finished.job
+    assert isinstance(job, RespondJob)
+    return respond_report.table(finished.result, job.signal)
 
 
 def show_plan(tune: Tune, finished: Finished) -> None:
@@ -110,25 +117,13 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
     text = how_many(len(swept.ranking), "point") + (f", {bad} did not work" if bad else "")
     _note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
     _ranking(tune, swept, job.space.names)
-    _sweep_picture(tune, swept, job.space.names)
+    draw_sweep(_picture(finished), tune.picked, _height())
 
 
-def _sweep_picture(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
-    if len(names) == 1:
-        tune_plots.curve(swept.ranking, names[0], swept.objective.text, _height())
-        return
-    if not imgui.begin_tab_bar("pictures"):
-        return
-    if imgui.begin_tab_item("heat map")[0]:
-        try:
-            tune_plots.heat_map(Heat.of(swept.ranking, names), _height())
-        except MjrigError as error:
-            _note(str(error))
-        imgui.end_tab_item()
-    if imgui.begin_tab_item("parallel coordinates")[0]:
-        tune_plots.parallel(swept.ranking, names, swept.objective.text, tune.picked, _height())
-        imgui.end_tab_item()
-    imgui.end_tab_bar()
+@lru_cache(maxsize=1)
+def _picture(finished: Finished) -> SweepPicture:
+    swept: Swept = finished.result
+    return SweepPicture.of(swept.ranking, swept.results.parameters, swept.objective.text)
 
 
 def _ranking(tune: Tune, swept: Swept, names: Sequence[str]) -> None:

@@ -40,7 +40,7 @@ class Progress:
         return f"{self.text}, {self.left:.0f} s left"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finished:
     """How a job ended: with a result, or a problem and perhaps a traceback."""
 

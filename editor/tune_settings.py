@@ -159,6 +159,8 @@ class SweepSettings:
 
     def _line(self, gain: str, axis: Axis, rows: Sequence[GainRow]) -> str:
         """A parameter as the command line takes it."""
+        if locked := next((f"{row.key}: {row.locked}" for row in rows if row.locked), ""):
+            raise PropertyError(locked)
         paths = {row.paths[gain]: row.slots for row in rows if gain in row.paths}
         if len(paths) != 1:
             why = "of several controllers" if paths else f"without {gain}"

@@ -10,7 +10,7 @@ from mjrig.editor.tune_settings import Axis
 from mjrig.gain_presets import read_preset
 from mjrig.scene import Scene
 from mjrig.tuning.results import Ranked
-from tests.editor.test_gains import authored, rows_of
+from tests.editor.test_gains import LEGS, authored, rows_of
 from tests.editor.tuned import STEP, recorded, tune_legs, tune_on, work
 from tests.editor.ui import editor_state
 
@@ -286,3 +286,17 @@ def test_replays_and_free_runs_are_tests_too(tune: Tune, tmp_path: Path) -> None
     tune.sweep.test, tune.sweep.recording = "replay", tmp_path / "walk.npz"
     tune.sweep.signal = STEP
     assert "max_error" in tune.job(Task.SWEEP).scenario.metrics  # type: ignore[attr-defined]
+
+
+def test_gains_of_an_included_scene_are_shown_but_not_applied(models: Path) -> None:
+    (models / "legs.yaml").write_text(LEGS.format(kp=50))
+    tune = tune_on(editor_state(Scene.parse("mjrig: 1\ninclude: [legs.yaml]\n", models)))
+    work(tune, Task.ASSIGN)
+    locked = (
+        "dog.PDController.left_hip: it is described in legs.yaml, which this scene includes; "
+        "edit that file"
+    )
+    assert tune.why_not_applied(Task.ASSIGN) == locked
+    tune.sweep.axes = {"kp": Axis(20, 80)}
+    assert not tune.run(Task.SWEEP)
+    assert tune.state.problems["tune sweep"] == locked

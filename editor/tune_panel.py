@@ -123,6 +123,8 @@ class TunePanel(Panel):
             tune.apply(task)
         imgui.same_line()
         path = tune.preset_path(self._preset)
+        # A preset of gains that are authored in another file is of use there.
+        why_not = "" if task is Task.ASSIGN else why_not
         if _button("Save preset", why_not, f"Write the gains to {path}"):
             tune.save(task, self._preset)
         imgui.same_line()

@@ -1,19 +1,17 @@
 """The response panel: test signals, curves before and after an edit, numbers and their causes."""
 
-from dataclasses import replace
-
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.bench import Response
 from mjrig.editor.colours import GREY
 from mjrig.editor.gain_lab import Result
 from mjrig.editor.panel import Panel
+from mjrig.editor.signal_inputs import signal_inputs
 from mjrig.editor.state import EditorState
 from mjrig.editor.tuning import Tuning
-from mjrig.errors import MjrigError
 from mjrig.gain_rows import GainRow
 from mjrig.property_kinds import FloatArray
-from mjrig.response import Kind, Metrics, Trace
+from mjrig.response import Metrics, Trace
 
 #: At most this many joints are drawn; a line says so.
 DRAWN = 4
@@ -56,39 +54,8 @@ class ResponsePanel(Panel):
     # What to run --------------------------------------------------------------------------------
 
     def _signal(self) -> None:
-        signal = self.tuning.signal
-        width = imgui.get_content_region_avail().x / 4 - 8
-        imgui.set_next_item_width(width)
-        if imgui.begin_combo("##kind", signal.kind):
-            for kind in Kind:
-                if imgui.selectable(kind, kind is signal.kind)[0]:
-                    self._change(kind=kind)
-            imgui.end_combo()
-        self._number("amplitude", "%.3g rad", width, 0.005)
-        self._number("duration", "%.3g s", width, 0.02)
-        if signal.kind is not Kind.STEP:
-            self._number("frequency", "%.3g Hz", width, 0.02)
-        if signal.kind is Kind.CHIRP:
-            imgui.new_line()
-            self._number("end_frequency", "to %.3g Hz", width, 0.02)
-
-    def _number(self, name: str, text: str, width: float, speed: float) -> None:
-        imgui.same_line()
-        imgui.set_next_item_width(width)
-        value = float(getattr(self.tuning.signal, name))
-        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 0.0, text)
-        imgui.set_item_tooltip(name.replace("_", " "))
-        if changed:
-            self._change(**{name: new})
-
-    def _change(self, **values: object) -> None:
-        """A signal that is refused, on the way through 0 say, is not taken over."""
-        try:
-            self.tuning.signal = replace(self.tuning.signal, **values)  # type: ignore[arg-type]
-        except MjrigError as error:
-            self.state.problems["signal"] = str(error)
-        else:
-            self.state.problems.pop("signal", None)
+        tuning = self.tuning
+        tuning.signal = signal_inputs(self.state, tuning.signal, per_line=4)
 
     def _buttons(self) -> None:
         tuning = self.tuning

@@ -34,6 +34,7 @@ from mjrig.editor.recording import SUFFIX, RunRecording
 from mjrig.editor.replay_panel import ReplayPanel
 from mjrig.editor.state import EditorState
 from mjrig.editor.toolbar import StatusBar, Toolbar, neighbour
+from mjrig.editor.tune_panel import TunePanel
 from mjrig.editor.user_files import free_file
 from mjrig.editor.viewport import Viewport
 from mjrig.editor.views import View
@@ -119,6 +120,8 @@ class Window:
         self.inspector = Inspector(state)
         self.inspector.sheet.browse = self._browse
         self.gains, self.response = gain_panels(state)
+        self.tune = TunePanel(state, self.gains.tuning)
+        self.tune.browse = self._browse
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         self.replay = ReplayPanel(state, self.choose, self.open_path)
@@ -130,6 +133,7 @@ class Window:
             self.response,
             self.commands,
             self.gains,
+            self.tune,
             self.plots,
             self.assets,
             self.replay,
@@ -153,6 +157,7 @@ class Window:
         self.replay.tick()
         self.importing.tick()
         self._open_what_is_wanted()
+        self.tune.tune.hear()
         self._tell_title()
         self._paint()
         if self._video is not None and not self.state.attempt(self._film):
@@ -190,6 +195,7 @@ class Window:
         self._stop_video()
         self.assets.close()
         self.gains.tuning.close()
+        self.tune.tune.close()
         self._autosave.done()
         self.viewport.free()
 

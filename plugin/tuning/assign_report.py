@@ -13,7 +13,7 @@ HEADER = ("joint", "M", "least M", "most M", "kp", "kv", "Hz", "ζ", "saturates 
 
 def report(plan: Plan) -> str:
     """A table with one row per joint, then the actuators that get no gains."""
-    lines = format_table(HEADER, [_row(a) for a in plan.assignments])
+    lines = format_table(HEADER, [row(a) for a in plan.assignments])
     lines += [f"skipped {skipped}" for skipped in plan.skipped]
     if plan.unstable:
         names = listed(plan.unstable)
@@ -21,7 +21,8 @@ def report(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _row(a: Assignment) -> tuple[str, ...]:
+def row(a: Assignment) -> tuple[str, ...]:
+    """One line of the table."""
     seen, old = a.seen, a.row.values
     ends = seen.largest, seen.smallest
     return (

@@ -1,7 +1,7 @@
 """Test how joints follow a signal, each on a suspended copy of the robot, all at the same time."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +71,7 @@ def respond(
     signal: Signal | None = None,
     execution: str = "auto",
     workers: int | None = None,
+    report: Callable[[float], object] = lambda share: None,
 ) -> list[JointResponse]:
     """Let joints follow a test signal and say how well they do.
 
@@ -86,6 +87,7 @@ def respond(
         signal: what is added to the position setpoints; None: a step of 0.1 over 1 s.
         execution: as for World.
         workers: how many cores; None: all of them.
+        report: told the share that is done.
 
     Returns:
         One per joint in the order of the robots' actuators; then those that no law drives, with
@@ -103,9 +105,9 @@ def respond(
     _check_rate(signal, bench.world.timestep)
     after = AFTER if signal.kind is Kind.CHIRP else 0.0
     if is_plain(bench.world):
-        found = follow_together(bench, chosen, signal, after, workers)
+        found = follow_together(bench, chosen, signal, after, workers, report)
     else:
-        found = follow_in_processes(scene, bench, chosen, signal, after, workers)
+        found = follow_in_processes(scene, bench, chosen, signal, after, workers, report)
     bench.rest()
     told = _with_frequencies(bench.world, chosen, found, signal)
     reasons = [(s.actor, Response(s.actuator, "", None, None, problem=s.reason)) for s in skipped]

@@ -17,6 +17,8 @@ from mjrig.world import World
 #: What the state of a world is made of; the rest follows from it.
 STATE = ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "eq_active",
          "mocap_pos", "mocap_quat", "userdata", "plugin_state")  # fmt: skip
+#: Steps between two reports.
+EVERY = 100
 
 
 def is_plain(world: World) -> bool:
@@ -37,7 +39,12 @@ def _is_plain_law(controller: ArticulationController) -> bool:
 
 
 def follow_together(
-    bench: Bench, chosen: Sequence[Chosen], signal: Signal, after: float, threads: int
+    bench: Bench,
+    chosen: Sequence[Chosen],
+    signal: Signal,
+    after: float,
+    threads: int,
+    report: Callable[[float], object] = lambda share: None,
 ) -> list[Response]:
     """One response per chosen actuator; the bench's world must be plain.
 
@@ -47,7 +54,7 @@ def follow_together(
         return [failed(c.binding, text) for c in chosen]
     ready = bench.world.snapshot()
     run = _Run(bench.world, chosen, signal, after, threads)
-    traces = run.traces()
+    traces = run.traces(report)
     found = []
     for i, (one, trace) in enumerate(zip(chosen, traces, strict=True)):
         if trace is None:
@@ -81,7 +88,7 @@ class _Run:
         )
         self._steps = round((signal.duration + after) / world.timestep)
 
-    def traces(self) -> list[Trace | None]:
+    def traces(self, report: Callable[[float], object]) -> list[Trace | None]:
         """What each copy did; None: it diverged."""
         h, count = self._world.timestep, len(self._chosen)
         read = [self._reader(n) for n in ("qpos", "qvel", "actuator_force")]
@@ -96,6 +103,8 @@ class _Run:
                 robot.write(ctrl)
             self._batch.step(nstep=1)
             log[3, k] = read[2]()
+            if k % EVERY == 0:
+                report(k / self._steps)
         log[1, -1] = read[0]()
         # MuJoCo begins again at 0 where something was not a number any more.
         alive = np.abs(np.ravel(time) - began - self._steps * h) < h / 2.0

@@ -1,7 +1,7 @@
 """Follow a signal with many joints at once: one process per core, one bench per process."""
 
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,17 +40,15 @@ def follow_in_processes(
     signal: Signal,
     after: float,
     workers: int,
+    report: Callable[[float], object] = lambda share: None,
 ) -> list[Response]:
     """One response per chosen actuator; on the bench itself where processes are not worth it."""
     steps = len(chosen) * (signal.duration + after) / bench.world.timestep
     workers = min(workers, len(chosen), int(steps // WORTH_A_PROCESS))
     names = [(c.robot.name, c.binding.actuator) for c in chosen]
     if workers < 2:
-        return [
-            response
-            for actor, name in names
-            for response in bench.run(actor, [name], signal, after=after)
-        ]
+        alone = (bench.run(actor, [name], signal, after=after)[0] for actor, name in names)
+        return _counted(alone, len(names), report)
     task = _Task(
         scene.to_text(),
         scene.base.absolute(),
@@ -62,7 +60,17 @@ def follow_in_processes(
     )
     spawn = multiprocessing.get_context("spawn")  # a fork would copy locks that others hold
     with ProcessPoolExecutor(workers, spawn, _begin, (task,)) as pool:
-        return list(pool.map(_follow, names))
+        return _counted(pool.map(_follow, names), len(names), report)
+
+
+def _counted(
+    found: Iterable[Response], count: int, report: Callable[[float], object]
+) -> list[Response]:
+    responses = []
+    for response in found:
+        responses.append(response)
+        report(len(responses) / count)
+    return responses
 
 
 _BENCH: list[tuple[Bench, _Task]] = []

@@ -22,9 +22,8 @@ MOST = 8
 
 def report(found: Sequence[JointResponse], signal: Signal) -> str:
     """A table with one row per joint, then what keeps joints from their targets."""
-    tested = [r for r in found if r.response.metrics is not None]
-    shape = _of_frequencies if signal.kind in (Kind.SINE, Kind.CHIRP) else _of_time
-    lines = format_table(*shape(tested)) if tested else []
+    header, rows = table(found, signal)
+    lines = format_table(header, rows) if rows else []
     for one in found:
         words = [one.response.problem] if one.response.problem else one.response.causes
         lines += [f"{one.label}: {text}" for text in words]
@@ -32,6 +31,13 @@ def report(found: Sequence[JointResponse], signal: Signal) -> str:
 
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+
+def table(found: Iterable[JointResponse], signal: Signal) -> Table:
+    """The header, and one row per joint that was tested."""
+    tested = [r for r in found if r.response.metrics is not None]
+    shape = _of_frequencies if signal.kind in (Kind.SINE, Kind.CHIRP) else _of_time
+    return shape(tested)
 
 
 def _of_time(found: Iterable[JointResponse]) -> Table:

@@ -45,6 +45,16 @@ def write_scene(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -
             f"{path}:1:1: must be in the scene's own folder, {scene.base}: the files it names are "
             "relative to that"
         )
+    put(scene, job, values)
+    scene.save(path)
+
+
+def put(scene: Scene, job: Job, values: Mapping[str, Any]) -> None:
+    """Write the values of a point into a scene, all or nothing; saving it is up to you.
+
+    Raises:
+        MjrigError: a value does not fit.
+    """
     world = at_point(scene, job, values)
     with scene.changes():
         for name, value in values.items():
@@ -54,7 +64,6 @@ def write_scene(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -
                 scene.set(target.path, obj._authored[prop])
             else:
                 scene.set(name, value)
-    scene.save(path)
 
 
 def at_point(scene: Scene, job: Job, values: Mapping[str, Any]) -> World:

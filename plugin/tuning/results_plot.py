@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,11 @@ def parallel_coordinates(
         MissingExtraError: matplotlib is not installed.
     """
     plt = _pyplot()
-    shown = _finite(ranking)
+    shown = worked(ranking)
     scores = np.array([r.score for r in shown])
     axes_ = [*((name, [r.values[name] for r in shown]) for name in names), (objective, scores)]
     ranks = np.argsort(np.argsort(scores)) / max(1, len(scores) - 1)
-    heights = np.column_stack([_Axis(values).heights for _, values in axes_])
+    heights = np.column_stack([Axis(values).heights for _, values in axes_])
     figure, axis = plt.subplots(figsize=(2.2 + 2.2 * len(axes_), 5.0))
     colours = plt.get_cmap("viridis")
     for i in np.argsort(-scores, kind="stable"):  # the best are drawn last
@@ -45,13 +46,13 @@ def parallel_coordinates(
         )
     for x, (_, values) in enumerate(axes_):
         axis.axvline(x, color="0.6", linewidth=1, zorder=1)
-        for text, height in _Axis(values).marks:
+        for text, height in Axis(values).marks:
             axis.annotate(
                 text, (x, height), xytext=(4, 0), textcoords="offset points",
                 fontsize=8, va="center", zorder=4,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
             )  # fmt: skip
-    axis.set_xticks(range(len(axes_)), [_short(name) for name, _ in axes_])
+    axis.set_xticks(range(len(axes_)), [short(name) for name, _ in axes_])
     axis.set_xlim(-0.2, len(axes_) - 0.6)
     axis.set_yticks([])
     for side in ("top", "left", "right", "bottom"):
@@ -68,31 +69,60 @@ def heat_map(path: Path, ranking: Sequence[Ranked], names: Sequence[str], object
         MissingExtraError: matplotlib is not installed.
     """
     plt = _pyplot()
-    shown = _finite(ranking)
-    varied = [n for n in names if _Axis([r.values[n] for r in shown]).cells > 1]
-    if len(varied) < 2:
-        raise MjrigError("a heat map needs two parameters that vary")
-    x, y = (_Axis([r.values[n] for r in shown]) for n in varied[:2])
-    grid = np.full((y.cells, x.cells), np.nan)
-    for column, row, ranked in zip(x.places, y.places, shown, strict=True):
-        grid[row, column] = np.nanmin([grid[row, column], ranked.score])
+    heat = Heat.of(ranking, names)
+    x, y, varied = heat.x, heat.y, heat.names
     figure, axis = plt.subplots(
         figsize=(1.8 + 0.55 * max(x.cells, 6), 1.6 + 0.45 * max(y.cells, 6))
     )
-    image = axis.imshow(grid, origin="lower", aspect="auto", cmap="viridis")
-    best = int(np.argmin([r.score for r in shown]))
-    axis.plot(x.places[best], y.places[best], "o", mfc="none", mec="crimson", mew=2, ms=12)
+    image = axis.imshow(heat.grid, origin="lower", aspect="auto", cmap="viridis")
+    axis.plot(*heat.best, "o", mfc="none", mec="crimson", mew=2, ms=12)
     axis.set_xticks(range(x.cells), x.labels, rotation=45, ha="right", fontsize=8)
     axis.set_yticks(range(y.cells), y.labels, fontsize=8)
     axis.set_xlabel(varied[0])
     axis.set_ylabel(varied[1])
-    others = "" if len(varied) == 2 else f", best over {', '.join(map(_short, varied[2:]))}"
+    others = "" if len(varied) == 2 else f", best over {', '.join(map(short, varied[2:]))}"
     axis.set_title(f"{objective}{others}; circle: the best", fontsize=10)
     figure.colorbar(image, ax=axis)
     _save(figure, path)
 
 
-class _Axis:
+@dataclass(frozen=True)
+class Heat:
+    """The objective over two parameters; each cell has the best of the points in it.
+
+    Attributes:
+        names: the parameters that vary; the first two are those of the axes.
+        x, y: the axes.
+        grid: (rows, columns); not a number where there is no point.
+        best: column and row of the best point.
+    """
+
+    names: tuple[str, ...]
+    x: "Axis"
+    y: "Axis"
+    grid: FloatArray
+    best: tuple[int, int]
+
+    @classmethod
+    def of(cls, ranking: Sequence[Ranked], names: Sequence[str]) -> "Heat":
+        """Put points into cells.
+
+        Raises:
+            MjrigError: there are not two parameters that vary, or not one point worked.
+        """
+        shown = worked(ranking)
+        varied = tuple(n for n in names if Axis([r.values[n] for r in shown]).cells > 1)
+        if len(varied) < 2:
+            raise MjrigError("a heat map needs two parameters that vary")
+        x, y = (Axis([r.values[n] for r in shown]) for n in varied[:2])
+        grid = np.full((y.cells, x.cells), np.nan)
+        for column, row, ranked in zip(x.places, y.places, shown, strict=True):
+            grid[row, column] = np.nanmin([grid[row, column], ranked.score])
+        best = int(np.argmin([r.score for r in shown]))
+        return cls(varied, x, y, grid, (x.places[best], y.places[best]))
+
+
+class Axis:
     """Where values stand on an axis: numbers to scale, other values side by side."""
 
     def __init__(self, values: Any) -> None:
@@ -157,14 +187,19 @@ class _Axis:
         return [min(self._bins - 1, int(s * self._bins)) for s in share]
 
 
-def _finite(ranking: Sequence[Ranked]) -> list[Ranked]:
+def worked(ranking: Sequence[Ranked]) -> list[Ranked]:
+    """The points that worked.
+
+    Raises:
+        MjrigError: not one did.
+    """
     found = [r for r in ranking if math.isfinite(r.score)]
     if not found:
         raise MjrigError("not one point worked: there is nothing to draw")
     return found
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     """The last words of a path: `PDController.kp`."""
     path, bracket, pattern = name.partition("[")
     return "\n".join(path.rsplit(".", 2)[-2:]) + bracket + pattern

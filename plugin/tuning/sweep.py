@@ -1,7 +1,7 @@
 """Sweeps: every point of a space is tested, on all cores or a cluster, into a table."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -68,6 +68,7 @@ def sweep(
     workers: int | None = None,
     scheduler: str = "",
     mix: bool = False,
+    report: Callable[[int, int], object] = lambda done, total: None,
 ) -> Swept:
     """Test every point of a space with every seed; what the output has already is not done again.
 
@@ -86,6 +87,7 @@ def sweep(
         workers: how many; None: one per core.
         scheduler: address of a Dask scheduler.
         mix: take an output that holds results of another scene or test.
+        report: told how many tasks are done, and how many there are to do.
 
     Raises:
         MjrigError: something is wrong before the work begins; what goes wrong in it is in the rows.
@@ -110,7 +112,7 @@ def sweep(
         tasks = {task.id: task for task in made}
         results = open_results(stack, output, space.names, crew, mix)
         waiting = [task for name, task in tasks.items() if name not in results]
-        _work_off(crew, results, waiting)
+        _work_off(crew, results, waiting, report)
         found = results.only(tasks)
     return Swept(found, found.ranking(goal), goal, plan, len(tasks) - len(waiting))
 
@@ -135,15 +137,22 @@ def open_results(
     return stack.enter_context(ResultsFile(Path(output), names, metrics, crew.about(), mix=mix))
 
 
-def _work_off(crew: "Crew", results: Results, waiting: list[Task]) -> None:
+def _work_off(
+    crew: "Crew",
+    results: Results,
+    waiting: list[Task],
+    report: Callable[[int, int], object],
+) -> None:
     pieces = iter(list(crew.pieces(waiting)))
     done = 0
+    report(0, len(waiting))
     with Progress(len(waiting), crew.plan.job.scenario.duration) as progress:
 
         def take(outcomes: list[Outcome]) -> None:
             nonlocal done
             done += sum(results.add(outcome) for outcome in outcomes)
             progress.update(done)
+            report(done, len(waiting))
 
         crew.drive(lambda: next(pieces, None), take)
 

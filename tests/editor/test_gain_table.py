@@ -10,6 +10,7 @@ from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.gain_table import GainTable, gain_panels
 from mjrig.editor.response_panel import ResponsePanel, number_text
+from mjrig.editor.signal_inputs import changed
 from mjrig.editor.state import EditorState
 from mjrig.gain_presets import save_preset
 from mjrig.gain_rows import GainRow
@@ -135,14 +136,11 @@ def test_numbers_that_there_are_not_are_dashes() -> None:
 
 
 def test_the_signal_never_becomes_nonsense(bench: Bench) -> None:
-    with plain_imgui(bench.response.draw) as frames:
-        frames()
-        bench.response._change(duration=0.0)
-        assert bench.tuning.signal.duration == 1.0
-        assert "duration must be > 0" in bench.state.problems["signal"]
-        bench.response._change(duration=0.5)
-        assert bench.tuning.signal.duration == 0.5
-        assert "signal" not in bench.state.problems
+    signal = changed(bench.state, Signal(), duration=0.0)
+    assert signal == Signal()
+    assert "duration must be > 0" in bench.state.problems["signal"]
+    assert changed(bench.state, signal, duration=0.5).duration == 0.5
+    assert "signal" not in bench.state.problems
 
 
 # Level 2 ----------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def test_float32_targets_keep_the_default_pose_in_float32() -> None:
         ("default: [0.5, 0, 0]", "default: [0.5, 0]",
          "25:41: command.default: policy.command.default: must have 3 values, got [0.5, 0]"),
         ("schedule: [[0, 0, 0, 0], [1, 0.5, 0, 0]]", "ranges: [[-1, 1], [0, 0], [1, -1]]",
-         "25:64: command.ranges: policy.command.ranges: must have the lowest value first, "
+         "25:62: command.ranges: policy.command.ranges: must have the lowest value first, "
          "got [[-1, 1], [0, 0], [1, -1]]"),
         ("[1, 0.5, 0, 0]]", "[0, 0.5, 0, 0]]",
          "25:64: command.schedule: policy.command.schedule: must have ascending times, "

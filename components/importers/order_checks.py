@@ -10,14 +10,11 @@ from mjrig.components.importers.robot import ACTOR, Robot
 from mjrig.findings import Finding, error, warning
 from mjrig.names import listed
 from mjrig.scene import Scene
-from mjrig.sim2sim.order_probe import TURNS, doubt, order_probe, suspicion
+from mjrig.sim2sim.order_probe import TURNS, doubt, order_probe, suspicion, telling_command
 from mjrig.world import World
 
 #: How far outside of its range a default position may be [rad or m].
 SLACK = 1e-3
-#: What a walking policy is told while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].
-#: It turns, because straight ahead a gait with its sides swapped can look well.
-COMMAND = (0.5, 0.0, 0.3)
 _SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
 
 
@@ -43,19 +40,11 @@ def about_probes(found: Found, robot: Robot, scene: Path, policy: Path) -> Itera
     """
     if not robot.base and not any(term.data["type"] == TURNS for term in found.terms):
         return
-    walks = len(found.command.get("names", ())) == len(COMMAND)
-    command = _within(COMMAND, found.command.get("ranges")) if walks else None
+    command = telling_command(policy)
     probes = order_probe(policy, World(Scene.load(scene)), ACTOR, command=command)
     against = suspicion(probes) or doubt(probes, command)
     if against:
         yield warning("order-probe", ACTOR, (), against, "correct joints: in policy.yaml")
-
-
-def _within(command: Sequence[float], ranges: Sequence[Sequence[float]] | None) -> list[float]:
-    """The nearest command that the policy was trained for."""
-    if not ranges:
-        return list(command)
-    return [min(max(v, low), high) for v, (low, high) in zip(command, ranges, strict=True)]
 
 
 def _about_ranges(

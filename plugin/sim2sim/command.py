@@ -156,11 +156,14 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.source.is_dir():
         return _run_folder(options, job, replay_folder)
-    result = job.replay(options.source)
     if options.report is not None:
-        from mjrig.sim2sim.report import write_report
+        from mjrig.sim2sim.report import prepare_folder, write_report
 
+        prepare_folder(options.report)
+        result = job.replay(options.source)
         write_report(result, options.report)
+    else:
+        result = job.replay(options.source)
     _say(options, result)
     return code(result, options.fail_above)
 

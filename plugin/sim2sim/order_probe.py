@@ -19,6 +19,9 @@ from mjrig.sim2sim.trials import run_policy
 from mjrig.world import World
 
 DECLARED = "as declared"
+#: What a walking policy is told while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].
+#: It turns, because straight ahead a gait with its sides swapped can look well.
+COMMAND = (0.5, 0.0, 0.3)
 #: The term that shows a policy how far something it turns is from its goal.
 TURNS = "RelativeRotation"
 #: How long the policy runs in a probe [s]; wrong orders show in the first moments.
@@ -117,6 +120,22 @@ def order_probe(
                 )
             )
     return sorted(found, key=lambda probe: probe.cost)
+
+
+def telling_command(policy: Path) -> list[float] | None:
+    """What tells the orders of a policy apart, within the ranges it was trained for.
+
+    None: it takes no command of a walking robot.
+
+    Raises:
+        RecordingError: the file is no policy file.
+    """
+    said = _read(policy).get("command")
+    takes = said if isinstance(said, dict) else {}
+    if len(takes.get("names") or takes.get("default") or ()) != len(COMMAND):
+        return None
+    ranges = takes.get("ranges") or [(-math.inf, math.inf)] * len(COMMAND)
+    return [min(max(v, low), high) for v, (low, high) in zip(COMMAND, ranges, strict=True)]
 
 
 def suspicion(probes: Sequence[OrderProbe]) -> str:

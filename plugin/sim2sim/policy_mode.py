@@ -84,7 +84,7 @@ def replay_policy(
             ).run()
             result.notes += notes
     if diagnose:
-        _suspect_order(result, _file_of(policy, component), world, actor, command)
+        _suspect_order(result, _file_of(policy, component), world, actor)
     _judge(result, run, world, actor)
     return result
 
@@ -102,14 +102,13 @@ def _suspect_order(
     policy: Path | None,
     world: World,
     actor: Articulation,
-    command: Sequence[float] | None,
 ) -> None:
     """Try other orders of the joints: with a wrong one some robots fall late, or never."""
-    from mjrig.sim2sim.order_probe import order_probe, suspicion
+    from mjrig.sim2sim.order_probe import order_probe, suspicion, telling_command
 
     if policy is None:
         return
-    probes = order_probe(policy, world, actor.name, command=command)
+    probes = order_probe(policy, world, actor.name, command=telling_command(policy))
     text = suspicion(probes)
     if text:
         finding = Finding("joint order", "", "as recorded", probes[0].name, text, 1.0)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,28 @@ from mjrig.sim2sim.html import page
 from mjrig.sim2sim.result import Replay
 
 
-def write_report(replay: Replay, folder: Path) -> None:
-    """Write `report.json` and `report.html` into a folder; it is made if need be.
+def prepare_folder(folder: Path) -> None:
+    """Make sure that a report can be written, before a long run and not after it.
 
     Raises:
         MjrigError: it cannot be written there.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MjrigError(f"{folder}: cannot be written: {error.strerror}") from error
+    if not os.access(folder, os.W_OK):
+        raise MjrigError(f"{folder}: cannot be written: Permission denied")
+
+
+def write_report(replay: Replay, folder: Path) -> None:
+    """Write `report.json` and `report.html` into a folder; it is made if need be.
+
+    Raises:
+        MjrigError: it cannot be written there.
+    """
+    prepare_folder(folder)
+    try:
         text = json.dumps(plain(replay.to_data()), indent=2, ensure_ascii=False, allow_nan=False)
         (folder / "report.json").write_text(text + "\n", encoding="utf-8")
         (folder / "report.html").write_text(page(replay), encoding="utf-8")

@@ -9,8 +9,7 @@ import yaml
 
 import mjrig
 from mjrig.components.importers.importing import Imported, import_policy
-from mjrig.components.importers.order_checks import COMMAND
-from mjrig.sim2sim.order_probe import DECLARED, doubt, order_probe, suspicion
+from mjrig.sim2sim.order_probe import DECLARED, doubt, order_probe, suspicion, telling_command
 from mjrig.sim2sim.relabel import mirrored
 from tests.components.importers.test_real_imports import CONFIGS, FIXTURES, SHARED
 
@@ -47,7 +46,7 @@ def test_the_right_order_raises_no_alarm_and_others_do(name: str, tmp_path: Path
     if name in RIGHT:
         wrong["shuffled"] = np.random.default_rng(0).permutation(len(joints))
     world = mjrig.World(mjrig.Scene.load(imported.scene))
-    command = COMMAND if "command" in data else None
+    command = telling_command(imported.policy)
     for how, order in wrong.items():
         policy = imported.policy.with_name(f"{how}.yaml")
         policy.write_text(yaml.safe_dump({**data, "joints": [joints[i] for i in order]}))

@@ -137,7 +137,7 @@ def test_nineteen_of_twenty_intervals_hold_the_truth(scene: mjrig.Scene, memory:
 
 
 def test_noise_does_not_make_gains_smaller(scene: mjrig.Scene) -> None:
-    """Plain least squares finds kp PLAINPCT % too small here."""
+    """Plain least squares finds kp 11 % too small here."""
     clean = swung(scene, {f"{PD}.kp": 31.0, f"{PD}.kv": 1.4})
     found = [
         fit(scene, [measured(clean, seed, (5e-2, 1e-2, 0.0))], ["kp", "kv"], evidence="efforts")

@@ -26,8 +26,8 @@ def copy_into(target: FloatArray, source: FloatArray, first: int = 0) -> Copy:
 
 
 #: A chunk is about so large [bytes]; the writer's work per chunk does not depend on that.
-CHUNK_BYTES = 1 << 21
-LEAST_ROWS, MOST_ROWS = 64, 1024
+CHUNK_BYTES = 1 << 22
+LEAST_ROWS, MOST_ROWS = 64, 2048
 
 
 @dataclass(frozen=True)

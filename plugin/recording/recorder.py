@@ -183,9 +183,11 @@ class Recorder:
             note(k)
         if k == self._state_row:
             self._note_state()
-        self._k = k + 1
-        if not self._after:
-            self._close_row()
+        self._k = k = k + 1
+        if not self._after:  # as `_close_row`, without the call
+            self._chunk.count = k
+            if k == self._rows:
+                self._next_chunk()
 
     def after_step(self) -> None:
         """Take down what can be seen only afterwards; called where `looks_after`."""

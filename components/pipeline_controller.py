@@ -22,7 +22,7 @@ from mjrig.components.native import (
     why_not_native,
 )
 from mjrig.components.pipeline import Pipeline
-from mjrig.components.space import Space
+from mjrig.components.space import Precision, Space
 from mjrig.controller import ArticulationController
 from mjrig.errors import PropertyError
 from mjrig.execution import Execution, Support, is_rk4
@@ -34,13 +34,6 @@ from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
 
 #: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
 NativeTelemetry = tuple[FloatArray, FloatArray | None]
-
-
-class Precision(StrEnum):
-    """The floating-point type a law runs in."""
-
-    FLOAT64 = "float64"
-    FLOAT32 = "float32"
 
 
 class EffortMode(StrEnum):

@@ -1,6 +1,7 @@
 """Space: what a pipeline runs on, and in which units."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,13 @@ import numpy.typing as npt
 
 #: float64 or float32.
 Array = npt.NDArray[Any]
+
+
+class Precision(StrEnum):
+    """The floating-point type something is computed in."""
+
+    FLOAT64 = "float64"
+    FLOAT32 = "float32"
 
 
 @dataclass(frozen=True)

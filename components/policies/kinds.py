@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.loose_kinds import Check
-from mjrig.names import Slots, suggestion
+from mjrig.names import Slots
 from mjrig.per_actuator import Authored, PerActuator
 from mjrig.properties import HasProperties, Property, frozen
 from mjrig.property_kinds import FloatArray, number, plain
@@ -151,14 +151,3 @@ def one_of(choices: type[StrEnum]) -> Check:
         return f"one of {', '.join(choices)}"
 
     return check
-
-
-def index_of(name: str, names: Sequence[str], what: str) -> int:
-    """The place of a name.
-
-    Raises:
-        ValueError: it is not there; the message names the nearest one.
-    """
-    if name not in names:
-        raise ValueError(f"there is no {what} {name!r}; {suggestion(name, names)}")
-    return names.index(name)

@@ -12,10 +12,11 @@ from mjrig.components.policies.motion import Clip, Motion
 from mjrig.components.policies.network import check_sizes, load_network
 from mjrig.components.policies.observer import Observer
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.policy_parts import Phase, Precision, StartPhase
+from mjrig.components.policies.policy_parts import Phase, StartPhase
 from mjrig.components.policies.stand import StandGains
 from mjrig.components.policies.targets import TargetMap, actuators_of
 from mjrig.components.policies.view import Float32, Indices, View
+from mjrig.components.space import Precision
 from mjrig.errors import BindingError, PolicyError, PropertyError
 from mjrig.property_kinds import FloatArray
 

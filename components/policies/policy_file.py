@@ -14,13 +14,13 @@ from mjrig.components.policies.policy_parts import (
     MotionReference,
     ObservationRecipe,
     Phase,
-    Precision,
     StartPhase,
     TargetKind,
     TrainedWith,
     given,
 )
 from mjrig.components.policies.term import ObservationTerm
+from mjrig.components.space import Precision
 from mjrig.errors import MjrigError, PolicyError, PropertyError
 from mjrig.files import Gate, read_limited, write_atomically
 from mjrig.loose_kinds import Table, a_name, anything

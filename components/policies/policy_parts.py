@@ -8,6 +8,7 @@ import numpy as np
 
 from mjrig.components.policies.kinds import Limits, Names, PerJoint, one_of
 from mjrig.components.policies.term import ObservationTerm
+from mjrig.components.space import Precision
 from mjrig.errors import PropertyError
 from mjrig.loose_kinds import Table
 from mjrig.names import how_many
@@ -31,13 +32,6 @@ class Phase(StrEnum):
     BEFORE = "before"
     INSIDE = "inside"
     AFTER = "after"
-
-
-class Precision(StrEnum):
-    """Of numbers."""
-
-    FLOAT32 = "float32"
-    FLOAT64 = "float64"
 
 
 class HistoryOrder(StrEnum):

@@ -14,10 +14,10 @@ from mjrig.components.policies.policy_parts import (
     ActionMode,
     ActionRecipe,
     LastSeen,
-    Precision,
     TargetKind,
 )
 from mjrig.components.policies.view import Float32, Indices, View
+from mjrig.components.space import Precision
 from mjrig.errors import BindingError
 from mjrig.names import suggestion
 from mjrig.property_kinds import FloatArray

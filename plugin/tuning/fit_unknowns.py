@@ -10,7 +10,7 @@ from mjrig.actor import Dynamics
 from mjrig.errors import FitError
 from mjrig.names import suggestion
 from mjrig.property_kinds import FloatArray
-from mjrig.tuning.fit_plant import DELAY, DYNAMICS, GAINS, PARAMETERS, UNITS, Drives
+from mjrig.tuning.fit_plant import DELAY, GAINS, PARAMETERS, Drives
 from mjrig.tuning.fit_problem import Unknown
 from mjrig.world import World
 
@@ -113,13 +113,3 @@ def joint_inertia(world: World, drives: Drives) -> FloatArray:
         mujoco.mj_mulM(model, data, product, row)
         found[i] = product[drives.dofs[i]]
     return found
-
-
-def is_dynamic(name: str) -> bool:
-    """Whether a parameter is the joint's own, not a controller's."""
-    return name in DYNAMICS
-
-
-def unit_of(name: str) -> str:
-    """Its unit."""
-    return UNITS[name]

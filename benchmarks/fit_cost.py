@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import mjrig
-from mjrig.property_kinds import FloatArray
-from mjrig.tuning.fit import Fit, fit
+from mjrig.arrays import FloatArray
+from mjrig.tuning.fitting.fit import Fit, fit
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
 CONTROLLER = "quadruped.PDController"

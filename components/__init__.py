@@ -1,7 +1,7 @@
 """What can be put on an actor, and what that is made of."""
 
-from mjrig.actuator_sensor import ActuatorSensor
-from mjrig.components.actuators import (
+from mjrig.components.actuators.dcmotor_actuator import DCMotorActuator
+from mjrig.components.actuators.force_actuators import (
     AdhesionActuator,
     CylinderActuator,
     DamperActuator,
@@ -9,24 +9,32 @@ from mjrig.components.actuators import (
     MotorActuator,
     MuscleActuator,
 )
-from mjrig.components.clamp import Clamp, DCMotor, MaxEffort, PositionTable
-from mjrig.components.dcmotor_actuator import DCMotorActuator
-from mjrig.components.delay import Delay
-from mjrig.components.feedback import PD, PID
-from mjrig.components.height_field import HeightFieldProp
-from mjrig.components.law import Law
-from mjrig.components.law_controller import LawController
-from mjrig.components.networks import GRU, LSTM, MLP
-from mjrig.components.neural_controller import NeuralController
-from mjrig.components.passthrough_controller import PassthroughController
-from mjrig.components.pd_controller import PDController
-from mjrig.components.pid_controller import PIDController
-from mjrig.components.pipeline import Pipeline
+from mjrig.components.actuators.servo_actuators import (
+    IntVelocityActuator,
+    OrientationActuator,
+    PIDActuator,
+    PositionActuator,
+    VelocityActuator,
+)
+from mjrig.components.controllers.law_controller import LawController
+from mjrig.components.controllers.neural_controller import NeuralController
+from mjrig.components.controllers.passthrough_controller import PassthroughController
+from mjrig.components.controllers.pd_controller import PDController
+from mjrig.components.controllers.pid_controller import PIDController
+from mjrig.components.controllers.trot_gait import TrotGait
+from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, PositionTable
+from mjrig.components.laws.delay import Delay
+from mjrig.components.laws.feedback import PD, PID
+from mjrig.components.laws.law import Law
+from mjrig.components.laws.networks import GRU, LSTM, MLP
+from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.policies.policy import Policy
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.term import ObservationTerm
-from mjrig.components.policies.view import View
-from mjrig.components.props import (
+from mjrig.components.policies.terms.term import ObservationTerm
+from mjrig.components.policies.terms.view import View
+from mjrig.components.props.height_field import HeightFieldProp
+from mjrig.components.props.scenery import CameraProp, GroundProp, LightProp
+from mjrig.components.props.solids import (
     BoxProp,
     CapsuleProp,
     CylinderProp,
@@ -34,16 +42,8 @@ from mjrig.components.props import (
     SolidProp,
     SphereProp,
 )
-from mjrig.components.scenery import CameraProp, GroundProp, LightProp
-from mjrig.components.servo_actuators import (
-    IntVelocityActuator,
-    OrientationActuator,
-    PIDActuator,
-    PositionActuator,
-    VelocityActuator,
-)
-from mjrig.components.trot_gait import TrotGait
-from mjrig.controller import ArticulationController
+from mjrig.control.controller import ArticulationController
+from mjrig.scene.actuator_sensor import ActuatorSensor
 
 __all__ = [
     "GRU",

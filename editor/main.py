@@ -8,15 +8,17 @@ from typing import Any
 
 from imgui_bundle import glfw_utils  # before glfw and mujoco: all of them share its GLFW
 
-from mjrig.editor import autosave, gamepad, gl_view
-from mjrig.editor.opening import is_recording, open_file
-from mjrig.editor.session import Session
-from mjrig.editor.simulation import SimThread
-from mjrig.editor.state import EditorState
-from mjrig.editor.window import Window
+from mjrig.editor.assets.opening import is_recording, open_file
+from mjrig.editor.replay import gamepad
+from mjrig.editor.session import autosave
+from mjrig.editor.session.session import Session
+from mjrig.editor.session.simulation import SimThread
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.viewport import gl_view
+from mjrig.editor.window.window import Window
 from mjrig.errors import SceneError
-from mjrig.scene import Scene
-from mjrig.world import World
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
 
 
 class Editor:

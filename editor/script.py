@@ -12,14 +12,14 @@ from typing import Self
 
 from imgui_bundle import immapp  # before glfw and mujoco
 
-from mjrig.editor import gl_view
 from mjrig.editor.main import accept_files
-from mjrig.editor.session import Session
-from mjrig.editor.simulation import Simulation
-from mjrig.editor.state import EditorState
-from mjrig.editor.window import Window
+from mjrig.editor.session.session import Session
+from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.viewport import gl_view
+from mjrig.editor.window.window import Window
 from mjrig.errors import BindingError
-from mjrig.world import World
+from mjrig.sim.world import World
 
 #: Most frames drawn per second.
 FPS = 60.0

@@ -4,14 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mjrig.actions import action as action
-    from mjrig.actor import Actor as Actor
-    from mjrig.articulation import Articulation as Articulation
-    from mjrig.batch import Batch as Batch
-    from mjrig.binding import ActuatorBinding as ActuatorBinding
-    from mjrig.binding import BindingTable as BindingTable
-    from mjrig.component import ActorComponent as ActorComponent
-    from mjrig.component import Component as Component
+    from mjrig.control.articulation import Articulation as Articulation
+    from mjrig.control.setpoints import Lease as Lease
+    from mjrig.control.setpoints import Setpoints as Setpoints
+    from mjrig.control.setpoints import Source as Source
     from mjrig.errors import BindingError as BindingError
     from mjrig.errors import ExecutionError as ExecutionError
     from mjrig.errors import LeaseError as LeaseError
@@ -21,53 +17,57 @@ if TYPE_CHECKING:
     from mjrig.errors import PropertyError as PropertyError
     from mjrig.errors import RecordingError as RecordingError
     from mjrig.errors import SceneError as SceneError
-    from mjrig.pose import Pose as Pose
+    from mjrig.model.binding import ActuatorBinding as ActuatorBinding
+    from mjrig.model.binding import BindingTable as BindingTable
+    from mjrig.properties.actions import action as action
+    from mjrig.properties.component import ActorComponent as ActorComponent
+    from mjrig.properties.component import Component as Component
     from mjrig.recording.reading import read_recording as read_recording
     from mjrig.recording.recorder import Recorder as Recorder
     from mjrig.recording.recording import Recording as Recording
-    from mjrig.scene import Scene as Scene
-    from mjrig.setpoints import Lease as Lease
-    from mjrig.setpoints import Setpoints as Setpoints
-    from mjrig.setpoints import Source as Source
-    from mjrig.sim2sim.players import KinematicPlayer as KinematicPlayer
-    from mjrig.sim2sim.players import TargetsPlayer as TargetsPlayer
+    from mjrig.scene.actor import Actor as Actor
+    from mjrig.scene.pose import Pose as Pose
+    from mjrig.scene.scene import Scene as Scene
+    from mjrig.sim.batch import Batch as Batch
+    from mjrig.sim.world import Snapshot as Snapshot
+    from mjrig.sim.world import World as World
+    from mjrig.sim2sim.compare.result import Replay as Replay
+    from mjrig.sim2sim.play.players import KinematicPlayer as KinematicPlayer
+    from mjrig.sim2sim.play.players import TargetsPlayer as TargetsPlayer
     from mjrig.sim2sim.replay import replay as replay
-    from mjrig.sim2sim.result import Replay as Replay
-    from mjrig.world import Snapshot as Snapshot
-    from mjrig.world import World as World
 
 _HOME = {
-    "action": "actions",
-    "Articulation": "articulation",
-    "Batch": "batch",
-    "ActuatorBinding": "binding",
-    "BindingTable": "binding",
-    "ActorComponent": "component",
-    "Component": "component",
+    "action": "properties.actions",
+    "Actor": "scene.actor",
+    "Articulation": "control.articulation",
+    "Batch": "sim.batch",
+    "ActuatorBinding": "model.binding",
+    "BindingTable": "model.binding",
+    "ActorComponent": "properties.component",
+    "Component": "properties.component",
     "BindingError": "errors",
     "ExecutionError": "errors",
     "LeaseError": "errors",
     "MissingExtraError": "errors",
     "MjrigError": "errors",
+    "PolicyError": "errors",
     "PropertyError": "errors",
     "RecordingError": "errors",
-    "PolicyError": "errors",
     "SceneError": "errors",
-    "Actor": "actor",
-    "Pose": "pose",
+    "Pose": "scene.pose",
     "read_recording": "recording.reading",
     "Recorder": "recording.recorder",
     "Recording": "recording.recording",
-    "Scene": "scene",
-    "Lease": "setpoints",
-    "Setpoints": "setpoints",
-    "Source": "setpoints",
-    "KinematicPlayer": "sim2sim.players",
-    "TargetsPlayer": "sim2sim.players",
+    "Scene": "scene.scene",
+    "Lease": "control.setpoints",
+    "Setpoints": "control.setpoints",
+    "Source": "control.setpoints",
+    "KinematicPlayer": "sim2sim.play.players",
+    "TargetsPlayer": "sim2sim.play.players",
     "replay": "sim2sim.replay",
-    "Replay": "sim2sim.result",
-    "Snapshot": "world",
-    "World": "world",
+    "Replay": "sim2sim.compare.result",
+    "Snapshot": "sim.world",
+    "World": "sim.world",
 }
 
 if not TYPE_CHECKING:  # lazily: `import mjrig` must stay light and import no mujoco, hence no glfw

@@ -1,5 +1,5 @@
 """`python -m mjrig`."""
 
-from mjrig.cli import main
+from mjrig.cli.cli import main
 
 raise SystemExit(main())

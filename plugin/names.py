@@ -1,7 +1,8 @@
 """Names and patterns: full-match rules, nearest valid names, values by pattern."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -141,3 +142,33 @@ def _nearest_pattern(pattern: str, names: Sequence[str]) -> str | None:
     if pattern.endswith(".*"):
         candidates += [name[:i] + ".*" for name in names for i in range(1, len(name))]
     return nearest(pattern, dict.fromkeys(candidates))
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """The name itself, or with `_2`, `_3`, … where it is taken."""
+    names = set(taken)
+    candidate, count = name, 1
+    while candidate in names:
+        count += 1
+        candidate = f"{name}_{count}"
+    return candidate
+
+
+def enumerated(wanted: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """The names with `_(0)`, `_(1)`, … behind those that stand more than once.
+
+    Args:
+        wanted: names, in order.
+        taken: names that stay as they are; a wanted one that is among them is numbered too.
+    """
+    names = list(wanted)
+    fixed = set(taken)
+    while True:
+        times = Counter(names)
+        if not any(times[n] > 1 or n in fixed for n in names):
+            return names
+        seen: Counter[str] = Counter()
+        for i, name in enumerate(names):
+            if times[name] > 1 or name in fixed:
+                names[i] = f"{name}_({seen[name]})"
+                seen[name] += 1

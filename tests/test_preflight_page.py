@@ -1,15 +1,14 @@
 """The pre-flight page: its examples do what it says, and it has every finding."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 import mjrig
-from mjrig.check import findings
-from mjrig.findings import lines_of
+from mjrig.check.check import findings
+from mjrig.check.finding import lines_of
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/preflight.md"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="no checkout beside the tests")
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 pytestmark = pytest.mark.skipif(
     not (ROOT / "README.md").exists(), reason="no checkout beside the tests"
 )
@@ -55,7 +56,7 @@ def test_the_actuation_examples_run_as_printed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_reference_page_is_up_to_date() -> None:
-    from mjrig.schema import reference_page
+    from mjrig.cli.schema import reference_page
 
     written = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
     assert written == reference_page(), "run: mjrig components --reference > docs/reference.md"
@@ -68,8 +69,8 @@ def _scene_examples() -> list[tuple[str, str]]:
 
 
 def test_every_scene_of_the_page_about_scenes_loads_and_runs(tmp_path: Path) -> None:
-    from mjrig.scene import Scene
-    from mjrig.world import World
+    from mjrig.scene.scene import Scene
+    from mjrig.sim.world import World
 
     examples = _scene_examples()
     assert len(examples) >= 10
@@ -88,7 +89,7 @@ def test_every_scene_of_the_page_about_scenes_loads_and_runs(tmp_path: Path) -> 
 def test_the_program_of_the_page_about_scenes_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mjrig.scene import Scene
+    from mjrig.scene.scene import Scene
 
     monkeypatch.chdir(tmp_path)
     (example,) = blocks("docs/scenes.md", "python")

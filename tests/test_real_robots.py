@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.arrays import FloatArray
 from mjrig.components import PDController
-from mjrig.property_kinds import FloatArray
+from tests.places import SHARED
 
-MODELS = Path(__file__).parents[2] / "shared" / "robots" / "models"
+MODELS = SHARED / "robots" / "models"
 needs_robots = pytest.mark.skipif(
     not MODELS.is_dir(), reason="no shared/robots beside the checkout"
 )

@@ -12,9 +12,10 @@ import pytest
 
 import mjrig
 from mjrig.components.importers.importing import import_policy
+from tests.places import SHARED
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/robots beside the checkout")
+ROBOTS = SHARED / "robots"
+pytestmark = pytest.mark.skipif(not ROBOTS.is_dir(), reason="no shared/robots beside the checkout")
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
 
 
@@ -64,11 +65,11 @@ def meta_of(path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", FIXTURES)
 def test_a_policy_of_another_stack_runs_here_as_there(name: str, tmp_path: Path) -> None:
-    fixture, recording = FIXTURES[name], SHARED / "recordings" / f"{name}.npz"
+    fixture, recording = FIXTURES[name], ROBOTS / "recordings" / f"{name}.npz"
     imported = import_policy(
-        [SHARED / "configs" / config for config in fixture.configs],
-        SHARED / "policies" / f"{name}.onnx",
-        SHARED / "models" / fixture.model / "scene.xml",
+        [ROBOTS / "configs" / config for config in fixture.configs],
+        ROBOTS / "policies" / f"{name}.onnx",
+        ROBOTS / "models" / fixture.model / "scene.xml",
         tmp_path / "scene.yaml",
     )
     meta = meta_of(recording)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.cli import main
+from mjrig.cli.cli import main
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/sweeps.md"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="no checkout beside the tests")
 

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.cli import main
-from mjrig.policy import PolicyComponent
+from mjrig.cli.cli import main
+from mjrig.control.policy import PolicyComponent
+from tests.places import ROOT
 
 SCENE = Path(str(files("mjrig.config").joinpath("scenes", "quadruped_walk.yaml")))
 RECORDING = Path(str(files("mjrig.assets").joinpath("walk", "walk.npz")))
-SCRIPT = Path(__file__).resolve().parent.parent / "tools" / "train_quadruped.py"
+SCRIPT = ROOT / "tools" / "train_quadruped.py"
 
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
 

@@ -199,7 +199,7 @@ add_system_packages
 venv_works || make_venv
 [ -z "${apt_failed:-}" ] || echo "$apt_failed" >$venv/apt-failed
 
-packages=$(cat pyproject.toml setup.cfg | cksum)
+packages=$(cat pyproject.toml setup.cfg setup.py | cksum)
 files=$(package_files | cksum)
 installed_packages='' installed_files=''
 if [ -e $stamp ]; then { read -r installed_packages; read -r installed_files; } <$stamp || true; fi

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from mjrig.check import exit_code
+from mjrig.check.check import exit_code
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
 from mjrig.components.importers.report import report, report_data
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from mjrig.components.importers.found import Found
-from mjrig.components.importers.matching import Matched, match
+from mjrig.check.finding import Finding, Level, arranged
 from mjrig.components.importers.order_checks import about_probes
 from mjrig.components.importers.preflight import Case, findings
-from mjrig.components.importers.robot import Robot
-from mjrig.components.importers.source import Source, open_files
-from mjrig.components.importers.stacks import recognised, stack_named
+from mjrig.components.importers.sources.found import Found
+from mjrig.components.importers.sources.matching import Matched, match
+from mjrig.components.importers.sources.robot import Robot
+from mjrig.components.importers.sources.source import Source, open_files
+from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError, SceneError
-from mjrig.files import write_atomically
-from mjrig.findings import Finding, Level, arranged
-from mjrig.scene import Scene
-from mjrig.world import World
+from mjrig.files.paths import write_atomically
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
 
 POLICY = "policy.yaml"
 

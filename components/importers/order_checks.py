@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mjrig.components.importers.found import Found, Order
-from mjrig.components.importers.matching import Matched
-from mjrig.components.importers.robot import ACTOR, Robot
-from mjrig.findings import Finding, error, warning
+from mjrig.check.finding import Finding, error, warning
+from mjrig.components.importers.sources.found import Found, Order
+from mjrig.components.importers.sources.matching import Matched
+from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.names import listed
-from mjrig.scene import Scene
-from mjrig.sim2sim.order_probe import TURNS, doubt, order_probe, suspicion, telling_command
-from mjrig.world import World
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+from mjrig.sim2sim.diagnose.order_probe import TURNS, doubt, order_probe, suspicion, telling_command
 
 #: How far outside of its range a default position may be [rad or m].
 SLACK = 1e-3

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator
 
-from mjrig.components.importers.found import Found
-from mjrig.components.importers.matching import Matched
-from mjrig.components.importers.robot import ACTOR, Robot
+from mjrig.check.finding import Finding, note, warning
+from mjrig.components.importers.sources.found import Found
+from mjrig.components.importers.sources.matching import Matched
+from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.writing import timing
-from mjrig.findings import Finding, note, warning
+from mjrig.control.plant import PER_JOINT
 from mjrig.names import listed
-from mjrig.sim2sim.plant import PER_JOINT
 
 #: Numbers closer than this share are the same.
 CLOSE = 0.005

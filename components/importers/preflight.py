@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mjrig.components.importers.found import Begin, Found
-from mjrig.components.importers.matching import Matched, other_robot
+from mjrig.check.finding import Finding, arranged, error, note, warning
 from mjrig.components.importers.order_checks import about_order
 from mjrig.components.importers.plant_checks import about_plant
-from mjrig.components.importers.robot import ACTOR, Robot
-from mjrig.components.importers.source import Source
+from mjrig.components.importers.sources.found import Begin, Found
+from mjrig.components.importers.sources.matching import Matched, other_robot
+from mjrig.components.importers.sources.robot import ACTOR, Robot
+from mjrig.components.importers.sources.source import Source
 from mjrig.components.importers.writing import timing
-from mjrig.findings import Finding, arranged, error, note, warning
 from mjrig.names import listed
 
 #: A start farther from the default pose than this deserves a word [rad].

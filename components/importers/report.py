@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mjrig.components.importers.found import Order
+from mjrig.check.finding import counted, lines_of
 from mjrig.components.importers.importing import Imported
+from mjrig.components.importers.sources.found import Order
 from mjrig.components.importers.writing import timing
-from mjrig.findings import counted, lines_of
-from mjrig.table import format_table
+from mjrig.terminal.table import format_table
 
 JOINTS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit", "enforced by",
           "h·kv/M")  # fmt: skip

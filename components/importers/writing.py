@@ -7,13 +7,13 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from mjrig.components.importers.found import Begin, Found, compact
-from mjrig.components.importers.matching import Matched
-from mjrig.components.importers.robot import ACTOR, Robot
-from mjrig.components.importers.source import Source
+from mjrig.components.importers.sources.found import Begin, Found, compact
+from mjrig.components.importers.sources.matching import Matched
+from mjrig.components.importers.sources.robot import ACTOR, Robot
+from mjrig.components.importers.sources.source import Source
 from mjrig.errors import SceneError
-from mjrig.scene_text import FORMAT
-from mjrig.yaml_edit import format_flow, format_inside_flow
+from mjrig.scene.scene_text import FORMAT
+from mjrig.yaml_text.yaml_edit import format_flow, format_inside_flow
 
 #: How far a tick may be from a whole number of steps.
 ROUNDING = 1e-6

@@ -5,20 +5,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.articulation import Articulation
-from mjrig.binding import ActuatorBinding
+from mjrig.arrays import FloatArray
+from mjrig.components.laws.space import Precision
 from mjrig.components.policies.commands import Commands
-from mjrig.components.policies.motion import Clip, Motion
 from mjrig.components.policies.network import check_sizes, load_network
 from mjrig.components.policies.observer import Observer
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import Phase, StartPhase
 from mjrig.components.policies.stand import StandGains
 from mjrig.components.policies.targets import TargetMap, actuators_of
-from mjrig.components.policies.view import Float32, Indices, View
-from mjrig.components.space import Precision
+from mjrig.components.policies.terms.motion import Clip, Motion
+from mjrig.components.policies.terms.view import Float32, Indices, View
+from mjrig.control.articulation import Articulation
 from mjrig.errors import BindingError, PolicyError, PropertyError
-from mjrig.property_kinds import FloatArray
+from mjrig.model.binding import ActuatorBinding
 
 
 class PolicyLoop:

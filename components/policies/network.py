@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.onnx_file import OnnxFile
-from mjrig.components.policies.motion import KEYS
+from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.view import Float32
+from mjrig.components.policies.terms.motion import KEYS
+from mjrig.components.policies.terms.view import Float32
 from mjrig.errors import PolicyError, PropertyError
 from mjrig.names import how_many, listed, suggestion
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import HistoryBy, HistoryFill, HistoryOrder
-from mjrig.components.policies.view import Float32, Indices, View
+from mjrig.components.policies.terms.view import Float32, Indices, View
 from mjrig.errors import BindingError
 
 

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.actions import action
-from mjrig.articulation import Articulation
+from mjrig.arrays import FloatArray
 from mjrig.components.policies.loop import PolicyLoop
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import given
+from mjrig.control.articulation import Articulation
+from mjrig.control.plant import Plant
+from mjrig.control.policy import PolicyComponent
+from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal
-from mjrig.policy import PolicyComponent
-from mjrig.property_kinds import Bool, FilePath, FloatArray, Samples
-from mjrig.setpoints import Lease, Source
-from mjrig.sim2sim.plant import Plant
+from mjrig.properties.actions import action
+from mjrig.properties.property_kinds import Bool, FilePath, Samples
 
 _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 

@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from mjrig.component import Component
-from mjrig.components.policies.kinds import Names, PerJoint
+from mjrig.arrays import FloatArray
+from mjrig.components.laws.space import Precision
 from mjrig.components.policies.policy_parts import (
     ActionRecipe,
     CommandInput,
@@ -19,24 +19,17 @@ from mjrig.components.policies.policy_parts import (
     TrainedWith,
     given,
 )
-from mjrig.components.policies.term import ObservationTerm
-from mjrig.components.space import Precision
+from mjrig.components.policies.terms.kinds import Names, PerJoint
+from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.errors import MjrigError, PolicyError, PropertyError
-from mjrig.files import Gate, read_limited, write_atomically
-from mjrig.loose_kinds import Table, a_name, anything
+from mjrig.files.paths import Gate, read_limited, write_atomically
 from mjrig.names import Slots
-from mjrig.properties import HasProperties
-from mjrig.property_kinds import (
-    Choice,
-    FilePath,
-    FloatArray,
-    Int,
-    Nested,
-    OptionalFloat,
-    Text,
-)
-from mjrig.yaml_document import MAX_CHARACTERS, Document
-from mjrig.yaml_edit import format_block
+from mjrig.properties.component import Component
+from mjrig.properties.mapping_kinds import Table, a_name, anything
+from mjrig.properties.properties import HasProperties
+from mjrig.properties.property_kinds import Choice, FilePath, Int, Nested, OptionalFloat, Text
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document
+from mjrig.yaml_text.yaml_edit import format_block
 
 __all__ = ["PolicyFile", "given"]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.policies.kinds import Limits, Names, PerJoint, one_of
-from mjrig.components.policies.term import ObservationTerm
-from mjrig.components.space import Precision
+from mjrig.components.laws.space import Precision
+from mjrig.components.policies.terms.kinds import Limits, Names, PerJoint, one_of
+from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.errors import PropertyError
-from mjrig.loose_kinds import Table
 from mjrig.names import how_many
-from mjrig.properties import HasProperties
-from mjrig.property_kinds import (
+from mjrig.properties.mapping_kinds import Table
+from mjrig.properties.properties import HasProperties
+from mjrig.properties.property_kinds import (
     Bool,
     Choice,
     FilePath,

@@ -1,13 +1,13 @@
 """StandGains: other gains for a while, without touching what was authored."""
 
-from mjrig.articulation import Articulation
-from mjrig.binding import ActuatorBinding
+from mjrig.arrays import FloatArray
 from mjrig.components.policies.policy_parts import StartPhase, given
-from mjrig.controller import ArticulationController
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
-from mjrig.per_actuator import PerActuator
-from mjrig.properties import frozen
-from mjrig.property_kinds import FloatArray
+from mjrig.model.binding import ActuatorBinding
+from mjrig.properties.per_actuator import PerActuator
+from mjrig.properties.properties import frozen
 
 
 class StandGains:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.articulation import Articulation
-from mjrig.binding import ActuatorBinding
-from mjrig.components.policies.kinds import Range
+from mjrig.arrays import FloatArray
+from mjrig.components.laws.space import Precision
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import (
     ActionMode,
@@ -16,12 +15,13 @@ from mjrig.components.policies.policy_parts import (
     LastSeen,
     TargetKind,
 )
-from mjrig.components.policies.view import Float32, Indices, View
-from mjrig.components.space import Precision
+from mjrig.components.policies.terms.kinds import Range
+from mjrig.components.policies.terms.view import Float32, Indices, View
+from mjrig.control.articulation import Articulation
+from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import BindingError
+from mjrig.model.binding import ActuatorBinding
 from mjrig.names import suggestion
-from mjrig.property_kinds import FloatArray
-from mjrig.setpoints import FEEDFORWARD, POSITION, VELOCITY
 
 _ROWS = {
     TargetKind.POSITION: POSITION,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
 from mjrig.names import listed
-from mjrig.property_kinds import FloatArray
 
 
 def number_column(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.property_kinds import FloatArray
-from mjrig.recording.efforts import Columns, EffortLog, Rows
+from mjrig.arrays import FloatArray
+from mjrig.control.effort_log import Columns, EffortLog, Rows
 
 #: What is recorded of MjData as a whole, besides the time.
 STATE = ("qpos", "qvel", "act", "ctrl")

@@ -45,7 +45,7 @@ def hints_of(options: argparse.Namespace) -> dict[str, object]:
     Raises:
         RecordingError: one has no value.
     """
-    from mjrig.yaml_document import parse_value
+    from mjrig.yaml_text.yaml_document import parse_value
 
     hints = {}
     for text in options.hint:

@@ -11,14 +11,14 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.articulation import Articulation
-from mjrig.policy import PolicyComponent
-from mjrig.property_kinds import FloatArray
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.control.policy import PolicyComponent
 from mjrig.recording.h5_file import FORMAT, VERSION
 from mjrig.recording.recording import Recording
 from mjrig.recording.values import plain, to_json
-from mjrig.sim2sim.plant_of import model_hash, plant_of
-from mjrig.world import World
+from mjrig.sim.plant_of import model_hash, plant_of
+from mjrig.sim.world import World
 
 _KINDS = ("free", "ball", "slide", "hinge")
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mjrig.arrays import FloatArray
+from mjrig.control.plant import Plant
 from mjrig.errors import RecordingError
-from mjrig.property_kinds import FloatArray
 from mjrig.recording.checks import check_increasing, number_column, positive, required
 from mjrig.recording.h5_file import FORMAT, VERSION, h5py_package, reason
 from mjrig.recording.recording import (
@@ -22,7 +23,6 @@ from mjrig.recording.recording import (
     Recording,
 )
 from mjrig.recording.values import from_json
-from mjrig.sim2sim.plant import Plant
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 #: Where a superblock has its version and the flag that somebody writes.

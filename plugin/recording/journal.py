@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mjrig.articulation import Articulation
-from mjrig.properties import HasProperties
+from mjrig.control.articulation import Articulation
+from mjrig.properties.properties import HasProperties
 from mjrig.recording.description import gains_of
 from mjrig.recording.values import plain, to_json
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.articulation import Articulation
-from mjrig.binding import ActuatorBinding
-from mjrig.policy import PolicyComponent
-from mjrig.property_kinds import FloatArray
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.control.effort_log import EffortLog
+from mjrig.control.policy import PolicyComponent
+from mjrig.model.binding import ActuatorBinding
 from mjrig.recording.chunk import ActorPlan, Chunk, Copy, Tick, copy_into
-from mjrig.recording.efforts import EffortLog
 from mjrig.recording.h5_file import Column
 
 #: Called with the row, before or after every step.

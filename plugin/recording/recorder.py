@@ -8,17 +8,17 @@ from typing import Self
 import mujoco
 import numpy as np
 
-from mjrig.articulation import Articulation
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
 from mjrig.errors import RecordingError
 from mjrig.names import how_many
-from mjrig.property_kinds import FloatArray
 from mjrig.recording.chunk import Chunk, Layout, Piece, copy_into
 from mjrig.recording.description import about_actor, about_world, policy_of
 from mjrig.recording.h5_file import Column, H5File, line, reason
 from mjrig.recording.journal import Journal
 from mjrig.recording.plan import ActorNotes, Note, looks_after, work_for
 from mjrig.recording.writer import Writer
-from mjrig.world import World
+from mjrig.sim.world import World
 
 _logger = logging.getLogger("mjrig")
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.property_kinds import FloatArray
-from mjrig.sim2sim.plant import Plant
+from mjrig.arrays import FloatArray
+from mjrig.control.plant import Plant
 
 Steps = npt.NDArray[np.int64]
 

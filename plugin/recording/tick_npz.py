@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.arrays import FloatArray
+from mjrig.control.plant import Plant
 from mjrig.errors import RecordingError
 from mjrig.names import listed
-from mjrig.property_kinds import FloatArray
 from mjrig.recording.recording import (
     ActorRecording,
     Commands,
@@ -28,7 +29,6 @@ from mjrig.recording.recording import (
     Recording,
     Steps,
 )
-from mjrig.sim2sim.plant import Plant
 
 NEEDED = (
     "policy_step",

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mjrig.property_kinds import FloatArray
+from mjrig.arrays import FloatArray
 
 
 def to_json(values: Iterable[float]) -> list[float | str | None]:

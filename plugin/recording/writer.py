@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mjrig.property_kinds import FloatArray
+from mjrig.arrays import FloatArray
 from mjrig.recording.chunk import Chunk, Layout, Tick
 from mjrig.recording.h5_file import H5File
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli import add_scene_options, assignment, number_from_zero, split
+from mjrig.cli.cli import add_scene_options, assignment, number_from_zero, split
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 
 
@@ -157,7 +157,7 @@ def run(options: argparse.Namespace) -> int:
     if options.source.is_dir():
         return _run_folder(options, job, replay_folder)
     if options.report is not None:
-        from mjrig.sim2sim.report import prepare_folder, write_report
+        from mjrig.sim2sim.report.report import prepare_folder, write_report
 
         prepare_folder(options.report)
         result = job.replay(options.source)
@@ -170,7 +170,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _say(options: argparse.Namespace, result: Any) -> None:
     if options.json:
-        from mjrig.sim2sim.report import plain
+        from mjrig.sim2sim.report.report import plain
 
         print(json.dumps(plain(result.to_data()), indent=2, ensure_ascii=False))
         return
@@ -182,7 +182,7 @@ def _say(options: argparse.Namespace, result: Any) -> None:
 def _run_folder(options: argparse.Namespace, job: Any, replay_folder: Any) -> int:
     results = replay_folder(options.source, job, options.workers, options.report)
     if options.json:
-        from mjrig.sim2sim.report import plain
+        from mjrig.sim2sim.report.report import plain
 
         data = {n: r if isinstance(r, str) else r.to_data() for n, r in results.items()}
         print(json.dumps(plain(data), indent=2, ensure_ascii=False))

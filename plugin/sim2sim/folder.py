@@ -8,13 +8,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli import split
+from mjrig.cli.cli import split
 from mjrig.errors import MjrigError, RecordingError
+from mjrig.recording.recorded_scene import scene_of
 from mjrig.recording.recording import Recording
-from mjrig.sim2sim.own_scene import scene_of
+from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.replay import as_recording, is_policy, replay
-from mjrig.sim2sim.result import Replay
-from mjrig.table import format_table
+from mjrig.terminal.table import format_table
 
 #: Files that may hold a recording.
 SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
@@ -36,8 +36,8 @@ class Job:
 
     def replay(self, source: Path) -> Replay:
         """Replay one file in a fresh world."""
-        from mjrig.scene import Scene
-        from mjrig.world import World
+        from mjrig.scene.scene import Scene
+        from mjrig.sim.world import World
 
         variables = dict(map(split, self.variables))
         what: Recording | Path = source
@@ -84,7 +84,7 @@ def replay_folder(
 
 def run_task(task: tuple[Job, Path, Path | None]) -> Replay | str:
     """One file; what a person did wrong comes back as text."""
-    from mjrig.sim2sim.report import write_report
+    from mjrig.sim2sim.report.report import write_report
 
     job, source, report = task
     try:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from mjrig.control.policy import PolicyComponent
 from mjrig.errors import RecordingError
 from mjrig.names import suggestion
-from mjrig.policy import PolicyComponent
 from mjrig.recording.recording import Recording
-from mjrig.sim2sim.result import Replay
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
-from mjrig.world import World
 
 MODES = ("targets", "kinematic", "policy")
 Schedule = Sequence[tuple[float, Sequence[float]]]
@@ -62,7 +62,7 @@ def replay(
     if mode not in MODES:
         raise RecordingError(f"there is no mode {mode!r}; {suggestion(mode, MODES)}")
     if mode == "policy":
-        from mjrig.sim2sim.policy_mode import replay_policy
+        from mjrig.sim2sim.modes.policy_mode import replay_policy
 
         recording = None if is_policy(source) else as_recording(source, hints)
         return replay_policy(
@@ -83,10 +83,10 @@ def replay(
         raise RecordingError(f"{source}: a policy is replayed in the mode policy, not {mode}")
     recording = as_recording(source, hints)
     if mode == "kinematic":
-        from mjrig.sim2sim.kinematic_mode import replay_poses
+        from mjrig.sim2sim.modes.kinematic_mode import replay_poses
 
         return replay_poses(recording, world, robot=robot)
-    from mjrig.sim2sim.targets_mode import replay_targets
+    from mjrig.sim2sim.modes.targets_mode import replay_targets
 
     return replay_targets(
         recording,

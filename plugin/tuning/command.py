@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli import add_scene_options, load_scene
-from mjrig.tuning import fit_command
+from mjrig.cli.cli import add_scene_options, load_scene
+from mjrig.tuning.fitting import fit_command
 
 #: Kind-specific defaults of the test signals: frequency, end frequency [Hz], duration [s].
 DEFAULTS = {
@@ -74,9 +74,9 @@ def _count(text: str) -> int:
 
 
 def _respond(options: argparse.Namespace) -> int:
-    from mjrig.response import Kind, Signal
-    from mjrig.tuning.respond import respond
-    from mjrig.tuning.respond_report import plot, report, report_data, write_csv
+    from mjrig.gains.response import Kind, Signal
+    from mjrig.tuning.responses.respond import respond
+    from mjrig.tuning.responses.respond_report import plot, report, report_data, write_csv
 
     given = (options.frequency, options.end_frequency, options.duration)
     numbers = [d if g is None else g for g, d in zip(given, DEFAULTS[options.signal], strict=True)]
@@ -128,8 +128,8 @@ def _add_assign(parser: argparse.ArgumentParser) -> None:
 
 def _assign(options: argparse.Namespace) -> int:
     from mjrig.errors import PropertyError
-    from mjrig.tuning.assign import Inertia, Wish, assign
-    from mjrig.tuning.assign_report import report, report_data
+    from mjrig.tuning.assignment.assign import Inertia, Wish, assign
+    from mjrig.tuning.assignment.assign_report import report, report_data
 
     if options.write and options.set:
         raise PropertyError("--write would write what --set says too; use --preset, or no --set")

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
-from mjrig import registry
-from mjrig.editor.panel import Panel, plugin_panels
-from mjrig.editor.views import NullView
-from mjrig.editor.window import Window
-from tests.editor.ui import app_with, editor_state, run_ui_tests
+from mjrig.editor.ui.panel import Panel, plugin_panels
+from mjrig.editor.viewport.views import NullView
+from mjrig.editor.window.window import Window
+from mjrig.properties import registry
+from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
 from tests.editor.windows import SWINGS, Bench
+from tests.places import THIRD_PARTY
 
-THIRD_PARTY = Path(__file__).parent.parent / "third_party"
 SPRINGS = """
 mjrig: 1
 actors:
@@ -69,7 +69,7 @@ def test_a_panel_of_another_package_is_docked_and_edits_through_the_session() ->
 
 BROKEN = '''
 from imgui_bundle import imgui
-from mjrig.editor.panel import Panel
+from mjrig.editor.ui.panel import Panel
 
 class Lost(Panel):
     place = "middle"

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
-from mjrig.editor.app import chord
-from mjrig.editor.drawing import Drawing, camera_matrices
-from mjrig.editor.session import Session
-from mjrig.editor.simulation import Simulation
-from mjrig.editor.state import EditorState
-from mjrig.editor.views import NullView
-from mjrig.editor.window import Window
-from mjrig.scene import Scene
-from mjrig.world import World
-from tests.editor.ui import run_ui_tests
+from mjrig.editor.session.session import Session
+from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.viewport.drawing import Drawing, camera_matrices
+from mjrig.editor.viewport.views import NullView
+from mjrig.editor.window.app import chord
+from mjrig.editor.window.window import Window
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+from tests.editor.ui_driver import run_ui_tests
 
 SWINGS = """\
 mjrig: 1   # two of a kind

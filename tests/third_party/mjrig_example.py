@@ -6,8 +6,8 @@ import numpy as np
 
 from mjrig import Source, action
 from mjrig.components import ArticulationController
-from mjrig.per_actuator import PerActuator
-from mjrig.property_kinds import Float
+from mjrig.properties.per_actuator import PerActuator
+from mjrig.properties.property_kinds import Float
 
 
 class SpringController(ArticulationController):

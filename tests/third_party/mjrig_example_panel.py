@@ -2,7 +2,7 @@
 
 from imgui_bundle import imgui
 
-from mjrig.editor.panel import Panel
+from mjrig.editor.ui.panel import Panel
 
 
 class SpringPanel(Panel):

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from mjrig.components import Clamp, Law
-from mjrig.per_actuator import PerActuator
-from mjrig.property_kinds import Float
+from mjrig.properties.per_actuator import PerActuator
+from mjrig.properties.property_kinds import Float
 
 
 class CubicSpring(Law):

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import mjrig
-from mjrig.cli import main
+from mjrig.check.finding import Finding
+from mjrig.cli.cli import main
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.findings import Finding
 from tests.components.importers import biped
 
 

@@ -12,12 +12,13 @@ import pytest
 
 import mjrig
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
-from mjrig.components.importers.motion_recordings import read_motion_csv, read_motion_npz
+from mjrig.components.importers.recordings.motion_recordings import read_motion_csv, read_motion_npz
 from mjrig.components.policies.policy_file import PolicyFile
+from tests.places import SHARED
 
-SHARED = Path(__file__).parents[4] / "shared" / "robots"
-CONFIGS = SHARED / "configs"
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/robots beside the checkout")
+ROBOTS = SHARED / "robots"
+CONFIGS = ROBOTS / "configs"
+pytestmark = pytest.mark.skipif(not ROBOTS.is_dir(), reason="no shared/robots beside the checkout")
 SECONDS = 2.0
 
 
@@ -72,8 +73,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Import:
         fixture = FIXTURES[name]
         return import_policy(
             [CONFIGS / config for config in fixture.configs],
-            SHARED / "policies" / f"{name}.onnx",
-            SHARED / "models" / fixture.model / "scene.xml",
+            ROBOTS / "policies" / f"{name}.onnx",
+            ROBOTS / "models" / fixture.model / "scene.xml",
             folder / name / "scene.yaml",
         )
 
@@ -82,7 +83,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Import:
 
 @cache
 def meta(name: str) -> dict[str, Any]:
-    with np.load(SHARED / "recordings" / f"{name}.npz") as file:
+    with np.load(ROBOTS / "recordings" / f"{name}.npz") as file:
         found: dict[str, Any] = json.loads(str(file["meta"]))
     return found
 
@@ -130,8 +131,8 @@ def test_what_was_written_stays_up_in_the_loop(imported: Import, name: str) -> N
 def test_a_configuration_drives_another_vendor_s_model(imported: Import, tmp_path: Path) -> None:
     other = import_policy(
         [CONFIGS / "rl_sar/go2/robot_lab/config.yaml"],
-        SHARED / "policies" / "rlsar_go2_robotlab.onnx",
-        SHARED / "models" / "go2_menagerie" / "scene.xml",
+        ROBOTS / "policies" / "rlsar_go2_robotlab.onnx",
+        ROBOTS / "models" / "go2_menagerie" / "scene.xml",
         tmp_path / "scene.yaml",
     )
     assert other.matched.joints == imported("rlsar_go2_robotlab").matched.joints
@@ -167,8 +168,8 @@ def test_a_wrong_robot_is_refused_with_the_reason(
     with pytest.raises((mjrig.SceneError, mjrig.BindingError, RefusedError)) as caught:
         import_policy(
             [CONFIGS / config] if config else [],
-            SHARED / "policies" / f"{network}.onnx",
-            SHARED / "models" / model / "scene.xml",
+            ROBOTS / "policies" / f"{network}.onnx",
+            ROBOTS / "models" / model / "scene.xml",
             tmp_path / "out" / "scene.yaml",
         )
     assert reason in str(caught.value)
@@ -180,8 +181,8 @@ def test_beyond_mimic_recovers_limits_and_armature_and_says_the_model_differs(
 ) -> None:
     mimic = import_policy(
         [],
-        SHARED / "policies" / "synthetic_beyondmimic_g1.onnx",
-        SHARED / "models" / "g1_29dof_unitree" / "scene.xml",
+        ROBOTS / "policies" / "synthetic_beyondmimic_g1.onnx",
+        ROBOTS / "models" / "g1_29dof_unitree" / "scene.xml",
         tmp_path / "scene.yaml",
     )
     found = mimic.found
@@ -214,8 +215,8 @@ def test_a_swapped_order_is_found_by_short_runs(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(base.replace("XX_", "RL_"))
     swapped = import_policy(
         [tmp_path / "base.yaml", CONFIGS / "rl_sar/go2/robot_lab/config.yaml"],
-        SHARED / "policies" / f"{name}.onnx",
-        SHARED / "models" / "go2_unitree" / "scene.xml",
+        ROBOTS / "policies" / f"{name}.onnx",
+        ROBOTS / "models" / "go2_unitree" / "scene.xml",
         tmp_path / "scene.yaml",
         probe=True,
     )
@@ -227,7 +228,7 @@ def test_a_swapped_order_is_found_by_short_runs(tmp_path: Path) -> None:
 
 def test_the_same_clip_as_npz_and_csv_is_the_same_motion(imported: Import) -> None:
     names = imported("urllab_g1_velocity").matched.joints  # the same interleaved order
-    motions = SHARED / "motions"
+    motions = ROBOTS / "motions"
     npz = read_motion_npz(motions / "synthetic_g1_wave.npz", {"joints": list(names)})
     csv = read_motion_csv(motions / "synthetic_g1_wave.csv", {"fps": 50})
     assert npz is not None and csv is not None

@@ -9,11 +9,17 @@ import yaml
 
 import mjrig
 from mjrig.components.importers.importing import Imported, import_policy
-from mjrig.sim2sim.order_probe import DECLARED, doubt, order_probe, suspicion, telling_command
-from mjrig.sim2sim.relabel import mirrored
-from tests.components.importers.test_real_imports import CONFIGS, FIXTURES, SHARED
+from mjrig.sim2sim.compare.relabel import mirrored
+from mjrig.sim2sim.diagnose.order_probe import (
+    DECLARED,
+    doubt,
+    order_probe,
+    suspicion,
+    telling_command,
+)
+from tests.components.importers.test_real_imports import CONFIGS, FIXTURES, ROBOTS
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/robots beside the checkout")
+pytestmark = pytest.mark.skipif(not ROBOTS.is_dir(), reason="no shared/robots beside the checkout")
 #: The order the shuffled joints are found to have.
 RIGHT = {
     "rlsar_go2_robotlab": "the model's actuator order",
@@ -25,8 +31,8 @@ RIGHT = {
 def run_import(name: str, scene: Path, **more: Any) -> Imported:
     fixture = FIXTURES[name]
     configs = more.pop("configs", [CONFIGS / config for config in fixture.configs])
-    model = SHARED / "models" / fixture.model / "scene.xml"
-    return import_policy(configs, SHARED / "policies" / f"{name}.onnx", model, scene, **more)
+    model = ROBOTS / "models" / fixture.model / "scene.xml"
+    return import_policy(configs, ROBOTS / "policies" / f"{name}.onnx", model, scene, **more)
 
 
 def order_findings(imported: Imported) -> list[str]:

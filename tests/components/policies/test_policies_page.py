@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mjrig import registry
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError
+from mjrig.properties import registry
 from tests.components.policies.small import idle, make
+from tests.places import DOCS
 from tests.worlds import arm, refused
 
-PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
+PAGE = DOCS / "policies.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="no docs beside the tests")
 
 

@@ -13,8 +13,9 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.components.policies.policy import Policy
 from mjrig.components.policies.policy_file import PolicyFile
+from tests.places import SHARED
 
-ROBOTS = Path(__file__).parents[4] / "shared" / "robots"
+ROBOTS = SHARED / "robots"
 needs_robots = pytest.mark.skipif(
     not ROBOTS.is_dir(), reason="no shared/robots beside the checkout"
 )

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.policy import PolicyComponent
-from mjrig.property_kinds import FloatArray
-from mjrig.sim2sim.plant import Plant
+from mjrig.arrays import FloatArray
+from mjrig.control.plant import Plant
+from mjrig.control.policy import PolicyComponent
 
 
 class Ticking(PolicyComponent):

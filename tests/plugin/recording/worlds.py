@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import mjrig
-from mjrig.property_kinds import FloatArray
+from mjrig.arrays import FloatArray
 from mjrig.recording.recording import Recording
 
 Steer = Callable[[mjrig.World, int], None]

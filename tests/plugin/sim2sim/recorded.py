@@ -18,8 +18,8 @@ from mjrig.recording.recording import (
     JointColumns,
     Recording,
 )
-from mjrig.sim2sim.matching import joints_of
-from mjrig.sim2sim.plant_of import plant_of
+from mjrig.sim.plant_of import plant_of
+from mjrig.sim2sim.compare.matching import joints_of
 from tests.worlds import make_world
 
 #: Two legs of two joints under a free base, so that sides, orders and bases can be told apart.

@@ -7,9 +7,10 @@ import pytest
 
 import mjrig
 from mjrig.components import PDController
+from tests.places import DOCS
 from tests.plugin.sim2sim.recorded import BIPED, write_ticks
 
-PAGE = Path(__file__).parents[3] / "docs" / "sim2sim.md"
+PAGE = DOCS / "sim2sim.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="not in a checkout")
 
 

@@ -1,6 +1,5 @@
 """Runs of several vendors' loops, re-simulated through mjrig's controllers to the bit."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,11 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.recording.tick_npz import read
-from mjrig.sim2sim.relabel import mirrored, with_names, with_order
+from mjrig.sim2sim.compare.relabel import mirrored, with_names, with_order
+from tests.places import SHARED
 from tests.worlds import pd_of
 
-ROBOTS = Path(__file__).parents[4] / "shared" / "robots"
+ROBOTS = SHARED / "robots"
 needs_robots = pytest.mark.skipif(
     not ROBOTS.is_dir(), reason="no shared/robots beside the checkout"
 )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.cli import main
+from mjrig.cli.cli import main
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "tuning.md"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="no checkout beside the tests")
 #: The commands of this page that these tests know.

@@ -1,0 +1,1 @@
+"""Actuators that a scene adds to a model: motors, servos, DC motors."""

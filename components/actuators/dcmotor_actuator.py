@@ -1,0 +1,126 @@
+"""DCMotorActuator: an electric motor with its windings, heat, friction and controller."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from mjrig.properties.property_kinds import Float, Vector
+from mjrig.scene.actuator import Actuator, Problem
+from mjrig.scene.actuator_kinds import INPUTS, Inputs
+
+_CONTROLLER_INPUTS = INPUTS["pos"] | INPUTS["vel"] | INPUTS["ff"]
+
+
+class DCMotorActuator(Actuator):
+    """A DC motor: voltage, or setpoints of its own controller, to torque."""
+
+    element: ClassVar[str] = "dcmotor"
+    ranges: ClassVar[tuple[str, ...]] = (*Actuator.ranges, "velrange", "ffrange")
+    command: ClassVar[str] = "voltage"
+    dynamics: ClassVar[str] = "dcmotor"
+
+    motorconst = Vector(
+        [0.0, 0.0],
+        min=0.0,
+        partial=True,
+        unit="N·m/A",
+        structural=True,
+        category="Motor",
+        doc="Torque constant and back-EMF constant; one of them stands for both.",
+    )
+    resistance = Float(
+        0.0, min=0.0, unit="Ω", structural=True, category="Motor", doc="Of the windings."
+    )
+    nominal = Vector(
+        [0.0, 0.0, 0.0],
+        min=0.0,
+        structural=True,
+        category="Motor",
+        doc="Voltage, stall torque and no-load speed, instead of the constants.",
+    )
+    saturation = Vector(
+        [0.0, 0.0, 0.0],
+        min=0.0,
+        partial=True,
+        structural=True,
+        category="Motor",
+        doc="Largest torque, current, and rate of current; 0: none.",
+    )
+    inductance = Vector(
+        [0.0, 0.0],
+        min=0.0,
+        partial=True,
+        structural=True,
+        category="Motor",
+        doc="Inductance [H], or electrical time constant [s]; 0: none.",
+    )
+    cogging = Vector(
+        [0.0, 0.0, 0.0],
+        partial=True,
+        structural=True,
+        category="Motor",
+        doc="Amplitude [N·m], number of poles and phase [rad] of the cogging torque.",
+    )
+    controller = Vector(
+        [0.0] * 6,
+        min=0.0,
+        partial=True,
+        structural=True,
+        category="Motor",
+        doc="kp, ki, kd, slewmax, Imax and Vmax of the controller on board.",
+    )
+    thermal = Vector(
+        [0.0] * 6,
+        partial=True,
+        structural=True,
+        category="Motor",
+        doc="Thermal resistance, capacity, time constant, coefficient, reference and ambient.",
+    )
+    lugre = Vector(
+        [0.0] * 5,
+        min=0.0,
+        partial=True,
+        structural=True,
+        category="Motor",
+        doc="Friction: stiffness, damping, Coulomb, static and Stribeck speed.",
+    )
+    ctrlspec = Inputs(
+        structural=True,
+        category="Law",
+        doc="Inputs among pos, vel, ff and voltage, or none; not given: voltage.",
+    )
+    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the velocity input.")
+    ffrange = Vector(
+        [0.0, 0.0], structural=True, category="Limits", doc="Of the feedforward input."
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        passive = bool(self.ctrlspec & INPUTS["none"])
+        described = self.nominal.all() or (self.resistance and (self.motorconst.any() or passive))
+        if not described:
+            name = next(
+                (n for n in ("resistance", "motorconst", "nominal") if self.is_authored(n)), "type"
+            )
+            yield name, "a motor is known by resistance and motorconst, or by nominal"
+        if self.controller[:3].any() and not self.ctrlspec & _CONTROLLER_INPUTS:
+            yield "controller", "its gains need ctrlspec with pos, vel or ff"
+        if self.controller[1] and not self.ctrlspec & INPUTS["pos"]:
+            yield "controller", "the integral gain needs ctrlspec with pos"
+        if self.saturation[:2].any() and self.forcerange.any():
+            yield "forcerange", "saturation says the largest torque already; give one of them"
+        if self.is_authored("actearly") and not self.actearly:
+            yield "actearly", "cannot be false for a DC motor"
+
+    def shape(self, made: Any) -> None:
+        made.set_to_dcmotor(
+            motorconst=self.motorconst,
+            resistance=self.resistance,
+            nominal=self.nominal,
+            saturation=self.saturation,
+            inductance=self.inductance,
+            cogging=self.cogging,
+            controller=self.controller,
+            thermal=self.thermal,
+            lugre=self.lugre,
+            ctrlspec=self.ctrlspec,
+        )
+        made.velrange, made.ffrange = self.velrange, self.ffrange

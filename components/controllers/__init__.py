@@ -1,0 +1,1 @@
+"""Controllers: what turns the setpoints of an actor into ctrl."""

@@ -1,0 +1,40 @@
+"""PassthroughController: setpoints straight to the actuators it owns."""
+
+from typing import Any, ClassVar
+
+from mjrig.control.controller import ArticulationController
+from mjrig.control.execution import Support
+from mjrig.control.passthrough_writers import direct_writers
+from mjrig.control.setpoints import Source
+from mjrig.model.binding import ActuatorBinding
+
+
+class PassthroughController(ArticulationController):
+    """ctrl = position setpoint, unscaled.
+
+    What an actuator without an owner gets anyway, made explicit: it keeps other controllers away
+    from these actuators, of whatever kind they are.
+    """
+
+    follows_pose: ClassVar[bool] = False
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._writers: tuple[Any, ...] = ()
+
+    def _may_own(self, binding: ActuatorBinding, literal: bool) -> bool:
+        return binding.output_count == 1 and binding.ctrl_count == 1
+
+    def _check_factor(self, binding: ActuatorBinding, at: tuple[int, ...]) -> None:
+        """Any gear will do: nothing is divided by it."""
+
+    def supports(self) -> dict[str, Support]:
+        plain = Support(True, "ctrl is the setpoint: there is nothing to compute")
+        return super().supports() | {"native": plain}
+
+    def on_bind(self, model: Any, data: Any) -> None:
+        self._writers = tuple(direct_writers(self.setpoints, list(self.bindings), data.ctrl))
+
+    def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
+        for write in self._writers:
+            write()

@@ -1,0 +1,95 @@
+"""PDController: position and velocity feedback with feedforward and a torque limit."""
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.components.controllers.pipeline_controller import PipelineController
+from mjrig.components.laws.feedback import PD, SumOrder
+from mjrig.components.laws.law import Law
+from mjrig.errors import PropertyError
+from mjrig.properties.actions import action
+from mjrig.properties.per_actuator import PerActuator
+from mjrig.properties.property_kinds import Choice, Float
+
+Values = Annotated[npt.ArrayLike, "one value per actuator"]
+
+
+class PDController(PipelineController):
+    """τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit  [N·m or N]."""
+
+    own_gains: ClassVar[tuple[str, ...]] = ("kp", "kv", "default_kp", "default_kv", "order")
+
+    default_kp = Float(
+        100.0,
+        min=0.0,
+        soft_max=500.0,
+        unit="N·m/rad",
+        category="Gains",
+        doc="Stiffness of the actuators kp does not name.",
+    )
+    default_kv = Float(
+        5.0,
+        min=0.0,
+        soft_max=50.0,
+        unit="N·m·s/rad",
+        category="Gains",
+        doc="Damping of the actuators kv does not name.",
+    )
+    kp = PerActuator(
+        fallback="default_kp",
+        min=0.0,
+        soft_max=500.0,
+        finite=True,
+        unit="N·m/rad",
+        category="Gains",
+        doc="Stiffness per actuator.",
+    )
+    kv = PerActuator(
+        fallback="default_kv",
+        min=0.0,
+        soft_max=50.0,
+        finite=True,
+        unit="N·m·s/rad",
+        category="Gains",
+        doc="Damping per actuator.",
+    )
+    order = Choice(
+        SumOrder.ENGINE,
+        structural=True,
+        category="Numerics",
+        doc="textbook: summed from left to right, as training stacks do; never native.",
+    )
+
+    @action
+    def set_gains(self, kp: Values, kv: Values, torque_limits: Values) -> None:
+        """Set all gains explicitly: arrays with one value per binding, or scalars for all.
+
+        Raises:
+            ValueError: another length, or a value that is negative or not a number.
+        """
+        size = self.num_bindings
+        given = {"kp": kp, "kv": kv, "torque_limit": torque_limits}
+        with self.changes():
+            for name, values in given.items():
+                try:
+                    array = np.asarray(values, dtype=np.float64)
+                except (TypeError, ValueError):
+                    raise PropertyError(
+                        f"{self.label}.{name}: must be a number or a list of numbers, "
+                        f"got {values!r}"
+                    ) from None
+                if array.ndim and array.shape != (size,):
+                    raise PropertyError(
+                        f"{self.label}.{name}: must have {size} values, one per actuator, "
+                        f"got {array.shape[0] if array.ndim == 1 else array.shape}"
+                    )
+                spread = np.broadcast_to(array, (size,)) if self.is_bound else array
+                self.property_named(name).assign(self, spread)
+
+    def make_law(self) -> Law:
+        return PD(order=self.order)
+
+    def load_law(self, law: Any) -> None:
+        law.load_gains(self.kp, self.kv, np.zeros(1))

@@ -1,0 +1,1 @@
+"""How a pipeline runs besides numpy: one compiled kernel, or MuJoCo actuators."""

@@ -1,0 +1,143 @@
+"""The compiled execution: a controller's pipeline handed to the fused kernel."""
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.components.executions.pipeline_host import PipelineHost
+from mjrig.components.laws.clamp import DCMotor, MaxEffort, PositionTable
+from mjrig.components.laws.feedback import PD, PID, SumOrder
+from mjrig.components.laws.pipeline import Pipeline
+
+
+def why_no_numba() -> str:
+    """Why the kernel cannot run here; empty if it can."""
+    found = importlib.util.find_spec("numba") is not None
+    return "" if found else "needs the extra 'fast': pip install 'mjrig[fast]' (no numba)"
+
+
+class CompiledStep:
+    """One tick of a controller as one call; it shares the pipeline's buffers.
+
+    `refresh` must follow every change of a parameter, `write_back` precede every look at the
+    pipeline's memory.
+    """
+
+    def __init__(self, controller: PipelineHost, pipe: Pipeline, data: Any) -> None:
+        from mjrig.components.executions import kernel
+
+        self._kernel, self._tick = kernel, kernel.tick
+        self._controller, self._pipe, self._data = controller, pipe, data
+        size, clamps = controller.num_bindings, len(pipe.clamps)
+        self._index = np.array(
+            [
+                [b.qpos_address for b in controller.bindings],
+                [b.dof_address for b in controller.bindings],
+                [b.ctrl_address for b in controller.bindings],
+                controller.columns,
+            ],
+            dtype=np.float64,
+        )
+        self._values = np.zeros((2, size))
+        # The pipeline's own buffers become rows of the kernel's, so that both mean the same.
+        pipe._raw, pipe._effort = self._values
+        pipe.arrange()
+        self._acted = np.zeros((clamps, size))
+        self._lags = np.zeros((3, size))
+        self._status = np.zeros(1)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take the parameters and the memory of the pipeline as they are now."""
+        kernel, pipe, controller = self._kernel, self._pipe, self._controller
+        size, dt = controller.num_bindings, controller._tick
+        integral, ring = np.zeros(size), np.zeros((0, 3, size))
+        if isinstance(pipe.law, PID):
+            integral = pipe.state.integral
+        if pipe.delay is not None:
+            pipe.delay.grow(pipe.state, dt)
+            ring = pipe.state.delay_ring
+            self._lags[kernel.COUNT] = pipe.state.delay_count
+            self._lags[kernel.LAG] = pipe.delay.lags(dt, pipe.state)
+            self._lags[kernel.HEAD, 0] = pipe.state.delay_head[0]
+        self._acted[:] = pipe._acted
+        kinds, clamps, tables = self._clamps(size)
+        sizes = np.array(
+            [
+                size, controller.setpoints.values.shape[1], len(kinds), *tables.shape[::3],
+                len(ring), isinstance(pipe.law, PID), dt, self._is_textbook(),
+            ],
+            dtype=np.float64,
+        )  # fmt: skip
+        # Kept alive here: the kernel has nothing but their addresses.
+        self._arrays = [
+            sizes, self._data.qpos, self._data.qvel, controller.setpoints.values, self._data.ctrl,
+            self._index, self._gains(size), kinds, clamps, tables, ring, self._lags, integral,
+            self._values, self._acted, self._status,
+        ]  # fmt: skip
+        assert all(a.dtype == np.float64 and a.flags.c_contiguous for a in self._arrays)
+        self._pointers = np.array([a.ctypes.data for a in self._arrays], dtype=np.uint64)
+        self._address = self._pointers.ctypes.data
+
+    def _is_textbook(self) -> bool:
+        law = self._pipe.law
+        return isinstance(law, PD) and law.order is SumOrder.TEXTBOOK
+
+    def _gains(self, size: int) -> npt.NDArray[np.float64]:
+        kernel, pipe = self._kernel, self._pipe
+        law = pipe.law
+        assert isinstance(law, PD)
+        gain = np.zeros((8, size))
+        gain[kernel.FACTOR] = pipe.space.factor
+        gain[kernel.KP], gain[kernel.KV] = law._kp, law._kv
+        gain[kernel.CONSTANT] = law._constant
+        low, high = self._controller._target_range()
+        gain[kernel.TARGET_LOW], gain[kernel.TARGET_HIGH] = low, high
+        if isinstance(law, PID):
+            gain[kernel.KI], gain[kernel.INTEGRAL_MAX] = law._ki, law._high
+        return gain
+
+    def _clamps(self, size: int) -> tuple[Any, Any, Any]:
+        kernel, pipe = self._kernel, self._pipe
+        kinds = np.zeros(len(pipe.clamps))
+        clamps = np.zeros((len(pipe.clamps), 4, size))
+        found = [c for c in pipe.clamps if isinstance(c, PositionTable)]
+        longest = max((t._x.shape[1] for t in found), default=2)
+        tables = np.zeros((len(found), 2, size, longest))
+        for i, clamp in enumerate(pipe.clamps):
+            if isinstance(clamp, MaxEffort):
+                kinds[i] = kernel.MAX_EFFORT
+                clamps[i, 0], clamps[i, 1] = clamp._low, clamp._high
+            elif isinstance(clamp, DCMotor):
+                kinds[i] = kernel.DC_MOTOR
+                clamps[i] = clamp._saturation, clamp._limit, clamp._max, clamp._corner
+            elif isinstance(clamp, PositionTable):
+                kinds[i] = kernel.TABLE
+                # A shorter table repeats its last point: beyond it the value is constant anyway.
+                padding = ((0, 0), (0, longest - clamp._x.shape[1]))
+                place = found.index(clamp)
+                tables[place, 0] = np.pad(clamp._x, padding, mode="edge")
+                tables[place, 1] = np.pad(clamp._y, padding, mode="edge")
+        return kinds, clamps, tables
+
+    def __call__(self) -> None:
+        self._tick(self._address)
+        if self._status[0]:
+            self._report()
+
+    def _report(self) -> None:
+        self._status[0] = 0.0
+        for binding, effort in zip(self._controller.bindings, self._values[1], strict=True):
+            if not abs(effort) <= self._kernel.LARGEST:
+                self._controller.report_non_finite(binding)
+
+    def write_back(self) -> None:
+        """Bring the counters home."""
+        kernel, pipe = self._kernel, self._pipe
+        for mine, theirs in zip(self._acted, pipe._acted, strict=True):
+            theirs[...] = mine
+        if pipe.delay is not None:
+            pipe.state.delay_count[...] = self._lags[kernel.COUNT]
+            pipe.state.delay_head[0] = int(self._lags[kernel.HEAD, 0])

@@ -1,0 +1,150 @@
+"""The native form of a pipeline: which MuJoCo actuator does the same, and what it did."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.executions.pipeline_host import PipelineHost
+from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, twin
+from mjrig.components.laws.feedback import PID
+from mjrig.control.effort_log import EffortLog, Rows
+from mjrig.control.lowering import DCForm, Lowered, NativeForm
+
+
+def why_not_native(controller: PipelineHost) -> str:
+    """Why a controller whose parts all have a MuJoCo form has none; empty if it has one."""
+    odd = [b.actuator for b in controller.bindings if b.gain != 1.0 or b.kind != "motor"]
+    if controller.decimation != 1:
+        return f"it runs every {controller.decimation} steps, a MuJoCo actuator every step"
+    return f"{odd[0]!r} is not a motor with gain 1" if odd else ""
+
+
+def native_form_of(controller: PipelineHost) -> NativeForm:
+    """The numbers of the MuJoCo actuators, actuator space."""
+    pipe = controller._pipe
+    law: Any = pipe.law
+    low, high, dc = limits_of(pipe.clamps, controller.num_bindings)
+    delay = controller.delay
+    return NativeForm(
+        kp=law._kp,
+        kv=law._kv,
+        low=low,
+        high=high,
+        ki=law._ki if isinstance(law, PID) else None,
+        integral_max=law._high if isinstance(law, PID) else None,
+        lags=None if delay is None else delay.lags(controller._tick),
+        dc=dc,
+    )
+
+
+def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArray, DCForm | None]:
+    """The effort range clamps leave, and the torque-speed curve if one is among them."""
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    dc = None
+    for clamp in clamps:
+        if isinstance(clamp, MaxEffort):
+            low, high = np.maximum(low, clamp._low), np.minimum(high, clamp._high)
+        elif isinstance(clamp, DCMotor):
+            dc = DCForm(clamp._saturation, clamp._limit)
+            low, high = np.maximum(low, -clamp._max), np.minimum(high, clamp._max)
+    return low, high, dc
+
+
+def take_memory(controller: PipelineHost, lowered: Lowered) -> None:
+    """Bring what MuJoCo remembers of a law into the state of its pipeline."""
+    pipe = controller._pipe
+    integral, pasts = lowered.memory()
+    if isinstance(pipe.law, PID):
+        pipe.state.integral[:] = integral
+    if pipe.delay is not None:
+        pipe.delay.recall(pipe.state, pasts, started=not lowered.awaits_command)
+
+
+def native_effort_of(
+    controller: PipelineHost, lowered: Lowered
+) -> tuple[FloatArray, FloatArray, list[Any]]:
+    """Raw effort, effort and which clamp acted in the last step, computed from what MuJoCo saw.
+
+    Joint units. The engine has only the force behind all limits.
+    """
+    pipe = controller._pipe
+    law: Any = pipe.law
+    q, qd = lowered.length(), lowered.velocity()
+    integral = lowered.integral() if isinstance(law, PID) else None
+    raw = _raw_effort(law, q, qd, lowered.commands(), integral)
+    effort, acted = raw, []
+    for clamp in pipe.clamps:
+        after = np.zeros_like(effort)
+        clamp.apply(effort, q, qd, after)
+        acted.append(after != effort)
+        effort = after
+    factor = pipe.space.factor
+    return factor * raw, factor * effort, acted
+
+
+def _raw_effort(
+    law: Any,
+    q: FloatArray,
+    qd: FloatArray,
+    commands: FloatArray,
+    integral: FloatArray | None,
+) -> FloatArray:
+    """The law with the engine's brackets, actuator space, shapes (n,) or (rows, n).
+
+    `commands` are position, velocity and feedforward, one after the other.
+    """
+    target_q, target_qd, feedforward = commands
+    raw: FloatArray = (law._kp * target_q + law._kv * target_qd) + feedforward
+    if integral is not None:
+        raw = raw + law._ki * integral
+    raw = raw + ((-law._kp) * q + (-law._kv) * qd)
+    return raw
+
+
+class NativeEfforts(EffortLog):
+    """The efforts of a law MuJoCo runs, worked out from recorded rows with the bits of a look.
+
+    Made between two steps, with the commands of the next one in ctrl; it holds until something
+    about the law changes.
+    """
+
+    def __init__(self, controller: PipelineHost, lowered: Lowered) -> None:
+        super().__init__(controller.columns)
+        pipe, bindings = controller._pipe, controller.bindings
+        self._law: Any = twin(pipe.law)
+        self._clamps = [twin(clamp) for clamp in pipe.clamps]
+        self._space = pipe.space
+        self._gear = np.array([b.gear for b in bindings])
+        self._qpos = np.array([b.qpos_address for b in bindings], dtype=np.intp)
+        self._dof = np.array([b.dof_address for b in bindings], dtype=np.intp)
+        self._inputs = lowered.inputs
+        self._act = lowered.activations if isinstance(pipe.law, PID) else None
+        delay = controller.delay
+        self._lags = None if delay is None else delay.lags(controller._tick)
+        self._pasts = lowered.memory().pasts if delay is not None else []
+
+    def efforts(
+        self, rows: Rows, noted: FloatArray, by_ctrl: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        q = self._gear * rows.qpos[rows.first :, self._qpos]
+        qd = self._gear * rows.qvel[rows.first :, self._dof]
+        integral = None if self._act is None else rows.act[rows.first :, self._act]
+        raw = _raw_effort(self._law, q, qd, self._commands(rows), integral)
+        effort = raw
+        for clamp in self._clamps:
+            after = np.zeros_like(effort)
+            clamp.over_rows(len(raw)).apply(effort, q, qd, after)
+            effort = after
+        return self._space.factor * raw, self._space.factor * effort
+
+    def _commands(self, rows: Rows) -> FloatArray:
+        """(3, rows, n) position, velocity and feedforward that acted in these rows."""
+        given = rows.ctrl[:, self._inputs]  # (rows, n, 3)
+        if self._lags is not None:
+            for k, (lag, past) in enumerate(zip(self._lags.tolist(), self._pasts, strict=True)):
+                if lag:
+                    delayed = np.concatenate([past[len(past) - lag :], given[:, k]])
+                    given[:, k] = delayed[: len(given)]
+        return np.moveaxis(given[rows.first :], 2, 0)

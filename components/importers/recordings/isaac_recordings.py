@@ -1,0 +1,210 @@
+"""Isaac Lab's HDF5: `data/demo_<i>` with actions, an initial state and the states after them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.importers.recordings.samples import (
+    BASE,
+    Hints,
+    actor_of,
+    finite,
+    into_base,
+    joint_hint,
+    number_hint,
+    quaternion_hint,
+    wxyz,
+)
+from mjrig.errors import MissingExtraError, RecordingError
+from mjrig.names import listed
+from mjrig.recording.recording import ActorRecording, Commands, PolicyTicks, Recording
+
+_SUFFIXES = (".hdf5", ".h5")
+_MAGIC = b"\x89HDF"
+_STATE = ("root_pose", "root_velocity", "joint_position", "joint_velocity")
+
+
+def read(path: Path, hints: Hints) -> Recording | None:
+    """One episode: the only one, or the one the hint `episode` names (`demo_3`, or 3).
+
+    Joint names and the rate (`fps`) come as hints: the file has neither.
+
+    Raises:
+        RecordingError: it is one, but broken, or something is missing.
+        MissingExtraError: h5py is not installed.
+    """
+    if path.suffix not in _SUFFIXES or not path.is_file():
+        return None
+    with path.open("rb") as start:
+        if start.read(len(_MAGIC)) != _MAGIC:
+            return None
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtraError("an HDF5 file", "record", error) from error
+    try:
+        with h5py.File(path, "r") as opened:
+            data = opened.get("data")
+            if not isinstance(data, h5py.Group) or not any(_is_demo(k) for k in data):
+                return None
+            return _Episode(path, hints, data).recording()
+    except (OSError, KeyError) as error:
+        raise RecordingError(f"{path.name}: cannot be read: {error}") from error
+
+
+class _Episode:
+    """One episode of a file."""
+
+    def __init__(self, path: Path, hints: Hints, data: Any) -> None:
+        self.path, self.hints = path, hints
+        demos = sorted((k for k in data if _is_demo(k)), key=_number)
+        wanted = str(hints.get("episode", ""))
+        if wanted.isdigit():
+            wanted = f"demo_{wanted}"
+        if not wanted and len(demos) > 1:
+            raise RecordingError(
+                f"{path.name}: has {len(demos)} episodes ({listed(demos)}); say which: "
+                f"--hint episode={demos[0]}"
+            )
+        self.name = wanted or demos[0]
+        if self.name not in demos:
+            raise RecordingError(f"{path.name}: has no episode {self.name!r}; has: {listed(demos)}")
+        self.demo = data[self.name]
+        self.about = _attributes(data)
+
+    def recording(self) -> Recording:
+        """The episode."""
+        robots = self._group("states/articulation")
+        if not robots:
+            raise RecordingError(f"{self.path.name}: {self.name} has no states of an articulation")
+        tick = 1.0 / number_hint(self.path, self.hints, "fps")
+        timestep = number_hint(self.path, self.hints, "timestep", tick)
+        every = round(tick / timestep)
+        if every < 1 or abs(every * timestep - tick) > 1e-6 * tick:
+            raise RecordingError(f"{self.path.name}: {tick:g} s are no multiple of {timestep:g} s")
+        self.every, self.timestep = every, timestep
+        self.notes = [
+            "the base's velocity is that of its centre of mass where Isaac Lab is older than 3",
+            "positions are relative to the environment's origin",
+        ]
+        actors = {name: self._actor(name, len(robots) == 1) for name in robots}
+        steps = max(int(actor.step[-1]) for actor in actors.values())
+        found = {actor.name: actor for actor in actors.values()}
+        return Recording(
+            path=self.path,
+            format="isaac lab",
+            timestep=timestep,
+            steps=steps,
+            actors=found,
+            attributes={"source": "isaac lab", "episode": self.name, **self.about},
+            notes=tuple(dict.fromkeys(self.notes)),
+        )
+
+    def _group(self, name: str) -> list[str]:
+        return list(self.demo[name]) if name in self.demo else []
+
+    def _actor(self, name: str, alone: bool) -> ActorRecording:
+        after = {k: self._rows(f"states/articulation/{name}/{k}") for k in _STATE}
+        first = {k: self._rows(f"initial_state/articulation/{name}/{k}") for k in _STATE}
+        begins = all(first[k] is not None for k in _STATE)
+        parts: list[FloatArray] = []
+        for key, width in zip(_STATE, (7, 6, None, None), strict=True):
+            rows = after[key]
+            if rows is None:
+                raise RecordingError(f"{self.path.name}: {name} has no {key} in {self.name}")
+            both = np.vstack([first[key], rows]) if begins else rows
+            parts.append(finite(self.path, f"{name}/{key}", both, (None, width)))
+        pose, velocity, position, speed = parts
+        count = position.shape[1]
+        names = joint_hint(self.path, self._names(name), count)
+        quaternion = wxyz(self.path, pose[:, 3:], self._order(pose[:, 3:]))
+        spin = into_base(velocity[:, 3:], quaternion)
+        steps = (np.arange(len(pose), dtype=np.int64) + (not begins)) * self.every
+        return actor_of(
+            self.hints if alone else {},
+            [(BASE, "free"), *((n, "hinge") for n in names)],
+            steps,
+            np.asarray(steps * self.timestep, dtype=np.float64),
+            np.hstack([pose[:, :3], quaternion, position]),
+            np.hstack([velocity[:, :3], spin, speed]),
+            name=name,
+            commands=self._commands(names) if alone else None,
+            policy=self._policy(names) if alone else None,
+        )
+
+    def _rows(self, name: str) -> Any:
+        return np.asarray(self.demo[name]) if name in self.demo else None
+
+    def _names(self, robot: str) -> Hints:
+        """The hints with the joints of this robot, where they are given per robot."""
+        joints = self.hints.get("joints")
+        if isinstance(joints, Mapping):
+            return {**self.hints, "joints": joints.get(robot)} if robot in joints else {}
+        return self.hints
+
+    def _order(self, quaternions: FloatArray) -> str:
+        """`wxyz` up to 2.x, `xyzw` in 3.0: by the start, which is upright and faces ahead."""
+        w_first, w_last = abs(quaternions[0, 0]), abs(quaternions[0, 3])
+        if "quaternion" in self.hints or abs(w_first - w_last) < 0.2:
+            if "quaternion" not in self.hints:
+                raise RecordingError(
+                    f"{self.path.name}: the order of quaternions cannot be told from the start; "
+                    "give it: --hint quaternion=wxyz (Isaac Lab 2) or xyzw (3)"
+                )
+            return quaternion_hint(self.path, self.hints, "wxyz")
+        order = "wxyz" if w_first > w_last else "xyzw"
+        self.notes.append(f"quaternions are taken as {order}, by the first pose")
+        return order
+
+    def _commands(self, names: Sequence[str]) -> tuple[tuple[str, ...], Commands] | None:
+        """Processed actions, where they are as many as the joints: position targets."""
+        targets = self._rows("processed_actions")
+        if targets is None or targets.ndim != 2 or targets.shape[1] != len(names):
+            return None
+        position = finite(self.path, "processed_actions", targets, (None, len(names)))
+        self.notes.append("processed actions are taken to be position targets, in joint order")
+        steps = np.arange(len(position), dtype=np.int64) * self.every
+        zero = np.zeros_like(position)
+        return tuple(names), Commands(steps, position, zero, zero)
+
+    def _policy(self, names: Sequence[str]) -> PolicyTicks | None:
+        actions = self._rows("actions")
+        if actions is None or actions.ndim != 2:
+            return None
+        finite(self.path, "actions", actions, (None, None))
+        seen = self.demo.get("obs")
+        array = np.asarray(seen) if seen is not None and hasattr(seen, "shape") else None
+        if array is None or array.shape[:1] != actions.shape[:1] or array.ndim != 2:
+            array = np.zeros((len(actions), 0))
+        return PolicyTicks(
+            np.arange(len(actions), dtype=np.int64) * self.every,
+            array.astype(np.float32),
+            actions.astype(np.float32),
+            np.zeros((len(actions), 0)),
+            tuple(names) if actions.shape[1] == len(names) else (),
+        )
+
+
+def _is_demo(name: object) -> bool:
+    return str(name).startswith("demo_")
+
+
+def _number(name: str) -> tuple[int, str]:
+    tail = name.removeprefix("demo_")
+    return (int(tail) if tail.isdigit() else 10**9, name)
+
+
+def _attributes(data: Any) -> dict[str, Any]:
+    """What the file says about itself: plain values only."""
+    found: dict[str, Any] = {}
+    text = data.attrs.get("env_args")
+    if isinstance(text, str | bytes):
+        try:
+            found["env_args"] = json.loads(text)
+        except ValueError:
+            found["env_args"] = str(text)
+    return found

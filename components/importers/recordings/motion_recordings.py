@@ -1,0 +1,137 @@
+"""Motions: npz of BeyondMimic and mjlab, npz of LocoMuJoCo, and CSV without a header."""
+
+from pathlib import Path
+
+import numpy as np
+
+from mjrig.components.importers.recordings.samples import (
+    BASE,
+    Hints,
+    clip,
+    finite,
+    into_base,
+    joint_hint,
+    npz_arrays,
+    number_hint,
+    quaternion_hint,
+    wxyz,
+)
+from mjrig.errors import RecordingError
+from mjrig.recording.recording import Recording
+
+_MOTION = {"fps", "joint_pos", "joint_vel", "body_pos_w", "body_quat_w"}
+_VELOCITIES = ("body_lin_vel_w", "body_ang_vel_w")
+#: The order of the 29 motors of Unitree's G1 in its own software.
+_LEG = ("hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll")
+_ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch",
+        "wrist_yaw")  # fmt: skip
+G1 = (
+    *(f"{side}_{part}_joint" for side in ("left", "right") for part in _LEG),
+    *(f"waist_{part}_joint" for part in ("yaw", "roll", "pitch")),
+    *(f"{side}_{part}_joint" for side in ("left", "right") for part in _ARM),
+)
+#: The fewest columns that hold a base and a joint.
+_FEWEST = 8
+
+
+def read_motion_npz(path: Path, hints: Hints) -> Recording | None:
+    """A motion with `fps`, joints and bodies; joint names come as a hint.
+
+    Raises:
+        RecordingError: it is one, but broken, or the names are missing.
+    """
+    arrays = npz_arrays(path)
+    if arrays is None or not _MOTION <= set(arrays):
+        return None
+    joint_pos = finite(path, "joint_pos", arrays["joint_pos"], (None, None))
+    frames, count = joint_pos.shape
+    names = joint_hint(path, hints, count)
+    rates = finite(path, "fps", np.ravel(arrays["fps"]), (1,))
+    fps = number_hint(path, hints, "fps", float(rates[0]))
+    order = quaternion_hint(path, hints, "wxyz")
+    position = finite(path, "body_pos_w", arrays["body_pos_w"], (frames, None, 3))[:, 0]
+    turned = finite(path, "body_quat_w", arrays["body_quat_w"], (frames, None, 4))[:, 0]
+    quaternion = wxyz(path, turned, order)
+    joint_vel = finite(path, "joint_vel", arrays["joint_vel"], (frames, count))
+    qvel, notes = None, ["the first body is taken to be the floating base"]
+    if all(name in arrays for name in _VELOCITIES):
+        linear, angular = (
+            finite(path, name, arrays[name], (frames, None, 3))[:, 0] for name in _VELOCITIES
+        )
+        qvel = np.hstack([linear, into_base(angular, quaternion), joint_vel])
+    else:
+        notes.append("it has no velocities of bodies")
+    joints = [(BASE, "free"), *((name, "hinge") for name in names)]
+    qpos = np.hstack([position, quaternion, joint_pos])
+    return clip(path, "motion npz", hints, fps, joints, qpos, qvel, notes)
+
+
+def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
+    """A LocoMuJoCo 0.x file: one array `q_<joint>` and `dq_<joint>` each; `fps` comes as a hint.
+
+    Raises:
+        RecordingError: it is one, but broken, or the rate is missing.
+    """
+    arrays = npz_arrays(path)
+    if arrays is None:
+        return None
+    names = [name.removeprefix("q_") for name in arrays if name.startswith("q_")]
+    if not names or not all(f"dq_{name}" in arrays for name in names):
+        return None
+    fps = number_hint(path, hints, "fps")
+    frames = len(np.ravel(arrays[f"q_{names[0]}"]))
+    qpos = np.column_stack([finite(path, f"q_{n}", arrays[f"q_{n}"], (frames,)) for n in names])
+    qvel = np.column_stack([finite(path, f"dq_{n}", arrays[f"dq_{n}"], (frames,)) for n in names])
+    joints = [(n, "slide" if n.endswith(("_tx", "_ty", "_tz")) else "hinge") for n in names]
+    notes = ["its base is three slides and three hinges, not a free joint"]
+    if "split_points" in arrays:
+        notes.append(f"it holds several clips one after the other: {arrays['split_points']}")
+    return clip(path, "LocoMuJoCo", hints, fps, joints, qpos, qvel, notes)
+
+
+def read_motion_csv(path: Path, hints: Hints) -> Recording | None:
+    """Columns without a header: base position, quaternion xyzw, joints; `fps` comes as a hint.
+
+    29 joints are taken to be those of Unitree's G1 unless the hint `joints` says otherwise.
+
+    Raises:
+        RecordingError: it is one, but broken, or the rate is missing.
+    """
+    if path.suffix != ".csv":
+        return None
+    rows = _numbers(path)
+    if rows is None:
+        return None
+    table = finite(path, "the table", rows, (None, None))
+    fps = number_hint(path, hints, "fps")
+    count = table.shape[1] - 7
+    known = G1 if count == len(G1) else None
+    names = joint_hint(path, hints, count, known)
+    notes = ["the file has no velocities, and no rate of its own"]
+    if "joints" not in hints:
+        notes.append("29 joints are taken to be those of Unitree's G1 in the order of its motors")
+    order = quaternion_hint(path, hints, "xyzw")
+    qpos = np.hstack([table[:, :3], wxyz(path, table[:, 3:7], order), table[:, 7:]])
+    joints = [(BASE, "free"), *((name, "hinge") for name in names)]
+    return clip(path, "motion CSV", hints, fps, joints, qpos, None, notes)
+
+
+def _numbers(path: Path) -> list[list[float]] | None:
+    """Rows of numbers; None: there is a header, or it is no table of a base and joints."""
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError):
+        return None
+    rows = []
+    for i, line in enumerate(lines):
+        try:
+            rows.append([float(cell) for cell in line.split(",")])
+        except ValueError:
+            if i == 0:
+                return None
+            raise RecordingError(f"{path.name}: row {i} is not numbers: {line[:60]!r}") from None
+        if len(rows[i]) != len(rows[0]):
+            raise RecordingError(
+                f"{path.name}: row {i} has {len(rows[i])} columns, the first {len(rows[0])}"
+            )
+    return rows if rows and len(rows[0]) >= _FEWEST else None

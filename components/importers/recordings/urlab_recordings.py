@@ -1,0 +1,197 @@
+"""URLab's recordings: CSV with a header of joints, or JSON with frames."""
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.importers.recordings.samples import (
+    Hints,
+    actor_of,
+    finite,
+    number_hint,
+    quaternion_hint,
+    steps_of,
+    wxyz,
+)
+from mjrig.errors import RecordingError
+from mjrig.recording.recording import Recording
+
+#: The step URLab takes where a file has no times [s].
+TIMESTEP = 0.002
+_TIME = ("time", "timestamp")
+_CAMERA = re.compile(r"cam_(x|y|z|pitch|yaw|roll)", re.IGNORECASE)
+_PART = re.compile(r"(.+)\[(\d+)\]")
+_KIND = {7: "free", 4: "ball", 1: "hinge"}
+_DOF = {7: 6, 4: 3, 1: 1}
+_LACKS = "URLab records no setpoints, gains or efforts"
+#: Header lines of our own CSV start so; that reader is another.
+_OURS = "#"
+
+
+def read_csv(path: Path, hints: Hints) -> Recording | None:
+    """One column per joint, `name[0]` … for several numbers; free joints are xyz and wxyz.
+
+    Raises:
+        RecordingError: it is one, but broken.
+    """
+    if path.suffix != ".csv":
+        return None
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return None
+    header = [name.strip() for name in rows[0]] if rows else []
+    named = [n for n in header if n.lower() not in _TIME and not _CAMERA.fullmatch(n)]
+    if not named or header[0].startswith(_OURS) or any("/" in n for n in header):
+        return None
+    if any(_is_number(n) for n in header):
+        return None
+    joints = _joints(path, named)
+    table = _table(path, rows[1:], len(header))
+    places = {name: i for i, name in enumerate(header)}
+    times = [places[n] for n in header if n.lower() in _TIME]
+    step = number_hint(path, hints, "timestep", TIMESTEP)
+    rows_at = np.arange(len(table)) * step
+    time = np.asarray(table[:, times[0]] if times else rows_at, dtype=np.float64)
+    keep = np.concatenate([[True], np.diff(time) != 0.0])  # it writes on while it is paused
+    qpos = table[keep][:, [places[c] for cells in joints.values() for c in cells]]
+    kinds = [(name, _KIND[len(cells)]) for name, cells in joints.items()]
+    notes = [_LACKS, "it has no velocities"]
+    if not times:
+        notes.append(f"it has no times: one row per {step:g} s")
+    return _recording(path, hints, kinds, time[keep], qpos, None, notes)
+
+
+def _joints(path: Path, named: Sequence[str]) -> dict[str, list[str]]:
+    """Joint → its columns."""
+    joints: dict[str, list[str]] = {}
+    for name in named:
+        part = _PART.fullmatch(name)
+        joint = part.group(1) if part else name
+        cells = joints.setdefault(joint, [])
+        if (part and int(part.group(2)) != len(cells)) or (not part and cells):
+            raise RecordingError(f"{path.name}: the column {name!r} is twice or out of place")
+        cells.append(name)
+    for joint, cells in joints.items():
+        if len(cells) not in _KIND:
+            raise RecordingError(
+                f"{path.name}: {joint!r} has {len(cells)} columns; 1, 4 or 7 make a joint"
+            )
+    return joints
+
+
+def _table(path: Path, rows: Sequence[Sequence[str]], width: int) -> FloatArray:
+    for i, row in enumerate(rows):
+        if len(row) != width:
+            raise RecordingError(f"{path.name}: row {i} has {len(row)} columns, the header {width}")
+    if not rows:
+        raise RecordingError(f"{path.name}: has no rows")
+    return finite(path, "the table", rows, (None, width))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_json(path: Path, hints: Hints) -> Recording | None:
+    """`{"Frames": [{"timestamp": …, "jointStates": {name: {"qPos": […], "qVel": […]}}}]}`.
+
+    Raises:
+        RecordingError: it is one, but broken.
+    """
+    if path.suffix != ".json":
+        return None
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    frames = _get(data, "frames")
+    if not isinstance(frames, list) or not frames or _get(frames[0], "jointStates") is None:
+        return None
+    try:
+        return _frames(path, hints, frames)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RecordingError(f"{path.name}: a frame is not as the others: {error}") from error
+
+
+def _frames(path: Path, hints: Hints, frames: list[Any]) -> Recording:
+    kept, last = [], None
+    for frame in frames:
+        now = _get(frame, "timestamp")
+        if now != last:  # it writes on while it is paused
+            kept.append(frame)
+        last = now
+    names = list(_get(kept[0], "jointStates"))
+    rows, speeds, times = [], [], []
+    for i, frame in enumerate(kept):
+        states = _get(frame, "jointStates")
+        if set(states) != set(names):
+            raise RecordingError(f"{path.name}: frame {i} has other joints than the first")
+        rows.append([v for n in names for v in _get(states[n], "qPos")])
+        speeds.append([v for n in names for v in _get(states[n], "qVel") or []])
+        times.append(float(_get(frame, "timestamp")))
+    sizes = {n: len(_get(_get(kept[0], "jointStates")[n], "qPos")) for n in names}
+    odd = next((n for n in names if sizes[n] not in _KIND), None)
+    if odd is not None:
+        raise RecordingError(
+            f"{path.name}: {odd!r} has {sizes[odd]} positions; 1, 4 or 7 make a joint"
+        )
+    if len({len(row) for row in rows}) > 1:
+        raise RecordingError(f"{path.name}: the frames have different numbers of positions")
+    dofs = sum(_DOF[n] for n in sizes.values())
+    qpos = finite(path, "qPos", rows, (len(kept), sum(sizes.values())))
+    full = all(len(row) == dofs for row in speeds)
+    qvel = finite(path, "qVel", speeds, (len(kept), dofs)) if full else None
+    kinds = [(name, _KIND[sizes[name]]) for name in names]
+    notes = [_LACKS] if full else [_LACKS, "not all joints have velocities"]
+    return _recording(path, hints, kinds, np.array(times), qpos, qvel, notes)
+
+
+def _get(data: Any, key: str) -> Any:
+    """A value by a key of whatever case; None: there is none."""
+    if not isinstance(data, Mapping):
+        return None
+    return next((v for k, v in data.items() if str(k).lower() == key.lower()), None)
+
+
+def _recording(
+    path: Path,
+    hints: Hints,
+    joints: Sequence[tuple[str, str]],
+    time: FloatArray,
+    qpos: FloatArray,
+    qvel: FloatArray | None,
+    notes: Sequence[str],
+) -> Recording:
+    order = quaternion_hint(path, hints, "wxyz")
+    start, qpos = 0, qpos.copy()
+    for _, kind in joints:
+        size = {"free": 7, "ball": 4, "hinge": 1}[kind]
+        if size > 1:
+            turned = slice(start + size - 4, start + size)
+            qpos[:, turned] = wxyz(path, qpos[:, turned], order)
+        start += size
+    usual = float(np.median(np.diff(time))) if len(time) > 1 else TIMESTEP
+    timestep = number_hint(path, hints, "timestep", round(usual, 6) or TIMESTEP)
+    steps = steps_of(path, time, timestep)
+    actor = actor_of(hints, joints, steps, time - time[0], qpos, qvel)
+    return Recording(
+        path=path,
+        format="urlab",
+        timestep=timestep,
+        steps=int(steps[-1]),
+        actors={actor.name: actor},
+        attributes={"source": "urlab"},
+        notes=tuple(notes),
+    )

@@ -1,0 +1,141 @@
+"""Which joint of the model each joint of a policy is, or why it is another robot."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mjrig.components.importers.sources.found import Found, Order
+from mjrig.components.importers.sources.robot import Robot
+from mjrig.errors import BindingError
+from mjrig.names import how_many, listed, nearest
+
+#: Words of names that mean the same part in other files.
+_SYNONYMS = (("foot", "wheel"),)
+_SUFFIXES = ("_joint", "_motor", "_act", "_actuator")
+#: Robots that files and models name; a name inside another one is not meant: go2 in go2w.
+_KNOWN = ("a1", "aliengo", "anymal", "atlas", "b1", "b2", "b2w", "berkeley", "cassie", "go1", "go2",
+          "go2w", "g1", "h1", "h1_2", "h2", "leap", "spot", "t1", "k1", "n1", "r1")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The joints of a policy in the model.
+
+    Attributes:
+        joints: local joint names, in policy order.
+        aliases: names of the source → ours, where they differ.
+        extra: joints with a motor that the policy does not drive.
+    """
+
+    joints: tuple[str, ...]
+    aliases: dict[str, str]
+    extra: tuple[str, ...]
+
+
+def match(found: Found, robot: Robot) -> Matched:
+    """Match the joints of a policy with those of a model.
+
+    Raises:
+        BindingError: the model is of another robot, or a joint is not in it.
+    """
+    named = other_robot(found, robot)
+    if named and found.order is not Order.NAMES:
+        raise BindingError(f"{named}; the files have no joint names that would tell")
+    if not robot.driven:
+        raise BindingError(
+            f"{robot.label}: has no actuator on a joint; add them to the model, or to a scene "
+            "(actuators: [{type: MotorActuator, joint: .*}]) and export it"
+        )
+    if found.order is Order.NAMES:
+        joints, aliases = _by_name(found, robot)
+    else:
+        joints, aliases = _by_index(found, robot), {}
+    extra = tuple(j for j in robot.joints if j not in joints)
+    return Matched(joints, aliases, extra)
+
+
+def _by_index(found: Found, robot: Robot) -> tuple[str, ...]:
+    motors = robot.joints if found.order is Order.INDEX else robot.motors
+    places = found.motors or tuple(range(found.count))
+    highest = max(places, default=-1) + 1
+    whole = found.order is Order.INDEX or sorted(places) == list(range(found.count))
+    if highest > len(motors) or (whole and found.count != len(motors)):
+        raise BindingError(
+            f"the policy moves {how_many(found.count, 'joint')} and says only their places, but "
+            f"{robot.label} has {how_many(len(motors), 'motor')} ({listed(motors)}). "
+            f"A policy for another robot{_whose(found)}?"
+        )
+    return tuple(motors[i] for i in places)
+
+
+def _by_name(found: Found, robot: Robot) -> tuple[tuple[str, ...], dict[str, str]]:
+    joints, aliases, missing = [], {}, []
+    for name in found.names:
+        joint = _find(name, robot)
+        if joint is None:
+            missing.append(name)
+            continue
+        if joint != name:
+            aliases[name] = joint
+        joints.append(joint)
+    if missing:
+        raise BindingError(_missing(found, robot, missing))
+    twice = next((j for i, j in enumerate(joints) if j in joints[:i]), None)
+    if twice is not None:
+        names = [n for n in found.names if aliases.get(n, n) == twice]
+        raise BindingError(f"{listed(names)} of the policy are all {twice!r} in {robot.label}")
+    return tuple(joints), aliases
+
+
+def _missing(found: Found, robot: Robot, missing: Sequence[str]) -> str:
+    known = len(found.names) - len(missing)
+    if known < len(found.names) / 2:
+        return (
+            f"{known} of the policy's {how_many(len(found.names), 'joint')} are in {robot.label}: "
+            f"it has {listed(robot.joints)}; the policy moves {listed(found.names)}. "
+            f"A policy for another robot{_whose(found)}?"
+        )
+    close = [(n, nearest(n, robot.joints)) for n in missing]
+    hints = [f"{n} (nearest: {c})" if c else n for n, c in close]
+    return f"{robot.label} has no joint for {listed(hints)} of the policy"
+
+
+def _whose(found: Found) -> str:
+    return f" ({found.robot})" if found.robot else ""
+
+
+def _find(name: str, robot: Robot) -> str | None:
+    """A joint by its own name, its actuator's, or what other files call the same."""
+    by_name = {b.actuator: b.joint for b in robot.driven} | {j: j for j in robot.joints}
+    if name in by_name:
+        return by_name[name]
+    wanted = _essence(name)
+    fitting = {joint for other, joint in by_name.items() if _essence(other) == wanted}
+    return fitting.pop() if len(fitting) == 1 else None
+
+
+def _essence(name: str) -> str:
+    """A name without what files write differently."""
+    text = name.lower().replace("-", "_")
+    for suffix in _SUFFIXES:
+        text = text.removesuffix(suffix)
+    for one, other in _SYNONYMS:
+        text = re.sub(rf"(^|_){one}(_|$)", rf"\g<1>{other}\g<2>", text)
+    return text
+
+
+def other_robot(found: Found, robot: Robot) -> str:
+    """The complaint where the files name a robot and the model's folder another one; or empty."""
+    theirs = known_robot(found.robot)
+    ours = known_robot(robot.path.resolve().parent.name) or known_robot(robot.path.stem)
+    if theirs and ours and theirs != ours:
+        return f"the files are for the robot {theirs!r}, {robot.label} is a {ours!r}"
+    return ""
+
+
+def known_robot(text: str) -> str:
+    """The robot a text names: `g1_description` → g1; empty: none that is known."""
+    words = re.split(r"[^a-z0-9]+", text.lower())
+    if "h1" in words and "2" in words:
+        return "h1_2"
+    return next((word for word in words if word in _KNOWN), "")

@@ -1,0 +1,129 @@
+"""Source: the files of one import, opened, before anybody knows what they are."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mjrig.components.importers.sources.robot import Robot
+from mjrig.components.importers.sources.vendor_file import VendorFile
+from mjrig.components.laws.onnx_file import OnnxFile
+from mjrig.errors import SceneError
+
+NETWORKS = (".onnx", ".pt")
+PICKLES = (".pkl", ".pickle", ".joblib", ".pth", ".ckpt")
+_ZIP = b"PK\x03\x04"
+
+
+class Network:
+    """A network file; `onnx` is None where it cannot be looked into here (TorchScript).
+
+    Raises:
+        SceneError: there is none, or it is no network.
+        PropertyError: an ONNX file that cannot be loaded.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise SceneError(f"cannot read {path}: {error.strerror or error}") from error
+        self.digest = sha256(content).hexdigest()
+        self.onnx = OnnxFile(path) if path.suffix == ".onnx" else None
+        if self.onnx is None and not content.startswith(_ZIP):
+            raise SceneError(f"{path.name}: is neither an ONNX nor a TorchScript file")
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The texts an ONNX file carries, as they are."""
+        if self.onnx is None:
+            return {}
+        found: Mapping[str, str] = self.onnx.session.get_modelmeta().custom_metadata_map
+        return found
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs; none where it cannot be looked into."""
+        return self.onnx.inputs if self.onnx else []
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return self.onnx.outputs if self.onnx else []
+
+    @property
+    def observation(self) -> str:
+        """The input that takes the observation: `obs`, or the first."""
+        return next((n for n in self.inputs if n.startswith("obs")), (self.inputs or [""])[0])
+
+    @property
+    def action(self) -> str:
+        """The output that is the action: one whose name says so, or the first."""
+        return next((n for n in self.outputs if "action" in n), (self.outputs or [""])[0])
+
+    def width(self, name: str) -> int | None:
+        """How many numbers an input or output has; None: it does not say."""
+        if self.onnx is None or not name:
+            return None
+        shape: list[Any] = self.onnx.shape(name)
+        return shape[-1] if shape and isinstance(shape[-1], int) else None
+
+    def recurrent(self) -> dict[str, str]:
+        """Inputs that are outputs of the tick before: `h_in` ← `h_out`."""
+        pairs = {}
+        for name in self.inputs:
+            if name == self.observation or name.startswith("time"):
+                continue
+            out = _partner(name, self.outputs)
+            if out:
+                pairs[name] = out
+        return pairs
+
+
+def _partner(name: str, outputs: Sequence[str]) -> str:
+    """`h_in` → `h_out`, `hidden_state_in` → `hidden_state_out`, `h0` → `hn`."""
+    wanted = (name.replace("_in", "_out"), name.replace("in_", "out_"), f"{name}_out",
+              name.replace("0", "n"), f"next_{name}")  # fmt: skip
+    return next((w for w in wanted if w != name and w in outputs), "")
+
+
+class Source:
+    """What was given: configurations, a network, and the robot it is for."""
+
+    def __init__(self, configs: Sequence[VendorFile], network: Network | None, robot: Robot):
+        self.configs, self.network, self.robot = tuple(configs), network, robot
+
+    @property
+    def files(self) -> dict[str, str]:
+        """File name → SHA-256 of everything that was read."""
+        found = {config.path.name: config.digest for config in self.configs}
+        if self.network:
+            found[self.network.path.name] = self.network.digest
+        return found
+
+    def one(self, *keys: str) -> VendorFile | None:
+        """The configuration that has all of these keys at the top, if there is one."""
+        return next((c for c in self.configs if c.has(*keys)), None)
+
+
+def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> Source:
+    """Open what was given; a network may stand among the configurations.
+
+    Raises:
+        SceneError: a file cannot be read, is a pickle, or there are two networks.
+    """
+    configs: list[Path] = []
+    networks = [network] if network else []
+    for path in paths:
+        if path.suffix in PICKLES:
+            raise SceneError(
+                f"{path.name}: is a pickle, which runs code when it is loaded and is not read; "
+                "save what it holds as .npz or .onnx where it was made"
+            )
+        (networks if path.suffix in NETWORKS else configs).append(path)
+    if len(networks) > 1:
+        names = " and ".join(p.name for p in networks)
+        raise SceneError(f"one policy has one network, got {names}")
+    opened = [VendorFile(path) for path in configs]
+    return Source(opened, Network(networks[0]) if networks else None, robot)

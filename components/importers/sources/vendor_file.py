@@ -1,0 +1,185 @@
+"""Vendors' configuration files: read as plain data, never constructed, and every value has a place.
+
+YAML with Python tags is read as what stands behind the tag: `!!python/tuple [1, 2]` is a list.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mjrig.errors import SceneError
+from mjrig.files.paths import read_limited
+from mjrig.names import suggestion
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document, Keys
+
+_PYTHON = "tag:yaml.org,2002:python/"
+_PLAIN = {yaml.MappingNode: "map", yaml.SequenceNode: "seq", yaml.ScalarNode: "str"}
+_MISSING = object()
+
+
+class VendorDocument(Document):
+    """A document whose Python tags are passed over: what they name is never looked up."""
+
+    def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
+        if str(node.tag).startswith(_PYTHON):
+            node.tag = f"tag:yaml.org,2002:{_PLAIN[type(node)]}"
+        return super()._plain(node, path, key)
+
+
+class VendorFile:
+    """One configuration file.
+
+    Raises:
+        SceneError: it cannot be read, or is no YAML or JSON.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            content = read_limited(path, MAX_CHARACTERS)
+            text = content.decode()
+        except OSError as error:
+            raise SceneError(f"cannot read {path}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise SceneError(f"{path.name}: is not text; a network goes last") from error
+        self.digest = sha256(content).hexdigest()
+        if path.suffix == ".json":
+            _check_json(path, text)
+        self.document = VendorDocument(text, path.name)
+        self.data: Any = self.document.data
+
+    @property
+    def root(self) -> "Entry":
+        """The whole of it."""
+        return Entry(self.document, (), self.data)
+
+    def has(self, *keys: str) -> bool:
+        """Whether all of these stand at the top."""
+        return isinstance(self.data, dict) and all(key in self.data for key in keys)
+
+
+def _check_json(path: Path, text: str) -> None:
+    """JSON is YAML, nearly; what is wrong in it is better said in its own words."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SceneError(f"{path.name}: is not valid JSON: {error}") from error
+
+
+class Entry:
+    """A value in a configuration file; complaints name file, line, column and path."""
+
+    def __init__(self, document: Document, path: Keys, data: Any) -> None:
+        self.document, self.path, self.data = document, path, data
+
+    def error(self, problem: str) -> SceneError:
+        """A SceneError at this place."""
+        return self.document.error(self.path, problem)
+
+    def __contains__(self, key: str) -> bool:
+        return isinstance(self.data, dict) and self.data.get(key) is not None
+
+    def mapping(self) -> Mapping[str, Any]:
+        """Itself as a mapping."""
+        if not isinstance(self.data, dict):
+            raise self.error(f"must be a mapping, got {_short(self.data)}")
+        return self.data
+
+    def at(self, key: str) -> "Entry":
+        """What stands under a key.
+
+        Raises:
+            SceneError: nothing does.
+        """
+        data = self.mapping()
+        if key not in data:
+            raise self.error(f"{key!r} is missing; {suggestion(key, data, label='has')}")
+        return Entry(self.document, (*self.path, key), data[key])
+
+    def entries(self) -> Iterator[tuple[str, "Entry"]]:
+        """Keys and values of a mapping."""
+        for key in self.mapping():
+            yield key, self.at(key)
+
+    def number(self, key: str, default: Any = _MISSING, *, above: float = -math.inf) -> float:
+        """A finite number under a key, greater than `above`."""
+        if default is not _MISSING and key not in self:
+            return float(default)
+        return self.at(key).as_number(above=above)
+
+    def as_number(self, *, above: float = -math.inf) -> float:
+        """Itself as a finite number."""
+        value = _number(self.data)
+        if value is None or not math.isfinite(value):
+            raise self.error(f"must be a finite number, got {_short(self.data)}")
+        if value <= above:
+            raise self.error(f"must be > {above:g}, got {value:g}")
+        return value
+
+    def whole(self, key: str, default: Any = _MISSING) -> int:
+        """A whole number >= 1 under a key."""
+        value = self.number(key, default)
+        if value != int(value) or value < 1:
+            raise self.at(key).error(f"must be a whole number >= 1, got {value:g}")
+        return int(value)
+
+    def numbers(self, key: str, size: int | None = None, what: str = "joint") -> list[float]:
+        """A list of finite numbers under a key; one number stands for all where a size is known."""
+        entry = self.at(key)
+        if size is not None and _number(entry.data) is not None:
+            return [entry.as_number()] * size
+        values = [e.as_number() for e in entry.items()]
+        if size is not None and len(values) != size:
+            raise entry.error(f"must have {size} values, one per {what}, got {len(values)}")
+        return values
+
+    def indices(self, key: str, size: int, count: int) -> list[int]:
+        """`size` different places in a list of `count`."""
+        entry = self.at(key)
+        values = self.numbers(key, size)
+        for value in values:
+            if value != int(value) or not 0 <= value < count:
+                raise entry.error(f"must be places from 0 to {count - 1}, got {value:g}")
+        if len(set(values)) != len(values):
+            twice = next(v for i, v in enumerate(values) if v in values[:i])
+            raise entry.error(f"the place {twice:g} stands twice")
+        return [int(v) for v in values]
+
+    def texts(self, key: str, *, distinct: bool = False) -> list[str]:
+        """A list of texts under a key."""
+        entry = self.at(key)
+        texts = [str(e.data) for e in entry.items()]
+        if distinct and len(set(texts)) != len(texts):
+            twice = next(t for i, t in enumerate(texts) if t in texts[:i])
+            raise entry.error(f"the name {twice!r} stands twice")
+        return texts
+
+    def text(self, key: str, default: str = "") -> str:
+        """A text under a key."""
+        return str(self.at(key).data) if key in self else default
+
+    def items(self) -> "list[Entry]":
+        """The items of a list."""
+        if isinstance(self.data, str) or not isinstance(self.data, Sequence):
+            raise self.error(f"must be a list, got {_short(self.data)}")
+        return [Entry(self.document, (*self.path, i), item) for i, item in enumerate(self.data)]
+
+
+def _number(value: object) -> float | None:
+    """YAML 1.1 reads `1e-3` as text; it is a number here."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

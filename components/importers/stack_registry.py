@@ -1,0 +1,63 @@
+"""The stacks whose files can be read, by name: ours and third parties', by entry point.
+
+A stack is a module with `recognises(source) -> bool` and `read(source) -> Found`, registered in the
+group `mjrig.stacks`.
+"""
+
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from mjrig.components.importers.sources.found import Found
+from mjrig.components.importers.sources.source import Source
+from mjrig.errors import SceneError
+from mjrig.names import listed, suggestion
+
+GROUP = "mjrig.stacks"
+#: Asked last: a network that nothing else describes.
+LAST = "mujoco_playground"
+
+
+class Stack(Protocol):
+    """What reads the files of one stack."""
+
+    @staticmethod
+    def recognises(source: Source) -> bool:
+        """Whether these files are of this stack."""
+        ...
+
+    @staticmethod
+    def read(source: Source) -> Found:
+        """What they say."""
+        ...
+
+
+def names() -> list[str]:
+    """Every stack there is."""
+    found = sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted(found, key=lambda name: name == LAST)
+
+
+def stack_named(name: str) -> Stack:
+    """One of them.
+
+    Raises:
+        SceneError: there is none of that name.
+    """
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in points:
+        raise SceneError(f"there is no stack {name!r}; {suggestion(name, names())}")
+    stack: Stack = points[name].load()
+    return stack
+
+
+def recognised(source: Source, wanted: str = "") -> str:
+    """The stack the files are of; `wanted` is asked alone.
+
+    Raises:
+        SceneError: of none, or not of the one that is wanted.
+    """
+    for name in [wanted] if wanted else names():
+        if stack_named(name).recognises(source):
+            return name
+    known = wanted or f"a known stack ({listed(names())})"
+    raise SceneError(f"{listed(source.files)}: not a configuration of {known}")

@@ -1,0 +1,1 @@
+"""One module per training stack whose policies can be imported."""

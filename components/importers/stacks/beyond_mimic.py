@@ -1,0 +1,160 @@
+"""BeyondMimic and mjlab: an ONNX file that says nearly everything itself, in its metadata.
+
+Timestep, decimation, effort limits and armature are not in it. The exporters choose
+`kp = armature·ω²`, `kd = 4·armature·ω` with ω = 2π·10 Hz and `action_scale = effort/(4·kp)`, so the
+last two follow from the first three; where kd does not agree they do not.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mjrig.components.importers.sources import terms
+from mjrig.components.importers.sources.found import Found, Order, Term
+from mjrig.components.importers.sources.metadata import Metadata
+from mjrig.components.importers.sources.source import Network, Source
+from mjrig.names import suggestion
+
+TIMESTEP, DECIMATION = 0.005, 4
+OMEGA = 2.0 * math.pi * 10.0
+#: How far kd may be from what the other gains say.
+TOLERANCE = 0.01
+#: What is written with three decimals is off by up to this.
+HALF_DIGIT = 0.0005
+_KEYS = ("joint_names", "joint_stiffness", "action_scale", "observation_names")
+
+
+def recognises(source: Source) -> bool:
+    """By the metadata of the network."""
+    return source.network is not None and all(k in source.network.metadata for k in _KEYS)
+
+
+def read(source: Source) -> Found:
+    """What the metadata says, and what follows from it.
+
+    Raises:
+        SceneError: a key is missing or has a wrong value.
+    """
+    network = source.network
+    assert network is not None
+    said = Metadata(network.path.name, network.metadata)
+    names = said.names("joint_names")
+    count = len(names)
+    kp, kv = said.numbers("joint_stiffness", count), said.numbers("joint_damping", count)
+    scale = said.numbers("action_scale", count)
+    trained, agrees = recovered(kp, kv, scale)
+    tracks = "motion" in said.texts.get("command_names", "") or "time_step" in network.inputs
+    return Found(
+        stack="beyond_mimic" if tracks else "mjlab",
+        count=count,
+        order=Order.NAMES,
+        names=tuple(names),
+        timestep=TIMESTEP,
+        tick=TIMESTEP * DECIMATION,
+        kp=kp,
+        kv=kv,
+        default=said.numbers("default_joint_pos", count),
+        terms=_terms(said, count, tracks),
+        history={"order": "oldest_first", "fill": "first", "by": "term"},
+        action={"scale": scale, "dtype": "float32"},
+        command={} if tracks else {"names": ["vx", "vy", "wz"]},
+        trained={"kp": kp, "kv": kv, **trained},
+        recovered=tuple(trained),
+        network=_motion(said, network) if tracks else {},
+        notes=(
+            "effort limits and armature were recovered from stiffness, damping and action scale"
+            if agrees
+            else "effort limits and armature cannot be recovered: the damping does not agree",
+            "it was trained with native position actuators, whose damping is implicit",
+        ),
+        assumed=(f"timestep {TIMESTEP:g} s and decimation {DECIMATION}, as this family has",),
+    )
+
+
+def recovered(
+    kp: Sequence[float], kv: Sequence[float], scale: Sequence[float]
+) -> tuple[dict[str, list[float]], bool]:
+    """Effort limits and armature by `effort = 4·scale·kp`, `armature = kp/ω²`; nothing where
+    `kd = 4·armature·ω` fails for a joint."""
+    armature = [k / OMEGA**2 for k in kp]
+    if any(
+        abs(v - 4.0 * a * OMEGA) > TOLERANCE * 4.0 * a * OMEGA + HALF_DIGIT
+        for v, a in zip(kv, armature, strict=True)
+    ):
+        return {}, False
+    efforts = [_effort(s, k) for s, k in zip(scale, kp, strict=True)]
+    return {"torque_limit": efforts, "armature": armature}, True
+
+
+def _effort(scale: float, kp: float) -> float:
+    """The roundest effort that the rounded scale allows; motors are sold by round numbers."""
+    low, high = (4.0 * kp * (scale + sign * HALF_DIGIT) for sign in (-1, 1))
+    for digits in range(3):
+        value = round(4.0 * scale * kp, digits)
+        step = 10.0**-digits
+        for candidate in (value, value - step, value + step):
+            if low <= candidate <= high:
+                return round(candidate, digits)
+    return 4.0 * scale * kp
+
+
+# Observations -----------------------------------------------------------------------------------
+
+_TERMS: Mapping[str, Callable[[int], tuple[str, int]]] = {
+    "motion_anchor_pos_b": lambda n: ("MotionAnchorPosition", 3),
+    "motion_anchor_ori_b": lambda n: ("MotionAnchorOrientation", 6),
+    "base_lin_vel": lambda n: ("BaseLinearVelocity", 3),
+    "base_ang_vel": lambda n: ("BaseAngularVelocity", 3),
+    "projected_gravity": lambda n: ("ProjectedGravity", 3),
+    "joint_pos": lambda n: ("JointPositions", n),
+    "joint_vel": lambda n: ("JointVelocities", n),
+    "actions": lambda n: ("LastAction", n),
+    "last_action": lambda n: ("LastAction", n),
+}
+
+
+def _terms(said: Metadata, count: int, tracks: bool) -> list[Term]:
+    names = said.names("observation_names")
+    size = len(names)
+    lengths = next(
+        (
+            said.numbers(key, size)
+            for key in ("observation_terms_history_length", "observation_history_lengths")
+            if key in said
+        ),
+        [1.0] * size,
+    )
+    key = "observation_terms_scale"
+    scales = said.numbers(key, size) if key in said else [1.0] * size
+    key = "observation_terms_clip"
+    clips = said.pairs(key, size) if key in said else [None] * size
+    found = []
+    for name, length, scale, clip in zip(names, lengths, scales, clips, strict=True):
+        kind, width = _kind(said, name, count, tracks)
+        more: dict[str, Any] = {"clip": clip, "history": max(1, int(length))}
+        if clip:
+            more["order"] = "clip_then_scale"
+        found.append(terms.term(kind, width, scale, **more))
+    return found
+
+
+def _kind(said: Metadata, name: str, count: int, tracks: bool) -> tuple[str, int]:
+    if name in ("command", "velocity_commands", "twist", "motion"):
+        return ("MotionJoints", 2 * count) if tracks else ("CommandTerm", 3)
+    if name not in _TERMS:
+        hint = suggestion(name, ("command", *_TERMS))
+        raise said.error("observation_names", f"has {name!r}, for which there is no term; {hint}")
+    return _TERMS[name](count)
+
+
+def _motion(said: Metadata, network: Network) -> dict[str, Any]:
+    """Where the motion comes from: the network gives it beside the action."""
+    found: dict[str, Any] = {}
+    if "time_step" in network.inputs:
+        found["time_step"] = "time_step"
+    motion: dict[str, Any] = {"from_network": "joint_pos" in network.outputs}
+    if "body_names" in said:
+        motion["bodies"] = said.names("body_names")
+    if "anchor_body_name" in said:
+        motion["anchor"] = said.names("anchor_body_name")[0]
+    return {**found, "motion": motion}

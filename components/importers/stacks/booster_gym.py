@@ -1,0 +1,136 @@
+"""booster_gym: the training YAML (`envs/T1.yaml`) and a network; gains by part of the name.
+
+Everything is seen and computed in float32. The YAML of the real robot (`deploy/configs/T1.yaml`)
+has other joints, gains and limits, and is refused.
+"""
+
+from collections.abc import Sequence
+
+from mjrig.components.importers.sources import terms
+from mjrig.components.importers.sources.found import Begin, Found, Order, Term
+from mjrig.components.importers.sources.source import Source
+from mjrig.components.importers.sources.vendor_file import Entry
+from mjrig.names import listed
+
+_TRAINING = ("init_state", "control", "normalization")
+_REAL = ("common", "policy", "mech")
+#: Sensors the stack reads; without them the state of the base is taken.
+ORIENTATION, ANGULAR_VELOCITY = "orientation", "angular-velocity"
+
+
+def recognises(source: Source) -> bool:
+    """By the sections of the training YAML, or of the real robot's."""
+    return source.one(*_TRAINING) is not None or source.one(*_REAL) is not None
+
+
+def read(source: Source) -> Found:
+    """What the training YAML says.
+
+    Raises:
+        SceneError: a key is missing or has a wrong value, a joint gets no gain, or it is the
+            file of the real robot.
+    """
+    config = source.one(*_TRAINING)
+    if config is None:
+        wrong = source.one(*_REAL)
+        assert wrong is not None
+        raise wrong.root.error(
+            "is the configuration of the real robot, with other joints, gains and limits; "
+            "give the training configuration, envs/T1.yaml"
+        )
+    root = config.root
+    joints = source.robot.motors
+    control, scales = root.at("control"), root.at("normalization")
+    matches: list[str] = []
+    kp = _by_part(control.at("stiffness"), joints, matches)
+    kv = _by_part(control.at("damping"), joints, matches)
+    default = _by_part(root.at("init_state").at("default_joint_angles"), joints, matches)
+    timestep = root.at("sim").number("dt", above=0.0)
+    clip = scales.number("clip_actions")
+    env = root.at("env")
+    return Found(
+        stack="booster_gym",
+        robot=root.at("asset").text("name").lower() if "asset" in root else "",
+        count=env.whole("num_actions"),
+        order=Order.MOTORS,
+        motors=tuple(range(env.whole("num_actions"))),
+        timestep=timestep,
+        tick=timestep * control.whole("decimation"),
+        state="float32",
+        single=True,
+        kp=kp,
+        kv=kv,
+        default=default,
+        terms=_terms(root, len(joints), source.robot.sensors),
+        action={
+            "scale": control.number("action_scale"),
+            "clip": [-clip, clip],
+            "last": "clipped",
+            "dtype": "float32",
+        },
+        command={"names": ["vx", "vy", "wz"], "ranges": _ranges(root.at("commands"))},
+        begin=Begin.DEFAULT,
+        base=_base(root.at("init_state")),
+        size=env.whole("num_observations"),
+        trained=_trained(root, len(joints)),
+        notes=tuple(matches),
+        assumed=("the file has no joint names: its order is taken to be the model's actuators'",),
+    )
+
+
+def _by_part(entry: Entry, joints: Sequence[str], matches: list[str]) -> list[float]:
+    """Values by part of a joint's name; the last part that fits wins, and all are told."""
+    what = str(entry.path[-1])
+    parts = {key: value.as_number() for key, value in entry.entries()}
+    values, without = [], []
+    for joint in joints:
+        fitting = [part for part in parts if part != "default" and part in joint]
+        if not fitting and "default" not in parts:
+            without.append(joint)
+            continue
+        part = fitting[-1] if fitting else "default"
+        values.append(parts[part])
+        also = f" (over {listed(fitting[:-1])})" if len(fitting) > 1 else ""
+        matches.append(f"{what} of {joint}: {parts[part]:g} by {part!r}{also}")
+    if without:
+        raise entry.error(
+            f"says nothing of {listed(without)}; its keys are parts of names: {listed(parts)}. "
+            "A configuration for another robot?"
+        )
+    return values
+
+
+def _terms(root: Entry, count: int, sensors: Sequence[str]) -> list[Term]:
+    scales = root.at("normalization")
+    lowest, highest = root.at("commands").numbers("gait_frequency", 2, "bound")
+    seen = {"sensor": ORIENTATION} if ORIENTATION in sensors else {}
+    turning = {"sensor": ANGULAR_VELOCITY} if ANGULAR_VELOCITY in sensors else {}
+    speed, turn = scales.number("lin_vel"), scales.number("ang_vel")
+    return [
+        terms.gravity(scales.number("gravity"), **seen),
+        terms.angular_velocity(turn, **turning),
+        terms.command([speed, speed, turn]),
+        terms.term(
+            "GaitPhase", 2, frequency=(lowest + highest) / 2.0, form="cos_sin", standing="stop"
+        ),
+        terms.positions(count, scales.number("dof_pos")),
+        terms.velocities(count, scales.number("dof_vel")),
+        terms.last_action(count),
+    ]
+
+
+def _ranges(commands: Entry) -> list[list[float]]:
+    keys = ("lin_vel_x", "lin_vel_y", "ang_vel_yaw")
+    return [commands.numbers(key, 2, "bound") for key in keys]
+
+
+def _base(state: Entry) -> tuple[list[float], list[float]]:
+    """Position and quaternion; the file has xyzw."""
+    x, y, z, w = state.numbers("rot", 4, "component")
+    return state.numbers("pos", 3, "component"), [w, x, y, z]
+
+
+def _trained(root: Entry, count: int) -> dict[str, list[float]]:
+    if "asset" not in root or "armature" not in root.at("asset"):
+        return {}
+    return {"armature": [root.at("asset").number("armature")] * count}

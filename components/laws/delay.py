@@ -1,0 +1,242 @@
+"""Delay: commands reach the law some steps late."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.state import State
+from mjrig.errors import PropertyError
+from mjrig.properties.component import Component
+from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
+from mjrig.properties.property_kinds import Int, Vector
+
+#: No step has worked out the lags yet.
+UNSETTLED = object()
+
+
+class Delay(Component):
+    """The law at step t sees the command of step t − N; while there is none, the oldest.
+
+    N per actuator: `steps`, or `seconds` rounded to steps, or drawn from `random` = [least, most]
+    at every reset. Position, velocity and feedforward are delayed together.
+    """
+
+    steps = PerActuator(
+        constant=0.0, min=0.0, finite=True, whole=True, unit="steps", category="Delay",
+        doc="Delay in control steps.",
+    )  # fmt: skip
+    seconds = PerActuator(
+        constant=0.0, min=0.0, finite=True, unit="s", category="Delay",
+        doc="Delay in seconds instead of steps; rounded to control steps.",
+    )  # fmt: skip
+    random = Vector(
+        [0.0, 0.0], min=0.0, unit="steps", category="Delay",
+        doc="Least and most steps of a delay drawn at every reset, instead of steps.",
+    )  # fmt: skip
+    seed = Int(0, min=0, category="Delay", doc="Seed of the draws.")
+    max_steps = Int(
+        0, min=0, unit="steps", category="Delay",
+        doc="Room for delays to come, so that steps may grow later; 0: as many as needed.",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        steps: PerActuatorInput = None,
+        *,
+        seconds: PerActuatorInput = None,
+        random: Sequence[int] | None = None,
+        seed: int = 0,
+        max_steps: int | None = None,
+    ) -> None:
+        given = {"steps": steps, "seconds": seconds, "random": random, "max_steps": max_steps}
+        super().__init__(seed=seed, **{n: v for n, v in given.items() if v is not None})
+
+    def prepare(self) -> None:
+        self._space: Space | None = None
+        self._settled: object = UNSETTLED
+        self._in_seconds = self._is_random = False
+        self._row: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def validate(self) -> None:
+        ways = [n for n in ("steps", "seconds", "random") if self.is_authored(n)]
+        if len(ways) > 1:
+            raise PropertyError(f"{self.label}: has {' and '.join(ways)}; give one", (ways[1],))
+        low, high = self.random
+        if low > high or low != int(low) or high != int(high):
+            raise PropertyError(
+                f"{self.label}.random: must be whole numbers, least first, got [{low:g}, {high:g}]",
+                ("random",),
+            )
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        self._in_seconds = self.is_authored("seconds")
+        self._is_random = self.is_authored("random")
+        self._settled = UNSETTLED  # the lags are worked out again with the next step
+
+    # Lags ---------------------------------------------------------------------------------------
+
+    def check_dt(self, dt: float | None) -> None:
+        """Refuse to run without the dt it needs.
+
+        Raises:
+            ValueError: the delay is in seconds and there is no dt.
+        """
+        if self._in_seconds and (dt is None or not dt > 0.0):
+            raise ValueError(f"a delay in seconds needs dt, the time of a step [s]; got {dt}")
+
+    def lags(self, dt: float | None, state: State | None = None) -> npt.NDArray[np.int64]:
+        """Delay of each actuator in steps of dt; random ones are those of a state.
+
+        Raises:
+            ValueError: the delay is in seconds and there is no dt.
+        """
+        self.check_dt(dt)
+        if self._is_random and state is not None:
+            return state.delay_lags.astype(np.int64)
+        if self._in_seconds:
+            # Half a step is rounded up, whatever the last bit of the quotient says.
+            return np.floor(self.seconds / (dt or 1.0) + 0.5 + 1e-9).astype(np.int64)
+        return self.steps.astype(np.int64)
+
+    def depth(self, dt: float | None) -> int:
+        """The longest delay there can be, in steps."""
+        if self._is_random:
+            longest = int(self.random[1])
+        elif self._in_seconds and dt is None:
+            longest = 0
+        else:
+            longest = int(self.lags(dt).max(initial=0))
+        if self.max_steps and longest > self.max_steps:
+            raise PropertyError(
+                f"{self.label}: a delay of {longest} steps is above max_steps {self.max_steps}",
+                ("max_steps",),
+            )
+        return max(longest, self.max_steps)
+
+    # Memory -------------------------------------------------------------------------------------
+
+    def remember(self, state: State, space: Space, dt: float | None) -> None:
+        """Register the ring of past commands, empty."""
+        self._space = space
+        self._rows = self.depth(dt) + 1
+        self._settled = UNSETTLED
+        state.fit = self.fitted
+        state.add("delay_ring", np.zeros((self._rows, 3, *space.shape), space.dtype))
+        state.add("delay_count", np.zeros(space.shape, np.int64))
+        state.add("delay_head", np.zeros(1, np.int64), kept=True)
+        state.add("delay_lags", np.zeros(space.shape, np.int64))
+        state.add("delay_random", np.zeros(1, np.uint64), kept=True)
+        self.draw(state, None)
+
+    def draw(self, state: State, mask: npt.ArrayLike | None) -> None:
+        """Draw random delays anew for the actuators of a mask."""
+        if not self._is_random:
+            return
+        chosen = state.mask(mask)
+        count = int(state.delay_random[0])
+        generator = np.random.default_rng([self.seed, count])
+        low, high = (int(v) for v in self.random)
+        drawn = generator.integers(low, high + 1, size=chosen.shape)
+        np.copyto(state.delay_lags, drawn, where=chosen)
+        state.delay_random[0] = count + 1
+        self._settled = UNSETTLED
+
+    def grow(self, state: State, dt: float | None) -> None:
+        """Make room for longer delays, keeping what is remembered."""
+        rows = self.depth(dt) + 1
+        if rows <= self._rows:
+            return
+        ring = _lengthened(state.delay_ring, int(state.delay_head[0]), rows)
+        state.add("delay_ring", ring)
+        np.minimum(state.delay_count, self._rows, out=state.delay_count)
+        self._rows = rows
+
+    def recall(self, state: State, pasts: Sequence[Array], *, started: bool) -> None:
+        """Take over past commands that were kept elsewhere: (count, 3) each, oldest first."""
+        ring, head = state.delay_ring, int(state.delay_head[0])
+        for i, past in enumerate(pasts):
+            for age in range(self._rows):
+                ring[(head - age) % self._rows, :, i] = past[max(len(past) - 1 - age, 0)]
+        state.delay_count[:] = self._rows - 1 if started else 0
+        self._settled = UNSETTLED
+
+    def fitted(self, saved: Mapping[str, npt.NDArray[Any]]) -> Mapping[str, npt.NDArray[Any]]:
+        """A saved state with a ring of the present length: the delay may have grown since then."""
+        if "delay_ring" not in saved:
+            return saved
+        old, head = saved["delay_ring"], int(saved["delay_head"][0])
+        if len(old) >= self._rows:
+            return saved
+        return {**saved, "delay_ring": _lengthened(old, head, self._rows)}
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def pass_on(
+        self, target_q: Array, target_qd: Array, feedforward: Array, state: State, dt: float | None
+    ) -> tuple[Array, Array, Array]:
+        """Push a command and return the one that arrives now."""
+        if self._settled != (dt, state.version):
+            self._settle(state, dt)
+        ring = state.delay_ring
+        head = (int(state.delay_head[0]) + 1) % self._rows
+        state.delay_head[0] = head
+        newest = ring[head]
+        newest[0], newest[1], newest[2] = target_q, target_qd, feedforward
+        if self._is_filling:
+            return self._arriving(state, head)
+        if self._common_lag is not None:
+            arrived: Array = ring[(head - self._common_lag) % self._rows]
+        else:
+            arrived = self._take(ring, np.subtract(head, self._lags, out=self._row))
+        return arrived[0], arrived[1], arrived[2]
+
+    def _arriving(self, state: State, head: int) -> tuple[Array, Array, Array]:
+        """As long as some actuators have fewer commands than their delay: the oldest counts."""
+        count = state.delay_count
+        np.minimum(self._lags, count, out=self._row)
+        arrived = self._take(state.delay_ring, np.subtract(head, self._row, out=self._row))
+        np.minimum(count + 1, self._rows - 1, out=count)
+        self._is_filling = bool((count < self._rows - 1).any())
+        return arrived[0], arrived[1], arrived[2]
+
+    def _take(self, ring: Array, row: npt.NDArray[np.int64]) -> Array:
+        """The commands in these rows, one row per actuator."""
+        np.remainder(row, self._rows, out=row)
+        np.multiply(row, self._stride, out=row)
+        np.add(row, self._base, out=self._place)
+        ring.reshape(-1).take(self._place, None, self._arrived, "clip")
+        return self._arrived
+
+    def _settle(self, state: State, dt: float | None) -> None:
+        """Work out what holds until a delay, the tick or the memory changes."""
+        self.grow(state, dt)
+        shape = state.delay_count.shape
+        self._lags = np.broadcast_to(self.lags(dt, state), shape)
+        first = int(self._lags.flat[0]) if self._lags.size else 0
+        self._common_lag = first if (self._lags == first).all() else None
+        self._is_filling = bool((state.delay_count < self._rows - 1).any())
+        self._stride = 3 * int(np.prod(shape))
+        self._base = np.arange(self._stride).reshape(3, *shape)
+        self._row = np.zeros(shape, np.int64)
+        self._place = np.zeros((3, *shape), np.int64)
+        self._arrived = np.zeros((3, *shape), state.delay_ring.dtype)
+        self._settled = (dt, state.version)
+
+    def why_not_compiled(self) -> str:
+        """Why the delay has no compiled form; empty if it has."""
+        return ""
+
+    def why_not_native(self) -> str:
+        """Why the delay has no MuJoCo form; empty if it has."""
+        return "a random delay is drawn in Python" if self._is_random else ""
+
+
+def _lengthened(old: npt.NDArray[Any], head: int, rows: int) -> npt.NDArray[Any]:
+    """A longer ring with the same commands: row `head − age` holds the one `age` steps old."""
+    ring = np.zeros((rows, *old.shape[1:]), old.dtype)
+    for age in range(len(old)):
+        ring[(head - age) % rows] = old[(head - age) % len(old)]
+    return ring

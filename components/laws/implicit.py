@@ -1,0 +1,99 @@
+"""Implicit effort: the effort at the end of the step it acts in."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mjrig.components.laws.clamp import Clamp
+from mjrig.components.laws.law import Implicit, Law
+from mjrig.components.laws.space import Array
+from mjrig.components.laws.state import State
+
+#: Relative step of the finite differences that give the slope of the effort.
+PROBE = 1e-4
+#: A network's slope may take at most this share of what keeps the step stable.
+STABLE_SHARE = 0.9
+Effort = Callable[[Array, Array], Array]
+
+
+def solve_implicit(
+    effort: Effort,
+    q: Array,
+    qd: Array,
+    h: float,
+    inverse_mass: Array,
+    *,
+    iterations: int,
+    tolerance: float,
+) -> tuple[Array, Array, Array]:
+    """Find the impulse p with p = h f(q + h w, w), w = qd + A p, by Newton's method.
+
+    Gravity, contacts and other actuators are not seen. Returns p, and the predicted q and qd.
+    """
+    identity = np.eye(len(q))
+    p = h * effort(q, qd)
+    for _ in range(iterations):
+        w = qd + inverse_mass @ p
+        now = effort(q + h * w, w)
+        residual = p - h * now
+        if np.abs(residual).max(initial=0.0) < tolerance:
+            break
+        probe = PROBE * (1.0 + np.abs(w))
+        slope = (effort(q + h * (w + probe), w + probe) - now) / probe
+        jacobian = identity - h * slope[:, None] * inverse_mass
+        change = np.linalg.lstsq(jacobian, -residual, rcond=None)[0]
+        p = p + change
+        if np.abs(change).max(initial=0.0) < tolerance:
+            break
+    w = qd + inverse_mass @ p
+    return p, q + h * w, w
+
+
+def law_effort(
+    law: Law, state: State, clamps: Sequence[Clamp], q: Array, qd: Array, h: float, mass: Array
+) -> tuple[Effort, Effort]:
+    """f as a function of the predicted state: before and behind the clamps.
+
+    The law's memory is frozen: an integral has advanced with the present error already, a network's
+    state has not.
+
+    Raises:
+        ValueError: the law has no implicit form.
+    """
+    kind = law.implicit()
+    if kind is Implicit.NONE:
+        raise ValueError(f"{type(law).__name__} has no implicit form; step it explicitly")
+
+    def exact(at_q: Array, at_qd: Array) -> Array:
+        raw = np.zeros_like(at_q)
+        law.respond(at_q, at_qd, state, 0.0, raw)
+        return raw
+
+    raw = exact if kind is Implicit.EXACT else _linear(exact, q, qd, h, mass)
+
+    def clamped(at_q: Array, at_qd: Array) -> Array:
+        effort = raw(at_q, at_qd)
+        for clamp in clamps:
+            clamp.apply(effort, at_q, at_qd, effort)
+        return effort
+
+    return raw, clamped
+
+
+def _linear(effort: Effort, q: Array, qd: Array, h: float, inverse_mass: Array) -> Effort:
+    """A network, linearised once; its slopes are scaled down where they would not be stable."""
+    here = effort(q, qd)
+    probe_q, probe_qd = PROBE * (1.0 + np.abs(q)), PROBE * (1.0 + np.abs(qd))
+    a = (effort(q + probe_q, qd) - here) / probe_q
+    b = (effort(q, qd + probe_qd) - here) / probe_qd
+    own = np.maximum(np.diag(inverse_mass), np.finfo(np.float64).tiny)
+    bound = np.minimum(STABLE_SHARE / h, own * np.finfo(np.float64).max) / own
+    slope = a * h + b
+    scale = np.where(slope > bound, bound / np.where(slope > bound, slope, 1.0), 1.0)
+    a, b = a * scale, b * scale
+
+    def linear(at_q: Array, at_qd: Array) -> Array:
+        found: Array = here + a * (at_q - q) + b * (at_qd - qd)
+        return found
+
+    return linear

@@ -1,0 +1,130 @@
+"""Law: computes raw effort from state and setpoint. Pure array code, knows no MuJoCo."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.state import State
+from mjrig.properties.component import Component
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """∂τ/∂(q, qd, target_q, target_qd), one value per actuator: a law couples none of them."""
+
+    q: Array
+    qd: Array
+    target_q: Array
+    target_qd: Array
+
+
+class Implicit(Enum):
+    """How a law takes part in the implicit solve."""
+
+    EXACT = "exact"
+    LINEARISED = "linearised"
+    NONE = "none"
+
+
+class Law(Component):
+    """The base of control laws: one class with properties and `compute`.
+
+    A law that is nothing but `compute` runs in joint units with its resolved properties. One that
+    takes its parameters into any space in `enter` says so with `any_space`.
+    """
+
+    #: Whether `enter` scales the parameters, so that the law may run in actuator space.
+    any_space: ClassVar[bool] = False
+    #: Names of extra inputs `custom_inputs` must give.
+    custom_names: tuple[str, ...] = ()
+
+    def prepare(self) -> None:
+        self._space: Space | None = None
+        nothing = np.zeros(0)
+        self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
+        self._custom: Mapping[str, Array] = {}
+
+    def enter(self, space: Space) -> None:
+        """Take the resolved parameters into a space; called again after every change of them."""
+        self._space = space
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        if self._space is not None and self._slots is not None:
+            self.enter(self._space)
+
+    def remember(self, state: State, space: Space) -> None:
+        """Hook: register what the law remembers."""
+
+    def check_dt(self, dt: float | None) -> None:
+        """Hook: raise ValueError where the law cannot run with this dt."""
+
+    def needs(self) -> dict[str, str]:
+        """Which target (`target_q`, `target_qd`) which non-zero gain needs."""
+        return {}
+
+    def compute(
+        self,
+        q: Array,
+        qd: Array,
+        target_q: Array,
+        target_qd: Array,
+        feedforward: Array,
+        state: State,
+        dt: float,
+        out: Array,
+    ) -> None:
+        """Write the raw effort to `out`; what is remembered changes in `advance`."""
+        raise NotImplementedError
+
+    def command(self, target_q: Array, target_qd: Array, feedforward: Array) -> None:
+        """Take setpoints that hold until the next call; a law may precompute with them."""
+        self._targets = (target_q, target_qd, feedforward)
+
+    def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
+        """Write the raw effort for the setpoints of the last `command`."""
+        self.compute(q, qd, *self._targets, state, dt, out)
+
+    def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
+        """Hook: commit what the last `compute` wants remembered.
+
+        Args:
+            state: the pipeline's.
+            good: the actuators whose effort was finite; None: all. The others keep their memory.
+        """
+
+    def slopes(self, state: State, dt: float) -> Slopes:
+        """∂τ/∂(q, qd, targets) of the raw effort.
+
+        Raises:
+            NotImplementedError: the law has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no derivative")
+
+    def implicit(self) -> Implicit:
+        """How the law takes part in the implicit solve."""
+        return Implicit.EXACT
+
+    def why_not_compiled(self) -> str:
+        """Why the law has no compiled form; empty if it has."""
+        return f"{type(self).__name__} is a Python law without a compiled form"
+
+    def why_not_native(self) -> str:
+        """Why the law has no MuJoCo form; empty if it has."""
+        return f"MuJoCo has no actuator that computes {type(self).__name__}"
+
+
+def commit(
+    target: npt.NDArray[Any],
+    value: npt.NDArray[Any],
+    good: npt.NDArray[np.bool_] | None,
+) -> None:
+    """Copy a value into memory where `good` allows."""
+    if good is None:
+        np.copyto(target, value)
+    else:
+        np.copyto(target, value, where=good)

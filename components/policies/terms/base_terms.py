@@ -1,0 +1,93 @@
+"""Terms about the base: its velocities, and where down is."""
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.term import ObservationTerm, missing
+from mjrig.components.policies.terms.view import View
+from mjrig.errors import BindingError
+from mjrig.properties.property_kinds import Text
+
+
+def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = None) -> FloatArray:
+    """A view of what a sensor reads.
+
+    Raises:
+        BindingError: there is none of that name, or it has another number of values.
+    """
+    sensors = view.robot.sensors
+    if name not in sensors:
+        raise missing(term, "sensor", name, sensors)
+    if size is not None and sensors[name].size != size:
+        raise BindingError(
+            f"{term.label}: the sensor {name!r} has {sensors[name].size} values, needs {size}"
+        )
+    return sensors[name]
+
+
+class _BaseVelocity(ObservationTerm):
+    """What the velocities of the base share: a sensor instead of the free joint."""
+
+    sensor = Text("", doc="Sensor that is read instead of the free joint.")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        self._sensor = sensor_of(self, view, self.sensor, 3) if self.sensor else None
+        if self._sensor is None:
+            self._qpos, self._dof = view.free_joint(self.label)
+        return 3
+
+
+class BaseAngularVelocity(_BaseVelocity):
+    """Angular velocity of the base, in its own frame [rad/s]: of the free joint, or a gyro."""
+
+    def measure(self, out: FloatArray) -> None:
+        found = self._sensor
+        if found is None:
+            found = self._view.data.qvel[self._dof + 3 : self._dof + 6]
+        out[:] = self._view.seen(found)
+
+
+class BaseLinearVelocity(_BaseVelocity):
+    """Velocity of the base, in its own frame [m/s]: of the free joint, or a velocimeter."""
+
+    def measure(self, out: FloatArray) -> None:
+        data = self._view.data
+        if self._sensor is not None:
+            out[:] = self._view.seen(self._sensor)
+            return
+        inverse = np.zeros(4)
+        mujoco.mju_negQuat(inverse, data.qpos[self._qpos + 3 : self._qpos + 7])
+        mujoco.mju_rotVecQuat(out, data.qvel[self._dof : self._dof + 3], inverse)
+        out[:] = self._view.seen(out)
+
+
+class ProjectedGravity(ObservationTerm):
+    """Where down is, as a unit vector in the frame of the base, a framequat sensor or a site."""
+
+    sensor = Text("", doc="Sensor whose quaternion is read instead of the free joint's.")
+    site = Text("", doc="Site whose frame is taken instead.")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        if self.sensor and self.site:
+            raise BindingError(f"{self.label}: give a sensor or a site, not both")
+        self._frame: FloatArray | None = None
+        if self.site:
+            self._frame = view.data.site_xmat[view.site_id(self.site, self)]
+        elif self.sensor:
+            self._quaternion = sensor_of(self, view, self.sensor, 4)
+        else:
+            qpos, _ = view.free_joint(self.label)
+            self._quaternion = view.data.qpos[qpos + 3 : qpos + 7]
+        return 3
+
+    def measure(self, out: FloatArray) -> None:
+        if self._frame is not None:
+            out[:] = self._view.seen(-self._frame[6:9])  # the third row: world z in the frame
+            return
+        w, x, y, z = self._view.seen(self._quaternion)
+        out[0] = 2.0 * (w * y - x * z)
+        out[1] = -2.0 * (y * z + w * x)
+        out[2] = 1.0 - 2.0 * (w * w + z * z)

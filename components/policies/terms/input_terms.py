@@ -1,0 +1,137 @@
+"""Terms that are not measured: commands, the phase of a gait, constants."""
+
+import math
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.term import ObservationTerm
+from mjrig.components.policies.terms.view import View
+from mjrig.errors import PropertyError
+from mjrig.properties.mapping_kinds import Numbers
+from mjrig.properties.property_kinds import Choice, Float, OptionalFloat, Samples
+
+
+class CommandTerm(ObservationTerm):
+    """The command in force: vx, vy [m/s], yaw rate [rad/s], or what the policy takes."""
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        return view.command.size
+
+    def measure(self, out: FloatArray) -> None:
+        out[:] = self._view.command
+
+
+class Constant(ObservationTerm):
+    """Numbers that never change."""
+
+    values = Numbers(0.0, doc="One number or a list.")
+
+    def connect(self, view: View) -> int:
+        return int(self.values.size)
+
+    def measure(self, out: FloatArray) -> None:
+        out[:] = self.values
+
+
+class GaitForm(StrEnum):
+    """How a phase is shown."""
+
+    SIN_COS = "sin_cos"
+    COS_SIN = "cos_sin"
+    PHASE = "phase"
+
+
+class GaitClock(StrEnum):
+    """What a phase counts from."""
+
+    START = "start"
+    FIRST_TICK = "first_tick"
+
+
+class Standing(StrEnum):
+    """What a gait does while the command is zero."""
+
+    RUN = "run"
+    STOP = "stop"
+
+
+class GaitPhase(ObservationTerm):
+    """Sine and cosine of one or more gait phases: all sines, then all cosines, or the reverse.
+
+    With `standing: stop` the phase stands still and the values are zero while the command is.
+    """
+
+    period = OptionalFloat(None, min=0.0, above=True, unit="s", doc="Of one stride.")
+    frequency = OptionalFloat(None, min=0.0, unit="Hz", doc="Instead of the period.")
+    form = Choice(GaitForm.SIN_COS, doc="How it is shown; phase: in turns, 0 to 1.")
+    offsets = Samples([0.0], doc="Of each phase [turns]; [0, 0.5] for two legs.")
+    clock = Choice(GaitClock.START, doc="Zero where the policy begins, or at its first tick.")
+    standing = Choice(Standing.RUN, doc="What it does while the command is zero.")
+    threshold = Float(0.0, min=0.0, doc="A command counts as zero up to this size.")
+
+    def validate(self) -> None:
+        if self.period is not None and self.frequency is not None:
+            raise PropertyError(f"{self.label}: give a period or a frequency, not both")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        if self.period is None and self.frequency is None:
+            raise PropertyError(f"{self.label}: needs a period or a frequency")
+        self.restart()
+        return self.offsets.size * (1 if self.form is GaitForm.PHASE else 2)
+
+    def restart(self) -> None:
+        self._phase, self._rate = 0.0, 0.0
+        self._first = self._counted = -1
+
+    def measure(self, out: FloatArray) -> None:
+        walks = self._walks()
+        turns = self._stepped(walks) if self.standing is Standing.STOP else self._clocked()
+        if not walks:
+            out[:] = 0.0
+            return
+        phases = (turns + self.offsets) % 1.0
+        if self.form is GaitForm.PHASE:
+            out[:] = phases
+            return
+        sines, cosines = np.sin(2.0 * math.pi * phases), np.cos(2.0 * math.pi * phases)
+        half = phases.size
+        first, second = (sines, cosines) if self.form is GaitForm.SIN_COS else (cosines, sines)
+        out[:half], out[half:] = first, second
+
+    def _walks(self) -> bool:
+        if self.standing is Standing.RUN:
+            return True
+        return bool(np.any(np.abs(self._view.command) > self.threshold))
+
+    def _clocked(self) -> float:
+        """Turns by the clock."""
+        steps = self._view.steps
+        if self._first < 0:
+            self._first = steps
+        if self.clock is GaitClock.FIRST_TICK:
+            steps -= self._first
+        time = steps * self._view.timestep
+        if self.period is not None:
+            return (time % self.period) / self.period
+        return (time * float(self.frequency or 0.0)) % 1.0
+
+    def _stepped(self, walks: bool) -> float:
+        """Turns summed step by step, at the rate that was right in the tick before."""
+        steps = self._view.steps
+        for _ in range(steps - self._counted if self._counted >= 0 else 0):
+            self._phase = math.fmod(self._phase + self._view.timestep * self._rate, 1.0)
+        self._counted = steps
+        rate = self.frequency if self.frequency is not None else 1.0 / float(self.period or 1.0)
+        self._rate = rate if walks else 0.0
+        return self._phase
+
+    def memory(self) -> Any:
+        return self._phase, self._rate, self._first, self._counted
+
+    def restore(self, memory: Any) -> None:
+        self._phase, self._rate, self._first, self._counted = memory

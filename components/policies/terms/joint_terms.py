@@ -1,0 +1,78 @@
+"""Terms about the joints: where they are, how fast, what they were told."""
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.kinds import Names
+from mjrig.components.policies.terms.term import ObservationTerm, missing
+from mjrig.components.policies.terms.view import Indices, View
+from mjrig.errors import BindingError
+from mjrig.names import Slots
+from mjrig.properties.property_kinds import Bool, Patterns
+
+
+class _JointTerm(ObservationTerm):
+    """What terms about joints share: which joints, in which order."""
+
+    joints = Names(doc="Which joints, in which order; none: all of the policy's.")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        names = self.joints or view.joints
+        for name in names:
+            if name not in view.joints:
+                raise missing(self, "joint of the policy", name, view.joints)
+        self._columns = np.array([view.joints.index(n) for n in names], dtype=np.intp)
+        return len(names)
+
+    def matching(self, patterns: tuple[str, ...], what: str) -> Indices:
+        """Places, in this term, of the joints that patterns match.
+
+        Raises:
+            BindingError: one matches nothing.
+        """
+        slots = Slots([(self._view.joints[i],) for i in self._columns], "", "joint")
+        try:
+            found = [i for pattern in patterns for i in slots.match(pattern)]
+        except BindingError as error:
+            raise BindingError(f"{self.label}.{what}: {error}") from None
+        return np.array(sorted(set(found)), dtype=np.intp)
+
+
+class JointPositions(_JointTerm):
+    """Joint positions [rad or m], relative to the default pose or not."""
+
+    relative = Bool(True, doc="Minus the default pose.")
+    zero = Patterns((), doc="Joints whose entries are always zero: wheels.")
+
+    def connect(self, view: View) -> int:
+        size = super().connect(view)
+        self._zero = self.matching(self.zero, "zero")
+        self._default = view.default[self._columns] if self.relative else np.zeros(size)
+        return size
+
+    def measure(self, out: FloatArray) -> None:
+        np.take(self._view.position, self._columns, out=out)
+        out -= self._default
+        out[self._zero] = 0.0
+
+
+class JointVelocities(_JointTerm):
+    """Joint velocities [rad/s or m/s]."""
+
+    def measure(self, out: FloatArray) -> None:
+        np.take(self._view.velocity, self._columns, out=out)
+
+
+class JointTargetErrors(_JointTerm):
+    """How far the joints are from what they are commanded: q − q* [rad or m]."""
+
+    def measure(self, out: FloatArray) -> None:
+        np.subtract(self._view.position[self._columns], self._view.target[self._columns], out=out)
+
+
+class LastAction(_JointTerm):
+    """The action of the tick before, zeros at first; `action.last` of the file says which form."""
+
+    def measure(self, out: FloatArray) -> None:
+        out[:] = self._view.last[self._columns]

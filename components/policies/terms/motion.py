@@ -1,0 +1,89 @@
+"""Motion: the reference of a motion-tracking policy, frame by frame."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import PolicyError
+from mjrig.names import how_many, suggestion
+
+#: What a frame has; the last axes of the arrays in a file, and of the network's outputs.
+KEYS = ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w")
+
+
+class Motion:
+    """One frame at a time: of a clip, or of what a network gives.
+
+    Attributes:
+        joint_pos, joint_vel: in the order of the policy's joints.
+        anchor_position, anchor_quaternion: of the anchor body in the world, wxyz.
+        anchor: its name.
+    """
+
+    def __init__(self, joints: int, anchor: str, bodies: Sequence[str]) -> None:
+        self.anchor = anchor
+        self._index = bodies.index(anchor) if anchor in bodies else 0
+        self.joint_pos, self.joint_vel = np.zeros(joints), np.zeros(joints)
+        self.anchor_position = np.zeros(3)
+        self.anchor_quaternion = np.array([1.0, 0.0, 0.0, 0.0])
+
+    def take(self, frame: Mapping[str, npt.NDArray[np.floating]]) -> None:
+        """Become a frame: `KEYS` → values, whatever leading axes of size 1 they have."""
+        self.joint_pos[:] = frame["joint_pos"].reshape(-1)
+        self.joint_vel[:] = frame["joint_vel"].reshape(-1)
+        self.anchor_position[:] = frame["body_pos_w"].reshape(-1, 3)[self._index]
+        self.anchor_quaternion[:] = frame["body_quat_w"].reshape(-1, 4)[self._index]
+
+
+class Clip:
+    """The frames of a motion file.
+
+    Raises:
+        PolicyError: it is not a motion, or of other joints or bodies.
+    """
+
+    def __init__(
+        self, path: Path, joints: Sequence[str], own: Sequence[str], bodies: Sequence[str]
+    ) -> None:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                found = {
+                    key: np.asarray(file[key], dtype=np.float64) for key in KEYS if key in file
+                }
+        except (OSError, ValueError) as error:
+            raise PolicyError(f"{path.name}: not a motion: {error}") from error
+        lacking = [key for key in KEYS if key not in found]
+        if lacking:
+            raise PolicyError(f"{path.name}: not a motion: has no {', '.join(lacking)}")
+        order = list(own or joints)
+        size = found["joint_pos"].shape[-1]
+        if found["joint_pos"].ndim != 2 or size != len(order):
+            raise PolicyError(
+                f"{path.name}: joint_pos has shape {found['joint_pos'].shape}; the policy file "
+                f"names {how_many(len(order), 'joint')} of the motion"
+            )
+        for name in joints:
+            if name not in order:
+                hint = suggestion(name, order)
+                raise PolicyError(f"{path.name}: the motion has no joint {name!r}; {hint}")
+        if bodies and found["body_pos_w"].shape[1:] != (len(bodies), 3):
+            raise PolicyError(
+                f"{path.name}: body_pos_w has shape {found['body_pos_w'].shape}; the policy file "
+                f"names {len(bodies)} bodies"
+            )
+        columns = [order.index(name) for name in joints]
+        found["joint_pos"] = found["joint_pos"][:, columns]
+        found["joint_vel"] = found["joint_vel"][:, columns]
+        lengths = {len(values) for values in found.values()}
+        if len(lengths) != 1 or not all(np.isfinite(v).all() for v in found.values()):
+            raise PolicyError(f"{path.name}: not a motion: lengths differ or not all is finite")
+        self._arrays = found
+        self.frames = lengths.pop()
+
+    def frame(self, index: int) -> Mapping[str, FloatArray]:
+        """A frame; the last one holds."""
+        at = min(index, self.frames - 1)
+        return {key: values[at] for key, values in self._arrays.items()}

@@ -1,0 +1,59 @@
+"""Terms that compare the robot with a motion: what motion-tracking policies see."""
+
+from typing import ClassVar
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.term import ObservationTerm
+from mjrig.components.policies.terms.view import View
+
+
+class MotionJoints(ObservationTerm):
+    """Joint positions, then joint velocities, of the motion [rad, rad/s]."""
+
+    def connect(self, view: View) -> int:
+        self._motion = view.motion_for(self.label)
+        return 2 * len(view.joints)
+
+    def measure(self, out: FloatArray) -> None:
+        half = out.size // 2
+        out[:half], out[half:] = self._motion.joint_pos, self._motion.joint_vel
+
+
+class _AnchorTerm(ObservationTerm):
+    """What terms about the anchor share: the robot's body and the motion's."""
+
+    needs_position_stage: ClassVar[bool] = True  # a body's frame must be of the present state
+
+    def connect(self, view: View) -> int:
+        self._motion = view.motion_for(self.label)
+        self._body = view.body_id(self._motion.anchor, self)
+        self._data = view.data
+        self._inverse = np.zeros(4)
+        return self.size
+
+    size: ClassVar[int] = 3
+
+
+class MotionAnchorPosition(_AnchorTerm):
+    """Where the motion's anchor body is, in the frame of the robot's own [m]."""
+
+    def measure(self, out: FloatArray) -> None:
+        mujoco.mju_negQuat(self._inverse, self._data.xquat[self._body])
+        offset = self._motion.anchor_position - self._data.xpos[self._body]
+        mujoco.mju_rotVecQuat(out, offset, self._inverse)
+
+
+class MotionAnchorOrientation(_AnchorTerm):
+    """How the motion's anchor body is turned against the robot's own: two columns, row by row."""
+
+    size: ClassVar[int] = 6
+
+    def measure(self, out: FloatArray) -> None:
+        relative, matrix = np.zeros(4), np.zeros(9)
+        mujoco.mju_negQuat(self._inverse, self._data.xquat[self._body])
+        mujoco.mju_mulQuat(relative, self._inverse, self._motion.anchor_quaternion)
+        mujoco.mju_quat2Mat(matrix, relative)
+        out[:] = matrix.reshape(3, 3)[:, :2].reshape(-1)

@@ -1,0 +1,55 @@
+"""Terms read from sensors by name."""
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.base_terms import sensor_of
+from mjrig.components.policies.terms.term import ObservationTerm
+from mjrig.components.policies.terms.view import View
+from mjrig.errors import BindingError
+from mjrig.properties.property_kinds import Samples, Text
+
+
+class SensorTerm(ObservationTerm):
+    """What a sensor reads, minus what another one reads."""
+
+    sensor = Text("", doc="The sensor, by local name.")
+    minus = Text("", doc="Another one, subtracted.")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        self._sensor = sensor_of(self, view, self.sensor)
+        size = self._sensor.size
+        self._minus = sensor_of(self, view, self.minus, size) if self.minus else None
+        return size
+
+    def measure(self, out: FloatArray) -> None:
+        out[:] = self._view.seen(self._sensor)
+        if self._minus is not None:
+            out -= self._view.seen(self._minus)
+
+
+class RelativeRotation(ObservationTerm):
+    """Rows of the rotation matrix of q ⊗ q_other⁻¹, two framequat sensors."""
+
+    sensor = Text("", doc="Sensor with the quaternion q.")
+    other = Text("", doc="Sensor with the quaternion it is compared with.")
+    rows = Samples([0, 1, 2], min=0, max=2, doc="Rows that are shown, counted from 0.")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        self._sensor = sensor_of(self, view, self.sensor, 4)
+        self._other = sensor_of(self, view, self.other, 4)
+        if self.rows.ndim != 1 or np.any(self.rows % 1.0):
+            raise BindingError(f"{self.label}.rows: must be whole numbers from 0 to 2")
+        self._rows = self.rows.astype(np.intp)
+        self._product, self._matrix = np.zeros(4), np.zeros(9)
+        return 3 * self._rows.size
+
+    def measure(self, out: FloatArray) -> None:
+        inverse = np.zeros(4)
+        mujoco.mju_negQuat(inverse, self._view.seen(self._other))
+        mujoco.mju_mulQuat(self._product, self._view.seen(self._sensor), inverse)
+        mujoco.mju_quat2Mat(self._matrix, self._product)
+        out[:] = self._matrix.reshape(3, 3)[self._rows].reshape(-1)

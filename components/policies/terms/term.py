@@ -1,0 +1,98 @@
+"""ObservationTerm: one piece of what a network sees."""
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.kinds import Limits
+from mjrig.components.policies.terms.view import View
+from mjrig.errors import BindingError
+from mjrig.names import suggestion
+from mjrig.properties.component import Component
+from mjrig.properties.mapping_kinds import Numbers
+from mjrig.properties.property_kinds import Choice, Int
+
+
+class Order(StrEnum):
+    """Which of scale and clip comes first."""
+
+    SCALE_FIRST = "scale_then_clip"
+    CLIP_FIRST = "clip_then_scale"
+
+
+class ObservationTerm(Component):
+    """One piece of an observation: `value = clip(scale · measured)`, or clip first.
+
+    A subclass says its `size` and writes what it measures; scale, clip and history are done for it.
+    """
+
+    scale = Numbers(1.0, doc="Factor: one number, or one per value.")
+    clip = Limits(each=True, doc="Bound c for ±c, or [low, high].")
+    order = Choice(Order.SCALE_FIRST, doc="Which of scale and clip comes first.")
+    history = Int(0, min=0, max=1000, doc="Values kept, this one included; 0: as the observation.")
+
+    #: Whether it reads what MuJoCo derives from the state: frames, lengths.
+    needs_position_stage: ClassVar[bool] = False
+
+    def connect(self, view: View) -> int:
+        """Resolve names in the model, keep `view`, and return how many values it has.
+
+        Raises:
+            BindingError: a name that is not there.
+        """
+        raise NotImplementedError
+
+    def measure(self, out: FloatArray) -> None:
+        """Write the values of this tick, in SI units, before scale and clip."""
+        raise NotImplementedError
+
+    def restart(self) -> None:
+        """Hook: the world was reset; forget everything."""
+
+    def memory(self) -> Any:
+        """Hook: what `restore` needs to continue bit-exactly, as an own copy."""
+        return None
+
+    def restore(self, memory: Any) -> None:
+        """Hook: take back what `memory` returned."""
+
+    # Scale and clip -----------------------------------------------------------------------------
+
+    def shape(self, size: int) -> None:
+        """Spread scale and clip over the values.
+
+        Raises:
+            BindingError: a list of another length.
+        """
+        self._scale = self._spread_over_values("scale", self.scale, size)
+        self._plain = not np.any(self._scale != 1.0)
+        self._low = self._high = None
+        if self.clip is not None and not isinstance(self.clip, str):
+            self._low = self._spread_over_values("clip", self.clip[0], size)
+            self._high = self._spread_over_values("clip", self.clip[1], size)
+
+    def _spread_over_values(self, name: str, values: FloatArray, size: int) -> FloatArray:
+        if values.ndim and values.size != size:
+            raise BindingError(
+                f"{self.label}.{name}: must have {size} values, one per value of the term, "
+                f"got {values.size}"
+            )
+        return np.broadcast_to(values, (size,)).astype(np.float64)
+
+    def value(self, out: FloatArray) -> None:
+        """Write what the network sees of this tick."""
+        self.measure(out)
+        first = self.order is Order.CLIP_FIRST
+        if self._low is not None and first:
+            np.clip(out, self._low, self._high, out=out)
+        if not self._plain:
+            np.multiply(out, self._scale, out=out)
+        if self._low is not None and not first:
+            np.clip(out, self._low, self._high, out=out)
+
+
+def missing(term: ObservationTerm, what: str, name: str, names: Any) -> BindingError:
+    """The error for a name the model does not have."""
+    return BindingError(f"{term.label}: there is no {what} {name!r}; {suggestion(name, names)}")

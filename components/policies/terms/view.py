@@ -1,0 +1,110 @@
+"""View: what the terms of an observation look at in one tick."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.motion import Motion
+from mjrig.control.articulation import Articulation
+from mjrig.errors import BindingError
+from mjrig.names import suggestion
+from mjrig.properties.properties import HasProperties
+
+Float32 = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(eq=False)
+class View:
+    """The robot as a policy sees it; arrays are rewritten in place before every tick.
+
+    Attributes:
+        robot: the actor.
+        model, data: MuJoCo's.
+        joints: names, in the policy's order; the order of `position` … `target`.
+        timestep: of the physics [s].
+        default: the default pose.
+        command: in force, unscaled.
+        rounded: whether measurements are rounded to float32.
+        motion: the reference of a motion-tracking policy.
+        steps: physics steps since the policy began.
+        position, velocity: of the joints [rad, rad/s or m, m/s], rounded as the policy wants.
+        target: what the joints are commanded now.
+        last: the action before this tick, as the file wants it seen.
+    """
+
+    robot: Articulation
+    model: Any
+    data: Any
+    joints: tuple[str, ...]
+    timestep: float
+    default: FloatArray
+    command: FloatArray
+    rounded: bool = False
+    motion: Motion | None = None
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        size = len(self.joints)
+        self.position, self.velocity = np.zeros(size), np.zeros(size)
+        self.target = np.zeros(size)
+        self.last: Float32 = np.zeros(size, dtype=np.float32)
+
+    def seen(self, values: FloatArray) -> FloatArray:
+        """A measurement as the policy sees it: rounded to float32 if the file says so."""
+        return values.astype(np.float32).astype(np.float64) if self.rounded else values
+
+    # Names in the model -------------------------------------------------------------------------
+
+    def free_joint(self, who: str) -> tuple[int, int]:
+        """Where the first free joint of the actor is in qpos and qvel.
+
+        Raises:
+            BindingError: it has none.
+        """
+        for joint in self.robot.model_map.joint_ids:
+            if self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+                return int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
+        raise BindingError(f"{who}: {self.robot.name!r} has no free joint; name a sensor instead")
+
+    def site_id(self, name: str, who: HasProperties) -> int:
+        """A site by local name.
+
+        Raises:
+            BindingError: there is no such site.
+        """
+        return self._id(mujoco.mjtObj.mjOBJ_SITE, name, who)
+
+    def body_id(self, name: str, who: HasProperties) -> int:
+        """A body by local name.
+
+        Raises:
+            BindingError: there is no such body.
+        """
+        return self._id(mujoco.mjtObj.mjOBJ_BODY, name, who)
+
+    def motion_for(self, who: str) -> Motion:
+        """The motion.
+
+        Raises:
+            BindingError: the file names none.
+        """
+        if self.motion is None:
+            raise BindingError(f"{who}: the policy file has no motion: give a file or from_network")
+        return self.motion
+
+    def _id(self, kind: Any, name: str, who: HasProperties) -> int:
+        prefix = self.robot.model_map.prefix
+        found = int(mujoco.mj_name2id(self.model, kind, prefix + name))
+        if found < 0:
+            is_site = kind == mujoco.mjtObj.mjOBJ_SITE
+            count = self.model.nsite if is_site else self.model.nbody
+            names = [str(mujoco.mj_id2name(self.model, kind, i) or "") for i in range(count)]
+            own = [n.removeprefix(prefix) for n in names if n.startswith(prefix)]
+            what = "site" if is_site else "body"
+            raise BindingError(f"{who.label}: there is no {what} {name!r}; {suggestion(name, own)}")
+        return found

@@ -1,0 +1,1 @@
+"""Props: solids, ground, lights, cameras and height fields without a model file."""

@@ -1,0 +1,256 @@
+"""Assets: what can be dropped into a scene, found in folders and among the registered types."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from mjrig.control.controller import ArticulationController
+from mjrig.editor.assets.drop_names import in_package
+from mjrig.editor.assets.file_kinds import KINDS, MODEL, FileKindError, classify
+from mjrig.editor.session.user_files import config_folder, read_settings, write_settings
+from mjrig.editor.ui.text_filter import matches
+from mjrig.errors import MjrigError, PropertyError
+from mjrig.properties import registry
+from mjrig.properties.component import ActorComponent, Component
+from mjrig.scene.actuator import Actuator
+from mjrig.scene.prop import Prop
+from mjrig.scene.scene import Scene
+
+#: How deep and how far a folder is searched; a home folder has no end.
+DEPTH, FILES = 6, 5000
+_SKIPPED = ("__pycache__", "node_modules", "site-packages", "build")
+
+GROUPS = ("Models", "Scenes", "Controllers", "Actuators", "Props", "Other components", "Presets",
+          "Recordings and policies")  # fmt: skip
+_GROUP_OF = {
+    MODEL: "Models",
+    "scene": "Scenes",
+    "preset": "Presets",
+    "recording": "Recordings and policies",
+    "policy": "Recordings and policies",
+}
+
+
+@dataclass(frozen=True)
+class Asset:
+    """One thing to drop: `kind` and `value` are what is dragged."""
+
+    kind: str
+    name: str
+    value: str
+    group: str
+    #: What is told of it.
+    doc: str = ""
+    #: Where it was found.
+    root: str = ""
+    #: The file itself; None for a type.
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class Root:
+    """A folder that is searched."""
+
+    label: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came to."""
+
+    assets: tuple[Asset, ...] = ()
+    #: What was left out, and why.
+    notes: tuple[str, ...] = ()
+
+
+# Folders ----------------------------------------------------------------------------------------
+
+
+def bundled_roots() -> list[Root]:
+    """The folders that come with mjrig."""
+    config = Path(str(files("mjrig.config")))
+    roots = [Root("mjrig assets", Path(str(files("mjrig.assets"))))]
+    return roots + [Root(f"mjrig {n}", config / n) for n in ("scenes", "parts", "gains")]
+
+
+def roots_of(scene: Scene, own: Iterable[Path] = ()) -> list[Root]:
+    """All folders for a scene: the bundled ones, the scene's own, and those of the user."""
+    roots = bundled_roots()
+    if scene.path is not None:
+        roots.append(Root("scene folder", Path(os.path.abspath(scene.base))))
+    roots += [Root(folder.name or str(folder), folder) for folder in own]
+    seen: dict[str, Root] = {}
+    for root in roots:
+        if root.folder.is_dir():
+            seen.setdefault(os.path.realpath(root.folder), root)
+    return list(seen.values())
+
+
+def scan(root: Root, stop: Callable[[], bool] = lambda: False) -> Found:
+    """The files of a folder and the folders in it that can be dropped."""
+    assets: list[Asset] = []
+    notes: list[str] = []
+    for count, path in enumerate(_walk(root.folder, notes)):
+        if stop():
+            break
+        if count == FILES:
+            notes.append(f"{root.label}: only the first {FILES} files were looked at")
+            break
+        try:
+            kind = classify(path)
+        except FileKindError:
+            continue  # an XML or YAML file of somebody else's
+        inside = path.relative_to(root.folder).as_posix()
+        value = in_package(path) if kind == MODEL else None
+        assets.append(
+            Asset(kind, path.name, value or str(path), _GROUP_OF[kind], inside, root.label, path)
+        )
+    return Found(tuple(assets), tuple(notes))
+
+
+def _walk(folder: Path, notes: list[str]) -> Iterator[Path]:
+    """Files whose names can mean something, folder by folder; hidden folders are left out."""
+    for here, folders, names in os.walk(folder):
+        depth = len(Path(here).relative_to(folder).parts)
+        kept = [n for n in folders if not n.startswith(".") and n not in _SKIPPED]
+        if depth >= DEPTH and kept:
+            notes.append(f"{here}: folders below it were not looked at")
+            kept = []
+        folders[:] = sorted(kept)
+        for name in sorted(names):
+            if Path(name).suffix.lower() in KINDS:
+                yield Path(here, name)
+
+
+# Types ------------------------------------------------------------------------------------------
+
+
+def component_types() -> Found:
+    """The registered types that can be put into a scene by themselves."""
+    assets: list[Asset] = []
+    notes: list[str] = []
+    for name in registry.names():
+        try:
+            cls = registry.get(name, Component)
+        except PropertyError:
+            continue  # a part of components, of a family of its own
+        except MjrigError as error:
+            notes.append(str(error))
+            continue
+        group = _family(cls)
+        if group is not None:
+            kind = "prop" if group == "Props" else "component"
+            doc = (cls.__doc__ or "").strip().partition("\n")[0]
+            assets.append(Asset(kind, name, name, group, doc, registry.module_of(name)))
+    return Found(tuple(assets), tuple(notes))
+
+
+def _family(cls: type[Component]) -> str | None:
+    if issubclass(cls, ArticulationController):
+        return "Controllers"
+    if issubclass(cls, Actuator):
+        return "Actuators"
+    if issubclass(cls, Prop):
+        return "Props"
+    return "Other components" if issubclass(cls, ActorComponent) else None
+
+
+# The user's own folders -------------------------------------------------------------------------
+
+
+def _settings() -> Path:
+    return config_folder() / "assets.json"
+
+
+def own_folders() -> list[Path]:
+    """The folders that the user added."""
+    found = read_settings(_settings()).get("folders", [])
+    return [Path(f) for f in found if isinstance(f, str)] if isinstance(found, list) else []
+
+
+def add_folder(folder: Path) -> None:
+    """Search a folder from now on.
+
+    Raises:
+        PropertyError: it is no folder.
+        OSError: the settings cannot be written.
+    """
+    folder = Path(os.path.abspath(folder.expanduser()))
+    if not folder.is_dir():
+        raise PropertyError(f"there is no folder {str(folder)!r}")
+    _write_folders([*(f for f in own_folders() if f != folder), folder])
+
+
+def remove_folder(folder: Path) -> None:
+    """Search a folder no longer.
+
+    Raises:
+        OSError: the settings cannot be written.
+    """
+    _write_folders([f for f in own_folders() if f != folder])
+
+
+def _write_folders(folders: list[Path]) -> None:
+    write_settings(_settings(), {"folders": [str(f) for f in folders]})
+
+
+# All of it --------------------------------------------------------------------------------------
+
+
+@dataclass
+class AssetShelf:
+    """All assets of a window; folders are searched in the background."""
+
+    assets: tuple[Asset, ...] = ()
+    notes: tuple[str, ...] = ()
+    _thread: threading.Thread | None = None
+    _search: object = field(default_factory=object)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether more may come."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def wait(self) -> None:
+        """Until the search is over."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def search(self, scene: Scene) -> None:
+        """Look at everything anew; what is found appears folder by folder."""
+        roots = roots_of(scene, own_folders())
+        self._search = token = object()
+        self.assets, self.notes = (), ()
+        self._thread = threading.Thread(
+            target=self._run, args=(roots, token), name="mjrig-assets", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, roots: list[Root], token: object) -> None:
+        self._take(component_types(), token)
+        for root in roots:
+            self._take(scan(root, lambda: self._search is not token), token)
+
+    def _take(self, found: Found, token: object) -> None:
+        if self._search is not token:
+            return  # a newer search is on
+        known = {a.path.resolve() for a in self.assets if a.path is not None}
+        new = [a for a in found.assets if a.path is None or a.path.resolve() not in known]
+        self.notes += found.notes
+        self.assets += tuple(new)
+
+    def listed(self, words: str = "", root: str = "", group: str = "") -> dict[str, list[Asset]]:
+        """The assets by group, those that have all the words; of one folder or group if given."""
+        chosen = [
+            a
+            for a in self.assets
+            if matches(words, f"{a.name} {a.doc} {a.group}")
+            and (not root or a.root == root)
+            and (not group or a.group == group)
+        ]
+        by_group = {g: [a for a in chosen if a.group == g] for g in GROUPS}
+        return {g: assets for g, assets in by_group.items() if assets}

@@ -1,0 +1,313 @@
+"""What dropping something on something means: an edit with one undo entry, or a reason why not."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+
+from mjrig.editor.assets.drop_names import actor_name, is_special, reference
+from mjrig.editor.assets.file_kinds import (
+    MODEL,
+    POLICY,
+    PRESET,
+    RECORDING,
+    SCENE,
+    FileKindError,
+    classify,
+)
+from mjrig.editor.assets.ground_height import HOME, Stance, has_floor, stance
+from mjrig.editor.gains.gain_presets import load_preset
+from mjrig.editor.session.state import EditorState
+from mjrig.errors import BindingError, MjrigError, PropertyError
+from mjrig.gains.gain_rows import gain_rows
+from mjrig.names import literal
+from mjrig.properties import registry
+from mjrig.properties.component import ActorComponent, Component
+from mjrig.scene.actor import Actor
+from mjrig.scene.actuator import Actuator
+from mjrig.scene.prop import Prop
+from mjrig.scene.scene import Scene
+from mjrig.scene.scene_parts import SCENES
+from mjrig.scene.sim_options import SimOptions, settling
+from mjrig.sim.world import World
+
+Point = Sequence[float]
+#: Height of a light or camera over the point it is dropped on [m].
+HANGING = 2.0
+#: Distance of files that are dropped together [m].
+APART = 1.0
+
+
+def drop(
+    state: EditorState, kind: str, value: str, target: str | None = None, point: Point = (0, 0, 0)
+) -> bool:
+    """Do what dropping means; a refusal is told in the console.
+
+    Args:
+        state: of the window.
+        kind: `model`, `scene`, `component`, `prop`, `preset`, `recording` or `policy`.
+        value: a path, or a type name.
+        target: the actor it was dropped on; None: the floor.
+        point: where on the floor [m].
+
+    Returns:
+        Whether it was done.
+    """
+    actions: dict[str, Callable[[], None]] = {
+        MODEL: lambda: _drop_model(state, value, point),
+        SCENE: lambda: _drop_scene(state, value),
+        "component": lambda: _drop_component(state, value, target),
+        "prop": lambda: _drop_prop(state, value, point),
+        PRESET: lambda: _drop_preset(state, value, target),
+        RECORDING: lambda: _drop_recording(state, value, target),
+        POLICY: lambda: _drop_policy(state, [Path(value)], target),
+        "signal": lambda: _belongs_on_a_plot(value),
+        "property": lambda: _belongs_on_a_plot(value),
+    }
+    action = actions.get(kind)
+    if action is None:
+        state.console.fail(f"a {kind} cannot be dropped here")
+        return False
+    return state.attempt(action)
+
+
+def drop_files(
+    state: EditorState,
+    paths: Sequence[str | Path],
+    target: str | None = None,
+    point: Point = (0, 0, 0),
+) -> list[bool]:
+    """Files dropped from the desktop: each is told apart by its name and by what is in it."""
+    done: list[bool] = []
+    policies: list[Path] = []
+    x, *rest = point
+    for path in map(Path, paths):
+        kind = _kind(state, path, target)
+        if kind == POLICY:
+            policies.append(path)  # settings and network come together
+            done.append(True)
+            continue
+        done.append(kind is not None and drop(state, kind, str(path), target, (x, *rest)))
+        x += APART if done[-1] and kind == MODEL else 0.0
+    if policies and not state.attempt(lambda: _drop_policy(state, policies, target)):
+        done = [did and Path(p) not in policies for did, p in zip(done, paths, strict=True)]
+    return done
+
+
+def _kind(state: EditorState, path: Path, target: str | None) -> str | None:
+    """What a file is; None if it is nothing, which the console is told.
+
+    Settings of a policy have no mark of their own: on a robot, the importers look at them.
+    """
+    try:
+        return classify(path)
+    except FileKindError as error:
+        if target is not None and path.suffix.lower() in SCENES and path.is_file():
+            return POLICY
+        state.console.fail(str(error))
+        return None
+
+
+# Models and props -------------------------------------------------------------------------------
+
+
+def _drop_model(state: EditorState, value: str, point: Point) -> None:
+    if is_special(value):
+        file, written = value, value
+    else:
+        if classify(Path(value)) != MODEL:
+            raise PropertyError(f"{Path(value).name!r} is no model")
+        file, written = str(Path(value).absolute()), reference(Path(value), state.scene)
+    name = actor_name(value, _taken(state))
+    about: dict[str, object] = {}
+    try:
+        alone = _alone(name, model=file)
+        if HOME in alone[name].model_map.keyframes:
+            about["keyframe"] = HOME
+            alone = _alone(name, model=file, **about)
+    except MjrigError as error:
+        raise PropertyError(f"{Path(value).name!r} cannot be added: {error}") from error
+    found = stance(alone)
+    if found.has_floor and state.simulation.call(lambda world: has_floor(world.model)):
+        about["scenery"] = False  # one floor is enough
+        found = Stance(found.lowest, found.is_free, False)
+    options = _options_to_keep(state, alone.model.opt)
+    with state.session.edit(f"Add {name}") as scene:
+        _keep(scene, options)
+        _place(scene, name, point, found, model=written, **about)
+    state.selection.only(name)
+    if alone[name].actuators:
+        state.console.say(f"{name} has no controller yet: drop one on it, or it stays limp")
+    if options:
+        kept = ", ".join(f"{k} {v}" for k, v in options.items())
+        state.console.say(f"the scene's own options hold for {name!r} too, under sim: {kept}")
+
+
+def _drop_prop(state: EditorState, kind: str, point: Point) -> None:
+    registry.get(kind, Prop)
+    stem = kind.removesuffix("Prop").lower()
+    name = actor_name(stem or kind, _taken(state))
+    prop = {"type": kind}
+    found = stance(_alone(name, prop=prop))
+    with state.session.edit(f"Add {name}") as scene:
+        _place(scene, name, point, found, prop=prop)
+    state.selection.only(name)
+
+
+def _alone(name: str, **about: Any) -> World:
+    """A world with this actor only."""
+    scene = Scene()
+    scene.add_actor(name, **about)
+    return World(scene, "python")
+
+
+def _place(scene: Scene, name: str, point: Point, found: Stance, **about: Any) -> None:
+    """Add an actor so that it stands on the floor at a point."""
+    x, y, floor = (*map(float, point), 0.0)[:3]
+    if found.lowest is None and not found.has_floor:
+        height = floor + HANGING
+    else:
+        height = found.height(floor)
+    position = [round(x, 3), round(y, 3), round(height, 4)]
+    if any(position):
+        about["pose"] = {"position": [value + 0.0 for value in position]}
+    scene.add_actor(name, **about)
+
+
+def _taken(state: EditorState) -> set[str]:
+    """Names that actors and frames of the world have, included ones too."""
+    placed = state.simulation.call(lambda world: world.placements)
+    scene = state.scene
+    placed_names = [item.name for item in (*placed.actors, *placed.frames)]
+    return {
+        "world",
+        *placed_names,
+        *(a.name for a in scene.actors),
+        *(f.name for f in scene.frames),
+    }
+
+
+def _options_to_keep(state: EditorState, theirs: Any) -> dict[str, object]:
+    """Options that the models of the scene agree on and a new one does not."""
+
+    def run(world: World) -> dict[str, object]:
+        models = [p for p in world.placements.actors if p.item.model is not None]
+        sim = state.scene.sim or SimOptions()
+        return settling(world.model.opt, theirs, sim) if models else {}
+
+    return state.simulation.call(run)
+
+
+def _keep(scene: Scene, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        scene.set(f"sim.{name}", value)
+
+
+# Components -------------------------------------------------------------------------------------
+
+
+def _drop_component(state: EditorState, kind: str, target: str | None) -> None:
+    cls = registry.get(kind, Component)
+    if issubclass(cls, Prop):
+        raise PropertyError(f"{kind} is a prop; it stands on the floor and is put on no actor")
+    if target is None:
+        raise PropertyError(f"a {kind} belongs on an actor; drop it on one")
+    actor = described_actor(state, target)
+    if issubclass(cls, ActorComponent):
+        with state.session.edit(f"Add {kind} to {actor.name}"):
+            added: ActorComponent = actor.add_component(cls())
+        state.selection.only(added.label)
+    elif issubclass(cls, Actuator):
+        joints = _idle_joints(state, target)
+        with state.session.edit(f"Add {kind} to {actor.name}"):
+            actor.actuators = (*actor.actuators, cls(joint=joints))
+        state.selection.only(actor.name)
+    else:
+        raise PropertyError(
+            f"a {kind} is a part of a controller and cannot be put on an actor by itself; "
+            "choose it in the inspector of a controller"
+        )
+
+
+def described_actor(state: EditorState, name: str) -> Actor:
+    """The actor of the open scene that an actor of the world was made from.
+
+    Raises:
+        BindingError: there is none, or it stands in an included file.
+    """
+    placed = state.simulation.call(lambda world: world.placements.actors)
+    for each in placed:
+        if name in (each.name, each.original.name):
+            if each.scene is not state.scene:
+                raise BindingError(
+                    f"{name!r} comes from the included file {each.scene.path}; edit it there"
+                )
+            index: int = each.keys[1]
+            return state.scene.actors[index]
+    return state.scene[name]
+
+
+def _idle_joints(state: EditorState, actor: str) -> str:
+    """A pattern of the hinges and slides of an actor that nothing drives."""
+    on_joints = int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    moving = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+
+    def run(world: World) -> list[str]:
+        model, where = world.model, world[actor].model_map
+        driven = {
+            int(model.actuator_trnid[i, 0])
+            for i in range(model.nactuator)
+            if int(model.actuator_trntype[i]) in on_joints
+        }
+        return [
+            model.joint(int(j)).name.removeprefix(where.prefix)
+            for j in where.joint_ids
+            if int(model.jnt_type[j]) in moving and int(j) not in driven
+        ]
+
+    joints = state.simulation.call(run)
+    if not joints:
+        raise BindingError(
+            f"every hinge and slide of {actor!r} has an actuator; "
+            "add another one in the inspector, where you say what it drives"
+        )
+    return "|".join(map(literal, joints))
+
+
+# The rest ---------------------------------------------------------------------------------------
+
+
+def _drop_scene(state: EditorState, value: str) -> None:
+    path = Path(value)
+    if classify(path) != SCENE:
+        raise PropertyError(f"{path.name!r} is no scene")
+    state.wants_to_open = path.absolute()
+
+
+def _drop_preset(state: EditorState, value: str, target: str | None) -> None:
+    if target is None:
+        raise PropertyError(f"{Path(value).name!r} holds gains; drop it on the actor they are for")
+    actor = described_actor(state, target)
+    rows = state.simulation.call(lambda world: gain_rows(world, state.scene, actor.name))
+    if not rows:
+        raise BindingError(f"{actor.name!r} has no controller with gains")
+    state.console.say(f"{Path(value).name}: {load_preset(state.session, Path(value), rows)}")
+
+
+def _drop_recording(state: EditorState, value: str, target: str | None) -> None:
+    state.wants_to_replay = Path(value).absolute(), target or ""
+
+
+def _drop_policy(state: EditorState, paths: Sequence[Path], target: str | None) -> None:
+    """Files of one policy; without a target, for the only robot there is."""
+    if target is None:
+        robots = [n for n, r in state.simulation.world.articulations.items() if r.actuator_names]
+        if len(robots) != 1:
+            raise PropertyError(f"{paths[0].name!r}: drop a policy on the robot it is for")
+        target = robots[0]
+    state.wants_to_import = [p.absolute() for p in paths], described_actor(state, target).name
+
+
+def _belongs_on_a_plot(value: str) -> None:
+    raise PropertyError(f"{value} can be plotted; drop it on a plot")

@@ -1,0 +1,274 @@
+"""The hierarchy: actors, their components, joints and actuators, frames and groups."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from imgui_bundle import imgui
+
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.dragging import drag_source
+from mjrig.editor.ui.panel import Panel
+from mjrig.errors import BindingError, PropertyError
+from mjrig.names import listed
+from mjrig.scene.actor import Actor
+from mjrig.scene.scene import SCENE, Scene
+
+_LEAF = int(imgui.TreeNodeFlags_.leaf) | int(imgui.TreeNodeFlags_.no_tree_push_on_open)
+_NODE = (
+    int(imgui.TreeNodeFlags_.open_on_arrow)
+    | int(imgui.TreeNodeFlags_.open_on_double_click)
+    | int(imgui.TreeNodeFlags_.span_avail_width)
+)
+
+
+#: So few actors are open at first.
+_FEW = 3
+#: Where a copy is put beside the original [m].
+_ASIDE = np.array([0.0, 1.0, 0.0])
+
+
+class Hierarchy(Panel):
+    """A tree of what is in the scene; selecting here selects everywhere.
+
+    Args:
+        state: of the editor.
+        on_drop: called with kind, value and the actor something was dropped on.
+    """
+
+    title = "Hierarchy"
+    place = "left"
+
+    def __init__(
+        self,
+        state: EditorState,
+        on_drop: Callable[[str, Any, str | None], None] = lambda kind, value, actor: None,
+    ) -> None:
+        super().__init__(state)
+        self._on_drop = on_drop
+        self._filter = ""
+        self._renaming: str | None = None
+        self._name = ""
+        self._has_focus = False
+
+    def draw(self) -> None:
+        imgui.set_next_item_width(-1)
+        _, self._filter = imgui.input_text_with_hint("##filter", "search", self._filter)
+        scene = self.state.scene
+        self._node("scene", "Scene", leaf=True)
+        for actor in scene.actors:
+            self._actor(actor)
+        included = [n for n in self.state.simulation.frame.robots if not _describes(scene, n)]
+        for name in included:
+            self._node(name, f"{name} (included or copied)", leaf=True)
+        if scene.frames:
+            self._group("Frames", [(f"frames[{i}]", f.name) for i, f in enumerate(scene.frames)])
+        if scene.collision_groups:
+            groups = enumerate(scene.collision_groups)
+            self._group("Collision groups", [(f"collision_groups[{i}]", g.name) for i, g in groups])
+        self._keys()
+
+    def _actor(self, actor: Actor) -> None:
+        children = self._children(actor)
+        shown = self._matches(actor.name) or any(self._matches(label) for _, label in children)
+        if not shown:
+            return
+        if self._renaming == actor.name:
+            self._rename_field(actor.name)
+            return
+        if len(self.state.scene.actors) <= _FEW:
+            imgui.set_next_item_open(True, imgui.Cond_.once)
+        opened = self._node(actor.name, actor.name, leaf=False)
+        self._drop_on(actor.name)
+        self._context(actor.name)
+        if not opened:
+            return
+        for component in actor.components:
+            path = f"{actor.name}.{component._role}"
+            if self._matches(component._role) or self._matches(actor.name):
+                self._node(path, component._role, leaf=True)
+                self._component_context(path)
+        self._elements(actor.name)
+        imgui.tree_pop()
+
+    def _children(self, actor: Actor) -> list[tuple[str, str]]:
+        robot = self.state.simulation.world.articulations.get(actor.name)
+        names = [c._role for c in actor.components]
+        if robot is not None:
+            names += [*robot.joint_names, *(b.actuator for b in robot.actuators)]
+        return [(f"{actor.name}.{name}", name) for name in names]
+
+    def _elements(self, name: str) -> None:
+        robot = self.state.simulation.world.articulations.get(name)
+        if robot is None:
+            return
+        joints = [(f"{name}.joint:{j}", j) for j in robot.joint_names]
+        actuators = [(f"{name}.actuator:{b.actuator}", b.actuator) for b in robot.actuators]
+        self._group(f"Joints ({len(joints)})##{name}", joints)
+        self._group(f"Actuators ({len(actuators)})##{name}", actuators)
+
+    def _group(self, label: str, items: Sequence[tuple[str, str]]) -> None:
+        items = [item for item in items if self._matches(item[1])]
+        if items and imgui.tree_node_ex(label, _NODE):
+            for path, text in items:
+                self._node(path, text, leaf=True)
+                actor, _, actuator = path.partition(".actuator:")
+                if actuator:
+                    drag_source(self.state, "actuator", f"{actor}.{actuator}", actuator)
+            imgui.tree_pop()
+
+    def _node(self, path: str, label: str, *, leaf: bool) -> bool:
+        selection = self.state.selection
+        flags = (_LEAF if leaf else _NODE) | int(imgui.TreeNodeFlags_.span_avail_width)
+        if path in selection.paths:
+            flags |= int(imgui.TreeNodeFlags_.selected)
+        opened = imgui.tree_node_ex(f"{label}###{path}", flags)
+        if imgui.is_item_clicked() and not imgui.is_item_toggled_open():
+            if imgui.get_io().key_ctrl or imgui.get_io().key_shift:
+                selection.toggle(path)
+            else:
+                selection.only(path)
+        return opened
+
+    def _matches(self, text: str) -> bool:
+        return self._filter.lower() in text.lower()
+
+    # Edits --------------------------------------------------------------------------------------
+
+    def _context(self, name: str) -> None:
+        if not imgui.begin_popup_context_item(f"menu {name}"):
+            return
+        if imgui.menu_item_simple("Rename"):
+            self._start_renaming(name)
+        if imgui.menu_item_simple("Duplicate", "Ctrl+D"):
+            self.state.attempt(lambda: duplicate(self.state, name))
+        if imgui.menu_item_simple("Delete", "Del"):
+            self.state.attempt(lambda: delete(self.state, name))
+        imgui.end_popup()
+
+    def _component_context(self, path: str) -> None:
+        if imgui.begin_popup_context_item(f"menu {path}"):
+            if imgui.menu_item_simple("Remove"):
+                self.state.attempt(lambda: delete(self.state, path))
+            imgui.end_popup()
+
+    def _start_renaming(self, name: str) -> None:
+        self._renaming = self._name = name
+        self._has_focus = False
+
+    def _rename_field(self, name: str) -> None:
+        if not self._has_focus:
+            imgui.set_keyboard_focus_here()
+        flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.auto_select_all
+        done, self._name = imgui.input_text("##rename", self._name, flags)
+        if done:
+            new = self._name
+            self._renaming = None
+            if new != name:
+                self.state.attempt(lambda: rename(self.state, name, new))
+        elif self._has_focus and not imgui.is_item_active():
+            self._renaming = None  # Escape, or a click somewhere else
+        self._has_focus = self._has_focus or imgui.is_item_active()
+
+    def _drop_on(self, actor: str) -> None:
+        if imgui.begin_drag_drop_target():
+            if imgui.accept_drag_drop_payload_py_id("MJRIG") is not None:
+                dragged, self.state.dragged = self.state.dragged, None
+                if dragged is not None:
+                    self._on_drop(*dragged, actor)
+            imgui.end_drag_drop_target()
+
+    def _keys(self) -> None:
+        if not imgui.is_window_focused() or imgui.get_io().want_text_input:
+            return
+        if imgui.is_key_pressed(imgui.Key.delete):
+            self.state.attempt(lambda: delete(self.state, *self.state.selection.paths))
+        if imgui.is_key_pressed(imgui.Key.f2) and self.state.selection.actor:
+            self._start_renaming(self.state.selection.actor)
+
+
+def _describes(scene: Any, name: str) -> bool:
+    return any(actor.name == name for actor in scene.actors)
+
+
+def rename(state: EditorState, old: str, new: str) -> None:
+    """Rename an actor; references and the selection follow."""
+    _check_is_here(state, old)
+    with state.session.edit(f"Rename {old} to {new}") as scene:
+        scene.rename(old, new)
+    state.selection.follow(old, new)
+
+
+def delete(state: EditorState, *paths: str) -> None:
+    """Remove actors with what depends on them, components, frames, joints...: one edit.
+
+    Raises:
+        MjrigError: something cannot go; nothing was changed.
+    """
+    if not paths:
+        return
+    gone: list[str] = []
+    names = sorted((_name_of(state, path) for path in paths), key=_rank)
+    with state.session.edit(f"Delete {listed(paths)}") as scene:
+        for name in names:
+            gone += _remove(scene, name)
+    for text in gone:
+        state.console.say(f"removed too: {text}")
+    state.selection.paths = [p for p in state.selection.paths if p not in paths]
+
+
+def _name_of(state: EditorState, path: str) -> str:
+    """What a selected thing is called in the scene."""
+    if path == SCENE:
+        raise PropertyError("the scene itself cannot be deleted")
+    if path.endswith("]"):  # frames[0], collision_groups[0]
+        return str(getattr(state.described(path), "name", path))
+    _check_is_here(state, path.partition(".")[0])
+    return path
+
+
+def _check_is_here(state: EditorState, actor: str) -> None:
+    reason = state.why_not_edited(actor)
+    if reason:
+        raise BindingError(reason)
+
+
+def _rank(name: str) -> int:
+    """What goes first: parts before wholes, actuators before the joints they need."""
+    part = name.partition(".")[2]
+    return 3 if not part else 2 if part.startswith("joint:") else 1
+
+
+def _names(scene: Scene) -> set[str]:
+    items: tuple[Any, ...] = (*scene.actors, *scene.frames, *scene.collision_groups)
+    return {item.name for item in items}
+
+
+def _remove(scene: Scene, name: str) -> list[str]:
+    """Take something out of a scene; returns what went with it."""
+    actor, _, part = name.partition(".")
+    if part:
+        components = [c for c in scene[actor].components if c._role == part]
+        if components:
+            scene[actor].remove_component(components[0])
+            return []
+    elif name not in _names(scene):
+        return []  # it went with another one
+    return scene.remove(name, dependents="remove")[1:]
+
+
+def duplicate(state: EditorState, name: str) -> str:
+    """A copy of an actor beside it, under a free name."""
+    from mjrig.names import unique
+    from mjrig.scene.pose import Pose
+
+    _check_is_here(state, name)
+    with state.session.edit(f"Duplicate {name}") as scene:
+        copied = scene[name].copy()
+        copied.name = unique(name, [a.name for a in scene.actors])
+        copied.pose = copied.pose or Pose()
+        assert copied.pose is not None
+        copied.pose.position = copied.pose.position + _ASIDE
+        scene.actors = (*scene.actors, copied)
+    state.selection.only(copied.name)
+    return copied.name

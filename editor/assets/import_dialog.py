@@ -1,0 +1,128 @@
+"""What the import of a dropped policy found, before anything is changed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from imgui_bundle import ImVec2, imgui
+
+from mjrig.check.finding import Level, counted, lines_of
+from mjrig.components.importers.report import report_data
+from mjrig.editor.assets import policy_import
+from mjrig.editor.assets.drops import described_actor
+from mjrig.editor.assets.policy_import import Offer
+from mjrig.editor.session.background import Background
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.colours import AMBER, GREY, RED
+from mjrig.editor.ui.dialogs import Dialog
+
+_SIZE = ImVec2(860, 380)
+_COLUMNS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit")
+_COLOURS = {Level.ERROR: RED, Level.WARNING: AMBER, Level.NOTE: GREY}
+_TABLE = int(imgui.TableFlags_.row_bg | imgui.TableFlags_.sizing_fixed_fit)
+
+
+class ImportDialog(Dialog):
+    """Shows the pre-flight of an import; one button makes it an edit."""
+
+    title = "Import a policy"
+    centred = imgui.Cond_.always
+
+    def __init__(self, state: EditorState) -> None:
+        super().__init__(state)
+        self._work: Background[Offer] | None = None
+        self.offer: Offer | None = None
+        self._data: dict[str, object] = {}
+        self._changes: list[str] = []
+
+    def ask(self, files: Sequence[Path], actor: str) -> None:
+        """Look at files for an actor in the background, then show what was found.
+
+        Raises:
+            MjrigError: there is no such actor here, or it has no model.
+        """
+        described = described_actor(self.state, actor)
+        model, name, paths = policy_import.model_of(described), described.name, list(files)
+        self.offer = None
+        self._work = Background(lambda: policy_import.look_at(paths, name, model), "mjrig-import")
+        self.open()
+
+    def tick(self) -> None:
+        """Once per frame: take what was found."""
+        if self._work is not None and self._work.is_done:
+            work, self._work = self._work, None
+            self.offer = work.told(self.state.console)
+            if self.offer is None:
+                self.close()
+                return
+            self._data = report_data(self.offer.imported)
+            self._changes = policy_import.changes(self.state, self.offer)
+
+    def wait(self) -> None:
+        """Until the files were looked at."""
+        if self._work is not None:
+            self._work.wait()
+            self.tick()
+
+    def content(self) -> None:
+        offer = self.offer
+        if offer is None:
+            imgui.text("Looking at the files…")
+            if imgui.button("Cancel"):
+                self._work = None
+                self.close()
+            return
+        files = ", ".join(offer.imported.source.files)
+        imgui.text(f"{files} ({offer.stack}) on {offer.actor}")
+        imgui.begin_child("found", _SIZE, imgui.ChildFlags_.borders)
+        self._findings(offer)
+        self._joints()
+        imgui.end_child()
+        if offer.refused:
+            imgui.text_colored(RED, "It does not fit this robot.")
+        else:
+            for line in self._changes:
+                imgui.bullet_text(line)
+        imgui.spacing()
+        self._buttons(offer)
+
+    def _findings(self, offer: Offer) -> None:
+        found = offer.imported.findings
+        imgui.separator_text(f"Pre-flight: {counted(found)}")
+        imgui.push_text_wrap_pos(0.0)
+        for finding in found:
+            for line in lines_of([finding]):
+                imgui.text_colored(_COLOURS[finding.level], line.strip())
+        imgui.pop_text_wrap_pos()
+        data = self._data
+        takes = f", the network takes {data['network_input']}" if data["network_input"] else ""
+        imgui.separator_text(f"Observation: {data['observation_size']} values{takes}")
+        terms = data["observation"]
+        assert isinstance(terms, list)
+        imgui.text_wrapped(", ".join(f"{t['type']} {t['size']}" for t in terms))
+        imgui.text(f"{data['timestep']:g} s × {data['decimation']} steps, {data['phase']} the step")
+
+    def _joints(self) -> None:
+        rows = self._data["joints"]
+        assert isinstance(rows, list)
+        imgui.separator_text(f"{len(rows)} joints")
+        if not imgui.begin_table("joints", len(_COLUMNS), _TABLE):
+            return
+        for name in _COLUMNS:
+            imgui.table_setup_column(name)
+        imgui.table_headers_row()
+        for row in rows:
+            imgui.table_next_row()
+            for name in _COLUMNS:
+                imgui.table_next_column()
+                imgui.text(row[name or "index"])
+        imgui.end_table()
+
+    def _buttons(self, offer: Offer) -> None:
+        imgui.begin_disabled(bool(offer.refused))
+        if imgui.button("Add it###add"):
+            self.close()
+            self.state.attempt(lambda: policy_import.accept(self.state, offer))
+        imgui.end_disabled()
+        imgui.same_line()
+        if imgui.button("Cancel"):
+            self.close()

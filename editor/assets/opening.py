@@ -1,0 +1,47 @@
+"""Open a file in the editor: a scene as it is, a model as a new scene around it.
+
+A recording stands for the scene it was made in.
+"""
+
+from pathlib import Path
+
+from mjrig.editor.assets.drop_names import actor_name
+from mjrig.errors import SceneError
+from mjrig.recording.reading import read_recording
+from mjrig.recording.recorded_scene import scene_of
+from mjrig.scene.actor import MODELS
+from mjrig.scene.scene import Scene
+from mjrig.scene.scene_parts import SCENES
+from mjrig.sim2sim.folder import SUFFIXES
+
+_POLICIES = (".onnx", ".pt")
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file may hold a recording, by its name."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def open_file(path: Path | None) -> Scene:
+    """The scene a file stands for; none: an empty one.
+
+    Raises:
+        SceneError: it cannot be read, or is of no kind the editor opens.
+    """
+    if path is None:
+        return Scene()
+    suffix = path.suffix.lower()
+    if suffix in SCENES:
+        return Scene.load(path)
+    if is_recording(path):
+        return scene_of(read_recording(path))
+    if suffix in _POLICIES:
+        raise SceneError(f"{path}: is a network; open its robot's scene, and drop it on the robot")
+    if suffix not in MODELS:
+        known = ", ".join((*SCENES, *MODELS, *SUFFIXES))
+        raise SceneError(f"{path}: is of no kind the editor opens; those are {known}")
+    if not path.is_file():
+        raise SceneError(f"{path}:1:1: there is no such file")
+    scene = Scene()
+    scene.add_actor(actor_name(str(path.resolve()), ()), model=path.resolve())
+    return scene

@@ -1,0 +1,203 @@
+"""A policy dropped on an actor: the same import as `mjrig import`, then one edit of the scene."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of, timing
+from mjrig.control.controller import ArticulationController
+from mjrig.control.policy import PolicyComponent
+from mjrig.editor.assets.drop_names import reference
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.user_files import free_file
+from mjrig.errors import BindingError, MjrigError
+from mjrig.files.paths import write_atomically
+from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
+from mjrig.scene.actor import Actor
+from mjrig.scene.scene import Scene
+from mjrig.sim2sim.play.start import commands
+
+FOLDER = "policies"
+#: Stack of files that are a policy.yaml already.
+OWN = "mjrig"
+#: What an import says of the start, and an actor had before.
+_START = ("keyframe", "joints", "free_bodies")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What an import found; `refused` says why it cannot be accepted."""
+
+    actor: str
+    imported: Imported
+    refused: str = ""
+
+    @property
+    def stack(self) -> str:
+        """Where the files come from."""
+        return self.imported.found.stack
+
+    @property
+    def timestep(self) -> float:
+        """The physics timestep it was made for [s]."""
+        return timing(self.imported.found, self.imported.robot)[0]
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """The actor of the scene that `mjrig import` would write."""
+        found = self.imported
+        data = scene_data(found.found, found.matched, found.robot, "", None)
+        actor: Mapping[str, Any] = data["actors"][0]
+        return actor
+
+    @property
+    def controllers(self) -> list[dict[str, Any]]:
+        """The controllers it brings along."""
+        return [c for c in self.described["components"] if c["type"] != "Policy"]
+
+
+def model_of(actor: Actor) -> Path:
+    """The model file of an actor.
+
+    Raises:
+        MjrigError: it has none, or it is not there.
+    """
+    if actor.model is None:
+        raise BindingError(f"{actor.name!r} has no model that a policy could move")
+    if is_in_menagerie(actor.model):
+        return find_in_menagerie(actor.model)
+    return actor.find_file(actor.model)
+
+
+def look_at(files: Sequence[Path], actor: str, model: Path) -> Offer:
+    """Import into a folder that is thrown away: does it fit? For a thread of its own.
+
+    Raises:
+        MjrigError: the files say nothing that can be imported.
+    """
+    with TemporaryDirectory(prefix="mjrig-import-") as folder:
+        try:
+            return Offer(actor, import_policy(files, None, model, Path(folder, "scene.yaml")))
+        except RefusedError as error:
+            return Offer(actor, error.imported, str(error))
+
+
+# What it would change ---------------------------------------------------------------------------
+
+
+def changes(state: EditorState, offer: Offer) -> list[str]:
+    """What accepting it changes in the scene, in words."""
+    actor = state.scene[offer.actor]
+    gone, off = _leaving(actor, offer)
+    said = [f"{c['type']} with the policy's gains" for c in offer.controllers]
+    lines = [f"add {', '.join([*said, 'Policy'])}"]
+    lines += [f"take {c.label} away" for c in gone]
+    lines += [f"switch {c.label} off" for c in off]
+    lines += (
+        ["start in the pose of the policy"] if any(k in offer.described for k in _START) else []
+    )
+    now = state.simulation.world.timestep
+    if abs(now - offer.timestep) > 1e-12:
+        lines.append(f"sim.timestep: {now:g} → {offer.timestep:g} s, for the whole scene")
+    if offer.stack != OWN:
+        lines.append(f"write {policy_path(state, offer)}")
+    return lines
+
+
+def _leaving(actor: Actor, offer: Offer) -> tuple[list[Any], list[Any]]:
+    """Components that go, and those that are switched off: who else would command."""
+    gone: list[Any] = []
+    off: list[Any] = []
+    for component in actor.components:
+        if isinstance(component, PolicyComponent):
+            gone.append(component)
+        elif isinstance(component, ArticulationController):
+            gone += [component] if offer.controllers else []
+        elif commands(component) and component.__dict__.get("enabled"):
+            off.append(component)
+    return gone, off
+
+
+def policy_path(state: EditorState, offer: Offer) -> Path:
+    """Where the policy file goes: into a folder beside the scene."""
+    scene = state.scene.path
+    folder = scene.resolve().parent if scene is not None else Path.cwd()
+    return free_file(folder / FOLDER, f"{offer.actor}-{offer.stack}", ".yaml")
+
+
+# Accepting it -----------------------------------------------------------------------------------
+
+
+def accept(state: EditorState, offer: Offer) -> None:
+    """Write the policy file and change the actor: one edit, or none and no file.
+
+    Raises:
+        MjrigError: the import was refused, or the world refuses it.
+    """
+    if offer.refused:
+        raise BindingError(offer.refused)
+    own = next((c.path for c in offer.imported.source.configs if offer.stack == OWN), None)
+    path = own or _write(policy_path(state, offer), offer)
+    try:
+        with state.session.edit(f"Import {path.name} to {offer.actor}") as scene:
+            _apply(scene, offer, reference(path, scene), state.simulation.world.timestep)
+    except BaseException:
+        if own is None:
+            path.unlink(missing_ok=True)
+        raise
+    state.selection.only(f"{offer.actor}.Policy")
+    if (
+        state.simulation.frame.steps == 0
+    ):  # it still stands where it began: begin as the policy does
+        state.simulation.reset()
+
+
+def _write(path: Path, offer: Offer) -> Path:
+    imported = offer.imported
+    source = imported.source
+    assert source.network is not None
+    network = relative(source.network.path, path.parent)
+    data = policy_data(imported.found, imported.matched, source.robot, source, network)
+    head = f"Imported from {offer.stack}: {', '.join(source.files)}."
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text_of(data, head))
+    except OSError as error:
+        raise MjrigError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
+
+
+def _apply(scene: Scene, offer: Offer, file: str, timestep: float) -> None:
+    actor = scene[offer.actor]
+    if abs(timestep - offer.timestep) > 1e-12:
+        scene.set("sim.timestep", offer.timestep)
+    gone, off = _leaving(actor, offer)
+    kept = []
+    for component in actor.components:
+        if component not in gone:
+            data = component.to_data()
+            kept.append({**data, "enabled": False} if component in off else data)
+    policy = {"type": "Policy", "file": file}
+    actor.assign({"components": [*offer.controllers, *kept, policy]})
+    start = offer.described
+    if not any(key in start for key in _START):
+        return
+    for key in _START:
+        if key not in start:
+            actor.unset(key)
+    actor.assign({key: _lowered(start[key], actor) for key in _START if key in start})
+
+
+def _lowered(value: Any, actor: Actor) -> Any:
+    """Free bodies start in the actor's own frame; an import has them over the floor."""
+    if not isinstance(value, list) or actor.pose is None:
+        return value
+    height = float(actor.pose.position[2])
+    found = []
+    for body in value:
+        x, y, z = body["position"]
+        found.append({**body, "position": [x, y, z - height]})
+    return found

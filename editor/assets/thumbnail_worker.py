@@ -1,0 +1,86 @@
+"""Draws models without a window, one after the other, in a process of its own.
+
+Run as a file, not as a module: the editor's package would bring a window library with it. Each
+line of the input is JSON with `model`, `picture`, `width` and `height`; each line of the output
+says why a picture could not be drawn, or is empty.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.errors import MjrigError
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+
+READY = "ready"
+HOME = "home"
+_TINY = "<mujoco><worldbody><light pos='0 0 1'/></worldbody></mujoco>"
+
+
+def _world(path: str) -> World:
+    """The model alone, in its home pose if it has one."""
+    scene = Scene()
+    actor = scene.add_actor("model", model=path)
+    world = World(scene, "python")
+    if HOME in world["model"].model_map.keyframes:
+        actor.keyframe = HOME
+        world = World(scene, "python")
+    return world
+
+
+def _camera(model: Any, data: Any) -> Any:
+    """Looks at the moving part of the world from the front left."""
+    camera = mujoco.MjvCamera()
+    mujoco.mjv_defaultFreeCamera(model, camera)
+    own = (model.geom_bodyid > 0) & (model.geom_rbound > 0.0)
+    if own.any():
+        centres, reach = data.geom_xpos[own], model.geom_rbound[own][:, None]
+        low, high = (centres - reach).min(axis=0), (centres + reach).max(axis=0)
+        camera.lookat[:] = 0.5 * (low + high)
+        camera.distance = max(0.9 * float(np.linalg.norm(high - low)), 0.05)
+    camera.azimuth, camera.elevation = 140.0, -20.0
+    return camera
+
+
+def draw(path: str, width: int, height: int) -> Any:
+    """The picture of a model, (height, width, 3) bytes."""
+    world = _world(path)
+    model, data = world.model, world.data
+    model.vis.headlight.ambient[:] = 0.35
+    model.vis.quality.shadowsize = 0  # most of the time on a machine without a GPU
+    with mujoco.Renderer(model, height, width) as renderer:
+        renderer.update_scene(data, camera=_camera(model, data))
+        return renderer.render()
+
+
+def _answer(job: dict[str, Any]) -> str:
+    try:
+        picture = draw(job["model"], job["width"], job["height"])
+        path = Path(job["picture"])
+        unfinished = path.with_suffix(f".{os.getpid()}.npy")
+        np.save(unfinished, picture)
+        unfinished.replace(path)
+    except MjrigError as error:
+        return str(error)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def main() -> None:
+    """Say that drawing works here, then draw what is asked for."""
+    with mujoco.Renderer(mujoco.MjModel.from_xml_string(_TINY), 8, 8) as renderer:
+        renderer.render()
+    print(READY, flush=True)
+    for line in sys.stdin:
+        print(" ".join(_answer(json.loads(line)).split()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Thumbnails of models: drawn in a process of its own, kept on disk, ready some time later."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mjrig.editor.assets import thumbnail_worker
+from mjrig.editor.session.user_files import cache_folder
+
+SIZE = (128, 96)
+#: Grows when pictures are drawn in another way.
+VERSION = 1
+Picture = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def key_of(path: Path) -> str:
+    """What a picture is kept under: the content of the model, and where its meshes are.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    digest = hashlib.sha256(f"{VERSION} {SIZE} {path.resolve().parent}".encode())
+    digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Thumbnails:
+    """Pictures by model file; asking for one starts it.
+
+    Args:
+        folder: where they are kept; None: the user's cache.
+        backends: what MuJoCo may draw with, in order.
+    """
+
+    def __init__(self, folder: Path | None = None, backends: tuple[str, ...] | None = None) -> None:
+        self._folder = folder if folder is not None else cache_folder() / "thumbnails"
+        self._backends = backends if backends is not None else _backends()
+        self._wanted: deque[Path] = deque()
+        self._asked: set[Path] = set()
+        self._ready: dict[Path, Picture] = {}
+        self._failed: dict[Path, str] = {}
+        self._wake = threading.Event()
+        self._ending = False
+        self._thread: threading.Thread | None = None
+        self._worker: _Worker | None = None
+        self._no_drawing = ""
+
+    def get(self, path: Path) -> Picture | None:
+        """The picture of a model, (height, width, 3); None until it is there."""
+        if path not in self._asked:
+            self._asked.add(path)
+            self._wanted.append(path)
+            self._start()
+            self._wake.set()
+        return self._ready.get(path)
+
+    def why_not(self, path: Path) -> str:
+        """Why there will be no picture of a model; empty if there may be."""
+        return self._failed.get(path, "")
+
+    def wait(self) -> None:
+        """Until everything that was asked for is there or has failed."""
+        while any(p not in self._ready and p not in self._failed for p in tuple(self._asked)):
+            assert self._thread is not None
+            self._thread.join(0.02)
+
+    def stop(self) -> None:
+        """End the process; stopping twice is fine."""
+        self._ending = True
+        self._wake.set()
+        worker = self._worker
+        if worker is not None:
+            worker.kill()  # what is being drawn is not waited for
+        if self._thread is not None:
+            self._thread.join()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="mjrig-thumbnails", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ending:
+            if not self._wanted:
+                self._wake.wait()
+                self._wake.clear()
+                continue
+            path = self._wanted.popleft()
+            try:
+                self._ready[path] = self._picture(path)
+            except Exception as error:  # whatever it is, the asset browser goes on
+                self._failed[path] = str(error) or type(error).__name__
+        if self._worker is not None:
+            self._worker.end()
+
+    def _picture(self, path: Path) -> Picture:
+        kept = self._folder / f"{key_of(path)}.npy"
+        if kept.is_file():
+            try:
+                return _read(kept)
+            except (ValueError, EOFError):
+                kept.unlink()  # damaged: draw it again
+        self._folder.mkdir(parents=True, exist_ok=True)
+        problem = self._draw(path, kept)
+        if problem:
+            raise RuntimeError(problem)
+        return _read(kept)
+
+    def _draw(self, path: Path, kept: Path) -> str:
+        worker = self._ready_worker()
+        if worker is None:
+            return self._no_drawing
+        width, height = SIZE
+        answer = worker.ask(
+            {"model": str(path.absolute()), "picture": str(kept), "width": width, "height": height}
+        )
+        if answer is None:
+            self._worker = None  # the next one gets another process
+            return "drawing it ended the process"
+        return answer
+
+    def _ready_worker(self) -> "_Worker | None":
+        if self._worker is not None or self._no_drawing:
+            return self._worker
+        problems = []
+        for backend in self._backends:
+            worker = _Worker(backend)
+            if worker.is_ready:
+                self._worker = worker
+                return worker
+            problems.append(f"{backend or 'default'}: {worker.problem}")
+        self._no_drawing = f"nothing to draw with ({'; '.join(problems)})"
+        return None
+
+
+class _Worker:
+    """A process that draws."""
+
+    def __init__(self, backend: str) -> None:
+        self._errors = tempfile.TemporaryFile()  # a pipe that nobody reads would fill up
+        environment = {**os.environ}
+        if backend:
+            environment["MUJOCO_GL"] = backend
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", thumbnail_worker.__file__],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        self.is_ready = self._read() == thumbnail_worker.READY
+        self.problem = "" if self.is_ready else self._last_words()
+
+    def ask(self, job: dict[str, object]) -> str | None:
+        """Have something drawn: why it could not be, empty if it was, None if the process ended."""
+        stdin = _pipe(self._process.stdin)
+        try:
+            stdin.write(json.dumps(job) + "\n")
+            stdin.flush()
+        except OSError:
+            answer = None
+        else:
+            answer = self._read()
+        if answer is None:
+            self.end()
+        return answer
+
+    def _read(self) -> str | None:
+        line = _pipe(self._process.stdout).readline()
+        return line.rstrip("\n") if line else None
+
+    def _last_words(self) -> str:
+        """What it said before it ended."""
+        code = self._process.wait()
+        self._errors.seek(0)
+        words = self._errors.read().decode(errors="replace").strip().splitlines()
+        self.end()
+        return words[-1] if words else f"exit code {code}"
+
+    def kill(self) -> None:
+        """End the process; any thread may ask for it."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End the process, wait for it and close what led to it."""
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()
+        _pipe(self._process.stdout).close()
+        with suppress(OSError):  # something may be left that it did not read
+            _pipe(self._process.stdin).close()
+
+
+def _pipe(stream: IO[str] | None) -> IO[str]:
+    assert stream is not None
+    return stream
+
+
+def _read(path: Path) -> Picture:
+    picture: Picture = np.load(path, allow_pickle=False)
+    if picture.dtype != np.uint8 or picture.shape != (SIZE[1], SIZE[0], 3):
+        raise ValueError(f"{path} is no thumbnail")
+    return picture
+
+
+def _backends() -> tuple[str, ...]:
+    """What may work here; MuJoCo chooses by itself where there is only one way."""
+    if sys.platform != "linux":
+        return ("",)
+    return ("egl", "glfw") if os.environ.get("DISPLAY") else ("egl", "osmesa")

@@ -1,0 +1,1 @@
+"""The gain table and the response panel."""

@@ -1,0 +1,162 @@
+"""Edits of gains as a person makes them: one, its mirror image or all, as one undo entry."""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from mjrig.editor.session.session import Session
+from mjrig.gains.gain_rows import LIMIT, Change, GainRow, rounded
+from mjrig.gains.gain_rows import set_gains as write_gains
+from mjrig.gains.second_order import damping_for, damping_ratio, stiffness_for
+from mjrig.properties.properties import HasProperties
+
+
+def filtered(rows: Sequence[GainRow], text: str) -> list[GainRow]:
+    """The rows whose actor, controller, actuator or joint name the text is found in.
+
+    Raises:
+        re.error: it is not a regular expression.
+    """
+    search = re.compile(text, re.IGNORECASE).search
+    return [r for r in rows if search(r.key) or search(r.joint)]
+
+
+# ω and ζ ----------------------------------------------------------------------------------------
+
+
+def with_frequency(row: GainRow, hertz: float, inertia: float) -> dict[str, float]:
+    """Gains with another natural frequency; the damping ratio stays where there is one."""
+    kp, kv = row.values["kp"], row.values["kv"]
+    new = stiffness_for(hertz, inertia)
+    ratio = damping_ratio(kp, kv, inertia)
+    return {"kp": new} | ({"kv": damping_for(ratio, new, inertia)} if math.isfinite(ratio) else {})
+
+
+def with_damping(row: GainRow, ratio: float, inertia: float) -> dict[str, float]:
+    """Gains with another damping ratio; the stiffness stays."""
+    return {"kv": damping_for(ratio, row.values["kp"], inertia)}
+
+
+# Left and right ---------------------------------------------------------------------------------
+
+_SWAPS = (
+    *("left right", "l r", "fl fr", "rl rr", "bl br", "hl hr", "ml mr"),
+    *("lf rf", "lh rh", "lr rr", "lb rb", "lm rm"),
+)
+_PAIRS = [tuple(pair.split()) for pair in _SWAPS]
+_TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]*|[a-z]+|[0-9]+|[^A-Za-z0-9]+")
+
+
+def mirrored(name: str, names: Sequence[str]) -> str | None:
+    """The same thing on the other side: `FL_hip` → `FR_hip`, `left_knee` → `right_knee`.
+
+    Only one of `names` is ever given; None where there is none.
+    """
+    tokens = _TOKEN.findall(name)
+    for i, token in enumerate(tokens):
+        for other in _other_side(token):
+            candidate = "".join([*tokens[:i], other, *tokens[i + 1 :]])
+            if candidate in names and candidate != name:
+                return candidate
+    return None
+
+
+def _other_side(token: str) -> Iterator[str]:
+    low = token.lower()
+    for other in [b for a, b in _PAIRS if a == low] + [a for a, b in _PAIRS if b == low]:
+        yield other.upper() if token.isupper() else other.title() if token.istitle() else other
+    if token[:1] in "LR" and token[1:].isupper():  # LHipPitch is read as L + Hip; LKP stays whole
+        yield {"L": "R", "R": "L"}[token[0]] + token[1:]
+
+
+def mirror_row(row: GainRow, rows: Sequence[GainRow]) -> GainRow | None:
+    """The row of the same actuator on the other side of the same actor."""
+    others = {r.actuator: r for r in rows if r.actor == row.actor}
+    name = mirrored(row.actuator, list(others))
+    return others[name] if name else None
+
+
+# Edits ------------------------------------------------------------------------------------------
+
+
+def changes_for(
+    row: GainRow,
+    rows: Sequence[GainRow],
+    gains: Callable[[GainRow], Mapping[str, float] | None],
+    *,
+    mirror: bool = False,
+    every: bool = False,
+) -> list[Change]:
+    """What an edit of one row changes: it, its mirror image too, or every row.
+
+    Args:
+        row: the edited one.
+        rows: all that could change.
+        gains: the new gains of a row; None: it cannot have them.
+        mirror: the other side follows.
+        every: all rows follow.
+    """
+    targets = list(rows) if every else [row]
+    if mirror:
+        others = [mirror_row(r, rows) for r in targets]
+        targets += [o for o in others if o is not None]
+    found: dict[str, Change] = {}
+    for target in targets:
+        values = None if target.locked else gains(target)
+        own = {n: rounded(v) for n, v in (values or {}).items() if n in target.paths}
+        if own:
+            found[target.key] = (target, own)
+    return list(found.values())
+
+
+def set_gains(
+    session: Session,
+    changes: Sequence[Change],
+    *,
+    title: str = "",
+    group: str = "",
+    merge: str | None = None,
+) -> None:
+    """Write gains into the scene, as small changes of what it says; one undo entry.
+
+    Args:
+        session: whose scene it is.
+        changes: the new gains by row.
+        title: what undo calls it.
+        group: what the rows were found by; written as a pattern where it means just them.
+        merge: see `Session.edit`.
+
+    Raises:
+        MjrigError: a value was refused; nothing was changed.
+    """
+    with session.edit(title or _title(changes), merge=merge) as scene:
+        write_gains(scene, changes, group=group)
+
+
+def _title(changes: Sequence[Change]) -> str:
+    row = changes[0][0]
+    names = ", ".join(dict.fromkeys(n for _, g in changes for n in g))
+    if len(changes) == 1:
+        return f"Set {row.key} {names}"
+    return f"Set {names} of {len(changes)} actuators"
+
+
+class Switches:
+    """Actuators on and off: off is an effort limit of 0, so that gains stay as they are."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, float] = {}
+
+    def limit_before(self, row: GainRow, live: HasProperties | None = None) -> float:
+        """The limit that switching on brings back: the one before, else what is the default."""
+        if row.key in self._limits:
+            return self._limits[row.key]
+        default = getattr(live, f"default_{LIMIT}", 0.0)
+        return float(default) or math.inf
+
+    def change(self, row: GainRow, live: HasProperties | None = None) -> dict[str, float]:
+        """The gains that switch a row to the other state."""
+        if row.is_on:
+            self._limits[row.key] = row.values[LIMIT]
+            return {LIMIT: 0.0}
+        return {LIMIT: self.limit_before(row, live)}

@@ -1,0 +1,352 @@
+"""Tuning: what the gain table and the response panel share; knows no widget."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from mjrig.editor.gains.gain_edits import (
+    Switches,
+    changes_for,
+    filtered,
+    set_gains,
+    with_damping,
+    with_frequency,
+)
+from mjrig.editor.gains.gain_lab import GainLab, Jog, LiveTest
+from mjrig.editor.gains.gain_monitor import Inertias, Monitor, inertias
+from mjrig.editor.gains.gain_presets import load_preset
+from mjrig.editor.session.state import EditorState
+from mjrig.gains.gain_presets import save_preset
+from mjrig.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
+from mjrig.gains.response import Signal
+from mjrig.gains.second_order import damping_ratio, frequency
+
+MERGE = "gains"
+
+
+class Tuning:
+    """The rows, which of them are chosen, and everything that can be done with them.
+
+    Call `refresh` once per frame, before anything is drawn.
+    """
+
+    def __init__(self, state: EditorState) -> None:
+        self.state = state
+        self.rows: list[GainRow] = []
+        self.filter = ""
+        self.filter_problem = ""
+        self.all_actors = False
+        self.mirror = False
+        self.every = False
+        #: Use Mᵢᵢ instead of 1 / (M⁻¹)ᵢᵢ for ω and ζ.
+        self.held_inertia = False
+        self.chosen: list[str] = []
+        self.monitor = Monitor()
+        self.switches = Switches()
+        self.inertias: Inertias | None = None
+        self.lab = GainLab()
+        self.signal = Signal()
+        self.together = False
+        self.auto = True
+        self.live_test: LiveTest | None = None
+        self.jog: Jog | None = None
+        self._seen: tuple[Any, ...] = ()
+        self._tested: tuple[Any, ...] | None = None
+        self._presets: dict[tuple[str, str], tuple[str, float]] = {}
+
+    # Rows ---------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at the simulation: rows, lights, inertias, tests that ended."""
+        state = self.state
+        self.monitor.see(state.simulation.frame)
+        world, generation = state.simulation.world, state.simulation.generation
+        scope = self.scope
+        now = arrays(world)
+        seen = (generation, scope, state.session.undo_stack.position, *map(id, now))
+        if not self._seen or seen != self._seen[0]:
+            self.rows = gain_rows(world, state.scene, scope)
+            self._seen = (seen, now)  # the arrays are kept, so that their ids stay theirs
+        if self.inertias is None or self.inertias.generation != generation:
+            self.update_inertias()
+        known = {row.key for row in self.rows}
+        self.chosen = [key for key in self.chosen if key in known]
+        self._look_at_live_test()
+
+    @property
+    def scope(self) -> str | None:
+        """The actor whose rows are shown; None: all."""
+        return None if self.all_actors else self.state.selection.actor
+
+    @property
+    def visible(self) -> list[GainRow]:
+        """The rows the filter leaves; a wrong filter leaves all and says what is wrong."""
+        self.filter_problem = ""
+        try:
+            return filtered(self.rows, self.filter)
+        except re.error as error:
+            self.filter_problem = f"not a regular expression: {error}"
+            return list(self.rows)
+
+    def choose(self, row: GainRow, *, add: bool = False) -> None:
+        """Choose a row for tests; `add` adds it, or takes it out again."""
+        if not add:
+            self.chosen = [row.key]
+        elif row.key in self.chosen:
+            self.chosen.remove(row.key)
+        else:
+            self.chosen.append(row.key)
+
+    @property
+    def chosen_rows(self) -> list[GainRow]:
+        """The chosen rows, in table order."""
+        return [row for row in self.rows if row.key in self.chosen]
+
+    def origin(self, row: GainRow, gain: str) -> str:
+        """Where a value comes from: a preset that was loaded, or what the scene says."""
+        name, value = self._presets.get((row.key, gain), ("", math.nan))
+        return f"preset {name}" if value == row.values[gain] else row.origins[gain]
+
+    # ω and ζ ------------------------------------------------------------------------------------
+
+    def update_inertias(self) -> None:
+        """Take the inertias of the present pose."""
+        self.inertias = inertias(self.state.simulation)
+
+    def inertia(self, row: GainRow) -> float | None:
+        """The inertia that ω and ζ of a row are computed with."""
+        return self.inertias.of(row, held=self.held_inertia) if self.inertias else None
+
+    def frequency(self, row: GainRow) -> float | None:
+        """Natural frequency [Hz]; None where it has no meaning."""
+        inertia = self.inertia(row)
+        kp = row.values.get("kp")
+        return None if inertia is None or kp is None else frequency(kp, inertia)
+
+    def damping(self, row: GainRow) -> float | None:
+        """Damping ratio; None where it has no meaning."""
+        inertia = self.inertia(row)
+        kp, kv = row.values.get("kp"), row.values.get("kv")
+        if inertia is None or not kp or kv is None:
+            return None
+        return damping_ratio(kp, kv, inertia)
+
+    # Edits --------------------------------------------------------------------------------------
+
+    def set_gain(self, row: GainRow, gain: str, value: float, *, merge: bool = False) -> bool:
+        """Set one gain of a row, and of its mirror image or all visible ones if so chosen."""
+        return self._edit(row, gain, lambda r: {gain: value}, merge)
+
+    def set_frequency(self, row: GainRow, hertz: float, *, merge: bool = False) -> bool:
+        """Set kp (and kv, so that ζ stays) to give a natural frequency."""
+
+        def gains(other: GainRow) -> Mapping[str, float] | None:
+            inertia = self.inertia(other)
+            usable = inertia is not None and {"kp", "kv"} <= other.values.keys()
+            return with_frequency(other, hertz, inertia) if usable and inertia else None
+
+        return self._edit(row, "frequency", gains, merge)
+
+    def set_damping(self, row: GainRow, ratio: float, *, merge: bool = False) -> bool:
+        """Set kv to give a damping ratio."""
+
+        def gains(other: GainRow) -> Mapping[str, float] | None:
+            inertia = self.inertia(other)
+            usable = inertia is not None and {"kp", "kv"} <= other.values.keys()
+            return with_damping(other, ratio, inertia) if usable and inertia else None
+
+        return self._edit(row, "damping", gains, merge)
+
+    def switch(self, row: GainRow) -> bool:
+        """Switch an actuator off, or on again; mirror and all-shown follow to the same state."""
+        wanted = not row.is_on
+
+        def gains(other: GainRow) -> Mapping[str, float] | None:
+            if LIMIT not in other.values or other.is_on == wanted:
+                return None
+            live = self.state.live(f"{other.actor}.{other.component}")
+            return self.switches.change(other, live)
+
+        return self._edit(row, LIMIT, gains, False)
+
+    def _edit(
+        self,
+        row: GainRow,
+        what: str,
+        gains: Callable[[GainRow], Mapping[str, float] | None],
+        merge: bool,
+    ) -> bool:
+        rows = self.visible if self.every else self.rows
+        changes = changes_for(row, rows, gains, mirror=self.mirror, every=self.every)
+        if not changes:
+            self.state.console.warn(f"{row.key}: {row.locked or 'there is nothing to change'}")
+            return False
+        key = f"{MERGE} {row.key} {what}" if merge else None
+        group = self.filter if self.every else ""
+        return self._set(changes, field=f"{row.key}.{what}", merge=key, group=group)
+
+    def _set(
+        self, changes: Sequence[Change], field: str, merge: str | None, group: str = ""
+    ) -> bool:
+        session = self.state.session
+        return self.state.attempt(
+            lambda: set_gains(session, changes, group=group, merge=merge), field=field
+        )
+
+    def seal(self) -> None:
+        """A drag ended."""
+        self.state.session.seal()
+
+    # Presets ------------------------------------------------------------------------------------
+
+    def preset_folder(self) -> Path:
+        """Where presets are saved: `gains` beside the folder of scenes, else beside the scene."""
+        base = self.state.scene.base
+        return base.parent / "gains" if base.name == "scenes" else base / "gains"
+
+    def preset_files(self) -> list[Path]:
+        """Presets beside the scene, then the bundled ones."""
+        folders = [self.preset_folder(), Path(str(files("mjrig.config"))) / "gains"]
+        found = [p for folder in folders for p in sorted(folder.glob("*.yaml"))]
+        return list({p.resolve(): p for p in found}.values())
+
+    def why_no_preset(self) -> str:
+        """Why no preset can be saved or loaded now; empty: one can."""
+        actors = {row.actor for row in self.rows}
+        if not actors:
+            return "no controller with gains is shown"
+        return "" if len(actors) == 1 else "select one actor: a preset is of one"
+
+    def save(self, path: Path) -> bool:
+        """Save the gains in force."""
+        done = self.state.attempt(lambda: save_preset(path, self.rows))
+        if done:
+            self.state.console.say(f"gains of {self.rows[0].actor} saved to {path}")
+        return done
+
+    def load(self, path: Path) -> bool:
+        """Load a preset onto the shown actor; what did not fit is told."""
+        rows = self.rows
+
+        def run() -> None:
+            found = load_preset(self.state.session, path, rows)
+            for row, gains in found.changes:
+                for gain, value in gains.items():
+                    self._presets[row.key, gain] = (path.stem, value)
+            tell = self.state.console.warn if found.missing or found.extra else None
+            (tell or self.state.console.say)(f"{path.name}: {found}")
+
+        return self.state.attempt(run)
+
+    # Tests --------------------------------------------------------------------------------------
+
+    def why_no_test(self) -> str:
+        """Why no test can run now; empty: one can."""
+        chosen = self.chosen_rows
+        if not self.rows:
+            return "no controller with gains is shown; select an actor that has one"
+        if not chosen:
+            return "choose actuators: click a name in the gain table, Ctrl+click for more"
+        if len({row.actor for row in chosen}) > 1:
+            return "the chosen actuators are of several actors; a test is of one"
+        robot = self.state.simulation.world.articulations[chosen[0].actor]
+        laws = {b.actuator for c in robot.controllers if c.follows_pose for b in c.bindings}
+        bad = [row.actuator for row in chosen if row.actuator not in laws]
+        if bad:
+            return f"{bad[0]}: its controller follows no position"
+        off = {c._role for c in robot.controllers if not c.enabled}
+        return next((f"{r.component} is disabled" for r in chosen if r.component in off), "")
+
+    def why_no_live_test(self) -> str:
+        """Why no test can run on the running robot now; empty: one can."""
+        if problem := self.why_no_test():
+            return problem
+        if self.live_test is not None:
+            return "a test is running"
+        if not self.state.simulation.playing:
+            return "the simulation is paused: press Play"
+        frame = self.state.simulation.frame.robots.get(self.chosen_rows[0].actor)
+        if frame is not None and frame.held:
+            return f"the pose {frame.held!r} is held; release it first"
+        if frame is not None and frame.holders:
+            return f"commanded by {', '.join(frame.holders)}; it must let go first"
+        return ""
+
+    def test(self) -> None:
+        """Run the test on the copy."""
+        if self.why_no_test():
+            return
+        self._tested = self._test_key()
+        self.lab.request(self._job())
+
+    def test_again_if_changed(self) -> None:
+        """After an edit of gains, signal or choice, run the test again where one was run."""
+        if not self.auto or self._tested is None or self.why_no_test():
+            return
+        if self._test_key() != self._tested:
+            self.test()
+
+    def _test_key(self) -> tuple[Any, ...]:
+        actor = self.chosen_rows[0].actor
+        values = [tuple(r.values.items()) for r in self.rows if r.actor == actor]
+        position = self.state.session.undo_stack.position
+        return (tuple(self.chosen), self.signal, self.together, position, *values)
+
+    def _job(self) -> Any:
+        chosen = self.chosen_rows
+        robot = self.state.simulation.world.articulations[chosen[0].actor]
+        names = [row.actuator for row in chosen]
+        session = self.state.session
+        return self.lab.job(session, robot, names, self.signal, together=self.together)
+
+    def test_live(self) -> None:
+        """Run the test on the running robot."""
+        if self.why_no_live_test():
+            return
+        test = LiveTest(self._job())
+        if self.state.attempt(lambda: test.start(self.state.simulation)):
+            self.live_test = test
+
+    def stop_live(self) -> None:
+        """End a test on the running robot."""
+        if self.live_test is not None:
+            self.live_test.cancel(self.state.simulation)
+
+    def _look_at_live_test(self) -> None:
+        test = self.live_test
+        if test is None:
+            return
+        if not test.is_done and test.is_stale(self.state.simulation):
+            test.cancel(self.state.simulation)
+        if test.is_done:
+            self.live_test = None
+            if test.result is not None:
+                self.lab.take(test.result)
+            elif test.problem != "cancelled":
+                self.state.console.warn(f"response test: {test.problem}")
+
+    # Jog ----------------------------------------------------------------------------------------
+
+    def jog_to(self, row: GainRow, value: float) -> None:
+        """Move a joint's setpoint, while a slider is held."""
+
+        def run() -> None:
+            if self.jog is None:
+                self.jog = Jog(self.state.simulation, row.actor, row.actuator)
+            self.jog.to(value)
+
+        self.state.attempt(run)
+
+    def jog_end(self) -> None:
+        """The slider was let go."""
+        if self.jog is not None:
+            self.jog.release()
+            self.jog = None
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        self.jog_end()
+        self.lab.close()

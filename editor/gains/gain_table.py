@@ -1,0 +1,345 @@
+"""The gain table: every gain in force, where it comes from, and edits of one, two or many."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from imgui_bundle import ImVec2, ImVec4, imgui
+
+from mjrig.editor.gains.gain_edits import mirror_row
+from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.gains.response_panel import ResponsePanel
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, VIOLET
+from mjrig.editor.ui.dragging import drag_source
+from mjrig.editor.ui.panel import Panel
+from mjrig.gains.gain_rows import GainRow, columns
+
+#: Colours of values by where they come from.
+_COLOURS = {"default": GREY, "random": VIOLET}
+_HEADERS = {"torque_limit": "limit", "integral_max": "I max"}
+_UNITS = {"kp": "/rad", "kv": "·s/rad", "ki": "/(rad·s)", "torque_limit": ""}
+_CLAMP = int(imgui.SliderFlags_.always_clamp)
+_FLAGS = (
+    imgui.TableFlags_.sortable
+    | imgui.TableFlags_.resizable
+    | imgui.TableFlags_.hideable
+    | imgui.TableFlags_.reorderable
+    | imgui.TableFlags_.row_bg
+    | imgui.TableFlags_.borders_inner_v
+    | imgui.TableFlags_.scroll_y
+    | imgui.TableFlags_.sizing_fixed_fit
+)
+
+
+class GainTable(Panel):
+    """One row per actuator under a controller with gains."""
+
+    title = "Gains"
+    place = "bottom"
+
+    def __init__(self, state: EditorState, tuning: Tuning | None = None) -> None:
+        super().__init__(state)
+        self.tuning = tuning or Tuning(state)
+        self._order: list[str] = []
+        self._dragged = ""
+        self._drawn = False
+        self._preset = "gains"
+
+    def draw(self) -> None:
+        tuning = self.tuning
+        tuning.refresh()
+        rows = tuning.visible
+        self._drawn = False
+        self._toolbar(rows)
+        if not rows:
+            imgui.text_disabled(self._why_empty())
+        else:
+            self._table(rows)
+        if self._dragged and not self._drawn:
+            self._let_go()  # its row is gone, by a filter or a selection
+
+    def _why_empty(self) -> str:
+        if self.tuning.rows:
+            return f"no row matches {self.tuning.filter!r}"
+        if self.tuning.scope is not None:
+            return f"{self.tuning.scope} has no controller with gains"
+        return "nothing in the scene has a controller with gains"
+
+    # Toolbar ------------------------------------------------------------------------------------
+
+    def _toolbar(self, rows: Sequence[GainRow]) -> None:
+        tuning = self.tuning
+        imgui.set_next_item_width(110)
+        _, tuning.filter = imgui.input_text_with_hint("##filter", "filter (regex)", tuning.filter)
+        if tuning.filter_problem:
+            imgui.set_item_tooltip(tuning.filter_problem)
+            imgui.same_line()
+            imgui.text_colored(RED, "!")
+            imgui.set_item_tooltip(tuning.filter_problem)
+        imgui.same_line()
+        _, tuning.every = imgui.checkbox(f"edit {len(rows)} shown###every", tuning.every)
+        imgui.set_item_tooltip("An edit of one cell sets it in every row that is shown.")
+        imgui.same_line()
+        _, tuning.mirror = imgui.checkbox("mirror", tuning.mirror)
+        imgui.set_item_tooltip("The other side follows: FL and FR, left and right, L and R.")
+        imgui.same_line()
+        _, tuning.all_actors = imgui.checkbox("all actors", tuning.all_actors)
+        imgui.same_line()
+        self._inertia_choice()
+        imgui.same_line()
+        if imgui.button("Presets"):
+            imgui.open_popup("presets")
+        self._presets_popup()
+
+    def _inertia_choice(self) -> None:
+        tuning = self.tuning
+        if imgui.button(f"I: {_which(tuning)}###inertia"):
+            tuning.held_inertia = not tuning.held_inertia
+        at = f"{tuning.inertias.time:.3f} s" if tuning.inertias else "never"
+        imgui.set_item_tooltip(
+            "The inertia that f and ζ are computed with; click to change.\n"
+            "free, 1 / inv(M)_ii: the other joints and the base move freely.\n"
+            f"held, M_ii: they do not move. The pose is that of t = {at}."
+        )
+        imgui.same_line()
+        if imgui.button("pose"):
+            tuning.update_inertias()
+        imgui.set_item_tooltip("Take the inertias of the present pose.")
+
+    def _presets_popup(self) -> None:
+        if not imgui.begin_popup("presets"):
+            return
+        tuning = self.tuning
+        problem = tuning.why_no_preset()
+        if problem:
+            imgui.text_disabled(problem)
+        imgui.begin_disabled(bool(problem))
+        _, self._preset = imgui.input_text("##name", self._preset)
+        path = tuning.preset_folder() / f"{self._preset or 'gains'}.yaml"
+        imgui.same_line()
+        if imgui.button("Save"):
+            tuning.save(path)
+            imgui.close_current_popup()
+        imgui.set_item_tooltip(f"Write the gains in force to {path}")
+        imgui.separator_text("Load")
+        for file in tuning.preset_files():
+            imgui.push_id(str(file))
+            if imgui.selectable(file.stem, False)[0]:
+                self._load(file)
+            imgui.set_item_tooltip(str(file))
+            imgui.pop_id()
+        imgui.end_disabled()
+        imgui.end_popup()
+
+    def _load(self, file: Path) -> None:
+        self.tuning.load(file)
+        imgui.close_current_popup()
+
+    # Table --------------------------------------------------------------------------------------
+
+    def _table(self, rows: Sequence[GainRow]) -> None:
+        gains = columns(rows)
+        names = ["on", "actuator", *gains, "f", "ζ", "sat", "error", "from"]
+        # The id has the columns in it: imgui keeps widths and order by id.
+        if not imgui.begin_table(f"gains {len(gains)}", len(names), int(_FLAGS), ImVec2(0, 0)):
+            return
+        imgui.table_setup_scroll_freeze(2, 1)
+        for name in names:
+            flags = imgui.TableColumnFlags_
+            off = flags.no_sort if name in ("on", "from") else 0
+            hidden = flags.default_hide if name not in _SHOWN and name not in names[-5:] else 0
+            width = _WIDTHS.get(name, 62.0)
+            imgui.table_setup_column(_HEADERS.get(name, name), int(off) | int(hidden), width)
+        imgui.table_headers_row()
+        imgui.push_style_var(imgui.StyleVar_.frame_padding, ImVec2(4, 1))
+        for row in self._sorted(rows, names):
+            imgui.table_next_row()
+            imgui.push_id(row.key)
+            self._row(row, gains)
+            imgui.pop_id()
+        imgui.pop_style_var()
+        imgui.end_table()
+
+    def _sorted(self, rows: Sequence[GainRow], names: Sequence[str]) -> list[GainRow]:
+        """The rows as the header says; while a value is dragged they stay where they are."""
+        if self._dragged:
+            place = {key: i for i, key in enumerate(self._order)}
+            return sorted(rows, key=lambda row: place.get(row.key, len(place)))
+        specs = imgui.table_get_sort_specs()
+        found = list(rows)
+        if specs is not None and specs.specs_count:
+            first = specs.get_specs(0)
+            name = names[first.column_index]
+            down = first.get_sort_direction() == imgui.SortDirection.descending
+            found.sort(key=lambda row: self._sort_key(row, name), reverse=down)
+        self._order = [row.key for row in found]
+        return found
+
+    def _sort_key(self, row: GainRow, name: str) -> Any:
+        tuning = self.tuning
+        numbers: dict[str, Callable[[], float | None]] = {
+            "f": lambda: tuning.frequency(row),
+            "ζ": lambda: tuning.damping(row),
+            "sat": lambda: tuning.monitor.saturation(row),
+            "error": lambda: abs(tuning.monitor.error(row)),
+        }
+        if name in row.values:
+            return row.values[name]
+        if name in numbers:
+            return numbers[name]() or 0.0
+        return (row.place, row.key) if name == "actuator" else 0.0
+
+    def _row(self, row: GainRow, gains: Sequence[str]) -> None:
+        tuning = self.tuning
+        imgui.table_next_column()
+        self._switch(row)
+        imgui.table_next_column()
+        self._name(row)
+        for gain in gains:
+            imgui.table_next_column()
+            if gain in row.values:
+                self._gain_cell(row, gain)
+        imgui.table_next_column()
+        self._derived_cell(row, "f", tuning.frequency(row), "Hz", tuning.set_frequency)
+        imgui.table_next_column()
+        self._derived_cell(row, "ζ", tuning.damping(row), "", tuning.set_damping)
+        imgui.table_next_column()
+        self._light(row)
+        imgui.table_next_column()
+        imgui.text(f"{tuning.monitor.error(row):+.4f}")
+        imgui.set_item_tooltip("Setpoint minus position, now [rad or m].")
+        imgui.table_next_column()
+        found = {gain: tuning.origin(row, gain) for gain in gains if gain in row.values}
+        short = (origin.partition(" from ")[0] for origin in found.values())
+        imgui.text_disabled(", ".join(dict.fromkeys(short)))
+        imgui.set_item_tooltip("\n".join(f"{gain}: {origin}" for gain, origin in found.items()))
+
+    def _switch(self, row: GainRow) -> None:
+        can = "torque_limit" in row.values and not row.locked
+        imgui.begin_disabled(not can)
+        if imgui.checkbox("##on", row.is_on)[0]:
+            self.tuning.switch(row)
+        imgui.end_disabled()
+        text = "Off sets its effort limit to 0; gains stay, and on brings the limit back."
+        if not row.is_on:
+            live = self.state.live(f"{row.actor}.{row.component}")
+            before = self.tuning.switches.limit_before(row, live)
+            text += f"\nThe limit was {before:g} {row.unit}."
+        _tooltip(text if can else row.locked or "its controller has no effort limit")
+
+    def _name(self, row: GainRow) -> None:
+        tuning = self.tuning
+        single = len({r.actor for r in tuning.rows}) < 2
+        label = row.actuator if single else f"{row.actor}.{row.actuator}"
+        if imgui.selectable(f"{label}###name", row.key in tuning.chosen)[0]:
+            tuning.choose(row, add=imgui.get_io().key_ctrl)
+        drag_source(self.state, "actuator", f"{row.actor}.{row.actuator}", row.actuator)
+        other = mirror_row(row, tuning.rows)
+        lines = [
+            f"{row.actor}.{row.component}",
+            f"joint {row.joint}" if row.joint else "no joint",
+            f"mirror: {other.actuator}" if other else "no mirror image",
+            "Click: choose for response tests; Ctrl+click: add.",
+            "Drag onto a plot: setpoint and position.",
+        ]
+        imgui.set_item_tooltip("\n".join([*lines, row.locked] if row.locked else lines))
+
+    def _gain_cell(self, row: GainRow, gain: str) -> None:
+        value = row.values[gain]
+        origin = self.tuning.origin(row, gain)
+        key = f"{row.key}.{gain}"
+        colour = RED if key in self.state.problems else _COLOURS.get(origin)
+        tip = (
+            f"{gain} in force: {value:g} {row.unit}{_UNITS.get(gain, '')}\n"
+            f"from: {origin}\n{row.paths.get(gain) or row.locked}"
+        )
+        tip += f"\n{self.state.problems[key]}" if key in self.state.problems else ""
+        new = self._cell(key, gain, value, bool(row.locked), tip, colour)
+        if new is not None:
+            self.tuning.set_gain(row, gain, new, merge=True)
+
+    def _derived_cell(
+        self,
+        row: GainRow,
+        name: str,
+        value: float | None,
+        unit: str,
+        apply: Callable[..., bool],
+    ) -> None:
+        if value is None or (name == "ζ" and not row.values.get("kp")):
+            imgui.text_disabled("-")
+            why = "its law does not act on a joint" if row.dof < 0 else "it needs kp and kv"
+            imgui.set_item_tooltip(why)
+            return
+        which = "M_ii" if self.tuning.held_inertia else "1 / inv(M)_ii"
+        sets = "Sets kp, and kv so that ζ stays." if name == "f" else "Sets kv; 1 is critical."
+        tip = (
+            f"{value:.4g} {unit} with the inertia {which} = {self.tuning.inertia(row):.4g}\n{sets}"
+        )
+        new = self._cell(f"{row.key}.{name}", name, value, bool(row.locked), tip, None)
+        if new is not None:
+            apply(row, new, merge=True)
+
+    def _cell(
+        self, key: str, name: str, value: float, locked: bool, tip: str, colour: ImVec4 | None
+    ) -> float | None:
+        """A number that can be dragged or typed; returns the new one if it changed."""
+        imgui.set_next_item_width(-1)
+        imgui.begin_disabled(locked)
+        if colour is not None:
+            imgui.push_style_color(imgui.Col_.text, colour)
+        speed = max(abs(value) * 0.005, 0.005) if abs(value) < 1e9 else 1.0
+        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 1e9, "%.4g", _CLAMP)
+        if colour is not None:
+            imgui.pop_style_color()
+        imgui.end_disabled()
+        _tooltip(tip)
+        if imgui.is_item_active():
+            self._dragged = key
+        if self._dragged == key:
+            self._drawn = True
+            if not imgui.is_item_active():
+                self._let_go()
+        return new if changed else None
+
+    def _let_go(self) -> None:
+        self._dragged = ""
+        self.tuning.seal()
+
+    def _light(self, row: GainRow) -> None:
+        share = self.tuning.monitor.saturation(row)
+        colour = GREEN if share == 0.0 else AMBER if share < 0.5 else RED
+        radius = imgui.get_text_line_height() * 0.35
+        at = imgui.get_cursor_screen_pos()
+        middle = ImVec2(at.x + radius + 2, at.y + imgui.get_text_line_height() * 0.6)
+        imgui.get_window_draw_list().add_circle_filled(
+            middle, radius, imgui.color_convert_float4_to_u32(colour)
+        )
+        imgui.dummy(ImVec2(2 * radius + 4, imgui.get_text_line_height()))
+        limit = row.values.get("torque_limit", float("inf"))
+        imgui.set_item_tooltip(
+            f"A limit acted in {share:.0%} of the last second.\n"
+            f"Effort now {self.tuning.monitor.effort(row):.3g} of {limit:g} {row.unit}"
+        )
+
+
+_SHOWN = ("on", "actuator", "kp", "kv", "ki", "torque_limit")
+_WIDTHS = {"on": 24.0, "actuator": 100.0, "sat": 24.0, "f": 52.0, "ζ": 52.0, "from": 110.0}
+
+
+def _which(tuning: Tuning) -> str:
+    return "held" if tuning.held_inertia else "free"
+
+
+def _tooltip(text: str) -> None:
+    """A tooltip that disabled items show too."""
+    flags = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled
+    if imgui.is_item_hovered(flags):
+        imgui.set_tooltip(text)
+
+
+def gain_panels(state: EditorState) -> tuple["GainTable", ResponsePanel]:
+    """The gain table and the response panel, which share what is chosen."""
+    tuning = Tuning(state)
+    return GainTable(state, tuning), ResponsePanel(state, tuning)

@@ -1,0 +1,206 @@
+"""The response panel: test signals, curves before and after an edit, numbers and their causes."""
+
+from imgui_bundle import ImVec2, ImVec4, imgui, implot
+
+from mjrig.arrays import FloatArray
+from mjrig.editor.gains.gain_lab import Result
+from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.gains.signal_inputs import signal_inputs
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.panel import Panel
+from mjrig.gains.bench import Response
+from mjrig.gains.gain_rows import GainRow
+from mjrig.gains.response import Metrics, Trace
+
+#: At most this many joints are drawn; a line says so.
+DRAWN = 4
+_COLOURS = (
+    ImVec4(0.30, 0.65, 1.00, 1.0),
+    ImVec4(1.00, 0.60, 0.25, 1.0),
+    ImVec4(0.45, 0.85, 0.45, 1.0),
+    ImVec4(0.90, 0.45, 0.80, 1.0),
+)
+_TABLE = (
+    imgui.TableFlags_.row_bg
+    | imgui.TableFlags_.borders_inner_v
+    | imgui.TableFlags_.sizing_fixed_fit
+)
+
+
+class ResponsePanel(Panel):
+    """How the chosen joints follow a step, a sine, a chirp or a square."""
+
+    title = "Response"
+    place = "right"
+
+    def __init__(self, state: EditorState, tuning: Tuning) -> None:
+        super().__init__(state)
+        self.tuning = tuning
+        self._jogging = False
+
+    def draw(self) -> None:
+        tuning = self.tuning
+        tuning.refresh()
+        tuning.test_again_if_changed()
+        self._signal()
+        self._buttons()
+        chosen = tuning.chosen_rows
+        if chosen:
+            self._jog(chosen[-1])
+        if tuning.lab.result is not None:
+            self._show(tuning.lab.result, tuning.lab.before)
+
+    # What to run --------------------------------------------------------------------------------
+
+    def _signal(self) -> None:
+        tuning = self.tuning
+        tuning.signal = signal_inputs(self.state, tuning.signal, per_line=4)
+
+    def _buttons(self) -> None:
+        tuning = self.tuning
+        self._button("Run on a copy", tuning.why_no_test(), tuning.test, _COPY)
+        imgui.same_line()
+        if tuning.live_test is not None:
+            if imgui.button("Stop"):
+                tuning.stop_live()
+            imgui.same_line()
+            imgui.progress_bar(tuning.live_test.progress, ImVec2(60, 0))
+        else:
+            self._button("Run live", tuning.why_no_live_test(), tuning.test_live, _LIVE)
+        imgui.same_line()
+        _, tuning.auto = imgui.checkbox("auto", tuning.auto)
+        imgui.set_item_tooltip("Run the test on the copy again after every edit.")
+        imgui.same_line()
+        _, tuning.together = imgui.checkbox("together", tuning.together)
+        imgui.set_item_tooltip("All chosen joints at once; else one after the other.")
+        if tuning.lab.is_busy:
+            imgui.same_line()
+            imgui.text_disabled("…")
+        reason = self.state.problems.get("signal") or tuning.why_no_test()
+        if reason:
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(reason)
+            imgui.pop_style_color()
+
+    def _button(self, label: str, why_not: str, run: object, about: str) -> None:
+        imgui.begin_disabled(bool(why_not))
+        if imgui.button(label) and callable(run):
+            run()
+        imgui.end_disabled()
+        flags = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled
+        if imgui.is_item_hovered(flags):
+            imgui.set_tooltip(why_not or about)
+
+    def _jog(self, row: GainRow) -> None:
+        """A slider that moves the setpoint of the running robot while it is held."""
+        frame = self.state.simulation.frame.robots.get(row.actor)
+        robot = self.state.simulation.world.articulations.get(row.actor)
+        if frame is None or robot is None or row.place >= len(robot.bindings):
+            return
+        low, high = robot.bindings[row.place].joint_range or (-3.14, 3.14)
+        value = float(frame.setpoint[0, row.column])
+        imgui.set_next_item_width(-80)
+        changed, new = imgui.slider_float(f"{row.actuator}###jog", value, low, high, "jog %.3f")
+        imgui.set_item_tooltip("Moves the setpoint of the running robot; let go to give it back.")
+        if changed:
+            self.tuning.jog_to(row, new)
+        if self._jogging and not imgui.is_item_active():
+            self.tuning.jog_end()
+        self._jogging = imgui.is_item_active()
+
+    # What it showed -----------------------------------------------------------------------------
+
+    def _show(self, result: Result, before: Result | None) -> None:
+        if result.problem:
+            imgui.text_wrapped(result.problem)
+            return
+        self._plot(result, before)
+        if len(result.responses) > DRAWN:
+            imgui.text_disabled(f"the first {DRAWN} of {len(result.responses)} are drawn")
+        self._numbers(result, before)
+        for response in result.responses:
+            if response.problem:
+                imgui.text_wrapped(f"{response.actuator}: {response.problem}")
+            for cause in response.causes:
+                imgui.bullet()
+                imgui.text_wrapped(f"{response.actuator}: {cause}")
+        imgui.push_style_color(imgui.Col_.text, GREY)
+        where = _COPY if result.where == "copy" else "measured on the running robot"
+        imgui.text_wrapped(f"{where}; faint: before the last edit" if before else where)
+        imgui.pop_style_color()
+
+    def _plot(self, result: Result, before: Result | None) -> None:
+        flags = implot.Flags_.no_title | implot.Flags_.no_menus
+        if not implot.begin_plot("##response", ImVec2(-1, 200), int(flags)):
+            return
+        fit = implot.AxisFlags_.auto_fit
+        implot.setup_axes("t [s]", "moved [rad or m]", fit, fit)
+        implot.setup_legend(implot.Location_.south_east)
+        for i, response in enumerate(result.responses[:DRAWN]):
+            old = before.of(response.actuator) if before is not None else None
+            if old is not None:
+                _line(f"##before {response.actuator}", old, _COLOURS[i], 0.4)
+            if response.trace is not None:
+                trace = response.trace
+                _curve(f"##target {response.actuator}", trace, trace.target, GREY)
+            _line(response.actuator, response, _COLOURS[i], 1.0)
+        implot.end_plot()
+
+    def _numbers(self, result: Result, before: Result | None) -> None:
+        flags = int(_TABLE | imgui.TableFlags_.scroll_x | imgui.TableFlags_.scroll_y)
+        height = imgui.get_text_line_height_with_spacing() * min(len(result.responses) + 2, 9)
+        if not imgui.begin_table("numbers", len(_NUMBERS) + 1, flags, ImVec2(0, height)):
+            return
+        imgui.table_setup_column("")
+        for name, _, _ in _NUMBERS:
+            imgui.table_setup_column(name)
+        imgui.table_headers_row()
+        for response in result.responses:
+            if response.metrics is None:
+                continue
+            old = before.of(response.actuator) if before is not None else None
+            imgui.table_next_row()
+            imgui.table_next_column()
+            imgui.text(response.actuator)
+            for name, _, about in _NUMBERS:
+                imgui.table_next_column()
+                imgui.text(number_text(response.metrics, name))
+                was = number_text(old.metrics, name) if old and old.metrics else "nothing"
+                imgui.set_item_tooltip(f"{about}\nbefore: {was}")
+        imgui.end_table()
+
+
+_COPY = "on a copy: base held, contacts off, from the starting pose"
+_LIVE = "On the running robot, all chosen joints at once, through a lease."
+_NUMBERS = (
+    ("rise", "rise_time", "From 10 to 90 % of the way [s]."),
+    ("over", "overshoot", "Beyond the final value, share of the way."),
+    ("settle", "settling_time", "Within ±2 % of the final value from then on [s]."),
+    ("error", "steady_state_error", "Target minus final value [rad or m]."),
+    ("rmse", "rmse", "Root of the mean squared error [rad or m]."),
+    ("sat", "saturation", "Share of the steps in which a limit acted."),
+)
+_SHARES = ("overshoot", "saturation")
+
+
+def number_text(metrics: Metrics, name: str) -> str:
+    """One number of a response as the table shows it; a dash where there is none."""
+    field = next(f for short, f, _ in _NUMBERS if short == name)
+    value = getattr(metrics, field)
+    if value is None:
+        return "-"
+    return f"{value:.1%}" if field in _SHARES else f"{value:.3g}"
+
+
+def _line(label: str, response: Response, colour: ImVec4, alpha: float) -> None:
+    if response.trace is not None:
+        shade = ImVec4(colour.x, colour.y, colour.z, alpha)
+        _curve(label, response.trace, response.trace.position, shade)
+
+
+def _curve(label: str, trace: Trace, values: FloatArray, colour: ImVec4) -> None:
+    """Relative to where the joint was, so that several joints can be compared."""
+    spec = implot.Spec()
+    spec.line_color = colour
+    implot.plot_line(label, trace.time, values - trace.start, spec)

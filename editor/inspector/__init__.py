@@ -1,0 +1,1 @@
+"""The inspector: rows and widgets generated from property declarations."""

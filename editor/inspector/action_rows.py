@@ -1,0 +1,118 @@
+"""Actions of what runs, as buttons with a field per argument."""
+
+from typing import Any
+
+from imgui_bundle import imgui
+
+from mjrig.editor.inspector.fields import Target
+from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.ui.colours import GREY
+from mjrig.errors import MjrigError
+from mjrig.properties.actions import Action, Parameter, call_action
+from mjrig.properties.properties import HasProperties
+from mjrig.scene.scene import existing
+from mjrig.sim.world import World
+from mjrig.yaml_text.yaml_document import parse_value
+from mjrig.yaml_text.yaml_edit import format_flow, same
+
+#: What stands in a field of a plain type before anybody typed.
+_FIRST: dict[str, object] = {"str": "", "bool": False, "int": 0, "float": 0.0}
+
+
+class ActionRows:
+    """The buttons, and what was typed into their arguments."""
+
+    def __init__(self, edits: Edits) -> None:
+        self._edits = edits
+        self._typed: dict[tuple[str, str, str], Any] = {}
+
+    def draw(self, target: Target, live: HasProperties) -> None:
+        """The actions of one running object; nothing where it has none."""
+        actions = type(live).actions()
+        if not actions or not imgui.collapsing_header("Actions", imgui.TreeNodeFlags_.default_open):
+            return
+        for action in actions:
+            imgui.push_id(action.name)
+            self._action(target, action)
+            imgui.pop_id()
+
+    def _action(self, target: Target, action: Action) -> None:
+        if imgui.button(f"{action.name.replace('_', ' ')}##call"):
+            self.call(target, action)
+        imgui.set_item_tooltip(f"{action.signature}\n\n{action.doc}")
+        for parameter in action.parameters:
+            imgui.push_item_width(imgui.get_content_region_avail().x * 0.5)
+            key = (target.path, action.name, parameter.name)
+            self._typed[key] = _argument(parameter, self._typed.get(key, _first(parameter)))
+            imgui.pop_item_width()
+            imgui.same_line()
+            imgui.text_colored(GREY, parameter.type)
+
+    def call(self, target: Target, action: Action) -> None:
+        """Run an action between steps; what it changed on a component is in the scene too."""
+        state = self._edits.state
+        state.attempt(lambda: self._call(target, action))
+
+    def _call(self, target: Target, action: Action) -> None:
+        state, path = self._edits.state, target.path
+        arguments = self._arguments(target, action)
+
+        def run(world: World) -> tuple[Any, dict[str, object] | None]:
+            live = existing(world, path)
+            if live is None:
+                raise MjrigError(f"{path} does not run any more")
+            result = call_action(live, action.name, arguments)
+            twin = type(live) is type(target.obj)
+            return result, HasProperties.to_data(live) if twin else None
+
+        result, data = state.simulation.call(run)
+        shown = "" if result is None else f" -> {result!r}"
+        state.console.say(f"{path}.{action.name}({_shown(arguments)}){shown}")
+        if data is not None:
+            self._follow(target, action, data)
+
+    def _follow(self, target: Target, action: Action, data: dict[str, object]) -> None:
+        """Write what the action changed into the scene: an edit like any other."""
+        before = HasProperties.to_data(target.obj)
+        names = [n for n in dict.fromkeys([*before, *data]) if not _same(before, data, n)]
+        if names:
+            values = {f"{target.path}.{n}": data.get(n, UNSET) for n in names}
+            self._edits.put(values, f"Call {target.path}.{action.name}")
+
+    def _arguments(self, target: Target, action: Action) -> dict[str, object]:
+        """What was typed; an argument left empty is left out."""
+        given: dict[str, object] = {}
+        for parameter in action.parameters:
+            key = (target.path, action.name, parameter.name)
+            value = self._typed.get(key, _first(parameter))
+            if parameter.type in _FIRST:
+                given[parameter.name] = value
+            elif str(value).strip():
+                given[parameter.name] = parse_value(str(value))
+        return given
+
+
+def _same(a: dict[str, object], b: dict[str, object], name: str) -> bool:
+    return name in a and name in b and same(a[name], b[name])
+
+
+def _first(parameter: Parameter) -> Any:
+    if parameter.type in _FIRST:
+        return _FIRST[parameter.type] if parameter.required else parameter.default
+    return "" if parameter.required or parameter.default is None else str(parameter.default)
+
+
+def _argument(parameter: Parameter, value: Any) -> Any:
+    """A field for an argument, by its type; YAML where it is no plain one."""
+    label = f"{parameter.name}##{parameter.name}"
+    if parameter.type == "bool":
+        return imgui.checkbox(label, bool(value))[1]
+    if parameter.type == "int":
+        return imgui.input_int(label, int(value), 0)[1]
+    if parameter.type == "float":
+        return imgui.input_double(label, float(value), format="%.6g")[1]
+    return imgui.input_text(label, str(value))[1]
+
+
+def _shown(arguments: dict[str, object]) -> str:
+    return ", ".join(f"{name}={format_flow(value)}" for name, value in arguments.items())

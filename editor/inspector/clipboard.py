@@ -1,0 +1,81 @@
+"""Values and whole components as YAML text, for the clipboard. No imgui."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mjrig.editor.inspector.fields import Field, Target
+from mjrig.editor.session.edits import UNSET
+from mjrig.errors import MjrigError, PropertyError
+from mjrig.properties.properties import HasProperties
+from mjrig.yaml_text.yaml_document import parse_value
+from mjrig.yaml_text.yaml_edit import format_block, format_flow
+
+
+def value_text(field: Field) -> str:
+    """What one row says."""
+    return format_flow(field.data()[0])
+
+
+def category_text(obj: HasProperties, category: str) -> str:
+    """What is authored under one heading, as a mapping."""
+    names = {prop.name for prop in obj.properties() if prop.category == category}
+    data = HasProperties.to_data(obj)
+    return _block({name: value for name, value in data.items() if name in names})
+
+
+def object_text(obj: HasProperties) -> str:
+    """A whole component or actor, as a scene file would say it."""
+    return _block(obj.to_data())
+
+
+def _block(data: Mapping[str, Any]) -> str:
+    return format_block(data, 0) + "\n"
+
+
+def parsed(text: str) -> Any:
+    """What a text of the clipboard means.
+
+    Raises:
+        PropertyError: it is empty or no YAML.
+    """
+    if not text.strip():
+        raise PropertyError("cannot paste: the clipboard has no text")
+    try:
+        return parse_value(text)
+    except MjrigError as error:
+        raise PropertyError(f"cannot paste: the clipboard is no value: {error}") from error
+
+
+def values_to_paste(target: Target, text: str) -> dict[str, object]:
+    """The properties a text sets on an object, by path.
+
+    A text with a `type` is a whole component: what it does not say goes back to its default. Of
+    something with a name, the name stays.
+
+    Raises:
+        PropertyError: it is no mapping, of another type, or names a property there is not.
+    """
+    data, obj = parsed(text), target.obj
+    kind = type(obj).__name__
+    if not isinstance(data, Mapping):
+        raise PropertyError(f"cannot paste: {target.path} needs a mapping, got {_short(data)}")
+    data = dict(data)
+    found = data.pop("type", None)
+    if found is not None and found != kind:
+        raise PropertyError(f"cannot paste: the clipboard has a {found}, {target.path} is a {kind}")
+    for name in data:
+        try:
+            obj.property_named(str(name))
+        except PropertyError as error:
+            raise PropertyError(f"cannot paste: {error}") from None
+    data.pop("name", None)
+    if found is not None:
+        data = {**{n: UNSET for n in HasProperties.to_data(obj) if n not in data}, **data}
+    if not data:
+        raise PropertyError("cannot paste: the clipboard has no properties")
+    return {f"{target.path}.{name}": value for name, value in data.items()}
+
+
+def _short(data: object) -> str:
+    text = format_flow(data)
+    return text if len(text) < 60 else text[:57] + "..."

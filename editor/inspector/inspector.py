@@ -1,0 +1,141 @@
+"""Inspector: the selected objects, generated from their properties alone."""
+
+from typing import Any
+
+from imgui_bundle import imgui
+
+from mjrig.editor.inspector.action_rows import ActionRows
+from mjrig.editor.inspector.fields import Filter, Target, fields_of
+from mjrig.editor.inspector.rows import Rows
+from mjrig.editor.inspector.widgets import Sheet
+from mjrig.editor.session.edits import Edits
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.colours import GREY, RED
+from mjrig.editor.ui.panel import Panel
+from mjrig.scene.sim_options import option_in
+from mjrig.sim.world import World
+
+_HOW_TO_SELECT = (
+    "Nothing is selected. Click an actor in the viewport or anything in the hierarchy; "
+    "Shift or Ctrl with a click adds to the selection."
+)
+
+
+class Inspector(Panel):
+    """Every property of what is selected, with search, reset, copy and paste."""
+
+    title = "Inspector"
+    place = "right"
+
+    def __init__(self, state: EditorState) -> None:
+        super().__init__(state)
+        self.edits = Edits(state)
+        self.sheet = Sheet(state, options=self._option)
+        self.rows = Rows(self.sheet, self.edits)
+        self._actions = ActionRows(self.edits)
+        self._search, self._only_modified = "", False
+        self._options: tuple[int, dict[str, Any]] = (-1, {})
+
+    def draw(self) -> None:
+        try:
+            self._draw()
+        finally:
+            self.edits.finish_frame()
+
+    def _draw(self) -> None:
+        targets, others = self._targets()
+        if not targets:
+            self._nothing()
+            return
+        self._header(targets, others)
+        self._filter_bar()
+        imgui.separator()
+        if imgui.begin_child("rows"):
+            self._table(targets)
+            if targets[0].live is not None and len(targets) == 1:
+                self._actions.draw(targets[0], targets[0].live)
+        imgui.end_child()
+
+    # What is selected ---------------------------------------------------------------------------
+
+    def _targets(self) -> tuple[list[Target], int]:
+        """The selected objects of the first one's type, and how many others there are."""
+        state = self.state
+        found = [(path, state.described(path)) for path in state.selection.paths]
+        there = [Target(path, obj, state.live(path)) for path, obj in found if obj is not None]
+        same = [t for t in there if type(t.obj) is type(there[0].obj)]
+        return same, len(state.selection.paths) - len(same)
+
+    def _nothing(self) -> None:
+        """Nothing described is selected: what runs has its actions all the same."""
+        paths = self.state.selection.paths
+        live = self.state.live(paths[0]) if paths else None
+        if live is None:
+            text = _HOW_TO_SELECT if not paths else f"{paths[0]} has no properties."
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(text)
+            imgui.pop_style_color()
+            return
+        imgui.text(paths[0])
+        imgui.text_wrapped("It is not described in this scene: only its actions are here.")
+        self._actions.draw(Target(paths[0], live, live), live)
+
+    # Parts of the panel -------------------------------------------------------------------------
+
+    def _header(self, targets: list[Target], others: int) -> None:
+        first = targets[0]
+        kind = type(first.obj).__name__
+        many = f"{len(targets)} × {kind}" if len(targets) > 1 else first.path
+        imgui.selectable(f"{many}###header", False)
+        if imgui.begin_popup_context_item("header menu"):
+            self.rows.object_menu(targets)
+            imgui.end_popup()
+        doc = (type(first.obj).__doc__ or "").strip()
+        if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
+            imgui.set_tooltip("\n".join([*(t.path for t in targets), "", doc]))
+        left_out = f"; {others} of another kind not shown" if others else ""
+        imgui.push_style_color(imgui.Col_.text, GREY)
+        imgui.text_wrapped(f"{kind}: {doc.partition(chr(10))[0]}{left_out}")
+        imgui.pop_style_color()
+        problem = self.state.problems.get(first.path)
+        if problem:
+            imgui.push_style_color(imgui.Col_.text, RED)
+            imgui.text_wrapped(problem)
+            imgui.pop_style_color()
+
+    def _filter_bar(self) -> None:
+        box = imgui.get_frame_height() + imgui.calc_text_size("modified").x
+        imgui.set_next_item_width(-box - 2 * imgui.get_style().item_spacing.x)
+        _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
+        imgui.same_line()
+        _, self._only_modified = imgui.checkbox("modified", self._only_modified)
+        imgui.set_item_tooltip("Only what differs from the default")
+        self.rows.filter = Filter(self._search, self._only_modified)
+
+    def _table(self, targets: list[Target]) -> None:
+        flags = imgui.TableFlags_.resizable | imgui.TableFlags_.borders_inner_v
+        self.rows.hovered = None
+        if imgui.begin_table("props", 3, flags):
+            stretch = imgui.TableColumnFlags_.width_stretch
+            imgui.table_setup_column("name", stretch, 0.42)
+            imgui.table_setup_column("value", stretch, 0.58)
+            fixed = imgui.TableColumnFlags_.width_fixed | imgui.TableColumnFlags_.no_resize
+            imgui.table_setup_column("reset", fixed, imgui.get_frame_height())
+            self.rows.object(targets, fields_of(targets, self.edits))
+            imgui.end_table()
+        self.rows.shortcuts()
+        self.rows.yaml_popup()
+
+    def _option(self, name: str) -> Any:
+        """What the running model says of an option; asked once per model."""
+        generation = self.state.simulation.generation
+        if self._options[0] != generation:
+            self._options = (generation, {})
+        known = self._options[1]
+        if name not in known:
+
+            def read(world: World) -> Any:
+                return option_in(world.model.opt, name)
+
+            known[name] = self.state.simulation.call(read)
+        return known[name]

@@ -1,0 +1,227 @@
+"""The plots of a window: which signals each shows, paused or following, with two cursors."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import Any
+
+from mjrig.arrays import FloatArray
+from mjrig.editor.plots.curves import value_at
+from mjrig.editor.session.ring import Ring
+from mjrig.editor.session.signal_info import SignalInfo
+from mjrig.editor.session.signals import catalogue, expand
+from mjrig.editor.session.simulation import Simulation
+from mjrig.errors import MjrigError
+from mjrig.sim.world import World
+
+#: Shortest and longest stretch of time that a plot follows [s].
+SHORTEST, LONGEST = 0.05, 30.0
+
+
+@dataclass
+class Plot:
+    """One plot; `key` never changes."""
+
+    key: int
+    signals: list[str] = field(default_factory=list)
+    window: float = 5.0
+    autoscale: bool = True
+    #: What was sampled up to the pause, by signal; None while it follows.
+    frozen: dict[str, FloatArray] | None = None
+    #: Times of the cursors A and B.
+    cursors: tuple[float, float] | None = None
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it stands still, whatever the simulation does."""
+        return self.frozen is not None
+
+    def set_window(self, seconds: float) -> None:
+        """Choose how long a stretch of time it follows."""
+        self.window = min(max(seconds, SHORTEST), LONGEST)
+
+
+def tracking(actuator: str) -> tuple[str, ...]:
+    """The signals that show how well an actuator (`dog.FL_hip`) follows."""
+    return (f"{actuator}.setpoint", f"{actuator}.position")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One signal under the cursors."""
+
+    a: float
+    b: float
+
+    @property
+    def delta(self) -> float:
+        """How much it changes from A to B."""
+        return self.b - self.a
+
+
+class PlotBoard:
+    """The plots, fed by a simulation: what some plot shows is sampled, nothing else."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._key = 0
+        self._offered: tuple[int, list[SignalInfo]] = (-1, [])
+        self.about: dict[str, SignalInfo] = {}
+        self.plots: list[Plot] = []
+
+    # Plots --------------------------------------------------------------------------------------
+
+    def add_plot(self) -> Plot:
+        """Put an empty plot below the others."""
+        self._key += 1
+        self.plots.append(Plot(self._key))
+        return self.plots[-1]
+
+    def remove_plot(self, plot: Plot) -> None:
+        """Take a plot away; signals that no other shows are no longer sampled."""
+        self.plots.remove(plot)
+        self._forget(plot.signals)
+
+    # Signals ------------------------------------------------------------------------------------
+
+    def add(self, plot: Plot, *paths: str) -> list[str]:
+        """Show signals, or every number of a property, and sample them from now on.
+
+        Returns:
+            The paths of the signals.
+
+        Raises:
+            BindingError: there is no such signal; nothing was changed.
+        """
+        signals = self._simulation.signals
+
+        def run(world: World) -> list[SignalInfo]:
+            infos = [info for path in paths for info in expand(world, path)]
+            signals.watch_all(info.path for info in infos)
+            return infos
+
+        infos = self._simulation.call(run)
+        for info in infos:
+            self.about[info.path] = info
+            if info.path not in plot.signals:
+                plot.signals.append(info.path)
+            if plot.frozen is not None:  # what another plot had sampled of it until now
+                plot.frozen.setdefault(info.path, signals.watched[info.path].ordered())
+        return [info.path for info in infos]
+
+    def remove(self, plot: Plot, *paths: str) -> None:
+        """Show signals no longer; one that is not shown is fine."""
+        plot.signals = [path for path in plot.signals if path not in paths]
+        self._forget(paths)
+
+    def _forget(self, paths: Iterable[str]) -> None:
+        shown = {path for plot in self.plots for path in plot.signals}
+        gone = [path for path in paths if path not in shown]
+        signals = self._simulation.signals
+
+        if gone:
+            self._simulation.call(lambda world: signals.unwatch(*gone))
+
+    def offered(self) -> list[SignalInfo]:
+        """Everything that can be plotted now."""
+        generation = self._simulation.generation
+        if self._offered[0] != generation:
+            found = self._simulation.call(lambda world: list(catalogue(world)))
+            unique = {info.path: info for info in found}
+            self._offered = (generation, list(unique.values()))
+        return self._offered[1]
+
+    def first_signals(self) -> tuple[str, ...]:
+        """How well the first actuator follows; nothing where none has a setpoint."""
+        paths = {info.path for info in self.offered()}
+        for info in self.offered():
+            pair = tracking(info.path.removesuffix(".setpoint"))
+            if info.path.endswith(".setpoint") and paths.issuperset(pair):
+                return pair
+        return ()
+
+    def is_silent(self, path: str) -> bool:
+        """Whether a signal is not in the running world: its robot is gone or renamed."""
+        return path in self._simulation.signals.silent
+
+    def follow(self, simulation: Simulation) -> list[str]:
+        """Another scene was opened: the same plots, of what the new world has.
+
+        Returns:
+            The signals that it does not have.
+        """
+        if simulation is self._simulation:
+            return []
+        layout, self.plots = self.layout(), []
+        self._simulation, self._offered = simulation, (-1, [])
+        return self.apply(layout)
+
+    # Samples ------------------------------------------------------------------------------------
+
+    def pause(self, plot: Plot) -> None:
+        """Let a plot stand still; the simulation goes on."""
+        plot.frozen = {path: ring.ordered() for path, ring in self._rings(plot)}
+
+    def resume(self, plot: Plot) -> None:
+        """Let a plot follow again."""
+        plot.frozen = None
+
+    def _rings(self, plot: Plot) -> list[tuple[str, Ring]]:
+        watched = self._simulation.signals.watched
+        return [(path, watched[path]) for path in plot.signals if path in watched]
+
+    def samples(self, plot: Plot, begin: float = float("-inf")) -> dict[str, FloatArray]:
+        """(2, n) samples by signal, of what a plot shows, from a time on."""
+        if plot.frozen is not None:
+            return {p: plot.frozen[p] for p in plot.signals if p in plot.frozen}
+        return {path: ring.since(begin) for path, ring in self._rings(plot)}
+
+    def latest(self, plot: Plot) -> dict[str, float]:
+        """The newest value of each signal; of a paused plot, the newest it shows."""
+        if plot.frozen is None:
+            return {path: ring.latest for path, ring in self._rings(plot)}
+        kept = plot.frozen
+        return {
+            p: float(kept[p][1, -1]) if kept[p].size else nan for p in plot.signals if p in kept
+        }
+
+    def readings(self, plot: Plot) -> dict[str, Reading]:
+        """What the cursors of a plot stand on, by signal."""
+        if plot.cursors is None:
+            return {}
+        a, b = plot.cursors
+        found = self.samples(plot, min(a, b))
+        return {path: Reading(value_at(s, a), value_at(s, b)) for path, s in found.items()}
+
+    # Layout -------------------------------------------------------------------------------------
+
+    def layout(self) -> list[dict[str, Any]]:
+        """Which plots there are and what they show, as plain data."""
+        return [
+            {"signals": list(p.signals), "window": p.window, "autoscale": p.autoscale}
+            for p in self.plots
+        ]
+
+    def apply(self, layout: Sequence[Any]) -> list[str]:
+        """Make the plots a layout describes.
+
+        Returns:
+            The signals that the world does not have.
+        """
+        missing: list[str] = []
+        for plot in list(self.plots):
+            self.remove_plot(plot)
+        for entry in layout:
+            plot = self.add_plot()
+            if not isinstance(entry, dict):
+                continue
+            window = entry.get("window")
+            if isinstance(window, int | float):
+                plot.set_window(float(window))
+            plot.autoscale = bool(entry.get("autoscale", True))
+            for path in entry.get("signals", ()):
+                try:
+                    self.add(plot, str(path))
+                except MjrigError:
+                    missing.append(str(path))
+        return missing

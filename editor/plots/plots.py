@@ -1,0 +1,297 @@
+"""Plots panel: signals over time, dropped onto plots or picked from a list."""
+
+from collections.abc import Sequence
+from math import inf, isnan, nan
+
+from imgui_bundle import ImVec2, ImVec4, imgui, implot
+
+from mjrig.editor.plots.curves import POINTS, thinned
+from mjrig.editor.plots.plot_exporter import PlotExporter
+from mjrig.editor.plots.plot_layouts import load_layout, save_layout
+from mjrig.editor.plots.plot_model import LONGEST, SHORTEST, Plot, PlotBoard, Reading, tracking
+from mjrig.editor.plots.signal_picker import SignalPicker
+from mjrig.editor.session.session import Session
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.dragging import PAYLOAD, drag_source, is_dragging
+from mjrig.editor.ui.panel import Panel
+from mjrig.names import listed
+
+LOWEST = 150.0
+LEGEND_WIDTH = 200.0
+NUMBER_WIDTH = 62.0
+#: Values that differ by less are drawn as a flat line: rounding errors are no curve.
+SMALLEST_SPAN = 1e-5
+_CURSORS = (("A", ImVec4(1.0, 0.8, 0.2, 1.0)), ("B", ImVec4(0.3, 0.9, 1.0, 1.0)))
+_PLOTTED = ("signal", "property", "actuator")
+_EMPTY = "Drop signals, properties or actuators here, or choose them under Signals."
+
+
+class PlotsPanel(Panel):
+    """Several plots on top of each other; each can pause alone.
+
+    Args:
+        state: of the editor.
+        starts_filled: a scene without plots of its own begins with one of its first actuator.
+    """
+
+    title = "Plots"
+    place = "bottom right"
+
+    def __init__(self, state: EditorState, *, starts_filled: bool = False) -> None:
+        super().__init__(state)
+        self._starts_filled = starts_filled
+        self.board = PlotBoard(state.simulation)
+        self._session: Session | None = None
+        self._picker = SignalPicker(state, self.board)
+        self.exporter = PlotExporter(state, self.board)
+        #: Left edge and width of each plot's canvas in pixels, by key.
+        self.inside: dict[int, tuple[float, float]] = {}
+        #: What each plot shows of the time axis, by key.
+        self._seen: dict[int, tuple[float, float]] = {}
+
+    # Which plots there are ----------------------------------------------------------------------
+
+    def _follow_session(self) -> None:
+        """Another scene was opened: its own plots, if it had some, or the ones that are there."""
+        session = self.state.session
+        if session is self._session:
+            return
+        self._session = session
+        missing = self.board.follow(session.simulation)
+        kept = load_layout(self.state.scene.path)
+        if kept:
+            missing = self.board.apply(kept)
+        if missing:
+            self.state.console.warn(f"not plotted, since the scene has none: {listed(missing)}")
+        if not self.board.plots:
+            self.board.add_plot()
+        if self._starts_filled and not kept:
+            self._fill()
+        self._kept = self.board.layout()
+
+    def _fill(self) -> None:
+        """Show something of this scene, in place of what only the one before had."""
+        for plot in self.board.plots:
+            gone = [path for path in plot.signals if self.board.is_silent(path)]
+            self.board.remove(plot, *gone)
+        if not any(plot.signals for plot in self.board.plots):
+            self.board.add(self.board.plots[0], *self.board.first_signals())
+
+    def _keep_layout(self) -> None:
+        """Remember the plots for this scene, once the mouse is let go."""
+        layout = self.board.layout()
+        if layout == self._kept or imgui.is_any_mouse_down():
+            return
+        self._kept = layout
+        try:
+            save_layout(self.state.scene.path, layout)
+        except OSError as error:
+            self.state.console.warn(f"the plot layout cannot be kept: {error}")
+
+    def draw(self) -> None:
+        self._follow_session()
+        if imgui.button("Add plot"):
+            self.board.add_plot()
+        imgui.set_item_tooltip("Another plot below")
+        plots = list(self.board.plots)
+        if plots:
+            imgui.same_line()  # the head of the first plot: height is precious
+        height = imgui.get_content_region_avail().y / max(len(plots), 1)
+        for plot in plots:
+            imgui.push_id(str(plot.key))
+            self._draw_plot(plot, max(height, LOWEST))
+            imgui.pop_id()
+        self._keep_layout()
+
+    def _draw_plot(self, plot: Plot, height: float) -> None:
+        top = imgui.get_cursor_pos_y()
+        self._header(plot)
+        body = max(height - (imgui.get_cursor_pos_y() - top) - 6.0, 80.0)
+        width = imgui.get_content_region_avail().x
+        legend = min(self._legend_width(plot), 0.5 * width)
+        self._curves(plot, ImVec2(width - legend - 8.0, body))
+        imgui.same_line()
+        if imgui.begin_child("legend", ImVec2(legend, body)):
+            self._legend(plot)
+        imgui.end_child()
+
+    @staticmethod
+    def _legend_width(plot: Plot) -> float:
+        """Room for the longest name and the numbers beside it."""
+        names = short_names(plot.signals)
+        longest = max((imgui.calc_text_size(name).x for name in names), default=0.0)
+        numbers = NUMBER_WIDTH * (3 if plot.cursors else 1)
+        return max(LEGEND_WIDTH, longest + numbers + 72.0)
+
+    def _header(self, plot: Plot) -> None:
+        if imgui.button(f"{'Follow' if plot.is_paused else 'Pause'}###pause"):
+            (self.board.resume if plot.is_paused else self.board.pause)(plot)
+        imgui.set_item_tooltip(
+            "This plot only; the simulation goes on.\nPaused: wheel zooms, dragging pans."
+        )
+        imgui.same_line()
+        imgui.set_next_item_width(80.0)
+        changed, seconds = imgui.drag_float(
+            "##window", plot.window, 0.05, SHORTEST, LONGEST, "%.2f s"
+        )
+        if changed:
+            plot.set_window(seconds)
+        imgui.set_item_tooltip("Stretch of time that is shown; the wheel changes it too")
+        imgui.same_line()
+        _, plot.autoscale = imgui.checkbox("Auto", plot.autoscale)
+        imgui.set_item_tooltip("Fit the value axis to what is seen")
+        imgui.same_line()
+        changed, wanted = imgui.checkbox("Cursors", plot.cursors is not None)
+        if changed:
+            self._set_cursors(plot, wanted)
+        imgui.same_line()
+        if imgui.button("Signals"):
+            self._picker.open()
+        imgui.same_line()
+        if imgui.button("Export"):
+            self.exporter.open()
+        imgui.same_line()
+        if imgui.button("x##remove"):
+            self.board.remove_plot(plot)
+        imgui.set_item_tooltip("Remove this plot")
+        self._picker.draw(plot)
+        self.exporter.draw(plot, self._seen.get(plot.key))
+
+    def _set_cursors(self, plot: Plot, wanted: bool) -> None:
+        """Cursors stand still, so the plot does too."""
+        if not wanted:
+            plot.cursors = None
+            return
+        if not plot.is_paused:
+            self.board.pause(plot)
+        begin, end = self._seen.get(plot.key, (0.0, plot.window))
+        plot.cursors = (begin + (end - begin) / 3.0, begin + 2.0 * (end - begin) / 3.0)
+
+    # Curves -------------------------------------------------------------------------------------
+
+    def _curves(self, plot: Plot, size: ImVec2) -> None:
+        flags = implot.Flags_.no_legend | implot.Flags_.no_title | implot.Flags_.no_menus
+        if not implot.begin_plot("##plot", size, flags):
+            return
+        fit = implot.AxisFlags_.auto_fit if plot.autoscale else implot.AxisFlags_.none
+        implot.setup_axes("", "", implot.AxisFlags_.no_label, implot.AxisFlags_.no_label | fit)
+        implot.setup_axis_zoom_constraints(implot.ImAxis_.y1, SMALLEST_SPAN, inf)
+        now = self.state.simulation.frame.time
+        when = imgui.Cond_.once if plot.is_paused else imgui.Cond_.always
+        implot.setup_axis_limits(implot.ImAxis_.x1, now - plot.window, now, when)
+        limits = implot.get_plot_limits()
+        begin, end = limits.x.min, limits.x.max
+        self._seen[plot.key] = (begin, end)
+        self.inside[plot.key] = (implot.get_plot_pos().x, implot.get_plot_size().x)
+        points = min(POINTS, 2 * max(int(size.x), 50))
+        samples = self.board.samples(plot, begin)
+        for i, path in enumerate(plot.signals):
+            if path in samples:
+                time, values = thinned(samples[path], begin, end, points)
+                spec = implot.Spec(line_color=implot.get_colormap_color(i), line_weight=1.5)
+                implot.plot_line(path, time, values, spec)
+        self._draw_cursors(plot)
+        self._mouse(plot)
+        if implot.begin_drag_drop_target_plot():
+            self._accept(plot)
+            implot.end_drag_drop_target()
+        implot.end_plot()
+
+    def _draw_cursors(self, plot: Plot) -> None:
+        if plot.cursors is None:
+            return
+        moved = list(plot.cursors)
+        for i, (name, colour) in enumerate(_CURSORS):
+            moved[i] = implot.drag_line_x(i, moved[i], colour)[1]
+            implot.tag_x(moved[i], colour, name)
+        plot.cursors = (moved[0], moved[1])
+
+    def _mouse(self, plot: Plot) -> None:
+        """A plot that follows: the wheel chooses the window, dragging stops it."""
+        if plot.is_paused or not implot.is_plot_hovered():
+            return
+        wheel = imgui.get_io().mouse_wheel
+        if wheel:
+            plot.set_window(plot.window * 0.85**wheel)
+        if imgui.is_mouse_dragging(0) and not is_dragging():
+            self.board.pause(plot)
+
+    def _accept(self, plot: Plot) -> None:
+        payload = imgui.accept_drag_drop_payload_py_id(PAYLOAD)
+        if payload is not None and self.state.dragged is not None:
+            self.drop(plot, *self.state.dragged)
+
+    def drop(self, plot: Plot, kind: str, value: object) -> None:
+        """Something was let go over a plot."""
+        if kind not in _PLOTTED:
+            text = f"a {kind} cannot be plotted; drop a signal, an actuator or a numeric property"
+            self.state.console.fail(text)
+            return
+        paths = tracking(str(value)) if kind == "actuator" else (str(value),)
+        self.state.attempt(lambda: self.board.add(plot, *paths))
+
+    # Legend -------------------------------------------------------------------------------------
+
+    def _legend(self, plot: Plot) -> None:
+        if not plot.signals:
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(_EMPTY)
+            imgui.pop_style_color()
+            return
+        readings = self.board.readings(plot)
+        latest = self.board.latest(plot)
+        titles = ["A", "B", "B - A"] if plot.cursors else ["value"]
+        flags = imgui.TableFlags_.sizing_fixed_fit | imgui.TableFlags_.row_bg
+        if not imgui.begin_table("values", len(titles) + 2, flags):
+            return
+        imgui.table_setup_column("signal", imgui.TableColumnFlags_.width_stretch)
+        for title in titles:  # of one width, whatever the numbers are
+            imgui.table_setup_column(title, imgui.TableColumnFlags_.width_fixed, NUMBER_WIDTH)
+        imgui.table_setup_column("")
+        imgui.table_headers_row()
+        names = short_names(plot.signals)  # the list may get shorter on the way
+        for i, (path, name) in enumerate(list(zip(plot.signals, names, strict=True))):
+            imgui.table_next_row()
+            imgui.table_next_column()
+            imgui.push_id(path)
+            self._legend_name(plot, i, path, name)
+            found = readings.get(path, Reading(nan, nan))
+            numbers = [found.a, found.b, found.delta] if plot.cursors else [latest.get(path, nan)]
+            for number in numbers:
+                imgui.table_next_column()
+                imgui.text("-" if isnan(number) else f"{number:.4g}")
+            imgui.table_next_column()
+            if imgui.small_button("x##out"):
+                self.board.remove(plot, path)
+            imgui.pop_id()
+        imgui.end_table()
+        if plot.cursors is not None:
+            imgui.text_colored(GREY, f"B - A = {plot.cursors[1] - plot.cursors[0]:.4f} s")
+
+    def _legend_name(self, plot: Plot, index: int, path: str, name: str) -> None:
+        imgui.color_button("##colour", implot.get_colormap_color(index), 0, ImVec2(10.0, 10.0))
+        imgui.same_line()
+        silent = self.board.is_silent(path)
+        if silent:
+            imgui.push_style_color(imgui.Col_.text, GREY)
+        imgui.selectable(f"{name}##name", False)
+        if silent:
+            imgui.pop_style_color()
+        about = self.board.about.get(path)
+        unit = f" [{about.unit}]" if about and about.unit else ""
+        gone = "\nnot in the world now: its robot is gone or renamed" if silent else ""
+        imgui.set_item_tooltip(f"{path}{unit}\n{about.doc if about else ''}{gone}".strip())
+        drag_source(self.state, "signal", path, path)
+        if imgui.begin_popup_context_item("menu"):
+            if imgui.menu_item_simple("Copy path"):
+                imgui.set_clipboard_text(path)
+            if imgui.menu_item_simple("Remove"):
+                self.board.remove(plot, path)
+            imgui.end_popup()
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """The paths without the actor, where all are of one."""
+    actors = {path.partition(".")[0] for path in paths}
+    return [path.partition(".")[2] or path for path in paths] if len(actors) == 1 else list(paths)

@@ -1,0 +1,1 @@
+"""Replays and policy commands in the window."""

@@ -1,0 +1,283 @@
+"""The replay panel: open a recording, scrub through it, compare, read the diagnosis."""
+
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from imgui_bundle import ImVec2, imgui
+
+from mjrig.editor.replay.replay_check import Answer, Check
+from mjrig.editor.replay.replaying import MODES, RATES, Replaying, parse_hints
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
+from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.sim2sim.folder import SUFFIXES
+
+_HEAD = ("joint", "rmse position", "velocity", "effort", "saturated")
+_TABLE = int(
+    imgui.TableFlags_.row_bg
+    | imgui.TableFlags_.borders_inner_v
+    | imgui.TableFlags_.sizing_fixed_fit
+    | imgui.TableFlags_.scroll_y
+    | imgui.TableFlags_.scroll_x
+)
+#: Perturbed runs of a policy at most.
+MOST_TRIALS = 50
+
+
+class ReplayPanel(Panel):
+    """A recording in the running world, and what it says about this scene.
+
+    Args:
+        state: of the window.
+        choose: asks for files.
+        open_scene: called with a recording, to open the scene it is of.
+    """
+
+    title = "Replay"
+    place = "bottom"
+
+    def __init__(
+        self,
+        state: EditorState,
+        choose: PathDialog,
+        open_scene: Callable[[Path], object] = lambda path: None,
+    ) -> None:
+        super().__init__(state)
+        self.replaying = Replaying(state)
+        self._choose, self._open_scene = choose, open_scene
+        self._hints = ""
+        self.trials = 0
+        self.check: Check | None = None
+        self.answer: Answer | None = None
+        self._held: Check | None = None
+        #: Shows a page to the person.
+        self.show_page: Callable[[str], object] = webbrowser.open
+
+    # From the window ----------------------------------------------------------------------------
+
+    def open(self, path: Path, robot: str = "") -> None:
+        """Read a recording and show it."""
+        self._forget()
+        self._hints = ""
+        self.replaying.open(path, robot)
+
+    def tick(self) -> None:
+        """Once per frame, shown or not."""
+        self.replaying.tick()
+        if self.check is not None and self.check.is_done:
+            self._take()
+
+    def close(self) -> None:
+        """The window closes."""
+        self.replaying.close()
+        self._forget()
+
+    def _forget(self) -> None:
+        for check in (self.check, self._held):
+            if check is not None:
+                check.close()
+        self.check = self._held = self.answer = None
+
+    def _take(self) -> None:
+        check, self.check = self.check, None
+        assert check is not None
+        found: list[Answer] = []
+        if self.state.attempt(lambda: found.append(check.answer())):
+            if self._held is not None:
+                self._held.close()
+            self.answer, self._held = found[0], check  # its files are needed for the report
+            self.state.console.say(f"{found[0].data['source']}: {found[0].verdict}")
+        else:
+            check.close()
+
+    # Widgets ------------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        self._file()
+        replaying = self.replaying
+        if replaying.is_reading:
+            imgui.text_disabled(f"reading {replaying.path}…")
+        if replaying.problem:
+            imgui.push_style_color(imgui.Col_.text, RED)
+            imgui.text_wrapped(replaying.problem)
+            imgui.pop_style_color()
+        if replaying.recording is not None:
+            self._transport()
+            self._compare()
+            if self.answer is not None:
+                self._show(self.answer)
+        elif replaying.problem:
+            self._ask_hints()
+        elif not replaying.is_reading:
+            imgui.text_disabled("Open a recording, or drop one on a robot.")
+
+    def _file(self) -> None:
+        replaying = self.replaying
+        if imgui.button("Open..."):
+            start = (replaying.path or self.state.scene.base).resolve()
+            self._choose.ask("Open", start, SUFFIXES, self.open)
+        if replaying.path is None:
+            return
+        imgui.same_line()
+        if imgui.button("Close"):
+            self.close()
+            return
+        imgui.same_line()
+        imgui.set_next_item_width(110)
+        if imgui.begin_combo("##mode", replaying.mode):
+            for mode, about in MODES.items():
+                if imgui.selectable(mode, mode == replaying.mode)[0]:
+                    replaying.set_mode(mode)
+                imgui.set_item_tooltip(about)
+            imgui.end_combo()
+        imgui.set_item_tooltip(MODES[replaying.mode])
+        imgui.same_line()
+        self._name()
+
+    def _name(self) -> None:
+        replaying, recording = self.replaying, self.replaying.recording
+        assert replaying.path is not None
+        imgui.text(replaying.path.name)
+        if recording is None:
+            return
+        about = f"{replaying.path}\n{recording.format}, {recording.steps} steps"
+        about += f" of {recording.timestep:g} s\nrobots: {', '.join(recording.actors)}"
+        imgui.set_item_tooltip(about)
+        if replaying.robot:
+            imgui.same_line()
+            imgui.text_disabled(f"on {replaying.robot}")
+        if recording.attributes.get("scene"):
+            imgui.same_line()
+            if imgui.small_button("Its scene"):
+                self._open_scene(replaying.path)
+            imgui.set_item_tooltip("Open the scene it was recorded in; asks about unsaved changes")
+
+    def _ask_hints(self) -> None:
+        """What the file does not say itself."""
+        imgui.set_next_item_width(320)
+        _, self._hints = imgui.input_text_with_hint(
+            "##hints", "fps=50; joints=[a, b]; quaternion=xyzw", self._hints
+        )
+        imgui.same_line()
+        if imgui.button("Read again"):
+            self.state.attempt(self._read_again)
+
+    def _read_again(self) -> None:
+        replaying = self.replaying
+        assert replaying.path is not None
+        replaying.open(replaying.path, replaying.robot, parse_hints(self._hints))
+
+    def _transport(self) -> None:
+        replaying = self.replaying
+        label = "Pause###replay" if replaying.playing else "Play###replay"
+        if imgui.button(label, ImVec2(56, 0)):
+            replaying.toggle()
+        imgui.same_line()
+        if imgui.button("Step"):
+            replaying.step()
+        imgui.same_line()
+        imgui.set_next_item_width(64)
+        if imgui.begin_combo("##rate", f"{replaying.rate:g}x"):
+            for rate in RATES:
+                if imgui.selectable(f"{rate:g}x", rate == replaying.rate)[0]:
+                    replaying.set_rate(rate)
+            imgui.end_combo()
+        imgui.set_item_tooltip("Seconds of the recording per second")
+        imgui.same_line()
+        changed, loop = imgui.checkbox("loop", replaying.loop)
+        if changed:
+            replaying.set_loop(loop)
+        imgui.same_line()
+        imgui.set_next_item_width(-1)
+        text = f"{replaying.time:.3f} of {replaying.duration:.3f} s"
+        end = max(replaying.duration, 1e-6)
+        moved, moment = imgui.slider_float("##scrub", replaying.time, 0.0, end, text)
+        if moved:
+            replaying.seek(moment)
+        imgui.set_item_tooltip(
+            "Any moment at once"
+            if replaying.mode == "kinematic"
+            else "Backwards at once; forwards it is simulated, as fast as it goes"
+        )
+
+    # The comparison -----------------------------------------------------------------------------
+
+    def _compare(self) -> None:
+        if self.check is not None:
+            if imgui.button("Cancel###compare"):
+                self.check.close()
+                self.check = None
+                return
+            imgui.same_line()
+            text = f"running on a copy: {self.check.elapsed:.0f} s"
+            imgui.progress_bar(-0.5 * self.check.elapsed, ImVec2(220, 0), text)
+            return
+        if imgui.button("Compare###compare"):
+            self.state.attempt(self.compare)
+        imgui.set_item_tooltip(
+            "Run it on a copy of this scene, compare it with the recording, and find out what "
+            "differs; your robot goes on"
+        )
+        if self.replaying.mode == "policy":
+            imgui.same_line()
+            imgui.set_next_item_width(90)
+            _, self.trials = imgui.input_int("perturbed runs", self.trials)
+            self.trials = min(max(self.trials, 0), MOST_TRIALS)
+        if self.answer is not None:
+            imgui.same_line()
+            if imgui.button("Open report"):
+                self.state.attempt(self.save_report)
+
+    def compare(self) -> None:
+        """Begin to compare."""
+        replaying = self.replaying
+        assert replaying.path is not None
+        settings = {
+            "mode": replaying.mode,
+            "robot": replaying.robot,
+            "trials": self.trials if replaying.mode == "policy" else 0,
+            "hints": parse_hints(self._hints),
+        }
+        self.check = Check(self.state, replaying.path, settings)
+
+    def save_report(self) -> None:
+        """Write report.html and report.json beside the recording, and show the page."""
+        path = self.replaying.path
+        assert path is not None and self.answer is not None
+        page = self.answer.save(path.resolve().with_name(f"{path.stem}-report"))
+        self.state.console.say(f"report: {page}")
+        self.show_page(page.as_uri())
+
+    def _show(self, answer: Answer) -> None:
+        imgui.separator()
+        imgui.text_colored(RED if answer.is_bad else GREEN, answer.verdict)
+        imgui.push_text_wrap_pos(0.0)
+        for i, line in enumerate(answer.figures):
+            if i == 0:
+                imgui.text_colored(GREY, line)
+            else:
+                imgui.text(line)
+        for i, finding in enumerate(answer.findings, 1):
+            imgui.text_colored(AMBER, f"{i}. {finding}")
+        for note in answer.notes:
+            imgui.text_colored(GREY, f"note: {note}")
+        imgui.pop_text_wrap_pos()
+        self._joints(answer)
+
+    def _joints(self, answer: Answer) -> None:
+        rows = answer.joints
+        height = imgui.get_text_line_height_with_spacing() * (min(len(rows), 12) + 1.5)
+        if not rows or not imgui.begin_table("joints", len(_HEAD), _TABLE, ImVec2(0, height)):
+            return
+        imgui.table_setup_scroll_freeze(1, 1)
+        for name in _HEAD:
+            imgui.table_setup_column(name)
+        imgui.table_headers_row()
+        for row in rows:
+            imgui.table_next_row()
+            for text in row:
+                imgui.table_next_column()
+                imgui.text(text)
+        imgui.end_table()

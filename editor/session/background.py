@@ -1,0 +1,59 @@
+"""Work that takes longer than a frame: on a thread, looked at once per frame."""
+
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from mjrig.editor.session.console import Console
+from mjrig.errors import MjrigError
+
+T = TypeVar("T")
+
+
+class Background(Generic[T]):
+    """One piece of work that has begun; nothing it does may touch the window or the world.
+
+    Args:
+        run: does it.
+        name: of the thread.
+    """
+
+    def __init__(self, run: Callable[[], T], name: str) -> None:
+        self._run = run
+        self._result: list[T] = []
+        self.error: Exception | None = None
+        self._trace = ""
+        self._thread = threading.Thread(target=self._do, name=name, daemon=True)
+        self._thread.start()
+
+    def _do(self) -> None:
+        try:
+            self._result.append(self._run())
+        except Exception as error:  # whatever it is, the window goes on
+            self.error, self._trace = error, traceback.format_exc()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it ended, one way or the other."""
+        return not self._thread.is_alive()
+
+    def wait(self) -> None:
+        """Until it ended."""
+        self._thread.join()
+
+    def result(self) -> T:
+        """What came of it, once it is done; raises what it raised."""
+        if self.error is not None:
+            raise self.error
+        return self._result[0]
+
+    def told(self, console: Console) -> T | None:
+        """What came of it; None after an error, which the console is told."""
+        if self.error is None:
+            return self._result[0]
+        if isinstance(self.error, MjrigError):
+            console.fail(str(self.error))
+        else:
+            console.fail(f"{type(self.error).__name__}: {self.error}", self._trace)
+        return None

@@ -1,0 +1,98 @@
+"""Recording from the window: a file per take, beside the scene, whole whatever happens."""
+
+from datetime import datetime
+from pathlib import Path
+
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.user_files import free_file
+from mjrig.errors import MjrigError
+from mjrig.names import how_many
+from mjrig.recording.recorder import Recorder
+from mjrig.sim.world import World
+
+FOLDER = "recordings"
+SUFFIX = ".h5"
+
+
+class RunRecording:
+    """At most one recording at a time; it ends with the world it is of."""
+
+    def __init__(self, state: EditorState) -> None:
+        self.state = state
+        self._recorder: Recorder | None = None
+        state.simulation.on_leave.append(self._leave)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether steps are taken down now."""
+        return self._recorder is not None
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is being written."""
+        return self._recorder.path if self._recorder is not None else None
+
+    @property
+    def duration(self) -> float:
+        """Simulated time that was recorded so far [s]."""
+        recorder = self._recorder
+        return 0.0 if recorder is None else recorder.steps * self.state.simulation.world.timestep
+
+    def suggested(self) -> Path:
+        """A file that does not exist yet, in a folder beside the scene."""
+        scene = self.state.scene.path
+        folder = (scene.resolve().parent if scene is not None else Path.cwd()) / FOLDER
+        stem = scene.stem if scene is not None else "scene"
+        return free_file(folder, f"{stem}-{datetime.now():%Y%m%d-%H%M%S}", SUFFIX)
+
+    def toggle(self) -> None:
+        """Start, or stop."""
+        if self.is_on:
+            self.stop()
+        else:
+            self.state.attempt(self.start)
+
+    def start(self, path: Path | None = None, *, overwrite: bool = False) -> None:
+        """Begin with the next step.
+
+        Raises:
+            MjrigError: the file cannot be written, or the world is recorded by somebody else.
+        """
+        self.stop()
+        path = path or self.suggested()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MjrigError(f"{path.parent}: cannot be made: {error.strerror}") from error
+
+        def run(world: World) -> Recorder:
+            return Recorder(world, path, overwrite=overwrite).start()
+
+        self._recorder = self.state.simulation.call(run)
+        self.state.console.say(f"recording to {path}")
+
+    def stop(self) -> None:
+        """End it and say what came of it; without one nothing happens."""
+        if self._recorder is not None:
+            self.state.simulation.call(lambda world: self._finish("recorded"))
+
+    def _leave(self, world: World) -> None:
+        """The world goes, by an edit or since another scene was opened."""
+        if self._recorder is not None:
+            self._finish("the recording ended, since the world was built anew:")
+
+    def _finish(self, said: str) -> None:
+        """On the thread that steps."""
+        recorder, self._recorder = self._recorder, None
+        assert recorder is not None
+        if self.state.attempt(recorder.stop):
+            self.state.console.say(f"{said} {how_many(recorder.steps, 'step')}: {recorder.path}")
+
+    def look(self) -> None:
+        """Once per frame: has it given up by itself?"""
+        recorder, console = self._recorder, self.state.console
+        if recorder is None or recorder.is_recording:
+            return
+        self._recorder = None
+        if all(line.text != str(recorder.error) for line in console.lines):  # the log says it too
+            console.fail(str(recorder.error))

@@ -1,0 +1,222 @@
+"""Signals: numbers of a running world by path, sampled after every step into ring buffers."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mjrig.control.articulation import Articulation
+from mjrig.editor.session.property_signals import numbers_of, property_numbers, property_reader
+from mjrig.editor.session.ring import Ring
+from mjrig.editor.session.sensor_signals import sensor_reader, sensors
+from mjrig.editor.session.signal_info import SignalInfo
+from mjrig.errors import BindingError
+from mjrig.names import suggestion
+from mjrig.sim.world import World
+
+Reader = Callable[[], float]
+
+
+_PER_BINDING = {
+    "position": ("rad or m", "Measured position."),
+    "velocity": ("rad/s or m/s", "Measured velocity."),
+    "effort": ("N·m or N", "Effort after our clamps."),
+    "raw_effort": ("N·m or N", "Effort of the law, before any clamp."),
+    "applied_effort": ("N·m or N", "Effort that MuJoCo used."),
+}
+_JOINT_STATE = {"position": ("qpos", "qpos_address"), "velocity": ("qvel", "dof_address")}
+_PER_ACTUATOR = {
+    "setpoint": ("rad or m", "Commanded position."),
+    "setpoint_velocity": ("rad/s or m/s", "Commanded velocity."),
+    "feedforward": ("N·m or N", "Commanded feedforward."),
+}
+
+
+class Signals:
+    """The signals somebody watches; the rest costs nothing."""
+
+    def __init__(self) -> None:
+        self._world: World | None = None
+        self._rings: dict[str, Ring] = {}
+        self._readers: tuple[tuple[Ring, Reader], ...] = ()
+        self._silent: tuple[str, ...] = ()
+
+    def bind(self, world: World) -> None:
+        """Read from this world from now on; what it does not have stays silent."""
+        self._world = world
+        self._replan()
+
+    def watch(self, path: str) -> Ring:
+        """Start sampling a signal and return its ring.
+
+        Raises:
+            BindingError: there is none of that name; the message names the nearest.
+        """
+        self.watch_all([path])
+        return self._rings[path]
+
+    def watch_all(self, paths: Iterable[str]) -> None:
+        """Start sampling signals, all or none.
+
+        Raises:
+            BindingError: one does not exist; the message names the nearest.
+        """
+        new = [path for path in dict.fromkeys(paths) if path not in self._rings]
+        assert self._world is not None
+        for path in new:
+            reader(self._world, path)
+        if new:
+            self._rings = {**self._rings, **{path: Ring() for path in new}}
+            self._replan()
+
+    def unwatch(self, *paths: str) -> None:
+        """Stop sampling signals."""
+        self._rings = {p: r for p, r in self._rings.items() if p not in paths}
+        self._replan()
+
+    @property
+    def watched(self) -> dict[str, Ring]:
+        """The rings by path."""
+        return self._rings
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """What is watched but is not in the world now: its robot is gone or has another name."""
+        return self._silent
+
+    def sample(self, world: World) -> None:
+        """Take one sample of everything that is watched."""
+        if not self._readers:
+            return
+        time = world.time
+        for ring, read in self._readers:
+            ring.add(time, read())
+
+    def clear(self) -> None:
+        """Forget all samples."""
+        for ring in self._rings.values():
+            ring.clear()
+
+    def _replan(self) -> None:
+        readers, silent = [], []
+        for path, ring in self._rings.items():
+            try:
+                assert self._world is not None
+                readers.append((ring, reader(self._world, path)))
+            except BindingError:
+                silent.append(path)  # the ring keeps what it has
+        self._readers, self._silent = tuple(readers), tuple(silent)
+
+
+def catalogue(world: World) -> Iterator[SignalInfo]:
+    """Everything of a world that can be plotted."""
+    for name, robot in world.articulations.items():
+        for binding in robot.bindings:
+            for kind, (unit, doc) in _PER_BINDING.items():
+                yield SignalInfo(f"{name}.{binding.actuator}.{kind}", unit, doc)
+            yield SignalInfo(
+                f"{name}.{binding.actuator}.clamp", "", "Whether a clamp acts: 1 or 0."
+            )
+        for actuator in robot.actuator_names:
+            for kind, (unit, doc) in _PER_ACTUATOR.items():
+                yield SignalInfo(f"{name}.{actuator}.{kind}", unit, doc)
+        yield SignalInfo(f"{name}.contact_force", "N", "Sum of the contact forces on the actor.")
+        yield SignalInfo(f"{name}.height", "m", "Height of the root body.")
+    yield from sensors(world)
+    yield from property_numbers(world)
+
+
+def expand(world: World, path: str) -> list[SignalInfo]:
+    """The signals a path means: itself, or every number of a property that has several.
+
+    Raises:
+        BindingError: it means none; the message names the nearest.
+    """
+    numbers = numbers_of(world, path)
+    if numbers:
+        return numbers
+    reader(world, path)  # refuses what is no signal
+    return [info for info in catalogue(world) if info.path == path] or [SignalInfo(path, "", "")]
+
+
+def reader(world: World, path: str) -> Reader:
+    """The function that reads a signal now.
+
+    Raises:
+        BindingError: there is none of that name; the message names the nearest.
+    """
+    found = _robot_reader(world, path) or sensor_reader(world, path) or property_reader(world, path)
+    if found is not None:
+        return found
+    hint = suggestion(path, [info.path for info in catalogue(world)])
+    raise BindingError(f"there is no signal {path!r}; {hint}")
+
+
+def _robot_reader(world: World, path: str) -> Reader | None:
+    actor, _, rest = path.partition(".")
+    if actor in world.articulations:
+        robot = world.articulations[actor]
+        actuator, _, kind = rest.rpartition(".")
+        if actuator:
+            return _actuator_reader(robot, actuator, kind)
+        return _actor_reader(world, robot, rest)
+    return None
+
+
+def _actuator_reader(robot: Articulation, actuator: str, kind: str) -> Reader | None:
+    names = robot.actuator_names
+    if kind in _PER_ACTUATOR and actuator in names:
+        row, column = list(_PER_ACTUATOR).index(kind), names.index(actuator)
+        values = robot.setpoints.values
+        return lambda: float(values[row, column])
+    index = next((i for i, b in enumerate(robot.bindings) if b.actuator == actuator), None)
+    if index is None:
+        return None
+    binding = robot.bindings[index]
+    if kind in _JOINT_STATE and binding.on_joint:  # what most people plot, at no cost
+        state, address = _JOINT_STATE[kind]
+        numbers, i = getattr(robot._data, state), getattr(binding, address)
+        return lambda: float(numbers[i])
+    if kind == "clamp":
+        return lambda: float(robot.effort[index] != robot.raw_effort[index])
+    if kind in _PER_BINDING:
+        return lambda: float(getattr(robot, kind)[index])
+    return None
+
+
+def _actor_reader(world: World, robot: Articulation, kind: str) -> Reader | None:
+    if kind == "contact_force":
+        return _ContactForce(world, robot)
+    if kind == "height":
+        bodies = _bodies(world, robot)
+        data = world.data
+        return (lambda: float(data.xpos[bodies[0], 2])) if len(bodies) else None
+    return None
+
+
+def _bodies(world: World, robot: Articulation) -> Any:
+    prefix = robot.model_map.prefix
+    model = world.model
+    return np.array([i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix)])
+
+
+class _ContactForce:
+    """Sum of the normal forces of the contacts an actor takes part in."""
+
+    def __init__(self, world: World, robot: Articulation) -> None:
+        self._world = world
+        bodies = _bodies(world, robot)
+        self._is_own = np.isin(world.model.geom_bodyid, bodies)
+        self._force = np.zeros(6)
+
+    def __call__(self) -> float:
+        import mujoco
+
+        model, data = self._world.model, self._world.data
+        total = 0.0
+        for i in range(data.ncon):
+            first, second = data.contact.geom[i]
+            if self._is_own[first] or self._is_own[second]:
+                mujoco.mj_contactForce(model, data, i, self._force)
+                total += float(self._force[0])
+        return total

@@ -1,0 +1,295 @@
+"""Tune: gains found elsewhere, on a copy, and put into the scene as one edit; knows no widget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from mjrig.editor.gains.gain_edits import set_gains
+from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune_runner import Finished, Runner
+from mjrig.editor.tune.tune_settings import (
+    AssignSettings,
+    FitSettings,
+    RespondSettings,
+    Settings,
+    SweepSettings,
+    joints_of,
+)
+from mjrig.errors import BindingError, MjrigError, PropertyError
+from mjrig.gains.gain_rows import Change, GainRow
+from mjrig.names import how_many
+from mjrig.tuning.assignment.assign import Plan
+from mjrig.tuning.fitting import fit_report
+from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.sweeps import results_best
+from mjrig.tuning.sweeps.sweep import Swept
+
+
+class Task(StrEnum):
+    """What the panel can do."""
+
+    RESPOND = "respond"
+    ASSIGN = "assign"
+    FIT = "fit"
+    SWEEP = "sweep"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a task found, and which edit of the scene it was found for."""
+
+    finished: Finished
+    position: int
+
+    @property
+    def result(self) -> Any:
+        """The result; None where there is a problem."""
+        return self.finished.result
+
+    @property
+    def problem(self) -> str:
+        """Why there is no result."""
+        return self.finished.problem
+
+
+class Tune:
+    """The settings of each task, the one that runs, and what the others found.
+
+    Call `hear` once per frame, also while the panel is hidden, and `refresh` before it is drawn.
+    """
+
+    def __init__(self, state: EditorState, tuning: Tuning, runner: Runner | None = None) -> None:
+        self.state, self.tuning = state, tuning
+        self.respond, self.assign = RespondSettings(), AssignSettings()
+        self.fit, self.sweep = FitSettings(), SweepSettings()
+        self.found: dict[Task, Found] = {}
+        self.running: Task | None = None
+        #: The row of the sweep's ranking that would be applied.
+        self.picked = 0
+        self.runner = runner or Runner()
+        self._scene: object = None
+        self._position = 0
+        self._seen: tuple[list[str], list[str]] = ([], [])
+        self._by_table = False
+
+    def refresh(self) -> None:
+        """Look at the selection, and at the task that runs."""
+        self.tuning.refresh()
+        self._look_at_selection()
+        self.hear()
+
+    def hear(self) -> None:
+        """Take what the task found, once it is done; forget all where another scene is open."""
+        if self._scene is not self.state.scene:  # another one was opened
+            self._scene = self.state.scene
+            self.cancel()
+            self.found.clear()
+        finished = self.runner.take()
+        if finished is not None and self.running is not None:
+            self._note(self.running, finished)
+            self.running = None
+
+    def _note(self, task: Task, finished: Finished) -> None:
+        self.found[task] = Found(finished, self._position)
+        console, title = self.state.console, f"{task} {finished.job.title}"
+        if finished.problem:
+            console.fail(f"{title}: {finished.problem}", finished.detail)
+            return
+        if task is Task.SWEEP:
+            self.picked = 0
+        console.say(f"{title}: done in {finished.seconds:.1f} s")
+
+    # Joints -------------------------------------------------------------------------------------
+
+    def _look_at_selection(self) -> None:
+        """Who chose last counts: the gain table or the hierarchy."""
+        chosen, paths = list(self.tuning.chosen), list(self.state.selection.paths)
+        if paths != self._seen[1]:
+            self._by_table = False
+        if chosen != self._seen[0]:
+            self._by_table = bool(chosen)
+        self._seen = (chosen, paths)
+
+    @property
+    def rows(self) -> list[GainRow]:
+        """The joints to tune: those chosen last, else all that the gain table shows."""
+        selected = self._selected()
+        if self._by_table or not selected:
+            return self.tuning.chosen_rows or self.tuning.visible
+        return selected
+
+    @property
+    def who(self) -> str:
+        """The same in words."""
+        rows = self.rows
+        if not rows:
+            return why_no_rows(rows)
+        if self._by_table or not self._selected():
+            where = "chosen in the gain table" if self.tuning.chosen_rows else "all that are shown"
+        else:
+            where = "selected in the hierarchy"
+        return f"{how_many(len(rows), 'joint')}, {where}"
+
+    def _selected(self) -> list[GainRow]:
+        paths = set(self.state.selection.paths)
+        return [
+            row
+            for row in self.tuning.rows
+            if {f"{row.actor}.joint:{row.joint}", f"{row.actor}.actuator:{row.actuator}"} & paths
+        ]
+
+    # Work ---------------------------------------------------------------------------------------
+
+    def job(self, task: Task) -> Job:
+        """What a task would do now.
+
+        Raises:
+            MjrigError: a setting is missing or wrong.
+        """
+        settings: dict[Task, Settings] = {
+            Task.RESPOND: self.respond,
+            Task.ASSIGN: self.assign,
+            Task.FIT: self.fit,
+            Task.SWEEP: self.sweep,
+        }
+        return settings[task].job(self.state.scene, self.rows)
+
+    def run(self, task: Task) -> bool:
+        """Begin a task; returns whether it could be."""
+        try:
+            job = self.job(task)
+        except MjrigError as error:
+            self.found.pop(task, None)
+            self.state.problems[key_of(task)] = str(error)
+            self.state.console.fail(f"{task}: {error}")
+            return False
+        self.state.problems.pop(key_of(task), None)
+        self._position = self.state.session.undo_stack.position
+        self.running = task
+        self.runner.start(job)
+        return True
+
+    def cancel(self) -> None:
+        """End what runs; the last result stays."""
+        if self.running is not None:
+            self.state.console.say(f"{self.running}: cancelled")
+        self.running = None
+        self.runner.cancel()
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        self.running = None
+        self.runner.close()
+
+    # Results ------------------------------------------------------------------------------------
+
+    def is_old(self, found: Found) -> bool:
+        """Whether the scene was edited since."""
+        return found.position != self.state.session.undo_stack.position
+
+    def why_not_applied(self, task: Task) -> str:
+        """Why a result cannot be put into the scene; empty: it can."""
+        result = self.found[task].result
+        if isinstance(result, Plan):
+            rows = [row for row, _ in result.changes if row.locked]
+            return f"{rows[0].key}: {rows[0].locked}" if rows else ""
+        if isinstance(result, Fit) and not any(e.identifiable for e in result.estimates):
+            return "the recordings say enough about none of the parameters"
+        if isinstance(result, Swept) and self._point(result) is None:
+            return "this point did not work"
+        return ""
+
+    def apply(self, task: Task) -> bool:
+        """Put a result into the scene: one edit, all or nothing."""
+        result = self.found[task].result
+        edits: dict[type, Callable[[Any], None]] = {
+            Plan: self._put_plan,
+            Fit: self._put_fit,
+            Swept: self._put_point,
+        }
+        was_old = self.is_old(self.found[task])
+        done = self.state.attempt(lambda: edits[type(result)](result), key_of(task))
+        if done and not was_old:  # its own edit does not make it old
+            position = self.state.session.undo_stack.position
+            self.found[task] = replace(self.found[task], position=position)
+        return done
+
+    def _put_plan(self, plan: Plan) -> None:
+        changes = self._present(plan.changes)
+        title = f"Assign {plan.wish.frequency:g} Hz to {how_many(len(changes), 'joint')}"
+        set_gains(self.state.session, changes, title=title)
+
+    def _present(self, changes: Sequence[Change]) -> list[Change]:
+        """The changes for the rows as they are now."""
+        rows = {row.key: row for row in self.tuning.rows}
+        found: list[Change] = []
+        for old, gains in changes:
+            row = rows.get(old.key)
+            if row is None or row.locked:
+                why = row.locked if row else "is not among the rows of the gain table any more"
+                raise BindingError(f"{old.key}: {why}")
+            found.append((row, gains))
+        return found
+
+    def _put_fit(self, found: Fit) -> None:
+        with self.state.session.edit(f"Fit {found.actor}") as scene:
+            fit_report.put(found, scene)
+
+    def _put_point(self, swept: Swept) -> None:
+        values = self._working_point(swept)
+        with self.state.session.edit(f"Best of {len(swept.ranking)} points") as scene:
+            results_best.put(scene, swept.plan.job, values)
+
+    def _working_point(self, swept: Swept) -> Mapping[str, Any]:
+        values = self._point(swept)
+        if values is None:
+            raise PropertyError("this point did not work")
+        return values
+
+    def _point(self, swept: Swept) -> Mapping[str, Any] | None:
+        if self.picked >= len(swept.ranking):
+            return None
+        ranked = swept.ranking[self.picked]
+        return ranked.values if ranked.score < float("inf") else None
+
+    def save(self, task: Task, name: str) -> bool:
+        """Save the gains of a result as a preset beside those of the gain table."""
+        path = self.preset_path(name)
+
+        def write() -> None:
+            note = self._write_preset(self.found[task].result, path)
+            self.state.console.say(f"gains saved to {path}{note}")
+
+        return self.state.attempt(write, key_of(task))
+
+    def preset_path(self, name: str) -> Path:
+        """Where a preset of this name is."""
+        return self.tuning.preset_folder() / f"{name or 'tuned'}.yaml"
+
+    def _write_preset(self, result: Any, path: Path) -> str:
+        if isinstance(result, Plan):
+            result.save(path)
+            return ""
+        if isinstance(result, Fit):
+            fit_report.save(result, self.state.scene, path)
+            return ""
+        values = self._working_point(result)
+        return results_best.write_preset(path, self.state.scene, result.plan.job, values)
+
+
+def key_of(task: Task) -> str:
+    """Where the problem of a task is noted."""
+    return f"tune {task}"
+
+
+def why_no_rows(rows: Sequence[GainRow]) -> str:
+    """Why nothing can be tuned; empty: something can."""
+    try:
+        joints_of(rows)
+    except PropertyError as error:
+        return str(error)
+    return ""

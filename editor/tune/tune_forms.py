@@ -1,0 +1,189 @@
+"""The forms of the Tune panel: one function per task, which draws the settings and changes them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from imgui_bundle import ImVec2, imgui
+
+from mjrig.editor.gains.signal_inputs import signal_inputs
+from mjrig.editor.tune.tune import Tune
+from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, Axis
+from mjrig.gains.gain_rows import GainRow, columns
+from mjrig.tuning.assignment.assign import Inertia
+from mjrig.tuning.fitting.plant import PARAMETERS, UNITS
+
+#: Opens a file chooser: (suffixes, what to do with the chosen file).
+Browse = Callable[[tuple[str, ...], Callable[[str], None]], None]
+_CLAMP = int(imgui.SliderFlags_.always_clamp)
+_WAYS = {"grid": "every combination", "lhs": "Latin hypercube", "random": "random"}
+_TESTS = {"signal": "a signal, hung up", "run": "a free run", "replay": "a recording"}
+_METRICS = {
+    "signal": "rmse, effort, saturation; of a step also rise_time, settling_time, overshoot, "
+    "steady_state_error",
+    "run": "rmse, worst_rmse, effort, saturation, travel, fell",
+    "replay": "rmse, worst_rmse, velocity_rmse, effort_rmse, max_error, fell",
+}
+
+
+def respond_form(tune: Tune, browse: Browse) -> None:
+    """The signal."""
+    tune.respond.signal = signal_inputs(tune.state, tune.respond.signal, per_line=2)
+    _hint("Each joint alone, on a copy: base held, contacts off.")
+
+
+def assign_form(tune: Tune, browse: Browse) -> None:
+    """Frequency, damping and what bounds them."""
+    settings = tune.assign
+    settings.frequency = _number("frequency", settings.frequency, "%.3g Hz", 0.05, 0.01)
+    settings.damping = _number("damping ratio", settings.damping, "%.3g", 0.01, 0.0)
+    _, settings.has_step = imgui.checkbox("no step saturates up to", settings.has_step)
+    imgui.begin_disabled(not settings.has_step)
+    settings.step = _number("##step", settings.step, "%.3g rad", 0.005, 1e-4)
+    imgui.end_disabled()
+    imgui.set_next_item_width(110)
+    if imgui.begin_combo("inertia", settings.inertia):
+        for kind in Inertia:
+            if imgui.selectable(kind, kind is settings.inertia)[0]:
+                settings.inertia = kind
+        imgui.end_combo()
+    imgui.set_item_tooltip("Of the pose the scene begins in, or the largest of all poses.")
+    settings.poses = _count("random poses", settings.poses, 0, 1000)
+
+
+def fit_form(tune: Tune, browse: Browse) -> None:
+    """Recordings and parameters."""
+    settings = tune.fit
+    imgui.text("Recordings")
+    imgui.same_line()
+    if imgui.small_button("Add…"):
+        browse(RECORDINGS, lambda text: settings.recordings.append(Path(text)))
+    for path in list(settings.recordings):
+        imgui.push_id(str(path))
+        if imgui.small_button("x"):
+            settings.recordings.remove(path)
+        imgui.same_line()
+        imgui.text(path.name)
+        imgui.set_item_tooltip(str(path))
+        imgui.pop_id()
+    if not settings.recordings:
+        _hint("None yet: `mjrig run --record F.h5` makes one.")
+    imgui.text("Parameters")
+    for i, name in enumerate(PARAMETERS):
+        if i % 2:
+            imgui.same_line(140)
+        changed, on = imgui.checkbox(name, name in settings.parameters)
+        imgui.set_item_tooltip(f"[{UNITS[name]}]")
+        if changed and on:
+            settings.parameters.append(name)
+        elif changed:
+            settings.parameters.remove(name)
+    _, settings.together = imgui.checkbox("joints together", settings.together)
+    imgui.set_item_tooltip("How joints shake each other counts; without it, it is faster.")
+
+
+def sweep_form(tune: Tune, browse: Browse) -> None:
+    """Values, test and what is to be small."""
+    settings = tune.sweep
+    settings.way = _choice("##way", settings.way, WAYS, _WAYS)
+    if settings.way != "grid":
+        imgui.same_line()
+        settings.samples = _count("##samples", settings.samples, 1, 100_000, "%d samples")
+    rows = tune.rows
+    for gain in columns(rows):
+        _axis(tune, gain, [row for row in rows if gain in row.values])
+    imgui.text_disabled("other properties, one per line")
+    size = ImVec2(-1, 2.4 * imgui.get_text_line_height())
+    _, settings.more = imgui.input_text_multiline("##more", settings.more, size)
+    form = "low:high:count, or a,b,c" if settings.way == "grid" else "low:high[:log][:int]"
+    imgui.set_item_tooltip(f"Other properties, one per line: PATH={form}\ndog.PDController.kv=1:4")
+    settings.test = _choice("##test", settings.test, TESTS, _TESTS)
+    _test(tune, browse)
+    imgui.set_next_item_width(150)
+    _, settings.objective = imgui.input_text("small", settings.objective)
+    metrics = _METRICS[settings.test]
+    imgui.set_item_tooltip(f"What is to be small: a sum of metrics, rmse + 0.01*effort\n{metrics}")
+    imgui.set_next_item_width(150)
+    _, settings.randomise = imgui.input_text_with_hint("random", "mass=0.9:1.1", settings.randomise)
+    imgui.set_item_tooltip(
+        "What differs between seeds:\n"
+        "mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,noise=0.002,start=0.05"
+    )
+    settings.seeds = _count("seeds", settings.seeds, 1, 1000)
+
+
+def _axis(tune: Tune, gain: str, rows: Sequence[GainRow]) -> None:
+    """One gain: whether it is swept, and between what."""
+    axes, grid = tune.sweep.axes, tune.sweep.way == "grid"
+    imgui.push_id(gain)
+    changed, on = imgui.checkbox(gain, gain in axes)
+    imgui.set_item_tooltip("of the chosen joints, all the same value")
+    if changed and on:
+        axes[gain] = Axis.around([row.values[gain] for row in rows])
+    elif changed:
+        axes.pop(gain, None)
+    axis = axes.get(gain)
+    if axis is not None:
+        axis.low = _number("##low", axis.low, "%.4g", 0.0, 0.0, 58)
+        imgui.same_line()
+        axis.high = _number("##high", axis.high, "to %.4g", 0.0, 0.0, 58)
+        if grid:
+            imgui.same_line()
+            axis.count = _count("##count", axis.count, 2, 1000, "%d values", 60)
+        imgui.same_line()
+        _, axis.log = imgui.checkbox("log", axis.log)
+    imgui.pop_id()
+
+
+def _test(tune: Tune, browse: Browse) -> None:
+    settings = tune.sweep
+    if settings.test == "signal":
+        settings.signal = signal_inputs(tune.state, settings.signal, per_line=2)
+        _, settings.together = imgui.checkbox("all joints at once", settings.together)
+        imgui.set_item_tooltip("Faster than one after the other; they shake each other.")
+    elif settings.test == "run":
+        settings.seconds = _number("##seconds", settings.seconds, "%.3g s", 0.02, 0.01)
+    else:
+
+        def choose(text: str) -> None:
+            settings.recording = Path(text)
+
+        name = settings.recording.name if settings.recording else "choose…"
+        if imgui.button(f"{name}###recording"):
+            browse(RECORDINGS, choose)
+        imgui.set_item_tooltip(str(settings.recording or "its setpoints go through the scene"))
+
+
+# Widgets ----------------------------------------------------------------------------------------
+
+
+def _number(
+    label: str, value: float, text: str, speed: float, least: float, width: float = 110
+) -> float:
+    imgui.set_next_item_width(width)
+    speed = speed or max(0.005 * abs(value), 0.005)
+    _, new = imgui.drag_float(label, value, speed, least, 1e9, text, _CLAMP)
+    return new
+
+
+def _count(
+    label: str, value: int, least: int, most: int, text: str = "%d", width: float = 110
+) -> int:
+    imgui.set_next_item_width(width)
+    _, new = imgui.drag_int(label, value, 0.1, least, most, text, _CLAMP)
+    return new
+
+
+def _choice(label: str, value: str, values: Sequence[str], texts: dict[str, str]) -> str:
+    imgui.set_next_item_width(150)
+    if imgui.begin_combo(label, texts[value]):
+        for other in values:
+            if imgui.selectable(texts[other], other == value)[0]:
+                value = other
+        imgui.end_combo()
+    return value
+
+
+def _hint(text: str) -> None:
+    imgui.push_text_wrap_pos(0.0)
+    imgui.text_disabled(text)
+    imgui.pop_text_wrap_pos()

@@ -1,0 +1,198 @@
+"""What the Tune panel has done elsewhere: each job is plain data and runs on a copy of the scene.
+
+Nothing of a window is imported here: the process that works needs none.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from mjrig.gains.response import Signal
+from mjrig.names import how_many, literal
+from mjrig.tuning.sweeps.bundle import LocalScene
+
+if TYPE_CHECKING:
+    from mjrig.tuning.assignment.assign import Plan, Wish
+    from mjrig.tuning.fitting.fit import Fit
+    from mjrig.tuning.responses.respond import JointResponse
+    from mjrig.tuning.sweeps.space import Parameter, Space
+    from mjrig.tuning.sweeps.sweep import Swept
+    from mjrig.tuning.sweeps.sweep_tasks import Scenario
+
+#: Told the share that is done, None where nobody knows, and what is being done.
+Report = Callable[[float | None, str], object]
+
+
+class Job(Protocol):
+    """Work for the process: what it is, and how it is done."""
+
+    @property
+    def title(self) -> str: ...
+    def run(self, report: Report) -> object: ...
+
+
+@dataclass(frozen=True)
+class Joints:
+    """Some actuators of one actor."""
+
+    actor: str
+    actuators: tuple[str, ...]
+
+    @property
+    def pattern(self) -> str:
+        """Matches just them."""
+        return "|".join(map(literal, self.actuators))
+
+    def __str__(self) -> str:
+        return f"{self.actor}, {how_many(len(self.actuators), 'joint')}"
+
+
+@dataclass(frozen=True)
+class RespondJob:
+    """How joints follow a signal."""
+
+    scene: LocalScene
+    joints: Joints
+    signal: Signal
+
+    @property
+    def title(self) -> str:
+        """What it is, in words."""
+        return f"{self.signal.kind} on {self.joints}"
+
+    def run(self, report: Report) -> "list[JointResponse]":
+        """Test them.
+
+        Raises:
+            MjrigError: it cannot be done.
+        """
+        from mjrig.tuning.responses.respond import respond
+
+        report(None, "building copies")
+        return respond(
+            self.scene.load(),
+            actor=self.joints.actor,
+            joint=self.joints.pattern,
+            signal=self.signal,
+            report=lambda share: report(share, "following"),
+        )
+
+
+@dataclass(frozen=True)
+class AssignJob:
+    """Gains by natural frequency and damping ratio."""
+
+    scene: LocalScene
+    joints: Joints
+    wish: "Wish"
+    poses: int = 32
+
+    @property
+    def title(self) -> str:
+        """What it is, in words."""
+        return f"{self.wish.frequency:g} Hz, ζ {self.wish.damping:g} for {self.joints}"
+
+    def run(self, report: Report) -> "Plan":
+        """Work the gains out.
+
+        Raises:
+            MjrigError: it cannot be done.
+        """
+        from mjrig.tuning.assignment.assign import assign
+
+        report(None, f"looking at {how_many(self.poses, 'pose')}")
+        return assign(
+            self.scene.load(),
+            self.wish,
+            actor=self.joints.actor,
+            joint=self.joints.pattern,
+            poses=self.poses,
+        )
+
+
+@dataclass(frozen=True)
+class FitJob:
+    """Parameters that explain recordings."""
+
+    scene: LocalScene
+    joints: Joints
+    recordings: tuple[Path, ...]
+    parameters: tuple[str, ...]
+    together: bool = True
+
+    @property
+    def title(self) -> str:
+        """What it is, in words."""
+        return f"{', '.join(self.parameters)} of {self.joints}"
+
+    def run(self, report: Report) -> "Fit":
+        """Fit them.
+
+        Raises:
+            MjrigError: it cannot be done.
+        """
+        from mjrig.tuning.fitting.fit import fit
+
+        report(None, "reading")
+        return fit(
+            self.scene.load(),
+            self.recordings,
+            self.parameters,
+            actor=self.joints.actor,
+            joints=self.joints.pattern,
+            together=self.together,
+            report=lambda text: report(None, text),
+        )
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """Many values, tested and ranked.
+
+    `randomise` is what `mjrig sweep --randomise` takes.
+    """
+
+    scene: LocalScene
+    joints: Joints
+    space: "Space"
+    scenario: "Scenario"
+    objective: str = "rmse"
+    randomise: str = ""
+    seeds: int = 1
+
+    @property
+    def title(self) -> str:
+        """What it is, in words."""
+        count = math.prod(len(c.values) for c in self.space.choices) * max(1, self.space.samples)
+        return f"{how_many(count, 'point')} on {self.joints}"
+
+    def run(self, report: Report) -> "Swept":
+        """Test them all.
+
+        Raises:
+            MjrigError: it cannot be done.
+        """
+        from mjrig.tuning.objectives.variation import Randomisation
+        from mjrig.tuning.sweeps.sweep import sweep
+        from mjrig.tuning.sweeps.sweep_plan import examine
+
+        report(None, "trying the ends")
+        scene, randomise = self.scene.load(), Randomisation.read(self.randomise)
+        parameters: list[Parameter] = [*self.space.choices, *self.space.ranges]
+        plan = examine(
+            scene, parameters, self.scenario, actor=self.joints.actor, randomisation=randomise
+        )
+        return sweep(
+            scene,
+            self.space,
+            self.scenario,
+            objective=self.objective,
+            actor=self.joints.actor,
+            randomise=randomise,
+            seeds=self.seeds,
+            # A batch has all cores as threads; worlds one by one take a process per core.
+            executor="processes" if plan.why_not_batched else "inline",
+            report=lambda done, total: report(done / max(1, total), f"{done} of {total}"),
+        )

@@ -1,0 +1,198 @@
+"""What the forms of the Tune panel hold, and the jobs they make; knows no widget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from mjrig.editor.tune.tune_jobs import AssignJob, FitJob, Job, Joints, RespondJob, SweepJob
+from mjrig.errors import PropertyError
+from mjrig.gains.gain_rows import GainRow, rounded
+from mjrig.gains.response import Kind, Signal
+from mjrig.scene.scene import Scene
+from mjrig.tuning.assignment.assign import Inertia, Wish
+from mjrig.tuning.fitting.plant import PARAMETERS
+from mjrig.tuning.objectives.objective_replay import ReplayTest
+from mjrig.tuning.objectives.objective_run import FreeRun
+from mjrig.tuning.objectives.objective_signal import SignalTest
+from mjrig.tuning.sweeps.bundle import LocalScene
+from mjrig.tuning.sweeps.space import Choices, Range, Space
+from mjrig.tuning.sweeps.sweep_tasks import Scenario
+
+TESTS = ("signal", "run", "replay")
+WAYS = ("grid", "lhs", "random")
+#: Suffixes of recordings.
+RECORDINGS = (".h5", ".hdf5", ".npz", ".csv", ".json")
+
+
+class Settings(Protocol):
+    """What a form holds."""
+
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job: ...
+
+
+@dataclass
+class RespondSettings:
+    """How joints follow."""
+
+    signal: Signal = field(default_factory=lambda: Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5.0))
+
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+        """What to do."""
+        return RespondJob(LocalScene.of(scene), joints_of(rows), self.signal)
+
+
+@dataclass
+class AssignSettings:
+    """Gains by frequency and damping; `step` only counts if `has_step`."""
+
+    frequency: float = 5.0
+    damping: float = 1.0
+    has_step: bool = False
+    step: float = 0.2
+    inertia: Inertia = Inertia.POSE
+    poses: int = 32
+
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+        """What to do.
+
+        Raises:
+            PropertyError: a number is out of range.
+        """
+        step = self.step if self.has_step else None
+        wish = Wish(self.frequency, self.damping, step, self.inertia)
+        return AssignJob(LocalScene.of(scene), joints_of(rows), wish, self.poses)
+
+
+@dataclass
+class FitSettings:
+    """Parameters from recordings."""
+
+    recordings: list[Path] = field(default_factory=list)
+    parameters: list[str] = field(default_factory=lambda: ["kp", "kv"])
+    together: bool = True
+
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+        """What to do.
+
+        Raises:
+            PropertyError: there is no recording, or no parameter.
+        """
+        if not self.recordings:
+            raise PropertyError("add a recording that the parameters are to explain")
+        if not self.parameters:
+            raise PropertyError("tick a parameter to fit")
+        names = tuple(n for n in PARAMETERS if n in self.parameters)
+        files = tuple(path.absolute() for path in self.recordings)
+        return FitJob(LocalScene.of(scene), joints_of(rows), files, names, self.together)
+
+
+@dataclass
+class Axis:
+    """The values of one gain; `count` only matters in a grid."""
+
+    low: float
+    high: float
+    count: int = 5
+    log: bool = False
+
+    @classmethod
+    def around(cls, values: Sequence[float]) -> "Axis":
+        """From half to twice of what is in force."""
+        low, high = min(values), max(values)
+        finite = 0.0 < high < float("inf")
+        return cls(rounded(0.5 * low), rounded(2.0 * high)) if finite else cls(0.0, 1.0)
+
+
+@dataclass
+class SweepSettings:
+    """Many values, tested and ranked.
+
+    `axes` are gains of the chosen joints; `more` has other parameters, one per line, as
+    `mjrig sweep --grid` takes them (`--range` where values are sampled).
+    """
+
+    axes: dict[str, Axis] = field(default_factory=dict)
+    more: str = ""
+    way: str = "grid"
+    samples: int = 32
+    test: str = "signal"
+    signal: Signal = field(default_factory=Signal)
+    together: bool = False
+    seconds: float = 2.0
+    recording: Path | None = None
+    objective: str = "rmse"
+    randomise: str = ""
+    seeds: int = 1
+
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+        """What to do.
+
+        Raises:
+            PropertyError: something is missing or wrong.
+        """
+        joints = joints_of(rows)
+        return SweepJob(
+            LocalScene.of(scene),
+            joints,
+            self.space(rows),
+            self._scenario(joints),
+            self.objective,
+            self.randomise,
+            self.seeds,
+        )
+
+    def space(self, rows: Sequence[GainRow]) -> Space:
+        """The points.
+
+        Raises:
+            PropertyError: there is no parameter, or one is wrong.
+        """
+        lines = [self._line(gain, axis, rows) for gain, axis in self.axes.items()]
+        lines += [line.strip() for line in self.more.splitlines() if line.strip()]
+        if not lines:
+            raise PropertyError("tick a gain to sweep")
+        if self.way == "grid":
+            return Space(choices=tuple(map(Choices.read, lines)))
+        ranges = tuple(map(Range.read, lines))
+        return Space(ranges=ranges, samples=self.samples, method=self.way)
+
+    def _line(self, gain: str, axis: Axis, rows: Sequence[GainRow]) -> str:
+        """A parameter as the command line takes it."""
+        if locked := next((f"{row.key}: {row.locked}" for row in rows if row.locked), ""):
+            raise PropertyError(locked)
+        paths = {row.paths[gain]: row.slots for row in rows if gain in row.paths}
+        if len(paths) != 1:
+            why = "of several controllers" if paths else f"without {gain}"
+            raise PropertyError(f"{gain}: the chosen joints are {why}; choose others")
+        words = [f"{axis.low:g}", f"{axis.high:g}"]
+        words += [str(axis.count)] if self.way == "grid" else []
+        words += ["log"] if axis.log else []
+        ((path, slots),) = paths.items()
+        whole = len(rows) == len(slots.names)
+        return f"{path if whole else f'{path}[{joints_of(rows).pattern}]'}={':'.join(words)}"
+
+    def _scenario(self, joints: Joints) -> Scenario:
+        if self.test == "run":
+            return FreeRun(self.seconds)
+        if self.test == "signal":
+            return SignalTest(self.signal, (joints.pattern,), self.together)
+        if self.recording is None:
+            raise PropertyError("choose a recording to compare with")
+        return ReplayTest(self.recording.absolute())
+
+
+def joints_of(rows: Sequence[GainRow]) -> Joints:
+    """The joints of some rows.
+
+    Raises:
+        PropertyError: there are none, or they are of several actors.
+    """
+    actors = list(dict.fromkeys(row.actor for row in rows))
+    if len(actors) != 1:
+        raise PropertyError(
+            "the chosen joints are of several actors; choose those of one"
+            if actors
+            else "no controller with gains is shown; select an actor that has one"
+        )
+    return Joints(actors[0], tuple(row.actuator for row in rows))

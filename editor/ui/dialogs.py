@@ -1,0 +1,199 @@
+"""Modal questions: unsaved changes, what to keep after Stop, what a crash left behind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from imgui_bundle import imgui
+
+from mjrig.editor.session.state import EditorState
+
+
+class Dialog:
+    """A modal that is open from `open` until one of its buttons is pressed."""
+
+    title = "Dialog"
+    #: When it is put into the middle; one that grows says always.
+    centred = imgui.Cond_.appearing
+
+    def __init__(self, state: EditorState) -> None:
+        self.state = state
+        self._wanted = False
+        self.is_open = False
+
+    def open(self) -> None:
+        """Show it with the next frame."""
+        self._wanted = True
+        self.is_open = True
+
+    def close(self) -> None:
+        """Take it away."""
+        self.is_open = False
+
+    def draw(self) -> None:
+        """Build it if it is open; call every frame, outside of other windows."""
+        if self._wanted:
+            imgui.open_popup(self.title)
+            self._wanted = False
+        if not self.is_open:
+            return
+        flags = imgui.WindowFlags_.always_auto_resize
+        centre = imgui.get_main_viewport().get_center()
+        imgui.set_next_window_pos(centre, self.centred, imgui.ImVec2(0.5, 0.5))
+        if imgui.begin_popup_modal(self.title, None, flags)[0]:
+            self.content()
+            if not self.is_open:
+                imgui.close_current_popup()
+            imgui.end_popup()
+        else:
+            self.is_open = False  # another question took its place
+
+    def content(self) -> None:
+        """Build what is in it."""
+        raise NotImplementedError
+
+
+class UnsavedDialog(Dialog):
+    """Asks before unsaved changes are lost; `then` is what was asked for."""
+
+    title = "Unsaved changes"
+
+    def __init__(self, state: EditorState, save: Callable[[Callable[[], Any]], object]) -> None:
+        super().__init__(state)
+        self._save = save
+        self._then: Callable[[], Any] = lambda: None
+
+    def ask(self, then: Callable[[], Any]) -> None:
+        """Do something that loses unsaved changes, after asking if there are any."""
+        if self.state.session.is_dirty:
+            self._then = then
+            self.open()
+        else:
+            then()
+
+    def content(self) -> None:
+        name = self.state.scene.path.name if self.state.scene.path else "the scene"
+        imgui.text(f"{name} has changes that are not saved.")
+        imgui.spacing()
+        if imgui.button("Save"):
+            self.close()
+            self._save(self._then)
+        imgui.same_line()
+        if imgui.button("Don't save"):
+            self.close()
+            self._then()
+        imgui.same_line()
+        if imgui.button("Cancel"):
+            self.close()
+
+
+class ChangedDialog(Dialog):
+    """After a save that was refused: somebody else wrote the file meanwhile."""
+
+    title = "Changed on disk"
+
+    def __init__(
+        self, state: EditorState, overwrite: Callable[[], Any], reload: Callable[[], Any]
+    ) -> None:
+        super().__init__(state)
+        self._overwrite, self._reload = overwrite, reload
+
+    def content(self) -> None:
+        imgui.text(f"{self.state.scene.path} was changed by somebody else since it was opened.")
+        imgui.spacing()
+        if imgui.button("Overwrite"):
+            self.close()
+            self._overwrite()
+        imgui.set_item_tooltip("What they wrote is kept as the backup")
+        imgui.same_line()
+        if imgui.button("Reload"):
+            self.close()
+            self._reload()
+        imgui.set_item_tooltip("Take what they wrote; asks about unsaved changes")
+        imgui.same_line()
+        if imgui.button("Cancel"):
+            self.close()
+
+
+@dataclass
+class _Line:
+    text: str
+    revert: Callable[[Any], None]
+    keep: bool = field(default=True)
+
+
+class KeepDialog(Dialog):
+    """After Stop: which of the edits made while playing stay. Closing it keeps all."""
+
+    title = "Keep changes made while playing?"
+
+    def __init__(self, state: EditorState) -> None:
+        super().__init__(state)
+        self._lines: list[_Line] = []
+
+    def ask(self, lines: list[tuple[str, Callable[[Any], None]]]) -> None:
+        """Show a list: text, and the way to take that edit back in a scene."""
+        self._lines = [_Line(text, revert) for text, revert in lines]
+        if self._lines:
+            self.open()
+
+    def content(self) -> None:
+        for i, line in enumerate(self._lines):
+            imgui.push_id(str(i))
+            _, line.keep = imgui.checkbox(line.text, line.keep)
+            imgui.pop_id()
+        imgui.spacing()
+        if imgui.button("Keep checked"):
+            self.close()
+            self._apply()
+        imgui.same_line()
+        if imgui.button("Keep all"):
+            self.close()
+
+    def _apply(self) -> None:
+        dropped = [line for line in self._lines if not line.keep]
+        if dropped:
+            self.state.attempt(lambda: self._revert(dropped))
+
+    def _revert(self, dropped: list[_Line]) -> None:
+        with self.state.session.edit("Drop changes made while playing") as scene:
+            for line in dropped:
+                line.revert(scene)
+
+
+class RecoverDialog(Dialog):
+    """At the start: scenes a killed editor did not come to save."""
+
+    title = "Recover unsaved changes?"
+
+    def __init__(self, state: EditorState, recover: Callable[[Any], None]) -> None:
+        super().__init__(state)
+        self._recover = recover
+        self._found: list[Any] = []
+
+    def ask(self, found: list[Any]) -> None:
+        """Show what was left behind."""
+        self._found = found
+        if found:
+            self.open()
+
+    def content(self) -> None:
+        imgui.text("These were not saved when an editor ended, by a crash or from outside.")
+        imgui.spacing()
+        for i, left in enumerate(list(self._found)):
+            imgui.push_id(str(i))
+            imgui.align_text_to_frame_padding()
+            imgui.text(left.scene or "untitled scene")
+            imgui.same_line()
+            if imgui.button("Recover"):
+                self._found.remove(left)
+                self.close()
+                self.state.attempt(lambda left=left: self._recover(left))  # type: ignore[misc]
+            imgui.same_line()
+            if imgui.button("Discard"):
+                left.forget()
+                self._found.remove(left)
+            imgui.pop_id()
+        imgui.spacing()
+        if not self._found or imgui.button("Later"):
+            self.close()

@@ -1,0 +1,74 @@
+"""Panel: one dockable part of the window. Plugins add theirs by the entry point `mjrig.panels`."""
+
+import traceback
+from importlib.metadata import entry_points
+from typing import ClassVar
+
+from imgui_bundle import imgui
+
+from mjrig.editor.session.state import EditorState
+from mjrig.names import suggestion
+
+GROUP = "mjrig.panels"
+PLACES = ("left", "right", "bottom", "centre")
+
+
+class Panel:
+    """Draws itself once per frame, and edits only through the state it is given."""
+
+    title: ClassVar[str] = "Panel"
+    #: Where it is docked at first: `left`, `right`, `bottom`, `bottom right`, `centre`.
+    place: ClassVar[str] = "right"
+    window_flags: ClassVar[int] = 0
+    _error = ""
+
+    def __init__(self, state: EditorState) -> None:
+        self.state = state
+
+    def draw(self) -> None:
+        """Build the panel's widgets; its window is open already."""
+        raise NotImplementedError
+
+    def guarded(self) -> None:
+        """Draw; after an exception show it in the panel's place until Retry."""
+        if self._error:
+            imgui.text_wrapped("This panel failed. The editor goes on without it.")
+            if imgui.button("Retry"):
+                self._error = ""
+            imgui.text_wrapped(self._error)
+            return
+        recovery = imgui.internal.ErrorRecoveryState()
+        imgui.internal.error_recovery_store_state(recovery)
+        try:
+            self.draw()
+        except Exception as error:
+            self._error = traceback.format_exc()
+            self.state.console.fail(f"{self.title}: {type(error).__name__}: {error}", self._error)
+            io = imgui.get_io()
+            kept = io.config_error_recovery_enable_assert
+            io.config_error_recovery_enable_assert = False
+            imgui.internal.error_recovery_try_to_recover_state(recovery)
+            io.config_error_recovery_enable_assert = kept
+
+
+def plugin_panels(state: EditorState) -> list[Panel]:
+    """Panels of other packages; one that cannot be loaded is told of in the console."""
+    found: list[Panel] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
+        try:
+            found.append(_made(point.load(), state))
+        except Exception as error:
+            text = f"the panel {point.name!r} cannot be loaded: {type(error).__name__}: {error}"
+            state.console.fail(text, traceback.format_exc())
+    return found
+
+
+def _made(kind: object, state: EditorState) -> Panel:
+    """A panel of a class somebody else wrote; what would break the window later is found now."""
+    if not (isinstance(kind, type) and issubclass(kind, Panel)):
+        raise TypeError(f"it must be a class derived from {Panel.__module__}.Panel, got {kind!r}")
+    if kind.place not in PLACES:
+        raise ValueError(f"its place is {kind.place!r}; {suggestion(kind.place, PLACES)}")
+    made = kind(state)
+    made.state = state  # an __init__ of its own may have left it out
+    return made

@@ -1,0 +1,75 @@
+"""A file chooser that needs no desktop: a path, and what is in its folder."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from imgui_bundle import imgui
+
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.dialogs import Dialog
+
+_WARNING = imgui.ImVec4(1.0, 0.8, 0.4, 1.0)
+
+
+class PathDialog(Dialog):
+    """Asks for a file to open or to write; folders are entered by a click."""
+
+    title = "Choose a file"
+
+    def __init__(self, state: EditorState) -> None:
+        super().__init__(state)
+        self._text = ""
+        self._suffixes: tuple[str, ...] = ()
+        self._then: Callable[[Path], object] = lambda path: None
+        self._verb = "Open"
+        self._start = Path()
+
+    def ask(
+        self, verb: str, start: Path, suffixes: tuple[str, ...], then: Callable[[Path], object]
+    ) -> None:
+        """Show it.
+
+        Args:
+            verb: what the button says.
+            start: a folder, or a file to begin with.
+            suffixes: of the files that are listed.
+            then: called with the chosen file.
+        """
+        self._verb, self._suffixes, self._then = verb, suffixes, then
+        self._start = start
+        self._text = str(start) + (os.sep if start.is_dir() else "")
+        self.open()
+
+    def content(self) -> None:
+        imgui.set_next_item_width(560)
+        flags = imgui.InputTextFlags_.enter_returns_true
+        entered, self._text = imgui.input_text("##path", self._text, flags)
+        folder = Path(self._text).parent if not self._text.endswith(os.sep) else Path(self._text)
+        imgui.begin_child("files", imgui.ImVec2(560, 240), imgui.ChildFlags_.borders)
+        for label, path in listing(folder, self._suffixes):
+            if imgui.selectable(label, str(path) == self._text)[0]:
+                self._text = str(path) + (os.sep if path.is_dir() else "")
+        imgui.end_child()
+        chosen = Path(self._text)
+        replaces = self._verb == "Save" and chosen.is_file() and chosen != self._start
+        if replaces:
+            imgui.text_colored(_WARNING, f"{chosen.name} is there already")
+        pressed = imgui.button(f"{'Replace' if replaces else self._verb}###go")
+        if (pressed or (entered and not replaces)) and not chosen.is_dir():
+            self.close()
+            self._then(chosen)
+        imgui.same_line()
+        if imgui.button("Cancel"):
+            self.close()
+
+
+def listing(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, Path]]:
+    """What a folder has to offer: the way up, folders, files of these kinds; nothing hidden."""
+    try:
+        found = sorted(folder.iterdir(), key=lambda p: (not p.is_dir(), p.name.lower()))
+    except OSError:
+        return [("..", folder.parent)]
+    entries = [(f"{p.name}/", p) for p in found if p.is_dir() and p.name[0] != "."]
+    entries += [(p.name, p) for p in found if p.is_file() and p.suffix.lower() in suffixes]
+    return [("..", folder.parent), *entries]

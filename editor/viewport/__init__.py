@@ -1,0 +1,1 @@
+"""The 3D view: drawing, cameras, picking, the gizmo."""

@@ -1,0 +1,202 @@
+"""The window's own copy of the world: what is drawn, from where, and with which marks.
+
+Needs no OpenGL: rendering a prepared `MjvScene` is the view's job.
+"""
+
+import copy
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.editor.session.simulation import STATE, Frame
+from mjrig.scene.pose import composed
+from mjrig.sim.world import World
+
+MAX_GEOMS = 5000
+_FREE = int(mujoco.mjtJoint.mjJNT_FREE)
+Pose = tuple[FloatArray, FloatArray]
+
+
+class Drawing:
+    """Model, data, camera and options of the window, for one generation of the world."""
+
+    def __init__(self, world: World, generation: int, *, cheap: bool = False) -> None:
+        self.generation = generation
+        self.model = copy.copy(world.model)
+        if cheap:  # read when the view makes its OpenGL context
+            quality = self.model.vis.quality
+            quality.offsamples, quality.shadowsize = 0, 512
+            quality.numslices, quality.numstacks, quality.numquads = 20, 12, 2
+        self.data = mujoco.MjData(self.model)
+        self.scene = mujoco.MjvScene(self.model, maxgeom=MAX_GEOMS)
+        if cheap:
+            self.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 0
+            self.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
+        self.camera = mujoco.MjvCamera()
+        mujoco.mjv_defaultFreeCamera(self.model, self.camera)
+        self.option = mujoco.MjvOption()
+        self.perturb = mujoco.MjvPerturb()
+        self.prefixes = {r.name: r.model_map.prefix for r in world.articulations.values()}
+        self._roots = {name: self._roots_of(prefix) for name, prefix in self.prefixes.items()}
+        self._rest = self.model.body_pos.copy(), self.model.body_quat.copy()
+        #: Where actors are shown while a gizmo drags them: a shift of their pose in the world.
+        self.shifts: dict[str, Pose] = {}
+
+    def look_like(self, other: "Drawing") -> None:
+        """Take camera and options over from the drawing of the world before."""
+        self.camera, self.option = other.camera, other.option
+        self.scene.flags[:] = other.scene.flags
+        camera, kinds = self.camera, mujoco.mjtCamera
+        if camera.trackbodyid >= 0:  # numbers change from world to world, names stay
+            name = other.model.body(camera.trackbodyid).name
+            camera.trackbodyid = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, name)
+        if camera.fixedcamid >= 0:
+            name = other.model.camera(camera.fixedcamid).name
+            camera.fixedcamid = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_CAMERA, name)
+        lost = {int(kinds.mjCAMERA_TRACKING): camera.trackbodyid}
+        lost[int(kinds.mjCAMERA_FIXED)] = camera.fixedcamid
+        if lost.get(camera.type, 0) < 0:
+            camera.type = int(kinds.mjCAMERA_FREE)
+
+    # State --------------------------------------------------------------------------------------
+
+    def show(self, frame: Frame) -> None:
+        """Put the data into the state of a frame of the same generation."""
+        self.model.body_pos[:], self.model.body_quat[:] = self._rest
+        mujoco.mj_setState(self.model, self.data, frame.state, STATE)
+        for name, shift in self.shifts.items():
+            self._shift(name, shift)
+        mujoco.mj_forward(self.model, self.data)
+
+    def update(self) -> None:
+        """Make the list of things to draw."""
+        mujoco.mjv_updateScene(
+            self.model,
+            self.data,
+            self.option,
+            self.perturb,
+            self.camera,
+            int(mujoco.mjtCatBit.mjCAT_ALL),
+            self.scene,
+        )
+
+    def _shift(self, name: str, shift: Pose) -> None:
+        model, data = self.model, self.data
+        for body in self._roots.get(name, ()):
+            joint = int(model.body_jntadr[body])
+            if joint >= 0 and int(model.jnt_type[joint]) == _FREE:
+                q = int(model.jnt_qposadr[joint])
+                point, turn = data.qpos[q : q + 3].copy(), data.qpos[q + 3 : q + 7].copy()
+                data.qpos[q : q + 3], data.qpos[q + 3 : q + 7] = composed(*shift, point, turn)
+            else:
+                point, turn = model.body_pos[body].copy(), model.body_quat[body].copy()
+                model.body_pos[body], model.body_quat[body] = composed(*shift, point, turn)
+
+    # What is what -------------------------------------------------------------------------------
+
+    def _roots_of(self, prefix: str) -> list[int]:
+        """The topmost bodies of an actor that stand in the world."""
+        model = self.model
+        named = [i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix)]
+        return [i for i in named if int(model.body_parentid[i]) == 0]
+
+    def actor_of(self, body: int) -> str | None:
+        """The actor a body belongs to; None for the world."""
+        if body <= 0:
+            return None
+        name = self.model.body(body).name
+        fits = [a for a, prefix in self.prefixes.items() if name.startswith(prefix)]
+        return max(fits, key=lambda a: len(self.prefixes[a]), default=None)
+
+    def bodies_of(self, actor: str) -> list[int]:
+        """The bodies of an actor."""
+        return [i for i in range(1, self.model.nbody) if self.actor_of(i) == actor]
+
+    def centre_of(self, actor: str) -> FloatArray:
+        """Where an actor is: the centre of its bodies."""
+        bodies = self.bodies_of(actor)
+        points = self.data.xipos[bodies] if bodies else np.zeros((1, 3))
+        centre: FloatArray = points.mean(axis=0)
+        return centre
+
+    def root_pose(self, actor: str) -> Pose:
+        """Where the handles of an actor are: its root body, else the origin."""
+        roots = self._roots.get(actor) or self.bodies_of(actor)[:1]
+        if not roots:
+            return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+        return self.data.xpos[roots[0]].copy(), self.data.xquat[roots[0]].copy()
+
+    def is_floating(self, actor: str) -> bool:
+        """Whether an actor's root is free."""
+        joints = [int(self.model.body_jntadr[b]) for b in self._roots.get(actor, ())]
+        return any(j >= 0 and int(self.model.jnt_type[j]) == _FREE for j in joints)
+
+    def frame_on(self, actor: str | None) -> None:
+        """Point the camera at an actor, or at everything."""
+        if actor is None:
+            mujoco.mjv_defaultFreeCamera(self.model, self.camera)
+            return
+        bodies = self.bodies_of(actor)
+        if bodies:
+            self.camera.type = int(mujoco.mjtCamera.mjCAMERA_FREE)
+            self.camera.lookat[:] = self.centre_of(actor)
+            extent = np.linalg.norm(self.data.xipos[bodies] - self.camera.lookat, axis=1).max()
+            self.camera.distance = max(2.5 * float(extent), 0.5)
+
+    def pick(self, x: float, y: float, aspect: float) -> tuple[int, FloatArray]:
+        """Body and point under a place of the viewport (x right, y down, both 0 to 1)."""
+        point = np.zeros(3)
+        ids = [np.full((1, 1), -1, np.int32) for _ in range(3)]
+        body = mujoco.mjv_select(
+            self.model, self.data, self.option, aspect, x, 1.0 - y, self.scene, point, *ids
+        )
+        return int(body), point
+
+
+# Camera geometry --------------------------------------------------------------------------------
+
+
+def camera_matrices(scene: Any, aspect: float) -> tuple[FloatArray, FloatArray]:
+    """View and projection matrix (4, 4) of what is drawn, in OpenGL's conventions."""
+    left, right = scene.camera[0], scene.camera[1]
+    position = (np.asarray(left.pos) + np.asarray(right.pos)) / 2.0
+    forward = _unit(np.asarray(left.forward) + np.asarray(right.forward))
+    up = _unit(np.asarray(left.up) + np.asarray(right.up))
+    view = np.eye(4)
+    view[:3, :3] = np.stack([np.cross(forward, up), up, -forward])
+    view[:3, 3] = -view[:3, :3] @ position
+    near, far = left.frustum_near, left.frustum_far
+    bottom, top = left.frustum_bottom, left.frustum_top
+    half_width = left.frustum_width or (top - bottom) * aspect / 2.0
+    projection = np.zeros((4, 4))
+    projection[0, 0] = near / half_width
+    projection[0, 2] = left.frustum_center / half_width
+    projection[1, 1] = 2.0 * near / (top - bottom)
+    projection[1, 2] = (top + bottom) / (top - bottom)
+    projection[2, 2] = -(far + near) / (far - near)
+    projection[2, 3] = -2.0 * far * near / (far - near)
+    projection[3, 2] = -1.0
+    return view, projection
+
+
+def _unit(vector: FloatArray) -> FloatArray:
+    length: FloatArray = vector / np.linalg.norm(vector)
+    return length
+
+
+def floor_point(
+    x: float, y: float, view: FloatArray, projection: FloatArray, height: float = 0.0
+) -> FloatArray | None:
+    """Where the ray through a place of the viewport (x right, y down, 0 to 1) meets the floor."""
+    inverse = np.linalg.inv(projection @ view)
+    ends = []
+    for depth in (-1.0, 1.0):
+        point = inverse @ np.array([2.0 * x - 1.0, 1.0 - 2.0 * y, depth, 1.0])
+        ends.append(point[:3] / point[3])
+    start, ray = ends[0], ends[1] - ends[0]
+    if ray[2] == 0.0:
+        return None
+    share = (height - start[2]) / ray[2]
+    return start + share * ray if 0.0 < share <= 1.0 else None

@@ -1,0 +1,1 @@
+"""The window put together: loop, menus, keys, toolbar, capture."""

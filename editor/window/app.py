@@ -1,0 +1,152 @@
+"""App: the window itself, its loop, docking and shortcuts."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from imgui_bundle import hello_imgui, imgui, immapp
+
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui import colours
+from mjrig.editor.ui.panel import Panel, plugin_panels
+
+SIZE = (1280, 720)
+#: Gains and plots stand side by side: who changes one watches the other.
+_SPLITS = (
+    ("MainDockSpace", "bottom", imgui.Dir.down, 0.36),
+    ("bottom", "bottom right", imgui.Dir.right, 0.45),
+    ("MainDockSpace", "right", imgui.Dir.right, 0.28),
+    ("MainDockSpace", "left", imgui.Dir.left, 0.19),
+)
+_SPACES = {place: place for place in ("left", "right", "bottom", "bottom right")}
+_SPACES["centre"] = "MainDockSpace"
+#: Most frames a second, and how many are left while nothing moves and nobody touches anything.
+MOST_FRAMES, IDLE_FRAMES = 60.0, 15.0
+
+
+def chord(*keys: Any) -> int:
+    """A key chord; Python 3.11.2 cannot combine the flags themselves."""
+    return sum(int(key) for key in keys)
+
+
+class App:
+    """A window with panels.
+
+    Args:
+        state: what the panels share.
+        panels: the panels, in order; plugins' come after them.
+        toolbar: drawn under the menu bar.
+        status: drawn in the status bar.
+    """
+
+    def __init__(
+        self,
+        state: EditorState,
+        panels: Sequence[Panel],
+        *,
+        menus: Callable[[], None] = lambda: None,
+        toolbar: Callable[[], None] | None = None,
+        status: Callable[[], None] | None = None,
+        each_frame: Callable[[], None] = lambda: None,
+        on_start: Callable[[], None] = lambda: None,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.state = state
+        self.panels = [*panels, *plugin_panels(state)]
+        self._menus, self._toolbar, self._status = menus, toolbar, status
+        self._each_frame, self._on_start, self._on_end = each_frame, on_start, on_end
+
+    def runner_params(self, title: str = "mjrig", size: tuple[int, int] = SIZE) -> Any:
+        """What hello_imgui needs; OpenGL 2.1, since MuJoCo draws in the same context."""
+        rp = hello_imgui.RunnerParams()
+        rp.fps_idling.enable_idling = False  # the simulation moves without input
+        rp.fps_idling.fps_idle = IDLE_FRAMES
+        rp.fps_idling.fps_max = MOST_FRAMES
+        rp.app_window_params.window_title = title
+        rp.app_window_params.window_geometry.size = size
+        window = rp.imgui_window_params
+        kinds = hello_imgui.DefaultImGuiWindowType
+        window.default_imgui_window_type = kinds.provide_full_screen_dock_space
+        window.show_menu_bar = True
+        window.show_menu_view = False  # our own menus come first, then it
+        window.show_menu_app = False
+        window.remember_theme = False  # `colours` does
+        window.tweaked_theme.theme = colours.STYLES[colours.kept_theme()]
+        window.show_status_bar = self._status is not None
+        window.show_status_fps = False
+        options = hello_imgui.OpenGlOptions()
+        options.major_version, options.minor_version, options.glsl_version = 2, 1, "120"
+        options.use_core_profile = options.use_forward_compat = False
+        options.anti_aliasing_samples = 0
+        rp.renderer_backend_options.open_gl_options = options
+        rp.ini_folder_type = hello_imgui.IniFolderType.app_user_config_folder
+        rp.ini_filename = "mjrig/editor.ini"
+        self._dock(rp)
+        rp.callbacks.show_menus = self._safely("menus", self._menus)
+        if self._status is not None:
+            rp.callbacks.show_status = self._safely("status bar", self._status)
+        rp.callbacks.post_init = self._on_start
+        rp.callbacks.before_exit = self._on_end
+        if self._toolbar is not None:
+            bar = hello_imgui.EdgeToolbarOptions()
+            bar.size_em = 2.2
+            rp.callbacks.add_edge_toolbar(
+                hello_imgui.EdgeToolbarType.top, self._safely("toolbar", self._toolbar), bar
+            )
+        return rp
+
+    def _dock(self, rp: Any) -> None:
+        splits, windows = [], []
+        for source, new, direction, ratio in _SPLITS:
+            split = hello_imgui.DockingSplit()
+            split.initial_dock, split.new_dock = source, new
+            split.direction, split.ratio = direction, ratio
+            splits.append(split)
+        for panel in self.panels:
+            window = hello_imgui.DockableWindow()
+            window.label = panel.title
+            window.dock_space_name = _SPACES[panel.place]
+            window.gui_function = panel.guarded
+            window.imgui_window_flags = panel.window_flags
+            windows.append(window)
+        rp.docking_params.docking_splits = splits
+        rp.docking_params.dockable_windows = windows
+
+    def _safely(self, name: str, draw: Callable[[], None]) -> Callable[[], None]:
+        """Guard a part of the window that is no panel: its exceptions go to the console."""
+
+        class Part(Panel):
+            title = name
+
+        part = Part(self.state)
+        part.draw = draw  # type: ignore[method-assign]
+        return part.guarded
+
+    def frame(self) -> None:
+        """What happens every frame before the widgets: errors of it do not end the window."""
+        self.state.hear_events()
+        self.state.attempt(self._each_frame)
+
+    def run(self, rp: Any, may_close: Callable[[], bool] = lambda: True) -> None:
+        """Show the window until it is closed."""
+        addons = immapp.AddOnsParams(with_implot=True)
+        immapp.manual_render.setup_from_runner_params(rp, addons)
+        try:
+            while not rp.app_shall_exit:
+                self.frame()
+                rp.fps_idling.enable_idling = not self.state.simulation.playing
+                immapp.manual_render.render()
+                if self.state.wants_to_close:
+                    rp.app_shall_exit = True
+                elif rp.app_shall_exit and not may_close():
+                    self._stay_open(rp)
+        finally:
+            immapp.manual_render.tear_down()
+
+    @staticmethod
+    def _stay_open(rp: Any) -> None:
+        import glfw
+        from imgui_bundle import glfw_utils
+
+        rp.app_shall_exit = False
+        handle: Any = glfw_utils.glfw_window_hello_imgui()
+        glfw.set_window_should_close(handle, False)

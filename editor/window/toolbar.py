@@ -1,0 +1,198 @@
+"""The toolbar and the status bar: time, pace, tools, who commands, what is unsaved."""
+
+import math
+import time
+from collections.abc import Callable
+
+from imgui_bundle import imgui
+
+from mjrig.editor.session.recording import RunRecording
+from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.colours import ALARM, AMBER, RED, TEXT
+from mjrig.editor.viewport.gizmo import Gizmo, Tool
+from mjrig.editor.viewport.quality import Quality
+
+SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
+
+#: How long news stay in the status bar [s].
+SHOWN_FOR = 6.0
+
+
+class Toolbar:
+    """Play, pause, step, reset, speed, time travel and tools.
+
+    Args:
+        state: of the editor.
+        gizmo: whose tool is chosen here.
+        on_stop: called to stop: back to the start, asking what to keep.
+        recording: what its button starts and stops.
+    """
+
+    def __init__(
+        self,
+        state: EditorState,
+        gizmo: Gizmo,
+        on_stop: Callable[[], object],
+        recording: RunRecording,
+    ) -> None:
+        self.state, self.gizmo, self._on_stop = state, gizmo, on_stop
+        self.recording = recording
+
+    def draw(self) -> None:
+        """Build the toolbar."""
+        self._transport()
+        imgui.same_line(spacing=16)
+        self._record()
+        imgui.same_line(spacing=16)
+        self._speed()
+        imgui.same_line(spacing=16)
+        self._scrub()
+        imgui.same_line(spacing=16)
+        self._tools()
+
+    def _transport(self) -> None:
+        simulation = self.state.simulation
+        playing = simulation.playing
+        if imgui.button("Pause###play" if playing else "Play###play", imgui.ImVec2(56, 0)):
+            self.toggle()
+        imgui.set_item_tooltip("Space")
+        imgui.same_line()
+        imgui.begin_disabled(playing)
+        if imgui.button("Step"):
+            self.state.attempt(simulation.step_once)
+        imgui.end_disabled()
+        imgui.set_item_tooltip("Right arrow")
+        imgui.same_line()
+        if imgui.button("Stop"):
+            self.state.attempt(self._on_stop)
+        imgui.set_item_tooltip("Back to the start; asks which edits to keep")
+        imgui.same_line()
+        if imgui.button("Reset"):
+            self.state.attempt(simulation.reset)
+        imgui.set_item_tooltip("Backspace")
+
+    def _record(self) -> None:
+        """A red mark, with the recorded time while it runs."""
+        recording = self.recording
+        on = recording.is_on
+        text = f"{recording.duration:.1f} s" if on else "Record"
+        if on:
+            imgui.push_style_color(imgui.Col_.button, ALARM)
+        corner, height = imgui.get_cursor_screen_pos(), imgui.get_frame_height()
+        if imgui.button(f"     {text}###record", imgui.ImVec2(86, 0)):
+            recording.toggle()
+        if on:
+            imgui.pop_style_color()
+        centre = imgui.ImVec2(corner.x + 14, corner.y + 0.5 * height)
+        imgui.get_window_draw_list().add_circle_filled(centre, 5.0, imgui.get_color_u32(RED))
+        about = f"Ctrl+R stops it\n{recording.path}" if on else "Ctrl+R; File > Record to... asks"
+        imgui.set_item_tooltip(about)
+
+    def toggle(self) -> None:
+        """Play or pause."""
+        session = self.state.session
+        if session.simulation.playing:
+            session.simulation.pause()
+        else:
+            self.state.attempt(session.play)
+
+    def _speed(self) -> None:
+        simulation = self.state.simulation
+        imgui.set_next_item_width(76)
+        if imgui.begin_combo("##speed", speed_text(simulation.speed)):
+            for speed in SPEEDS:
+                if imgui.selectable(speed_text(speed), speed == simulation.speed)[0]:
+                    simulation.set_speed(speed)
+            imgui.end_combo()
+        imgui.set_item_tooltip("Simulated seconds per second")
+
+    def _scrub(self) -> None:
+        """Go back through the last minute."""
+        simulation, frame = self.state.simulation, self.state.simulation.frame
+        first, last = frame.reach
+        imgui.set_next_item_width(220)
+        imgui.begin_disabled(last <= first)
+        moved, moment = imgui.slider_float(
+            "##time", frame.time, first, max(last, first + 1e-6), f"t = {frame.time:.3f} s"
+        )
+        imgui.end_disabled()
+        imgui.set_item_tooltip("Drag to go back through the last minute; play goes on from there")
+        if moved:
+            self.state.attempt(lambda: simulation.go_to(moment))
+
+    def _tools(self) -> None:
+        for tool, key in ((Tool.SELECT, "Ctrl+1"), (Tool.MOVE, "Ctrl+2"), (Tool.TURN, "Ctrl+3")):
+            active = self.gizmo.tool is tool
+            if active:
+                imgui.push_style_color(imgui.Col_.button, imgui.ImVec4(0.24, 0.52, 0.88, 1.0))
+            if imgui.button(tool.value.capitalize()):
+                self.gizmo.tool = tool
+            if active:
+                imgui.pop_style_color()
+            imgui.set_item_tooltip(f"{key}; hold Ctrl to snap" if tool is not Tool.SELECT else key)
+            imgui.same_line()
+        imgui.begin_disabled(self.gizmo.tool is Tool.SELECT)
+        _, self.gizmo.local = imgui.checkbox("local", self.gizmo.local)
+        imgui.end_disabled()
+
+
+class StatusBar:
+    """One line: time, real-time factor, who commands, quality, unsaved changes."""
+
+    def __init__(self, state: EditorState, quality: Quality) -> None:
+        self.state, self.quality = state, quality
+
+    def draw(self) -> None:
+        """Build the status bar."""
+        frame = self.state.simulation.frame
+        imgui.text(f"step {frame.steps}")
+        imgui.same_line(spacing=24)
+        factor = f"real time {frame.real_time_factor:.2f}x" if frame.playing else "paused"
+        imgui.text(factor)
+        imgui.same_line(spacing=24)
+        imgui.text(commanders(self.state))
+        imgui.same_line(spacing=24)
+        fps = f"{imgui.get_io().framerate:.0f} fps, " if frame.playing else ""
+        imgui.text(f"{fps}view {self.quality.scale:.0%}")
+        imgui.set_item_tooltip(f"{self.quality.text}\nChange it under Draw.")
+        imgui.same_line(spacing=24)
+        entry = self.state.session.undo_stack.undoable
+        saved = "unsaved: " + (entry.name if entry else "changes")
+        imgui.text(saved if self.state.session.is_dirty else "saved")
+        self._latest_message()
+
+    def _latest_message(self) -> None:
+        """The newest line of the console; news for a while, complaints until something else."""
+        lines = self.state.console.lines
+        if not lines:
+            return
+        line = lines[-1]
+        if line.level != "info" or time.monotonic() - line.at < SHOWN_FOR:
+            imgui.same_line(spacing=24)
+            colour = {"info": TEXT, "warning": AMBER}.get(line.level, RED)
+            imgui.text_colored(colour, line.text.partition("\n")[0][:140])
+            imgui.set_item_tooltip(f"{line.text}\nMore in the console.")
+
+
+def commanders(state: EditorState) -> str:
+    """Who holds the setpoints of each actor."""
+    parts = []
+    if not state.simulation.frame.robots:
+        return "no actors"
+    for name, robot in state.simulation.frame.robots.items():
+        holders = [holder.removeprefix(f"{name}.") for holder in robot.holders]
+        who = "hold " + robot.held if robot.held else ", ".join(holders) or "nobody"
+        parts.append(f"{name} {who}")
+    return "lease: " + "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
+
+
+def speed_text(speed: float) -> str:
+    """`0.5x`, or `max`."""
+    return "max" if math.isinf(speed) else f"{speed:g}x"
+
+
+def neighbour(speed: float, way: int) -> float:
+    """The next slower (-1) or faster (1) of the speeds."""
+    nearest = min(range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(speed, 1e9)))
+    return SPEEDS[min(max(nearest + way, 0), len(SPEEDS) - 1)]

@@ -1,0 +1,146 @@
+"""Pre-flight: the binding table of a world, and what looks wrong in it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from mjrig.check.drives import about_drives
+from mjrig.check.finding import Finding, Level, arranged, counted, lines_of
+from mjrig.check.limits import about_limits
+from mjrig.check.masses import about_masses
+from mjrig.check.physics import about_physics
+from mjrig.check.stability import about_stability
+from mjrig.check.start import about_start, holding_efforts
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.model.binding import ActuatorBinding
+from mjrig.names import how_many
+from mjrig.sim.world import World
+from mjrig.terminal.table import format_table
+
+HEADER = ("actuator", "joint", "kind", "gear", "kp", "kv", "limit", "driven by", "execution")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the binding table; `reason` is given where no law is bound."""
+
+    actuator: str
+    joint: str
+    kind: str
+    gear: float
+    gains: dict[str, float]
+    owner: str
+    execution: str
+    reason: str
+
+
+def rows(robot: Articulation) -> list[Row]:
+    """The binding table: every actuator, in id order."""
+    owners = {b.actuator_id: (c, i) for c in robot.controllers for i, b in enumerate(c.bindings)}
+    found = []
+    for binding in robot.actuators:
+        controller, index = owners.get(binding.actuator_id, (None, -1))
+        driven = controller is not None and controller.enabled
+        gains = {n: float(v[index]) for n, v in controller.gains().items()} if controller else {}
+        found.append(
+            Row(
+                binding.actuator,
+                binding.joint or f"{binding.transmission} {binding.target}",
+                binding.kind,
+                binding.gear,
+                gains,
+                controller._role if driven and controller else "setpoint, directly",
+                controller.execution.name if driven and controller else "",
+                _why_direct(binding, controller),
+            )
+        )
+    return found
+
+
+def _why_direct(binding: ActuatorBinding, controller: ArticulationController | None) -> str:
+    if controller is None:
+        return binding.skip_reason or "no controller owns it"
+    return "" if controller.enabled else f"{controller._role} is disabled"
+
+
+def findings(world: World) -> list[Finding]:
+    """Everything that deserves a word, worst first; the world is as it starts."""
+    return arranged(_findings(world))
+
+
+def _findings(world: World) -> Iterator[Finding]:
+    model = world.model
+    loads = holding_efforts(model, world.data)
+    for robot in world.articulations.values():
+        yield from about_drives(robot, model)
+        yield from about_limits(robot, model)
+        yield from about_masses(robot, model)
+        yield from about_start(robot, model, loads)
+    yield from about_stability(world)
+    yield from about_physics(world)
+
+
+def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:
+    """1 where there is an error, with `strict` also a warning; else 0."""
+    bad = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
+    return int(any(f.level in bad for f in found))
+
+
+def report(world: World, found: Sequence[Finding] | None = None) -> str:
+    """The tables and findings of a world, as text."""
+    lines: list[str] = []
+    robots = [robot for robot in world.articulations.values() if robot.actuators]
+    for robot in robots:
+        table = rows(robot)
+        bound = sum(1 for r in table if not r.reason)
+        lines.append(f"{robot.name}: {how_many(len(table), 'actuator')}, {bound} bound to a law")
+        lines += ["  " + line for line in format_table(HEADER, [_cells(r) for r in table])]
+        direct = [r for r in table if r.reason]
+        if direct:
+            lines.append("  driven directly:")
+            lines += [f"    {r.actuator}: {r.reason}" for r in direct]
+        lines.append("")
+    things = [name for name in world.articulations if world[name] not in robots]
+    if things:
+        lines += [f"without actuators: {', '.join(things)}", ""]
+    lines += [f"{who} runs as {name}: {why}" for who, name, why in _executions(world)]
+    found = findings(world) if found is None else found
+    lines.append(f"findings: {counted(found)}")
+    lines += lines_of(found)
+    return "\n".join(lines)
+
+
+def report_data(world: World, found: Sequence[Finding] | None = None) -> dict[str, object]:
+    """The same as plain data, for JSON; a number without bound is the text `inf`."""
+    found = findings(world) if found is None else found
+    return {
+        "actors": [
+            {"name": robot.name, "actuators": [_row_data(r) for r in rows(robot)]}
+            for robot in world.articulations.values()
+        ],
+        "executions": [
+            {"controller": who, "execution": name, "reason": why}
+            for who, name, why in _executions(world)
+        ],
+        "findings": [f.data() for f in found],
+    }
+
+
+def _executions(world: World) -> Iterator[tuple[str, str, str]]:
+    for robot in world.articulations.values():
+        for c in robot.controllers:
+            if c.is_bound:
+                yield c.label, c.execution.name, c.execution.reason
+
+
+def _row_data(row: Row) -> dict[str, object]:
+    gains = {n: v if math.isfinite(v) else str(v) for n, v in row.gains.items()}
+    return {**asdict(row), "gains": gains}
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    gains = [f"{row.gains[n]:g}" if n in row.gains else "" for n in ("kp", "kv", "torque_limit")]
+    return (
+        row.actuator, row.joint, row.kind, f"{row.gear:g}", *gains, row.owner, row.execution
+    )  # fmt: skip

@@ -1,0 +1,190 @@
+"""What one tick of feedback does to small motions, exactly as the integrator takes its steps."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+
+#: Growth per tick below which rounding may be all there is.
+ROUNDING = 1e-6
+#: Controllers whose common period is longer are judged over the longest tick.
+LONGEST_PERIOD = 240
+
+
+class Carrier(Enum):
+    """Who computes the effort of a loop."""
+
+    #: A law before the step; its effort is held until the next tick.
+    HELD = "held"
+    #: The same, solved for the state at the end of the tick (`effort: implicit`).
+    SOLVED = "solved"
+    #: An actuator of MuJoCo: its integrator knows the slopes.
+    ENGINE = "engine"
+
+
+@dataclass(frozen=True)
+class Plant:
+    """Joints that feel forces, linearised: M q̈ + D q̇ + K q = τ.
+
+    `damped_ahead`: Euler takes D at the end of the step (MuJoCo's `eulerdamp`).
+    """
+
+    mass: FloatArray
+    damping: FloatArray
+    stiffness: FloatArray
+    step: float
+    integrator: str
+    damped_ahead: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """PD or PID feedback: τ = −Jᵀ (kp J q + kv J q̇ − ki z), once every so many steps."""
+
+    rows: FloatArray
+    kp: FloatArray
+    kv: FloatArray
+    ki: FloatArray
+    every: int = 1
+    carrier: Carrier = Carrier.HELD
+
+
+def transition(plant: Plant, loops: Sequence[Loop]) -> FloatArray:
+    """The matrix that takes (q, q̇, z) from one common tick of all loops to the next."""
+    n = len(plant.mass)
+    sizes = [len(loop.kp) if loop.ki.any() else 0 for loop in loops]
+    every = np.eye(2 * n + sum(sizes))
+    state = every[: 2 * n]
+    ends = np.cumsum([2 * n, *sizes])
+    integrals = [every[a:b] for a, b in pairwise(ends)]
+    inside = [lp for lp in loops if lp.carrier is Carrier.ENGINE and plant.integrator != "Euler"]
+    free, pushed = _one_step(plant, inside)
+    feedback = [_feedback(plant, loop, any(loop is one for one in inside)) for loop in loops]
+    efforts: list[FloatArray] = [np.zeros((n, len(every)))] * len(loops)
+    for step in range(_period(loops)):
+        for i, loop in enumerate(loops):
+            if step % loop.every == 0:
+                if sizes[i]:
+                    tick = loop.every * plant.step
+                    integrals[i] = integrals[i] - tick * (loop.rows @ state[:n])
+                efforts[i] = feedback[i](state, integrals[i])
+        total: FloatArray = np.sum(efforts, axis=0)
+        state = free @ state + pushed @ total
+    return np.vstack([state, *integrals])
+
+
+def _period(loops: Sequence[Loop]) -> int:
+    ticks = [loop.every for loop in loops] or [1]
+    common = math.lcm(*ticks)
+    return common if common <= LONGEST_PERIOD else max(ticks)
+
+
+Feedback = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def _feedback(plant: Plant, loop: Loop, inside: bool) -> Feedback:
+    """The joint effort of a loop as a function of the state; of one inside the step, its rest."""
+    n, rows = len(plant.mass), loop.rows
+    on_q, on_v = loop.kp[:, None] * rows, loop.kv[:, None] * rows
+    on_z = np.diag(loop.ki)
+    if inside:
+        on_q, on_v = np.zeros_like(on_q), np.zeros_like(on_v)
+    elif loop.carrier is Carrier.SOLVED:
+        tick = loop.every * plant.step
+        slope = tick * loop.kp + loop.kv
+        compliance = rows @ np.linalg.solve(plant.mass, rows.T)
+        solve = np.linalg.inv(np.eye(len(slope)) + tick * slope[:, None] * compliance)
+        on_v = solve @ (on_v + tick * on_q)
+        on_q, on_z = solve @ on_q, solve @ on_z
+
+    def effort(state: FloatArray, integral: FloatArray) -> FloatArray:
+        value = -(on_q @ state[:n]) - on_v @ state[n:]
+        if len(integral):
+            value = value + on_z @ integral
+        found: FloatArray = rows.T @ value
+        return found
+
+    return effort
+
+
+def _one_step(plant: Plant, inside: Sequence[Loop]) -> tuple[FloatArray, FloatArray]:
+    """x⁺ = free x + pushed τ of one physics step; the loops inside it are part of it."""
+    n, h = len(plant.mass), plant.step
+    damping, stiffness = plant.damping, plant.stiffness
+    for loop in inside:
+        damping = damping + loop.rows.T @ (loop.kv[:, None] * loop.rows)
+        stiffness = stiffness + loop.rows.T @ (loop.kp[:, None] * loop.rows)
+    if plant.integrator == "RK4":
+        return _runge_kutta(plant.mass, damping, stiffness, h)
+    ahead = plant.integrator != "Euler" or plant.damped_ahead
+    weight = plant.mass + h * damping if ahead else plant.mass
+    on_v = damping
+    if plant.integrator == "discrete":
+        weight = weight + h * h * stiffness
+        on_v = damping + h * stiffness
+    solved = np.asarray(np.linalg.solve(weight, np.hstack([stiffness, on_v, np.eye(n)])), float)
+    one = np.eye(n)
+    velocity = np.hstack([-h * solved[:, :n], one - h * solved[:, n : 2 * n]])
+    position = np.hstack([one, np.zeros((n, n))]) + h * velocity
+    push = h * solved[:, 2 * n :]
+    return np.vstack([position, velocity]), np.vstack([h * push, push])
+
+
+def _runge_kutta(
+    mass: FloatArray, damping: FloatArray, stiffness: FloatArray, h: float
+) -> tuple[FloatArray, FloatArray]:
+    n = len(mass)
+    solved = np.linalg.solve(mass, np.hstack([stiffness, damping, np.eye(n)]))
+    slope = np.block([[np.zeros((n, n)), np.eye(n)], [-solved[:, :n], -solved[:, n : 2 * n]]])
+    push = np.vstack([np.zeros((n, n)), solved[:, 2 * n :]])
+    term = np.eye(2 * n)
+    free, held = term.copy(), np.zeros_like(term)
+    for order in range(1, 5):
+        held = held + h * term / order
+        term = h * (slope @ term) / order
+        free = free + term
+    return free, held @ push
+
+
+def growth(plant: Plant, loops: Sequence[Loop]) -> float:
+    """The factor by which the worst small motion grows per tick; up to 1 it does not."""
+    with np.errstate(all="ignore"):
+        matrix = transition(plant, loops)
+        if not np.isfinite(matrix).all():
+            return math.inf
+        return float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
+
+
+def is_stable(plant: Plant, loops: Sequence[Loop]) -> bool:
+    """Whether no small motion grows."""
+    return growth(plant, loops) <= 1.0 + ROUNDING
+
+
+def growing_joints(plant: Plant, loops: Sequence[Loop]) -> npt.NDArray[np.bool_]:
+    """Which joints take part in the motions that grow, by their participation factors."""
+    n = len(plant.mass)
+    matrix = transition(plant, loops)
+    if not np.isfinite(matrix).all():
+        return np.ones(n, bool)
+    values, right = np.linalg.eig(matrix)
+    left = np.linalg.pinv(right)
+    grows = np.abs(values) > 1.0 + ROUNDING
+    share = np.abs(left[grows] * right[:, grows].T)
+    joint = share[:, :n] + share[:, n : 2 * n]
+    worst = joint.max(axis=1, keepdims=True, initial=np.finfo(float).tiny)
+    found: npt.NDArray[np.bool_] = (joint >= 0.2 * worst).any(axis=0)
+    return found
+
+
+def largest(stable: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest factor in between that is stable, to 1 %; `low` is, `high` is not."""
+    while high > 1.01 * low:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low

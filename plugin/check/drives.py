@@ -1,0 +1,96 @@
+"""Pre-flight: who drives what, and is that meant?"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
+
+from mjrig.check.feedback_loops import SERVOS
+from mjrig.check.finding import Finding, note, warning
+from mjrig.control.articulation import Articulation
+from mjrig.model.binding import ActuatorBinding
+from mjrig.names import listed
+
+
+def about_drives(robot: Articulation, model: Any) -> Iterator[Finding]:
+    """Controllers that own nothing or are off, joints driven twice, robots nobody drives."""
+    yield from _about_controllers(robot)
+    yield from _about_joints(robot)
+    yield from _about_the_undriven(robot, model)
+
+
+def _about_controllers(robot: Articulation) -> Iterator[Finding]:
+    for controller in robot.controllers:
+        who = (controller._role,)
+        if not controller.is_bound:
+            text = "owns no actuator: nothing its patterns match can be bound"
+            skipped = controller.bindings.skipped
+            name, reason = skipped[0] if skipped else ("", "")
+            fix = f"{name} {reason}" if skipped else "add actuators: to the actor"
+            yield warning("owns-nothing", robot.name, who, text, fix)
+        elif not controller.enabled and controller.follows_pose:
+            motors = [b.actuator for b in controller.bindings if b.kind == "motor"]
+            if motors:
+                yield warning(
+                    "disabled",
+                    robot.name,
+                    who,
+                    f"is disabled: position setpoints in rad go as torque to {listed(motors)}",
+                    "enabled: true, or leave the controller out",
+                )
+
+
+def _about_joints(robot: Articulation) -> Iterator[Finding]:
+    owned = {b.actuator_id for c in robot.controllers for b in c.bindings}
+    by_joint: dict[int, list[ActuatorBinding]] = {}
+    for binding in robot.actuators:
+        if binding.on_joint:
+            by_joint.setdefault(binding.joint_id, []).append(binding)
+    for bindings in by_joint.values():
+        ours = [b for b in bindings if b.actuator_id in owned]
+        servos = [b for b in bindings if b.actuator_id not in owned and b.kind in SERVOS]
+        where = (bindings[0].joint,)
+        if len(ours) > 1:
+            yield warning(
+                "two-actuators",
+                robot.name,
+                where,
+                "two or more owned actuators act on this joint: "
+                f"{listed(b.actuator for b in ours)}; each applies its full effort",
+                "leave one out of the controller's actuators: patterns",
+            )
+        elif (ours and servos) or len(servos) > 1:
+            both = [*ours, *servos]
+            yield warning(
+                "two-actuators",
+                robot.name,
+                where,
+                "two or more actuators hold this joint: "
+                + ", ".join(f"{b.actuator} ({b.kind})" for b in both)
+                + "; their stiffnesses add up",
+                f"remove one, as in removed: [{both[-1].actuator}]",
+            )
+
+
+def _about_the_undriven(robot: Articulation, model: Any) -> Iterator[Finding]:
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    joints = [j for j in robot.model_map.joint_ids if int(model.jnt_type[j]) in kinds]
+    if not robot.actuators:
+        if len(joints) > 1:
+            yield note(
+                "no-actuators",
+                robot.name,
+                (),
+                f"has {len(joints)} hinge and slide joints and no actuator: nothing can move it",
+                'add them, as in actuators: [{type: MotorActuator, joint: ".*"}]',
+            )
+        return
+    motors = [b.actuator for b in robot.actuators if b.is_bindable]
+    if motors and not robot.controllers:
+        yield note(
+            "no-controller",
+            robot.name,
+            (),
+            f"has no controller: setpoints go as torque to its motors {listed(motors)}",
+            "components: [{type: PDController}]",
+        )

@@ -1,0 +1,128 @@
+"""Pre-flight: the limits of actuators and joints."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
+
+from mjrig.check.finding import Finding, note, warning
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.control.effort_limits import model_ranges, our_limit, owned, symmetric
+from mjrig.model.binding import ActuatorBinding
+
+
+def about_limits(robot: Articulation, model: Any) -> Iterator[Finding]:
+    """Limits that are missing, pointless, zero or upside down."""
+    for controller in robot.controllers:
+        for index, binding, gains in owned(controller):
+            if "torque_limit" in gains:
+                yield from _about_limit(robot, controller, binding, gains, index)
+    yield from _about_direct(robot)
+    yield from _about_ranges(robot, model)
+    yield from _about_endless_joints(robot)
+
+
+def _about_limit(
+    robot: Articulation,
+    controller: ArticulationController,
+    binding: ActuatorBinding,
+    gains: dict[str, float],
+    index: int,
+) -> Iterator[Finding]:
+    limit, unit, who = gains["torque_limit"], binding.effort_unit, (binding.actuator,)
+    known = model_ranges(binding)
+    if not known and math.isinf(our_limit(controller, index)):
+        text = "has no effort limit, neither here nor in the model"
+        yield warning("no-limit", robot.name, who, text, "torque_limit: what the motor can give")
+    if limit == 0.0:
+        yield warning("zero-limit", robot.name, who, "torque limit 0: it cannot push at all")
+    if not known or math.isinf(limit):
+        return
+    name, bound = min(((n, symmetric(r)) for n, r in known.items()), key=lambda item: item[1])
+    if limit > bound and _is_said(controller):
+        yield warning(
+            "limit-above-model",
+            robot.name,
+            who,
+            f"torque limit {limit:g} {unit} is above the model's {name} ({bound:g} {unit}), "
+            "which wins",
+            f"torque_limit: {bound:g} shows clipping where it happens" if bound else "",
+        )
+    elif limit > bound:
+        yield note(
+            "limit-above-model",
+            robot.name,
+            who,
+            f"no torque limit is given, and the default of {limit:g} {unit} is above the model's "
+            "own limits, which win",
+        )
+
+
+def _is_said(controller: ArticulationController) -> bool:
+    """Whether somebody gave a torque limit; else it is only the default."""
+    return any(
+        controller.is_authored(n)
+        for n in ("torque_limit", "default_torque_limit")
+        if n in controller._properties
+    )
+
+
+def _about_direct(robot: Articulation) -> Iterator[Finding]:
+    """Actuators no law owns: what goes into them, and what comes out, may be without bound."""
+    taken = {b.actuator_id for c in robot.controllers for b in c.bindings}
+    for binding in robot.actuators:
+        if binding.actuator_id in taken or binding.output_count != 1:
+            continue
+        if binding.kind in ("motor", "position", "velocity", "pid") and not _limited(binding):
+            yield note(
+                "no-limit",
+                robot.name,
+                (binding.actuator,),
+                "is driven directly and has neither ctrlrange nor forcerange",
+                "give it a forcerange in the model",
+            )
+
+
+def _limited(binding: ActuatorBinding) -> bool:
+    return bool(model_ranges(binding)) or binding.ctrl_range is not None
+
+
+def _about_ranges(robot: Articulation, model: Any) -> Iterator[Finding]:
+    """NOTE: with autolimits MuJoCo compiles a range that is upside down as no range at all."""
+    for binding in robot.actuators:
+        i, ctrl = binding.actuator_id, binding.ctrl_address
+        ranges = {"forcerange": model.actuator_forcerange[i]}
+        if binding.ctrl_count:
+            ranges["ctrlrange"] = model.actuator_ctrlrange[ctrl]
+        yield from _upside_down(robot, binding.actuator, ranges)
+    for joint in robot.model_map.joint_ids:
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, int(joint)) or ""
+        ranges = {"range": model.jnt_range[joint], "actuatorfrcrange": model.jnt_actfrcrange[joint]}
+        yield from _upside_down(robot, str(name).removeprefix(robot.model_map.prefix), ranges)
+
+
+def _upside_down(robot: Articulation, name: str, ranges: dict[str, Any]) -> Iterator[Finding]:
+    for attribute, (low, high) in ranges.items():
+        if low > high:
+            yield warning(
+                "inverted-range",
+                robot.name,
+                (name,),
+                f"{attribute} {low:g} {high:g} is upside down: MuJoCo leaves it out without a word",
+                f"{attribute} {high:g} {low:g}",
+            )
+
+
+def _about_endless_joints(robot: Articulation) -> Iterator[Finding]:
+    for controller in robot.controllers:
+        for _, binding, gains in owned(controller):
+            turns = binding.transmission == "hinge" and binding.joint_range is None
+            if turns and gains.get("kp") and getattr(controller, "clamp_targets", False):
+                yield note(
+                    "no-range",
+                    robot.name,
+                    (binding.actuator,),
+                    "clamp_targets has nothing to hold to: the joint has no range",
+                )

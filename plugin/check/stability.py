@@ -1,0 +1,278 @@
+"""Pre-flight: does feedback shake the robot apart, and what would not?"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mjrig.check.closed_loop import Carrier, Plant, growing_joints, is_stable, largest
+from mjrig.check.feedback_loops import Drive, Group, groups
+from mjrig.check.finding import Finding, either, error, note, warning
+from mjrig.control.controller import ArticulationController
+from mjrig.sim.world import World
+
+#: Gains that may not grow by more than this factor are called close to the bound.
+ROOM = 2.0
+#: Factors by which a timestep or gain is changed in search of a better one.
+_UPWARDS = tuple(2.0 ** (n / 2) for n in range(1, 49))
+
+
+def about_stability(world: World) -> Iterator[Finding]:
+    """PD and PID loops that let small motions grow, or would with twice the gains."""
+    known: dict[object, list[Verdict]] = {}
+    for group in groups(world):
+        key = _fingerprint(group)
+        if key not in known:  # copies of a robot are judged once
+            known[key] = list(Case(group).verdicts())
+        for make, code, culprits, text, fix in known[key]:
+            for actor, names in _by_actor([group.drives[i] for i in culprits]):
+                yield make(code, actor, names, text, fix)
+
+
+class Verdict(NamedTuple):
+    """A finding about the drives of a group, by their places in it."""
+
+    make: Callable[[str, str, Sequence[str], str, str], Finding]
+    code: str
+    culprits: Sequence[int]
+    text: str
+    fix: str
+
+
+def _fingerprint(group: Group) -> object:
+    """Equal for groups that behave alike; a copy elsewhere in the world has other last digits."""
+    mass = group.plant.mass
+    scale = float(np.abs(mass).max())
+    rounded = f"{scale:.9e}", np.round(mass / scale, 9).tobytes()
+    drives = tuple(
+        (d.kp, d.kv, d.ki, d.every, d.carrier, d.row[group.dofs].round(9).tobytes())
+        for d in group.drives
+    )
+    return rounded, group.plant.damping.tobytes(), group.plant.stiffness.tobytes(), drives
+
+
+@dataclass(frozen=True)
+class Case:
+    """One group of joints under judgement: what if its numbers were others?"""
+
+    group: Group
+
+    def holds(
+        self,
+        *,
+        gains: float = 1.0,
+        step: float = 1.0,
+        kp: float = 1.0,
+        kv: float = 1.0,
+        ki: float = 1.0,
+        only: Sequence[Drive] | None = None,
+    ) -> bool:
+        """Whether it is stable with the timestep, all gains, or those of some drives scaled."""
+        plant = replace(self.group.plant, step=self.group.plant.step * step)
+        chosen = np.array([only is None or d in only for d in self.group.drives])
+        scales = [np.where(chosen, gains * factor, 1.0) for factor in (kp, kv, ki)]
+        return is_stable(plant, self.group.loops(*scales))
+
+    def culprits(self, gains: float = 1.0) -> list[Drive]:
+        """The drives that would have to change, were all gains so much higher.
+
+        Those on the joints whose motion grows; and as long as it grows without them too, those on
+        the joints whose motion then does.
+        """
+        drives, dofs = self.group.drives, self.group.dofs
+        share = np.full(len(drives), gains)
+        guilty = np.zeros(len(drives), bool)
+        while not guilty.all():
+            loops = self.group.loops(share, share, share)
+            if guilty.any() and is_stable(self.group.plant, loops):
+                break
+            grows = growing_joints(self.group.plant, loops)
+            more = np.array([bool(d.row[dofs][grows].any()) for d in drives]) & ~guilty
+            guilty |= more if more.any() else ~guilty
+            share[guilty] = 0.0
+        return [d for d, found in zip(drives, guilty, strict=True) if found]
+
+    # Verdicts -----------------------------------------------------------------------------------
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """What is to be said of the group."""
+        if not self.holds():
+            yield self._unstable()
+        elif not self.holds(gains=ROOM):
+            yield self._close()
+        undamped = [i for i, d in enumerate(self.group.drives) if self._swings(d)]
+        if undamped:
+            text = "kv is 0 and the joint has no damping: it swings for ever"
+            yield Verdict(note, "undamped", undamped, text, "kv, or damping on the joint")
+
+    def _unstable(self) -> Verdict:
+        """Small motions grow."""
+        culprits = self.culprits()
+        text = f"{_law(culprits)} is unstable in this pose: {self._why(culprits)}"
+        fix = either(self._remedies(culprits))
+        return Verdict(error, "unstable-pd", self._places(culprits), text, fix)
+
+    def _close(self) -> Verdict:
+        """Small motions would grow with somewhat higher gains."""
+        culprits = self.culprits(ROOM)
+        numbers = max(_numbers(d, self.group) for d in culprits)[1]
+        room = largest(lambda f: self.holds(gains=f), 1.0, ROOM)
+        share = nearest_below(lambda f: self.holds(step=f, gains=ROOM)) or 1.0
+        text = (
+            f"{_law(culprits)} is close to its stability bound, {room:.2f} times these gains: "
+            f"{numbers}"
+        )
+        fix = f"timestep: {rounded_down(share * self.group.plant.step):g} has twice the room"
+        return Verdict(warning, "close-to-unstable", self._places(culprits), text, fix)
+
+    def _swings(self, drive: Drive) -> bool:
+        """Whether nothing takes energy out of a joint that is held by a spring."""
+        row = drive.row[self.group.dofs]
+        return bool(drive.kp and not drive.kv and not row @ self.group.plant.damping @ row)
+
+    def _places(self, drives: Sequence[Drive]) -> list[int]:
+        return [i for i, d in enumerate(self.group.drives) if d in drives]
+
+    def _why(self, culprits: Sequence[Drive]) -> str:
+        share, numbers = max(_numbers(d, self.group) for d in culprits)
+        if share >= 1.0:
+            return numbers
+        if any(d.every > 1 for d in culprits) and self._from_above(culprits):
+            tick = max(d.every for d in culprits) * self.group.plant.step
+            return f"too little damping for an effort held over {tick:g} s; {numbers}"
+        if any(d.ki for d in culprits):
+            return f"the integral gain is too high; {numbers}"
+        return f"the joints drive each other, each alone would be stable; {numbers}"
+
+    # Remedies, each of them tried ----------------------------------------------------------------
+
+    def _remedies(self, culprits: Sequence[Drive]) -> list[str]:
+        ways = [self._longest_step(), *self._shorter_ticks(culprits), *self._gains(culprits)]
+        return [w for w in (*ways, *self._implicitly()) if w]
+
+    def _longest_step(self) -> str:
+        share = nearest_below(lambda f: self.holds(step=f))
+        if share is None:
+            return ""
+        return f"timestep: {rounded_down(share * self.group.plant.step):g} at most"
+
+    def _shorter_ticks(self, culprits: Sequence[Drive]) -> Iterator[str]:
+        longest = max(d.every for d in culprits)
+        for every in range(longest - 1, 0, -1):
+            if is_stable(self.group.plant, self.group.loops(every=every)):
+                yield f"decimation: {every} at most"
+                return
+
+    def _gains(self, culprits: Sequence[Drive]) -> Iterator[str]:
+        found: list[str] = []
+        for name in ("kv", "kp", "ki"):
+            values = [getattr(d, name) for d in culprits]
+            if any(values):
+                found += _bound(name, values, self._holds_with(name, culprits))
+        if not found:
+            share = nearest_below(lambda f: self.holds(gains=f, only=culprits))
+            found = [] if share is None else [f"all gains times {rounded_down(share):g}"]
+        yield from found
+
+    def _holds_with(self, name: str, culprits: Sequence[Drive]) -> Callable[[float], bool]:
+        def holds(factor: float) -> bool:
+            return self.holds(**{name: factor}, only=culprits)
+
+        return holds
+
+    def _from_above(self, culprits: Sequence[Drive]) -> bool:
+        """Whether more damping would do."""
+        return any(self.holds(kv=f, only=culprits) for f in _UPWARDS)
+
+    def _implicitly(self) -> Iterator[str]:
+        group = self.group
+        controllers = {id(c): c for d in group.drives if (c := d.controller) is not None}.values()
+        ahead = replace(group.plant, integrator="implicitfast")
+        inside = group.loops(carrier=Carrier.ENGINE)
+        if all(map(_lowers, controllers)) and is_stable(ahead, inside):
+            said = "{integrator: implicitfast, actuation: implicit}"
+            yield f"sim: {said if controllers else '{integrator: implicitfast}'}"
+        can_solve = controllers and all(hasattr(c, "effort") for c in controllers)
+        if can_solve and is_stable(group.plant, group.loops(carrier=Carrier.SOLVED)):
+            yield "effort: implicit"
+
+
+def nearest_below(holds: Callable[[float], bool]) -> float | None:
+    """The largest factor below 1 that holds, to 1 %; None: there is none, or it is too far."""
+    above = 1.0
+    for up in _UPWARDS:
+        if holds(1.0 / up):
+            return largest(holds, 1.0 / up, above)
+        above = 1.0 / up
+    return None
+
+
+def nearest_above(holds: Callable[[float], bool]) -> float | None:
+    """The smallest factor above 1 that holds, to 1 %."""
+    found = nearest_below(lambda f: holds(1.0 / f))
+    return None if found is None else 1.0 / found
+
+
+def _lowers(controller: ArticulationController) -> bool:
+    return controller.supports()["native"].available
+
+
+def _bound(name: str, values: Sequence[float], holds: Callable[[float], bool]) -> Iterator[str]:
+    """The gain at which it becomes stable, if one of its own makes it so."""
+    one = len(set(values)) == 1
+    said, value = (f"{name}:", values[0]) if one else (f"{name} times", 1.0)
+    if (share := nearest_below(holds)) is not None:
+        yield f"{said} {rounded_down(share * value):g} at most"
+    elif name == "kv" and (share := nearest_above(holds)) is not None:
+        yield f"{said} {rounded_up(share * value):g} at least"
+
+
+def rounded_down(value: float) -> float:
+    """To two digits, never up: what was stable stays so."""
+    if value <= 0.0 or not math.isfinite(value):
+        return value
+    digit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.floor(value / digit * (1 + 1e-12)) * digit:.2g}")
+
+
+def rounded_up(value: float) -> float:
+    """To two digits, never down."""
+    digit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / digit * (1 - 1e-12)) * digit:.3g}")
+
+
+def _law(culprits: Sequence[Drive]) -> str:
+    if all(d.controller is None for d in culprits):
+        return "the actuator's own feedback"
+    kind = "PID" if any(d.ki for d in culprits) else "PD"
+    explicit = all(d.carrier is not Carrier.SOLVED for d in culprits)
+    return f"explicit {kind}" if explicit else kind
+
+
+def _numbers(drive: Drive, group: Group) -> tuple[float, str]:
+    """The two numbers of a joint alone, as a share of their bounds; the worse one as text.
+
+    Alone and with an effort held over one step, v⁺ = v − h (D + kv) v / (I + h D) and q⁺ = q + h v⁺
+    are stable iff kv·h < 2 I' and kp·h² + 2·kv·h < 4 I', with I' = I + h·D/2.
+    """
+    plant: Plant = group.plant
+    row = drive.row[group.dofs]
+    inertia = 1.0 / float(row @ np.linalg.solve(plant.mass, row))
+    scale = float(row @ row) or 1.0
+    inertia += plant.step / 2.0 * float(row @ plant.damping @ row) / scale**2
+    tick = drive.every * plant.step
+    damping = drive.kv * tick / inertia
+    stiffness = drive.kp * tick * plant.step / inertia + 2.0 * damping
+    dt = "dt" if drive.every == 1 else f"tick ({drive.every} steps)"
+    square = "dt²" if drive.every == 1 else "tick·dt"
+    return max(
+        (damping / 2.0, f"kv·{dt}/I = {damping:.2g}, bound 2"),
+        (stiffness / 4.0, f"kp·{square}/I + 2·kv·{dt}/I = {stiffness:.2g}, bound 4"),
+    )
+
+
+def _by_actor(drives: Sequence[Drive]) -> Iterator[tuple[str, list[str]]]:
+    for actor in dict.fromkeys(d.actor for d in drives):
+        yield actor, [d.actuator for d in drives if d.actor == actor]

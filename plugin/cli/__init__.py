@@ -1,0 +1,1 @@
+"""The command line: the program, headless runs, pictures, plots, the JSON Schema."""

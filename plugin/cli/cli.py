@@ -1,0 +1,289 @@
+"""The command line: one program, one sub-command per job.
+
+Exit codes: 0 fine, 1 the scene or input is wrong, 2 wrong usage.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points, version
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mjrig.errors import MjrigError
+
+COMMANDS = "mjrig.commands"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except MjrigError as error:
+        if options.debug:
+            raise
+        print(f"mjrig: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # `mjrig check … | head`
+        # Python flushes once more on its way out; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("mjrig: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mjrig", description="Actors, components and live properties for MuJoCo."
+    )
+    parser.add_argument("--version", action="version", version=f"mjrig {version('mjrig')}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_run(_command(commands, "run", _run, "run a scene without a window"))
+    check = _command(commands, "check", _check, "show the binding table and pre-flight warnings")
+    check.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    check.add_argument("--json", action="store_true", help="print table and findings as JSON")
+    check.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
+    check.add_argument(
+        "--watch", action="store_true", help="check again whenever the scene or its files change"
+    )
+    add_scene_options(check)
+    _add_diff(_command(commands, "diff", _diff, "show what two scenes say differently"))
+    listing = _command(commands, "components", _components, "list what can be put on an actor")
+    listing.add_argument("type", metavar="TYPE", nargs="?", help="show one type in full")
+    listing.add_argument(
+        "--reference", action="store_true", help="print the reference page (Markdown)"
+    )
+    schema = _command(commands, "schema", _schema, "print the JSON Schema of scene files")
+    schema.add_argument("--policy", action="store_true", help="of policy files instead")
+    _add_export(_command(commands, "export", _export, "write a scene as a plain MuJoCo model"))
+    for point in sorted(entry_points(group=COMMANDS), key=lambda p: p.name):
+        point.load()(commands)
+    return parser
+
+
+def _command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    parser.add_argument(
+        "--duration", type=number_from_zero, default=5.0, metavar="S", help="simulated seconds (5)"
+    )
+    parser.add_argument(
+        "--execution",
+        default="auto",
+        choices=("auto", "python", "native", "compiled"),
+        help="how the controllers run (auto)",
+    )
+    parser.add_argument("--picture", type=Path, metavar="F.png", help="picture of the end")
+    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of targets and efforts")
+    parser.add_argument("--record", type=Path, metavar="F.h5", help="record every physics step")
+    parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
+    add_scene_options(parser)
+    parser.add_argument(
+        "--call",
+        action="append",
+        default=[],
+        metavar="PATH[=ARGS]",
+        help="call an action before the run: dog.hold=home, dog.PDController.set_gains=[40, 1, 30]",
+    )
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="F.xml|F.mjb", help="file to write"
+    )
+    parser.add_argument(
+        "--partial", action="store_true", help="leave out what MuJoCo has no actuator for"
+    )
+    add_scene_options(parser)
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="A.yaml", type=Path)
+    parser.add_argument("after", metavar="B.yaml", type=Path)
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
+
+
+def add_scene_options(parser: argparse.ArgumentParser) -> None:
+    """How a scene is read, and what is changed in it before it is used."""
+    parser.add_argument(
+        "--var",
+        action="append",
+        type=_variable,
+        default=[],
+        metavar="NAME=VALUE",
+        help="give a variable of the scene another value: kp=40",
+    )
+    parser.add_argument(
+        "--sandbox",
+        action="store_true",
+        help="refuse every file outside of the scene's folder",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=assignment,
+        default=[],
+        metavar="PATH=VALUE",
+        help="set a property before the run: dog.PDController.kp=40",
+    )
+
+
+def assignment(text: str) -> str:
+    if "=" not in text:
+        raise argparse.ArgumentTypeError("write PATH=VALUE, as in dog.PDController.kp=40")
+    return text
+
+
+def _variable(text: str) -> str:
+    if not text.partition("=")[0].strip() or "=" not in text:
+        raise argparse.ArgumentTypeError("write NAME=VALUE, as in kp=40")
+    return text
+
+
+def number_from_zero(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
+    return value
+
+
+def split(text: str) -> tuple[str, object]:
+    """`path=value`; the value is read as YAML, None without one."""
+    from mjrig.yaml_text.yaml_document import parse_value
+
+    path, equals, value = text.partition("=")
+    return path.strip(), parse_value(value) if equals else None
+
+
+def load_scene(options: argparse.Namespace) -> Any:
+    """The scene the options name, with what they change in it."""
+    from mjrig.scene.scene import Scene
+
+    variables = dict(split(text) for text in options.var)
+    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox)
+    for text in options.set:
+        scene.set(*split(text))
+    return scene
+
+
+def _run(options: argparse.Namespace) -> int:
+    from mjrig.cli.run import run
+    from mjrig.properties.actions import call_action
+    from mjrig.scene.scene import find
+    from mjrig.sim.world import World
+
+    world = World(load_scene(options), options.execution)
+    for text in options.call:
+        path, arguments = split(text)
+        target, name = find(world, path)
+        call_action(target, name, arguments)
+    outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
+    print(run(world, options.duration, **outputs))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from mjrig.check.check import exit_code, findings, report, report_data
+    from mjrig.sim.world import World
+
+    if options.watch:
+        _watch(options)
+    world = World(load_scene(options))
+    found = findings(world)
+    if options.json:
+        print(json.dumps(report_data(world, found), indent=2, ensure_ascii=False))
+    else:
+        print(report(world, found))
+    return exit_code(found, strict=options.strict)
+
+
+def _watch(options: argparse.Namespace) -> NoReturn:
+    """Check again and again, until somebody interrupts it."""
+    from mjrig.check.check import report
+    from mjrig.scene_edit.watch import files_of, watch
+    from mjrig.sim.world import World
+
+    scene = None
+
+    def check() -> str:
+        nonlocal scene
+        scene = None
+        scene = load_scene(options)
+        return report(World(scene))
+
+    watch(
+        check,
+        lambda: files_of(options.scene, scene),
+        lambda text: print(text, flush=True),
+        title=str(options.scene),
+        sleep=time.sleep,
+    )
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene_diff import differences
+
+    found = differences(Scene.load(options.before), Scene.load(options.after))
+    print("\n".join(map(str, found)) if found else "no differences")
+    return 1 if found and options.exit_code else 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from mjrig.sim.export import export
+
+    for note in export(load_scene(options), options.output, partial=options.partial):
+        print(f"mjrig: {note}", file=sys.stderr)
+    print(f"{options.output} and {options.output.with_suffix('.json').name} written")
+    return 0
+
+
+def _components(options: argparse.Namespace) -> int:
+    from mjrig.cli.schema import describe, reference_page
+    from mjrig.properties import registry
+    from mjrig.properties.properties import HasProperties
+    from mjrig.terminal.table import format_table
+
+    if options.reference:
+        print(reference_page(), end="")
+        return 0
+    if options.type:
+        print("\n".join(describe(registry.get(options.type, HasProperties))))
+        return 0
+    rows = []
+    for name in registry.names():
+        cls = registry.get(name, HasProperties)
+        summary = (cls.__doc__ or "").strip().partition("\n")[0]
+        rows.append((name, str(len(cls.properties())), registry.module_of(name), summary))
+    print("\n".join(format_table(("type", "properties", "from", ""), rows)))
+    return 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from mjrig.cli.schema import file_schema, scene_schema
+
+    schema = file_schema("PolicyFile") if options.policy else scene_schema()
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
+    return 0

@@ -1,0 +1,55 @@
+"""Plots of sampled signals (extra `plot`)."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.cli.trace import Trace
+from mjrig.errors import MissingExtraError
+
+#: More curves than this in one panel are a tangle.
+MOST = 6
+
+
+def plot_traces(traces: dict[str, Trace], path: Path) -> None:
+    """Targets against positions, and efforts, one row per robot.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("a plot", "plot", error) from error
+    shown = {name: t for name, t in traces.items() if t.names and t.time}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = max(len(shown), 1)
+    figure, axes = plt.subplots(rows, 2, figsize=(12, 3.6 * rows), squeeze=False)
+    for row, (name, trace) in zip(axes, shown.items(), strict=False):
+        _draw(row, name, trace)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _draw(axes: Any, name: str, trace: Trace) -> None:
+    time, target = np.array(trace.time), np.array(trace.target)
+    position, effort = np.array(trace.position), np.array(trace.effort)
+    # The joints that move most say most.
+    busiest = np.argsort(-np.ptp(position, axis=0), kind="stable")[:MOST]
+    for k, i in enumerate(sorted(busiest)):
+        axes[0].plot(time, position[:, i], color=f"C{k}", label=trace.names[i])
+        axes[0].plot(time, target[:, i], color=f"C{k}", linestyle=":", linewidth=1)
+        axes[1].plot(time, effort[:, i], color=f"C{k}", label=trace.names[i])
+    axes[0].set_title(f"{name}: position (dotted: target)")
+    axes[0].set_ylabel("rad or m")
+    axes[1].set_title(f"{name}: effort")
+    axes[1].set_ylabel("N·m or N")
+    for axis in axes:
+        axis.set_xlabel("time [s]")
+        axis.grid(alpha=0.3)
+    axes[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small")

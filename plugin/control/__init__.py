@@ -1,0 +1,1 @@
+"""The running actor: articulation, setpoints, controllers, leases, executions, telemetry."""

@@ -1,0 +1,399 @@
+"""ArticulationController: the base of everything that turns setpoints into ctrl."""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.control.effort_log import EffortLog, SeenEfforts
+from mjrig.control.execution import Execution, Support
+from mjrig.control.lowering import Lowered, NativeForm
+from mjrig.control.setpoints import Setpoints, Source
+from mjrig.errors import BindingError
+from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
+from mjrig.names import Slots, is_literal
+from mjrig.properties.component import ActorComponent
+from mjrig.properties.per_actuator import resolved
+from mjrig.properties.properties import put_back
+from mjrig.properties.property_kinds import Bool, Choice, Patterns
+
+EVERYTHING = (".*",)
+
+
+class Transmissions(StrEnum):
+    """Which transmissions a law may run on."""
+
+    JOINT = "joint"
+    ALL = "all"
+
+
+class ControlHost(Protocol):
+    """What a controller needs from whoever binds it: an articulation, or a bare model."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def setpoints(self) -> Setpoints: ...
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]: ...
+    def rebind(self, controller: "ArticulationController") -> None: ...
+    def report_non_finite(self, binding: ActuatorBinding) -> None: ...
+
+
+class Unbound:
+    """The host of a controller that has none yet."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    @property
+    def setpoints(self) -> Setpoints:
+        """There are none.
+
+        Raises:
+            BindingError: always.
+        """
+        raise BindingError(f"{self.label} is not bound: put it on an actor, or call bind()")
+
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
+        """There are none."""
+        return []
+
+    def rebind(self, controller: "ArticulationController") -> None:
+        """Nothing to bind again."""
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Nobody listens."""
+
+
+class UntrackedSetpoints(Setpoints):
+    """Setpoints nobody looks after: every look may find something new."""
+
+    @property
+    def version(self) -> int:
+        self._version = getattr(self, "_version", 0) + 1
+        return self._version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self._version = value
+
+
+class BareModel:
+    """A host for a controller bound to an MjModel without an articulation."""
+
+    def __init__(self, model: Any, data: Any, actuator_ids: Iterable[int]) -> None:
+        self.label = "model"
+        self._model, self._data = model, data
+        self._found = describe_actuators(model, actuator_ids)
+        single = [b for b in self._found if b.output_count == 1]
+        slots = Slots([b.names for b in single], "model")
+        self.setpoints: Setpoints = UntrackedSetpoints(slots, owner="model")
+        for i, binding in enumerate(single):
+            self.setpoints.position[i] = (
+                data.qpos[binding.qpos_address]
+                if binding.on_joint
+                else data.actuator_length[binding.output_address]
+            )
+
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
+        """The actuators of those ids."""
+        wanted = set(actuator_ids)
+        return [b for b in self._found if b.actuator_id in wanted]
+
+    def rebind(self, controller: "ArticulationController") -> None:
+        """Bind again after a structural change."""
+        controller._host = self  # and not a new one, whose setpoints would be others
+        try:
+            controller.bind(self._model, self._data, [b.actuator_id for b in self._found])
+        finally:
+            controller._host = None
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Nobody listens: a bare model has no events."""
+
+
+class ArticulationController(ActorComponent):
+    """Owns some actuators of an articulation and writes their ctrl before every physics step.
+
+    A subclass implements `compute_and_apply`; `on_bind` is the place to prepare arrays. Bound,
+    `bindings` are the actuators it owns and `columns` their places in the setpoint arrays.
+    """
+
+    enabled = Bool(True, doc="Off: setpoints go to the actuators directly.")
+    actuators = Patterns(
+        EVERYTHING,
+        structural=True,
+        refers=("actuator", "joint"),
+        doc="Patterns of the actuators it owns: actuator or joint names, matched in full.",
+    )
+    allow_non_motor = Bool(
+        False,
+        structural=True,
+        category="Binding",
+        doc="Own actuators that are not motors too, if they are named literally.",
+    )
+    transmissions = Choice(
+        Transmissions.JOINT,
+        structural=True,
+        category="Binding",
+        doc="all: run on tendons, sites and slider-cranks too, on actuator length and velocity.",
+    )
+
+    #: Whether its setpoints are positions, to be seeded from the pose; else they are raw commands.
+    follows_pose: ClassVar[bool] = True
+
+    _host: ControlHost | None
+    _lowered: Lowered | None
+    _bound_to: ControlHost
+    _bound_as: tuple[object, ...]
+    _table: BindingTable
+    _columns: npt.NDArray[np.intp]
+
+    def prepare(self) -> None:
+        self._host = None
+        self._lowered = None
+        self._execution = Execution("python", "the default")
+        self._bound_to = Unbound(type(self).__name__)
+        self._bound_as = ()
+        self._table = BindingTable((), ())
+        self._columns = np.empty(0, dtype=np.intp)
+
+    # Binding ------------------------------------------------------------------------------------
+
+    def select(self, candidates: Sequence[ActuatorBinding], owner: str) -> BindingTable:
+        """Split candidates into what this controller owns and what it matches but skips.
+
+        Raises:
+            BindingError: a pattern matches nothing, a literal name cannot be bound, or an actuator
+                has a gear or gain of zero.
+        """
+        slots = Slots([b.names for b in candidates], owner)
+        owned: dict[int, ActuatorBinding] = {}
+        skipped: dict[int, ActuatorBinding] = {}
+        for number, pattern in enumerate(self.actuators):
+            at = () if isinstance(self._authored.get("actuators"), str) else (number,)
+            for i in self._matches(slots, pattern, at):
+                binding = candidates[i]
+                literal = is_literal(pattern) or pattern in binding.names
+                if self._may_own(binding, literal):
+                    self._check_factor(binding, at)
+                    owned[i] = binding
+                elif literal:
+                    raise BindingError(
+                        f"{self.label}: {binding.actuator!r} {binding.skip_reason}; "
+                        f"{_remedy(binding)}",
+                        ("actuators",),
+                        at=at,
+                    )
+                else:
+                    skipped[i] = binding
+        return BindingTable(owned.values(), [b for i, b in skipped.items() if i not in owned])
+
+    def _matches(self, slots: Slots, pattern: str, at: tuple[int, ...]) -> list[int]:
+        if self.actuators == EVERYTHING:  # the default is no claim that there is something
+            return list(range(len(slots)))
+        try:
+            return slots.match(pattern)
+        except BindingError as error:
+            text = f"{self.label}.actuators: {error}"
+            raise BindingError(text, ("actuators",), at=at) from None
+
+    def _may_own(self, binding: ActuatorBinding, literal: bool) -> bool:
+        if binding.is_bindable:
+            return True
+        if binding.ctrl_count != 1 or binding.output_count != 1:
+            return False
+        if self.allow_non_motor and literal and binding.on_joint:
+            return True
+        elsewhere = binding.transmission in ("tendon", "site", "slider-crank")
+        motor = binding.kind == "motor" or (self.allow_non_motor and literal)
+        return self.transmissions is Transmissions.ALL and elsewhere and motor
+
+    def _check_factor(self, binding: ActuatorBinding, at: tuple[int, ...]) -> None:
+        if binding.factor == 0.0:
+            what = "gear" if binding.gear == 0.0 else "gain"
+            raise BindingError(
+                f"{self.label}: {binding.actuator!r} has {what} 0: no ctrl gives it an effort",
+                ("actuators",),
+                at=at,
+            )
+
+    def bind(self, model: Any, data: Any, actuator_ids: Iterable[int]) -> None:
+        """Own what the patterns match among these actuators; all or nothing.
+
+        Raises:
+            BindingError: see `select`.
+            PropertyError: a per-actuator value does not fit the actuators.
+        """
+        ids = list(actuator_ids)
+        host = self._host or BareModel(model, data, ids)
+        table = self.select(host.describe(ids), host.label)
+        before = dict(self.__dict__)
+        try:
+            self._bound_as = self._structure()
+            self.spread_over(table.slots(host.label))
+            index = {name: i for i, name in enumerate(host.setpoints.names)}
+            self._table = table
+            self._columns = np.array([index[b.actuator] for b in table], dtype=np.intp)
+            self._bound_to = host
+            self.on_bind(model, data)
+        except BaseException:
+            put_back([(self, before)])
+            raise
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        if self._must_rebind():
+            (self._host or self._bound_to).rebind(self)
+
+    def _must_rebind(self) -> bool:
+        return bool(self._bound_as) and self.is_structurally_changed()
+
+    def _resolve(self, names: Sequence[str]) -> None:
+        # After a structural change the values are spread over other actuators: `bind` does that.
+        if not self._must_rebind():
+            super()._resolve(names)
+
+    def is_structurally_changed(self) -> bool:
+        """Whether a property that decides what it owns differs from what it was bound with."""
+        return self._structure() != self._bound_as
+
+    def _structure(self) -> tuple[object, ...]:
+        return tuple(self.__dict__[p.name] for p in self.properties() if p.structural)
+
+    def on_bind(self, model: Any, data: Any) -> None:
+        """Hook: `bindings` are known; fetch views and make arrays."""
+
+    def unbind(self) -> None:
+        """Own nothing any more."""
+        if self._lowered is not None:
+            self._lowered.drive_directly()
+        self.prepare()
+        self.spread_over(None)
+
+    @property
+    def setpoints(self) -> Setpoints:
+        """The store this controller reads; `columns` are its own places in it."""
+        return self._bound_to.setpoints
+
+    @property
+    def columns(self) -> npt.NDArray[np.intp]:
+        """Places of the owned actuators in the setpoint arrays."""
+        return self._columns
+
+    @property
+    def bindings(self) -> BindingTable:
+        """What it owns, in actuator-id order; `.skipped` says what it matched but left."""
+        return self._table
+
+    @property
+    def num_bindings(self) -> int:
+        """How many actuators it owns."""
+        return len(self._table)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it owns anything."""
+        return len(self._table) > 0
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def stepper(self, model: Any, data: Any) -> Callable[[], object]:
+        """What is called before every physics step; a subclass may give something leaner."""
+        return lambda: self.compute_and_apply(model, data, self.setpoints.source)
+
+    def watcher(self) -> Callable[[float], object] | None:
+        """Hook: what wants to look at the last step before the next one; None: nothing."""
+        return None
+
+    @property
+    def guards_ctrl(self) -> bool:
+        """Whether it never writes a ctrl that is not finite."""
+        return False
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Tell the host that an effort was not finite, and that the last finite ctrl is held."""
+        self._bound_to.report_non_finite(binding)
+
+    def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
+        """Write `data.ctrl` of the owned actuators; called before every physics step."""
+        raise NotImplementedError
+
+    @property
+    def needs_position_stage(self) -> bool:
+        """Whether it reads what MuJoCo computes inside the step: lengths, the mass matrix."""
+        return any(not b.on_joint for b in self.bindings)
+
+    # Other ways to run --------------------------------------------------------------------------
+
+    @property
+    def execution(self) -> Execution:
+        """How it runs, and why so."""
+        return self._execution
+
+    def supports(self) -> dict[str, Support]:
+        """What can run it, as it is bound now, with the reason."""
+        text = f"{type(self).__name__} is written in Python"
+        no = Support(False, text)
+        return {"python": Support(True, "the reference"), "compiled": no, "native": no}
+
+    def run_as(self, execution: Execution) -> None:
+        """Hook: run so from now on; `native` is followed by `lower`."""
+        self._execution = execution
+
+    def delay_room(self) -> int:
+        """Hook: the longest delay it may be given later [steps]."""
+        return 0
+
+    def native_form(self) -> NativeForm:
+        """Hook: the law as MuJoCo can run it."""
+        raise NotImplementedError
+
+    def lower(self, lowered: Lowered) -> None:
+        """Let MuJoCo run the law; setpoints go to the inputs of `lowered`."""
+        self._lowered = lowered
+        lowered.load(self.native_form())
+
+    @property
+    def lowered(self) -> Lowered | None:
+        """The actuators that run the law natively, or None."""
+        return self._lowered
+
+    def native_writers(self) -> list[Callable[[], object]]:
+        """Hook: calls that copy the setpoints to the inputs of the lowered actuators."""
+        return []
+
+    @property
+    def native_effort(self) -> FloatArray | None:
+        """Hook: effort after our clamps in the last step, joint units, of a lowered law."""
+        return None
+
+    def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
+        """Hook: lowest and highest effort the clamps allow besides torque_limit, actuator space."""
+        size = self.num_bindings
+        return np.full(size, -np.inf), np.full(size, np.inf)
+
+    def gains(self) -> dict[str, FloatArray]:
+        """The resolved per-actuator properties by name, for tables."""
+        return resolved(self)
+
+    def effort_log(self) -> EffortLog | None:
+        """Hook: how its efforts get into a recording; None: they are what ctrl says."""
+        cls, base = type(self), ArticulationController
+        silent = cls.raw_effort is base.raw_effort and cls.native_effort is base.native_effort
+        return None if silent else SeenEfforts(self, self.columns)
+
+    @property
+    def raw_effort(self) -> FloatArray | None:
+        """Effort before clamps per binding, joint units; None: the same as what was applied."""
+        return None
+
+
+def _remedy(binding: ActuatorBinding) -> str:
+    if binding.transmission in ("tendon", "site", "slider-crank") and binding.kind == "motor":
+        return "set transmissions: all to run the law on its length, or leave it out"
+    if binding.on_joint and binding.ctrl_count == 1:
+        return "drive it with PassthroughController or use a motor, or set allow_non_motor: true"
+    return "leave it out: it is driven directly"

@@ -1,0 +1,64 @@
+"""How much effort an actuator may give, and what says so."""
+
+import math
+from collections.abc import Iterator
+
+from mjrig.control.controller import ArticulationController
+from mjrig.model.binding import ActuatorBinding
+
+Range = tuple[float, float]
+
+
+def model_ranges(binding: ActuatorBinding) -> dict[str, Range]:
+    """The effort ranges the model gives a motor, joint units, by the attribute that says so."""
+    motor = binding.kind == "motor"
+    ranges = {
+        # NOTE: only a motor's ctrl is an effort; a servo's is a target.
+        "ctrlrange": _scaled(binding.ctrl_range, binding.factor) if motor else None,
+        "forcerange": _scaled(binding.force_range, binding.gear),
+        "actuatorfrcrange": binding.joint_force_range,
+    }
+    return {name: r for name, r in ranges.items() if r is not None}
+
+
+def _scaled(limits: Range | None, factor: float) -> Range | None:
+    if limits is None:
+        return None
+    low, high = sorted((limits[0] * factor, limits[1] * factor))
+    return low, high
+
+
+def symmetric(limits: Range) -> float:
+    """What a range allows in both directions."""
+    low, high = limits
+    return min(abs(low), abs(high)) if low <= 0.0 <= high else 0.0
+
+
+def our_limit(controller: ArticulationController, index: int) -> float:
+    """What a controller's torque_limit and clamps leave in both directions, joint units."""
+    limit = float(controller.gains().get("torque_limit", [math.inf] * (index + 1))[index])
+    low, high = controller.clamp_limits()
+    bound = symmetric((float(low[index]), float(high[index])))
+    # Clamps are in the space the law runs in: the actuator's, or the joint's.
+    pipeline = getattr(controller, "pipeline", None)
+    factor = pipeline.space.factor[index] if pipeline is not None else 1.0
+    return min(limit, abs(float(factor)) * bound)
+
+
+def effort_limit(
+    binding: ActuatorBinding, controller: ArticulationController | None, index: int
+) -> float:
+    """The largest effort in both directions, joint units; inf: nothing limits it."""
+    bounds = [symmetric(r) for r in model_ranges(binding).values()]
+    if controller is not None:
+        bounds.append(our_limit(controller, index))
+    return min(bounds, default=math.inf)
+
+
+def owned(
+    controller: ArticulationController,
+) -> Iterator[tuple[int, ActuatorBinding, dict[str, float]]]:
+    """Index, binding and gains of everything a controller owns."""
+    gains = controller.gains()
+    for index, binding in enumerate(controller.bindings):
+        yield index, binding, {n: float(v[index]) for n, v in gains.items()}

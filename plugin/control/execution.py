@@ -1,0 +1,144 @@
+"""Which way a controller runs, and why: the fastest that changes no bit, unless told otherwise."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import mujoco
+
+from mjrig.errors import ExecutionError
+from mjrig.names import suggestion
+from mjrig.scene.sim_options import Actuation
+
+EXECUTIONS = ("auto", "python", "native", "compiled")
+_IMPLICIT = ("implicit", "implicitfast", "discrete")
+_INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
+_AT_EVERY_STAGE = "MuJoCo would evaluate the law at every stage"
+_log = logging.getLogger("mjrig")
+
+
+class Support(NamedTuple):
+    """Whether an execution can run something, why (not), and whether with the bits of python."""
+
+    available: bool
+    reason: str
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How one controller runs, and the reason."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def check_request(requested: str) -> None:
+    """Refuse what is no execution.
+
+    Raises:
+        ExecutionError: it is not known.
+    """
+    if requested not in EXECUTIONS:
+        hint = suggestion(requested, EXECUTIONS)
+        raise ExecutionError(f"there is no execution {requested!r}; {hint}")
+
+
+def why_not_lowered_here(model: Any, actuation: Actuation) -> str:
+    """Why this model's integrator forbids lowering; empty if it does not."""
+    integrator = integrator_name(model)
+    if integrator == "Euler":
+        return ""
+    if integrator in _IMPLICIT:
+        if actuation is Actuation.IMPLICIT:
+            return ""
+        return (
+            f"under {integrator} MuJoCo would integrate the gains implicitly; "
+            "say sim: {actuation: implicit} if that is wanted"
+        )
+    return f"under {integrator} {_AT_EVERY_STAGE}, not once per step"
+
+
+def choose(
+    requested: str,
+    label: str,
+    supports: Mapping[str, Support],
+    not_here: str,
+    implicit: bool = False,
+) -> Execution:
+    """The execution of one controller.
+
+    Args:
+        requested: what the world was asked for.
+        label: the controller, for messages.
+        supports: what can run it.
+        not_here: why nothing is lowered in this model; empty if that is possible.
+        implicit: whether a lowered gain would be integrated implicitly.
+
+    Raises:
+        ExecutionError: what was asked for cannot run it.
+    """
+    if not supports["python"].available:
+        return _only_native(requested, label, supports, not_here)
+    if requested == "native":
+        native = supports["native"]
+        reason = not_here if native.available else native.reason
+        if reason:
+            raise ExecutionError(f"{label} cannot run natively: {reason}")
+    if requested == "compiled" and not supports["compiled"].available:
+        reason = supports["compiled"].reason
+        _log.warning("%s runs in python: %s", label, reason)
+        return Execution("python", f"not compiled: {reason}")
+    if requested != "auto":
+        return Execution(requested, "asked for")
+    return _fastest(supports, not_here, implicit)
+
+
+def _fastest(supports: Mapping[str, Support], not_here: str, implicit: bool) -> Execution:
+    """The fastest execution that has the bits of python."""
+    native, compiled = supports["native"], supports["compiled"]
+    lowerable = native.available and native.exact
+    if lowerable and not not_here:
+        same = "MuJoCo computes the same bits itself"
+        return Execution("native", "the scene says actuation: implicit" if implicit else same)
+    why_not = not_here if lowerable else native.reason
+    if native.available and not native.exact:
+        why_not = "MuJoCo's form of it has other last bits"
+    if compiled.available:
+        return Execution("compiled", f"not native: {why_not}")
+    return Execution("python", f"not native: {why_not}; not compiled: {compiled.reason}")
+
+
+def _only_native(
+    requested: str, label: str, supports: Mapping[str, Support], not_here: str
+) -> Execution:
+    """The execution of a law that only MuJoCo can run, whatever was asked for."""
+    reason = supports["python"].reason
+    if requested == "python":
+        raise ExecutionError(f"{label} cannot run in python: {reason}")
+    # A law evaluated at every stage is what is wanted here; a gain integrated implicitly is not.
+    why_not = "" if _AT_EVERY_STAGE in not_here else not_here
+    if not supports["native"].available:
+        why_not = supports["native"].reason
+    if why_not:
+        raise ExecutionError(f"{label} cannot run natively, and must: {reason}; {why_not}")
+    return Execution("native", reason)
+
+
+def is_implicit(model: Any) -> bool:
+    """Whether the integrator takes the slopes of actuator forces into account."""
+    return integrator_name(model) in _IMPLICIT
+
+
+def integrator_name(model: Any) -> str:
+    """The integrator by its MJCF name."""
+    return _INTEGRATORS[int(model.opt.integrator)]
+
+
+def is_rk4(model: Any) -> bool:
+    """Whether a step has four stages."""
+    return int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)

@@ -1,0 +1,119 @@
+"""Guard: nothing MuJoCo would take for no number reaches it, and somebody hears of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.control.events import Event, EventLog
+from mjrig.control.setpoints import Setpoints
+from mjrig.model.binding import ActuatorBinding
+
+#: MuJoCo takes larger numbers for no numbers: one of them in ctrl zeroes every ctrl.
+LARGEST = 1e10
+_ROWS = ("position", "velocity", "feedforward")
+
+
+def is_bad(values: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which values MuJoCo would not take."""
+    return ~(np.abs(values) <= LARGEST)
+
+
+class Guard:
+    """Remembers the last good setpoints and ctrl of an articulation, and puts them back.
+
+    Args:
+        name: the articulation's, for events.
+        actuators: all of its actuators.
+        setpoints: its store.
+        ctrl: its share of `data.ctrl`, a view; `first` is where that begins.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        actuators: Sequence[ActuatorBinding],
+        setpoints: Setpoints,
+        data: Any,
+        where: slice,
+        events: EventLog,
+    ) -> None:
+        self._name, self._actuators, self._setpoints = name, actuators, setpoints
+        self._data, self._events = data, events
+        self._ctrl, self._first = data.ctrl[where], where.start
+        self.setpoints = setpoints.flat.copy()
+        self.inputs = {n: a.copy() for n, a in setpoints.input_values.items()}
+        self.ctrl: bytes = self._ctrl.tobytes()
+
+    def check_setpoints(self) -> None:
+        """Keep good setpoints; put the last good one where one is not."""
+        flat, good = self._setpoints.flat, self.setpoints
+        if np.vdot(flat, flat) < LARGEST**2:
+            good[:] = flat
+            return
+        for i in np.flatnonzero(is_bad(flat)):
+            row, column = divmod(int(i), len(self._setpoints.names))
+            self._report(
+                "non-finite setpoint",
+                self._setpoints.names[column],
+                f"{_ROWS[row]} setpoint is {flat[i]}; the last finite one, {good[i]:g}, is used",
+            )
+            flat[i] = good[i]
+        good[:] = flat
+
+    def check_inputs(self) -> None:
+        """The same for input vectors."""
+        for name, values in self._setpoints.input_values.items():
+            if np.vdot(values, values) < LARGEST**2:
+                self.inputs[name][:] = values
+                continue
+            bad = is_bad(values)
+            if bad.any():
+                problem = "input is not finite; the last finite one is used"
+                self._report("non-finite setpoint", name, problem)
+                values[bad] = self.inputs[name][bad]
+
+    def check_ctrl(self, now: bytes) -> None:
+        """Keep a good ctrl (`now` is its bytes); hold the last good one where one is not."""
+        ctrl = self._ctrl
+        if np.vdot(ctrl, ctrl) < LARGEST**2:
+            self.ctrl = now
+            return
+        bad = is_bad(ctrl)
+        for binding in self._actuators:
+            own = slice(
+                binding.ctrl_address - self._first,
+                binding.ctrl_address - self._first + binding.ctrl_count,
+            )
+            if bad[own].any():
+                self.report_non_finite(binding)
+        ctrl[bad] = np.frombuffer(self.ctrl)[bad]
+        self.keep_ctrl()
+
+    def keep_ctrl(self) -> None:
+        """What is in ctrl now is good."""
+        self.ctrl = self._ctrl.tobytes()
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Note that an effort was not finite, and that the last finite ctrl is held."""
+        problem = "effort is not finite; the last finite ctrl is held"
+        self._report("non-finite effort", binding.actuator, problem)
+
+    def _report(self, kind: str, actuator: str, problem: str) -> None:
+        binding = next(b for b in self._actuators if b.actuator == actuator)
+        message = f"{self._name}.{binding.joint or actuator}: {problem}"
+        time = float(self._data.time)
+        self._events.add(Event(time, self._name, kind, actuator, binding.joint, message))
+
+    def memory(self) -> tuple[FloatArray, dict[str, FloatArray], bytes]:
+        """An own copy of what is remembered."""
+        return self.setpoints.copy(), {n: a.copy() for n, a in self.inputs.items()}, self.ctrl
+
+    def restore(self, memory: tuple[FloatArray, dict[str, FloatArray], bytes]) -> None:
+        """Take back what `memory` returned."""
+        self.setpoints[:] = memory[0]
+        for name, values in memory[1].items():
+            self.inputs[name][:] = values
+        self.ctrl = memory[2]

@@ -1,0 +1,315 @@
+"""Controllers as MuJoCo actuators: what a controller says about its native form, made real.
+
+A motor a controller owns becomes a `pid` actuator (or a `dcmotor`) with position, velocity and
+feedforward inputs. Its numbers are written into the compiled model, so a live edit is the same
+write. Driven directly it has no gains, and the feedforward input is what the motor's ctrl was.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.model.binding import ActuatorBinding
+
+POS, VEL, FF = 1, 2, 4
+INPUTS = 3
+#: Any voltage will do: the force does not depend on it.
+VOLTAGE = 1.0
+
+
+@dataclass(frozen=True)
+class DCForm:
+    """A torque-speed curve, actuator space."""
+
+    saturation: FloatArray
+    velocity_limit: FloatArray
+
+
+@dataclass(frozen=True)
+class NativeForm:
+    """A law MuJoCo can run: arrays over a controller's bindings, actuator space.
+
+    `ki` None: no integral. `early`: the integral is used after its update. `lags`: delay in steps.
+    `low`, `high`: effort limits of ours; the model's own are added.
+    """
+
+    kp: FloatArray
+    kv: FloatArray
+    low: FloatArray
+    high: FloatArray
+    ki: FloatArray | None = None
+    integral_max: FloatArray | None = None
+    early: bool = True
+    lags: npt.NDArray[np.int64] | None = None
+    dc: DCForm | None = None
+
+
+def change_spec(
+    spec: Any, names: Sequence[str], form: NativeForm, timestep: float, room: int = 0
+) -> None:
+    """Turn motors of a spec into the actuators a form needs; numbers that can wait are left out.
+
+    Args:
+        spec: the world's MjSpec.
+        names: full names of the actuators, in the form's order.
+        form: what they shall do.
+        timestep: physics timestep [s].
+        room: longest delay to come [steps].
+    """
+    for i, name in enumerate(names):
+        actuator = spec.actuator(name)
+        if form.dc is not None:
+            voltage = VOLTAGE / 10.0  # placeholders: `load` writes the real numbers
+            actuator.set_to_dcmotor(
+                motorconst=[voltage, voltage], resistance=1.0,
+                controller=[1.0, 0.0, 1.0, 0.0, 0.0, VOLTAGE], ctrlspec=POS | VEL | FF,
+            )  # fmt: skip
+        else:
+            ki = 1.0 if form.ki is not None else -1.0
+            actuator.set_to_pid(kp=1.0, kv=1.0, ki=ki, ctrlspec=POS | VEL | FF)
+        # The motor's ctrlrange would clip the *target* now; it is part of forcerange instead.
+        actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
+        actuator.ctrlrange = [0.0, 0.0]
+        actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
+        actuator.forcerange = [-1.0, 1.0]
+        if form.ki is not None:
+            actuator.actearly = form.early
+            actuator.actlimited = mujoco.mjtLimited.mjLIMITED_TRUE
+            actuator.actrange = [-1.0, 1.0]
+        lag = 0 if form.lags is None else int(form.lags[i])
+        if form.lags is not None:
+            _set_delay(actuator, lag, max(lag, room), timestep)
+
+
+def delay_seconds(steps: int, timestep: float) -> float:
+    """The delay that is exactly so many steps: half a step less, so that rounding cannot slip."""
+    return max(steps - 0.5, 0.0) * timestep
+
+
+def _set_delay(actuator: Any, lag: int, room: int, timestep: float) -> None:
+    actuator.delay = delay_seconds(lag, timestep)
+    # One more than needed: the command that acted in a step can be read after it.
+    actuator.nsample = room + 1
+    actuator.interp = 0
+
+
+class LawMemory(NamedTuple):
+    """An integral (n,), empty without, and for each actuator its past commands (room, 3)."""
+
+    integral: FloatArray
+    pasts: list[FloatArray]
+
+
+class Lowered:
+    """A controller's actuators in a compiled model: loads numbers, reads what the engine did.
+
+    Args:
+        bindings: the controller's, with addresses in this model.
+        timestep: physics timestep [s].
+    """
+
+    def __init__(
+        self, model: Any, data: Any, bindings: Sequence[ActuatorBinding], timestep: float
+    ) -> None:
+        self._model, self._data, self._timestep = model, data, timestep
+        self._bindings = tuple(bindings)
+        #: Actuator ids, in binding order.
+        self.ids = np.array([b.actuator_id for b in bindings], dtype=np.intp)
+        self._out = np.array([b.output_address for b in bindings], dtype=np.intp)
+        self._act = np.array([int(model.actuator_actadr[i]) for i in self.ids], dtype=np.intp)
+        #: (n, 3) addresses of the position, velocity and feedforward inputs.
+        self.inputs = np.array(
+            [np.arange(INPUTS) + int(model.actuator_ctrladr[i]) for i in self.ids], dtype=np.intp
+        ).reshape(-1, INPUTS)
+        self._rooms = [int(model.actuator_history[i][0]) for i in self.ids]
+        #: What the law remembered when it was switched off; None: it runs.
+        self.aside: LawMemory | None = None
+        #: Whether the delay history waits for its first command.
+        self.awaits_command = False
+
+    def load(self, form: NativeForm) -> None:
+        """Write a form's numbers into the model; effective with the next step."""
+        self._take_back()
+        model, ids = self._model, self.ids
+        self._set_force_range(*within_own_range(form.low, form.high, self._bindings))
+        if form.dc is not None:
+            self._load_dc(form, form.dc)
+        else:
+            model.actuator_biasprm[ids, 1] = -form.kp
+            model.actuator_biasprm[ids, 2] = -form.kv
+        if form.ki is not None and form.integral_max is not None:
+            model.actuator_gainprm[ids, 0] = form.ki
+            # NOTE: actrange clips the integral exactly; the actuator's imax would overshoot.
+            bounded = np.isfinite(form.integral_max)
+            model.actuator_actlimited[ids] = bounded
+            bound = np.where(bounded, form.integral_max, 0.0)
+            model.actuator_actrange[ids, 0], model.actuator_actrange[ids, 1] = -bound, bound
+        if form.lags is not None:
+            for i, lag in zip(ids, form.lags, strict=True):
+                model.actuator_delay[i] = delay_seconds(int(lag), self._timestep)
+
+    def _load_dc(self, form: NativeForm, dc: DCForm) -> None:
+        constant = VOLTAGE / dc.velocity_limit
+        resistance = constant * VOLTAGE / dc.saturation
+        gains = self._model.actuator_gainprm
+        for column, values in ((0, resistance), (1, constant), (4, form.kp), (6, form.kv)):
+            gains[self.ids, column] = values
+        gains[self.ids, 7] = VOLTAGE
+
+    def drive_directly(self) -> None:
+        """No gains: the feedforward input is the motor's old ctrl, with the motor's old limits.
+
+        What the law remembers is set aside, since MuJoCo goes on integrating and recording.
+        """
+        self.aside = self.memory()
+        model, ids = self._model, self.ids
+        model.actuator_delay[ids] = 0.0
+        if (model.actuator_gaintype[ids] == int(mujoco.mjtGain.mjGAIN_DCMOTOR)).all():
+            for column in (4, 6, 7):
+                model.actuator_gainprm[ids, column] = 0.0
+        else:
+            model.actuator_biasprm[ids, 0:3] = 0.0
+            model.actuator_gainprm[ids, 0] = 0.0
+        self._set_force_range(*own_force_range(self._bindings))
+
+    def memory(self) -> LawMemory:
+        """What the law remembers: its integral, and past commands, oldest first."""
+        if self.aside is not None:
+            return self.aside
+        pasts = [self._past(int(i), room) for i, room in zip(self.ids, self._rooms, strict=True)]
+        return LawMemory(self.integral().copy(), pasts)
+
+    def _past(self, actuator: int, room: int) -> FloatArray:
+        # NOTE: a history is one number of the user's, the place of the newest, times and values.
+        first = int(self._model.actuator_historyadr[actuator]) + 1
+        if not room:
+            return np.zeros((0, INPUTS))
+        newest = int(self._data.history[first])
+        start = first + 1 + room
+        values = self._data.history[start : start + room * INPUTS].reshape(room, INPUTS)
+        past: FloatArray = np.roll(values, room - 1 - newest, axis=0)
+        return past
+
+    def settle(self) -> None:
+        """After a reset or a restore, with the first commands in ctrl: make the memory right."""
+        self._take_back()
+        if self.awaits_command:
+            self.awaits_command = False
+            self.prefill()
+
+    def recall(self, memory: LawMemory, was_aside: bool) -> None:
+        """A restored state holds this memory, unless the law was switched off then or is now."""
+        self.aside = memory if was_aside or self.aside is not None else None
+
+    def _take_back(self) -> None:
+        """Remember again what was set aside."""
+        if self.aside is None:
+            return
+        integral, pasts = self.aside
+        if integral.size:
+            self._data.act[self._act] = integral
+        for i, past in zip(self.ids, pasts, strict=True):
+            if len(past):
+                mujoco.mj_initCtrlHistory(self._model, self._data, int(i), None, past)
+        self.aside = None
+
+    def start_over(self) -> None:
+        """The state was reset: forget what was set aside; the first command fills the history."""
+        self.awaits_command = self.has_delay
+        if self.aside is not None:
+            integral, pasts = self.aside
+            self.aside = LawMemory(np.zeros_like(integral), [np.zeros_like(p) for p in pasts])
+
+    def _set_force_range(self, low: FloatArray, high: FloatArray) -> None:
+        limited = np.isfinite(low) | np.isfinite(high)
+        # One-sided limits do not occur: MuJoCo's ranges are finite, ours are symmetric or finite.
+        self._model.actuator_forcelimited[self.ids] = limited
+        self._model.actuator_forcerange[self.ids, 0] = np.where(limited, low, 0.0)
+        self._model.actuator_forcerange[self.ids, 1] = np.where(limited, high, 0.0)
+
+    @property
+    def activations(self) -> npt.NDArray[np.intp]:
+        """Addresses of the integrals among the activations; -1: it has none."""
+        return self._act
+
+    def room_for(self, lags: Iterable[int]) -> bool:
+        """Whether the history is long enough for these delays."""
+        return all(lag < room for lag, room in zip(lags, self._rooms, strict=True))
+
+    @property
+    def has_delay(self) -> bool:
+        """Whether there is a history of commands."""
+        return any(self._rooms)
+
+    def prefill(self, data: Any = None) -> None:
+        """Fill the delay history with the present ctrl: until it has passed, the oldest counts.
+
+        Args:
+            data: another MjData of the same model; None: its own.
+        """
+        data = self._data if data is None else data
+        for i, addresses, room in zip(self.ids, self.inputs, self._rooms, strict=True):
+            if room:
+                values = np.tile(data.ctrl[addresses], (room, 1))
+                mujoco.mj_initCtrlHistory(self._model, data, int(i), None, values)
+
+    # What the engine did in the last step -------------------------------------------------------
+
+    def length(self) -> FloatArray:
+        """Actuator lengths the last step started from."""
+        found: FloatArray = self._data.actuator_length[self._out]
+        return found
+
+    def velocity(self) -> FloatArray:
+        """Actuator velocities the last step started from."""
+        found: FloatArray = self._data.actuator_velocity[self._out]
+        return found
+
+    def commands(self) -> FloatArray:
+        """(3, n) position, velocity and feedforward that acted in the last step."""
+        found = self._data.ctrl[self.inputs]
+        began = float(self._data.time) - self._timestep
+        buffer = np.zeros(INPUTS)
+        for k, (i, room) in enumerate(zip(self.ids, self._rooms, strict=True)):
+            if room:
+                mujoco.mj_readCtrl(self._model, self._data, int(i), began, buffer, 0)
+                found[k] = buffer
+        commands: FloatArray = found.T
+        return commands
+
+    def integral(self) -> FloatArray:
+        """The integral after the last step; empty without."""
+        if (self._act < 0).any():
+            return np.zeros(0)
+        found: FloatArray = self._data.act[self._act]
+        return found
+
+
+def within_own_range(
+    low: FloatArray, high: FloatArray, bindings: Sequence[ActuatorBinding]
+) -> tuple[FloatArray, FloatArray]:
+    """Our limits inside the model's, which have the last word also where they exclude each other.
+
+    Arrays (n,) or (worlds, n).
+    """
+    least, most = own_force_range(bindings)
+    return (
+        np.minimum(np.maximum(low, least), most),
+        np.minimum(np.maximum(high, least), most),
+    )
+
+
+def own_force_range(bindings: Sequence[ActuatorBinding]) -> tuple[FloatArray, FloatArray]:
+    """What the model itself allows: the motor's ctrlrange times gain, and its forcerange."""
+    low, high = np.full(len(bindings), -np.inf), np.full(len(bindings), np.inf)
+    for k, binding in enumerate(bindings):
+        for limits, factor in ((binding.ctrl_range, binding.gain), (binding.force_range, 1.0)):
+            if limits is not None:
+                a, b = sorted((limits[0] * factor, limits[1] * factor))
+                low[k], high[k] = (min(max(x, a), b) for x in (low[k], high[k]))
+    return low, high

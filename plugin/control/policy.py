@@ -1,0 +1,68 @@
+"""What the runtime knows of a policy: a component that commands at a rate of its own."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.control.plant import Plant
+from mjrig.properties.component import ActorComponent
+
+
+class PolicyComponent(ActorComponent):
+    """A component with a network in the loop; recordings and replays look at it through this.
+
+    `observation` and `action` are of the last tick, float32, rewritten in place; `ticks` counts
+    ticks since the reset.
+    """
+
+    @property
+    def ticks(self) -> int:
+        """Ticks since the reset."""
+        raise NotImplementedError
+
+    @property
+    def tick_steps(self) -> int:
+        """Physics steps from one tick to the next."""
+        raise NotImplementedError
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Local names of the joints it commands, in its own order: the columns of `action`."""
+        raise NotImplementedError
+
+    @property
+    def observation(self) -> npt.NDArray[np.float32]:
+        """What the network saw in the last tick."""
+        raise NotImplementedError
+
+    @property
+    def action(self) -> npt.NDArray[np.float32]:
+        """What the network gave in the last tick."""
+        raise NotImplementedError
+
+    @property
+    def command_now(self) -> FloatArray:
+        """The command in force, unscaled: vx, vy [m/s], yaw rate [rad/s], or what it takes."""
+        raise NotImplementedError
+
+    def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
+        """Take the command from a schedule of (time [s], values) from now on.
+
+        Times count from where the policy begins, after a stand, as in its file; each entry holds
+        until the next. It takes the place of the `command` that was set, if any.
+
+        Raises:
+            PropertyError: another number of values, or times that do not ascend.
+        """
+        raise NotImplementedError
+
+    def plant(self) -> Plant:
+        """What it was made for."""
+        raise NotImplementedError
+
+    @property
+    def provenance(self) -> str:
+        """Where `plant` comes from, in words: for gains that are what it says."""
+        return f"policy {self.label}"

@@ -1,0 +1,316 @@
+"""What is commanded to the actuators of one articulation, and who may command it."""
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import BindingError, LeaseError
+from mjrig.names import Slots, compile_pattern, listed
+
+POSITION, VELOCITY, FEEDFORWARD = 0, 1, 2
+Targets = Mapping[str, float] | npt.ArrayLike | None
+
+
+class Source(IntEnum):
+    """Who commands: recorded and shown, selects nothing."""
+
+    NETWORK = 0
+    UI = 1
+    SCRIPT = 2
+    REPLAY = 3
+    POLICY = 4
+
+
+class Lease:
+    """The right to write the setpoints of some actuators, until released.
+
+    Also a context manager. `indices` are positions in the articulation's `actuator_names`, `inputs`
+    the names of multi-input actuators it covers.
+    """
+
+    def __init__(
+        self,
+        setpoints: "Setpoints",
+        holder: str,
+        source: Source,
+        indices: list[int],
+        inputs: Sequence[str] = (),
+    ) -> None:
+        self.holder = holder
+        self.source = source
+        self.indices = tuple(indices)
+        self.inputs = tuple(inputs)
+        self._setpoints = setpoints
+
+    @property
+    def is_held(self) -> bool:
+        """False once released."""
+        return self in self._setpoints.leases
+
+    def set_targets(
+        self, position: Targets = None, *, velocity: Targets = None, feedforward: Targets = None
+    ) -> None:
+        """As `Articulation.set_targets`, for the holder of this lease.
+
+        Raises:
+            LeaseError: it was released, or a name lies outside what it covers.
+            BindingError: a pattern matches nothing.
+        """
+        if not self.is_held:
+            raise LeaseError(f"the lease of {self.holder!r} was released; take a new one")
+        self._setpoints.write(position, velocity, feedforward, lease=self)
+
+    def set_input(self, name: str, values: npt.ArrayLike) -> None:
+        """Write the input vector of a multi-input actuator the lease covers.
+
+        Raises:
+            LeaseError: it was released, or does not cover the actuator.
+            ValueError: another number of values.
+        """
+        if not self.is_held or name not in self.inputs:
+            raise LeaseError(f"{name!r} is not covered by the lease of {self.holder!r}")
+        vector = self._setpoints.input_values[name]
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != vector.shape:
+            raise ValueError(f"{name!r} takes {len(vector)} values, got shape {array.shape}")
+        vector[:] = array
+
+    def release(self) -> None:
+        """Give the setpoints back; releasing twice is fine."""
+        self._setpoints.release(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        return f"Lease({self.holder!r}, {self.source.name}, {len(self.indices)} actuators)"
+
+
+class Setpoints:
+    """The setpoint store of an articulation.
+
+    `position`, `velocity` and `feedforward` are arrays over `names`: all single-output actuators
+    in id order. `inputs[name]` is the input vector of a multi-input actuator that is not `pid`-like
+    (an orientation actuator). While a lease is held these are read-only, and its holder writes
+    through the lease; otherwise any write is allowed and counts as SCRIPT.
+
+    `values` (3, n) is the same memory for the controllers, always writeable. `version` grows
+    whenever `changed` finds that somebody wrote something else, by whatever way.
+    """
+
+    def __init__(
+        self, slots: Slots, inputs: Mapping[str, int] | None = None, owner: str = ""
+    ) -> None:
+        self.names = slots.names
+        self.owner = owner
+        self.values: FloatArray = np.zeros((3, len(slots)))
+        self.flat = self.values.reshape(-1)
+        self.input_values = {name: np.zeros(size) for name, size in (inputs or {}).items()}
+        self.leases: list[Lease] = []
+        self.version = 0
+        self._seen = b""
+        self._slots = slots
+        self._public = [self.values[k, :] for k in range(3)]
+        self._public_inputs = {n: a[:] for n, a in self.input_values.items()}
+
+    @property
+    def position(self) -> FloatArray:
+        """Position targets, shape (n,)."""
+        return self._public[POSITION]
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocity targets, shape (n,)."""
+        return self._public[VELOCITY]
+
+    @property
+    def feedforward(self) -> FloatArray:
+        """Feedforward efforts, shape (n,)."""
+        return self._public[FEEDFORWARD]
+
+    @property
+    def inputs(self) -> Mapping[str, FloatArray]:
+        """Input vectors of multi-input actuators by name."""
+        return self._public_inputs
+
+    def changed(self) -> bool:
+        """Whether any value differs from the last call; comparing bytes is the cheapest way."""
+        now = self.flat.tobytes()
+        if now == self._seen:
+            return False
+        self._seen = now
+        self.version += 1
+        return True
+
+    def touch(self) -> None:
+        """Make the next `changed` true: what was made of the values is to be made again."""
+        self._seen = b""
+
+    def match(self, pattern: str) -> list[int]:
+        """Columns of the actuators a pattern matches, by actuator or joint name.
+
+        Raises:
+            BindingError: nothing matches.
+        """
+        try:
+            return self._slots.match(pattern)
+        except BindingError as error:
+            raise BindingError(f"{self.owner}: {error}") from None
+
+    # Writing ------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        position: Targets = None,
+        velocity: Targets = None,
+        feedforward: Targets = None,
+        *,
+        lease: Lease | None = None,
+    ) -> None:
+        """Write setpoints, all or nothing.
+
+        Raises:
+            LeaseError: somebody else holds one of the actuators.
+            BindingError: a pattern matches nothing, or two disagree.
+            ValueError: an array of another length.
+        """
+        rows = {POSITION: position, VELOCITY: velocity, FEEDFORWARD: feedforward}
+        staged = [(row, *self._spread(v)) for row, v in rows.items() if v is not None]
+        for _, indices, _ in staged:
+            self._check_right(indices, lease)
+        for row, indices, values in staged:
+            self.values[row, indices] = values
+
+    def write_columns(
+        self, row: int, columns: Sequence[int] | npt.NDArray[np.intp], values: FloatArray
+    ) -> None:
+        """Write one row of some actuators.
+
+        Raises:
+            LeaseError: somebody holds one of them.
+        """
+        if len(columns):
+            self._check_right([int(c) for c in columns], None)
+            self.values[row, columns] = values
+
+    def _spread(self, targets: Mapping[str, float] | npt.ArrayLike) -> tuple[list[int], FloatArray]:
+        if not isinstance(targets, Mapping):
+            try:
+                array = np.asarray(targets, dtype=np.float64)
+            except (TypeError, ValueError):
+                text = f"{self.owner}: targets must be numbers, got {targets!r}"
+                raise ValueError(text) from None
+            if array.shape not in ((len(self.names),), ()):
+                raise ValueError(
+                    f"{self.owner}: targets must have {len(self.names)} values, "
+                    f"got shape {array.shape}; order: {listed(self.names)}"
+                )
+            return list(range(len(self.names))), np.broadcast_to(array, (len(self.names),))
+        try:
+            chosen = self._slots.spread(targets)
+            values = np.array([float(v) for _, v in chosen.values()])
+        except BindingError as error:
+            raise BindingError(f"{self.owner}: {error}", error.keys) from None
+        except (TypeError, ValueError):
+            raise BindingError(f"{self.owner}: targets must be numbers, got {targets!r}") from None
+        return list(chosen), values
+
+    def _check_right(self, indices: Sequence[int], lease: Lease | None) -> None:
+        for other in self.leases:
+            if other is lease:
+                continue
+            for i in indices:
+                if i in other.indices:
+                    raise LeaseError(
+                        f"{self.owner}: {self.names[i]!r} is held by {other.holder!r} "
+                        f"({other.source.name}); release that lease first"
+                    )
+        outside = [i for i in indices if lease is not None and i not in lease.indices]
+        if lease is not None and outside:
+            raise LeaseError(
+                f"{self.owner}: {self.names[outside[0]]!r} is not covered by the lease "
+                f"of {lease.holder!r}"
+            )
+
+    # Leases -------------------------------------------------------------------------------------
+
+    def take(self, source: Source, *, actuators: str = ".*", holder: str | None = None) -> Lease:
+        """Take the exclusive right to write some actuators.
+
+        Raises:
+            LeaseError: somebody holds one of them; the message names the holder.
+            BindingError: the pattern matches nothing.
+        """
+        inputs = [n for n in self.input_values if compile_pattern(actuators).fullmatch(n)]
+        try:
+            indices = self._slots.match(actuators)
+        except BindingError:
+            if not inputs:
+                raise
+            indices = []
+        lease = Lease(self, holder or source.name.lower(), source, indices, inputs)
+        for other in self.leases:
+            for name in set(inputs) & set(other.inputs):
+                raise LeaseError(
+                    f"{self.owner}: {name!r} is held by {other.holder!r} ({other.source.name}); "
+                    "release that lease first"
+                )
+        self._check_right(lease.indices, lease)
+        self.leases.append(lease)
+        self._update_writeable()
+        return lease
+
+    def check_inputs_free(self) -> None:
+        """Refuse to touch input vectors somebody holds.
+
+        Raises:
+            LeaseError: somebody holds one.
+        """
+        for lease in self.leases:
+            if lease.inputs:
+                raise LeaseError(
+                    f"{self.owner}: {lease.inputs[0]!r} is held by {lease.holder!r} "
+                    f"({lease.source.name}); release that lease first"
+                )
+
+    def release(self, lease: Lease) -> None:
+        """Give a lease back."""
+        if lease in self.leases:
+            self.leases.remove(lease)
+            self._update_writeable()
+
+    def source_of(self, index: int) -> Source:
+        """Who commands one actuator."""
+        return next((s.source for s in self.leases if index in s.indices), Source.SCRIPT)
+
+    @property
+    def source(self) -> Source:
+        """Who commands: the holder of the first lease, or SCRIPT."""
+        return self.leases[0].source if self.leases else Source.SCRIPT
+
+    def _update_writeable(self) -> None:
+        for array in self._public:
+            array.setflags(write=not any(lease.indices for lease in self.leases))
+        held = {name for lease in self.leases for name in lease.inputs}
+        for name, array in self._public_inputs.items():
+            array.setflags(write=name not in held)
+
+    # State --------------------------------------------------------------------------------------
+
+    def snapshot(self) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """An own copy of all values."""
+        return self.values.copy(), {n: a.copy() for n, a in self.input_values.items()}
+
+    def restore(self, state: tuple[FloatArray, dict[str, FloatArray]]) -> None:
+        """Take back what `snapshot` returned."""
+        values, inputs = state
+        self.values[:] = values
+        for name, array in inputs.items():
+            self.input_values[name][:] = array

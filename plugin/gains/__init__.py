@@ -1,0 +1,1 @@
+"""Gains: tables and presets of them, where they come from, and how joints respond."""

@@ -1,0 +1,323 @@
+"""Bench: a world of its own in which robots hang still, to test how their joints follow."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.errors import BindingError
+from mjrig.gains.response import Metrics, Signal, Trace, is_saturated, measure, tail
+from mjrig.model.binding import ActuatorBinding
+from mjrig.names import suggestion
+from mjrig.sim.world import World
+
+#: Inertia given to free roots, so that nothing a robot does moves them [kg and kg·m²].
+HELD = 1e9
+#: The solver's tolerance is relative to the mean inertia: with 1e-8 beside a huge one dry friction
+#: is lost; with 0 the solver never believes that it is done.
+TOLERANCE = 1e-20
+#: How long a robot hangs before a signal begins [s].
+SETTLE = 0.5
+#: Steady-state errors below this share of the amplitude need no explanation.
+SMALL = 0.01
+#: Loads that explain less than this share of an error are not named.
+NAMED = 0.2
+
+
+@dataclass(frozen=True)
+class Response:
+    """How one actuator followed a signal.
+
+    `causes` are words for what keeps it from its target; `problem` says why there are no metrics.
+    """
+
+    actuator: str
+    joint: str
+    trace: Trace | None
+    metrics: Metrics | None
+    causes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass
+class Recorder:
+    """Takes down what some bindings do, step by step."""
+
+    robot: Articulation
+    bindings: Sequence[ActuatorBinding]
+    start: FloatArray = field(init=False)
+    _rows: list[tuple[float, FloatArray]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        table = list(self.robot.bindings)
+        self._places = [table.index(b) for b in self.bindings]
+        names = self.robot.actuator_names
+        self._columns = [names.index(b.actuator) for b in self.bindings]
+        self.start = self.robot.position[self._places]
+
+    def note(self, time: float) -> None:
+        """Take down the state after a step."""
+        robot, places = self.robot, self._places
+        row = np.array(
+            [
+                robot.setpoints.values[0, self._columns],
+                robot.position[places],
+                robot.effort[places],
+                robot.raw_effort[places],
+                robot.applied_effort[places],
+            ]
+        )
+        self._rows.append((time, row))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def traces(self) -> list[Trace]:
+        """One trace per binding."""
+        rows = list(self._rows)  # somebody else may be adding
+        if not rows:
+            return []
+        time = np.array([t for t, _ in rows])
+        values = np.stack([v for _, v in rows])
+        return [
+            Trace(time, target, position, effort, raw, applied, float(start))
+            for (target, position, effort, raw, applied), start in zip(
+                values.transpose(2, 1, 0), self.start, strict=True
+            )
+        ]
+
+
+class Bench:
+    """Runs test signals on a world that it takes over.
+
+    Free roots are held by a huge inertia, which changes no address and no contact filter; contacts
+    are off; components that command (gaits, policies) are taken off.
+
+    Args:
+        world: nobody else may use it afterwards.
+        settle: how long robots hang before a signal begins [s].
+    """
+
+    def __init__(self, world: World, *, settle: float = SETTLE) -> None:
+        self.world = world
+        self.settle = settle
+        for robot in world.articulations.values():
+            for component in robot.components:
+                if not isinstance(component, ArticulationController):
+                    robot.remove_component(component)
+        suspend(world)
+
+    def run(
+        self,
+        actor: str,
+        actuators: Sequence[str],
+        signal: Signal,
+        *,
+        together: bool = False,
+        after: float = 0.0,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> list[Response]:
+        """Let actuators follow a signal, one after the other from the same state, or together.
+
+        Args:
+            actor: name of the robot.
+            actuators: names of actuators a law is bound to.
+            signal: what is added to their setpoints.
+            together: all at once.
+            after: how long traces go on after the signal [s].
+            stop: asked now and then; true ends the run, with what is done so far.
+
+        Raises:
+            BindingError: no such actor, or no law is bound to an actuator.
+        """
+        robot = self.world[actor]
+        bindings = [bound(robot, name) for name in actuators]
+        if text := self.rest():
+            return [failed(b, text) for b in bindings]
+        ready = self.world.snapshot()
+        found: list[Response] = []
+        for group in [bindings] if together else [[b] for b in bindings]:
+            if stop():
+                break
+            self.world.restore(ready)
+            found += self._follow(robot, group, signal, after)
+        return found
+
+    def rest(self) -> str:
+        """Let the robots hang from the start until they are still; why they are not, if so."""
+        self.world.reset()
+        events = self._events()
+        self.world.step(round(self.settle / self.world.timestep))
+        text = self._divergence(events)
+        return text and f"at rest already: {text}"
+
+    def _follow(
+        self,
+        robot: Articulation,
+        group: Sequence[ActuatorBinding],
+        signal: Signal,
+        after: float,
+    ) -> list[Response]:
+        world = self.world
+        recorder = Recorder(robot, group)
+        columns = [robot.actuator_names.index(b.actuator) for b in group]
+        base = robot.setpoints.position[columns].copy()
+        began, events = world.time, self._events()
+        for k in range(round((signal.duration + after) / world.timestep)):
+            robot.setpoints.position[columns] = base + signal.offset(k * world.timestep)
+            world.step()
+            if text := self._divergence(events):
+                return [failed(b, text) for b in group]
+            recorder.note(world.time - began)
+        return [
+            respond(world, robot, b, t, signal)
+            for b, t in zip(group, recorder.traces(), strict=True)
+        ]
+
+    def _events(self) -> int:
+        return self.world.event_count
+
+    def _divergence(self, since: int) -> str:
+        """The divergence among the events after a count, as text; empty: there is none."""
+        new = self._events() - since
+        found = self.world.events[-new:] if new else ()
+        return next((str(e) for e in found if e.kind == "diverged"), "")
+
+
+def suspend(world: World) -> None:
+    """Hold the free roots of a world in place and switch contacts off, then reset it."""
+    model = world.model
+    for joint in np.flatnonzero(model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)):
+        first = int(model.jnt_dofadr[joint])
+        model.dof_armature[first : first + 6] = HELD
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    model.opt.tolerance = TOLERANCE
+    mujoco.mj_setConst(model, world.data)
+    world.reset()
+
+
+def bound(robot: Articulation, actuator: str) -> ActuatorBinding:
+    """The binding of an actuator that a law drives.
+
+    Raises:
+        BindingError: there is no such actuator, or it has no law; the message says why.
+    """
+    laws = {b.actuator: b for c in robot.controllers if c.follows_pose for b in c.bindings}
+    if actuator in laws:
+        return laws[actuator]
+    if actuator in robot.actuator_names:
+        raise BindingError(f"{robot.name}: no law is bound to {actuator!r}; it has no gains")
+    hint = suggestion(actuator, laws)
+    raise BindingError(f"{robot.name} has no actuator {actuator!r}; {hint}")
+
+
+def respond(
+    world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, signal: Signal
+) -> Response:
+    """The response that a trace shows; the world is in the state after its last step."""
+    metrics = measure(trace.until(signal.duration), signal.kind)
+    causes: tuple[str, ...] = ()
+    error = metrics.steady_state_error
+    if error is not None and abs(error) > SMALL * abs(signal.amplitude):
+        causes = tuple(explain(world, robot, binding, trace, error))
+    return Response(binding.actuator, binding.joint, trace, metrics, causes)
+
+
+def failed(binding: ActuatorBinding, text: str) -> Response:
+    """The response of an actuator that could not be tested."""
+    return Response(binding.actuator, binding.joint, None, None, problem=text)
+
+
+# Why a joint does not get there -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What acts on a joint besides its actuator at the end of a run [N·m or N]."""
+
+    gravity: float
+    passive: float
+    limit: float
+    friction: float
+    contact: float
+    other: float
+
+
+def explain(
+    world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, error: float
+) -> list[str]:
+    """Words for what keeps a joint from its target, the likeliest first; from its last step."""
+    unit = binding.effort_unit or "N·m"
+    found: list[str] = []
+    held = float(np.mean(tail(is_saturated(trace).astype(float))))
+    if held > 0.5:
+        found.append(f"saturation: the effort stands at {abs(trace.applied_effort[-1]):.3g} {unit}")
+    if np.ptp(tail(trace.position)) > 0.1 * abs(error):
+        found.append("it still moves: test longer, or damp more")
+    kp, ki = _gain(robot, binding, "kp"), _gain(robot, binding, "ki")
+    if kp is None:  # a network, say: nothing to divide a load by
+        return found
+    if kp == 0.0:
+        return [*found, "kp is 0: nothing pulls it to the target"]
+    if ki and held <= 0.5:
+        found.append(f"the integral is not done yet: ki {ki:g} needs more time")
+    if not binding.on_joint:
+        return found
+    return [*found, *_loads_in_words(_loads(world, binding), kp, error, unit)]
+
+
+def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[str]:
+    """Loads that kp · error holds a good part of, largest first."""
+    named = [
+        (loads.gravity, "gravity sag: {0:.3g} {unit} of gravity"),
+        (-loads.passive, "the joint's own spring: {0:.3g} {unit}"),
+        (-loads.limit, "joint limit: it pushes back with {0:.3g} {unit}"),
+        (-loads.friction, "dry friction: it holds with {0:.3g} {unit}"),
+        (-loads.contact, "contact: it pushes with {0:.3g} {unit}"),
+        (-loads.other, "a constraint: it pushes with {0:.3g} {unit}"),
+    ]
+    told = []
+    for load, text in sorted(named, key=lambda pair: -abs(pair[0])):
+        if load / (kp * error) > NAMED:
+            sag = f", {abs(load) / kp:.2g} of {abs(error):.2g} at kp {kp:g}"
+            told.append(text.format(abs(load), unit=unit) + sag)
+    return told
+
+
+def _loads(world: World, binding: ActuatorBinding) -> Loads:
+    data, dof = world.data, binding.dof_address
+    kinds = mujoco.mjtConstraint
+    low, high = binding.joint_range or (-np.inf, np.inf)
+    away_from_high = -1.0 if data.qpos[binding.qpos_address] > (low + high) / 2.0 else 1.0
+    limit = away_from_high * _force(data, kinds.mjCNSTR_LIMIT_JOINT, binding.joint_id)
+    friction = _force(data, kinds.mjCNSTR_FRICTION_DOF, dof)
+    rest = float(data.qfrc_constraint[dof]) - limit - friction
+    touches = data.ncon > 0
+    return Loads(
+        gravity=float(data.qfrc_bias[dof]),
+        passive=float(data.qfrc_passive[dof]),
+        limit=limit,
+        friction=friction,
+        contact=rest if touches else 0.0,
+        other=0.0 if touches else rest,
+    )
+
+
+def _force(data: Any, kind: Any, index: int) -> float:
+    """Force of the constraints of one kind that belong to one joint or degree of freedom."""
+    own = (data.efc_type == int(kind)) & (data.efc_id == index)
+    return float(np.sum(data.efc_force[own]))
+
+
+def _gain(robot: Articulation, binding: ActuatorBinding, name: str) -> float | None:
+    for controller in robot.controllers:
+        for i, own in enumerate(controller.bindings):
+            values: Any = controller.gains().get(name)
+            if own.actuator_id == binding.actuator_id and values is not None:
+                return float(values[i])
+    return None

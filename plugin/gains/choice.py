@@ -1,0 +1,98 @@
+"""Which actuators a tuning command is about."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.errors import BindingError
+from mjrig.model.binding import ActuatorBinding
+from mjrig.names import Slots, listed
+from mjrig.sim.world import World
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One actuator that a law drives: the controller's `index`-th binding."""
+
+    robot: Articulation
+    controller: ArticulationController
+    index: int
+
+    @property
+    def binding(self) -> ActuatorBinding:
+        """What it drives."""
+        return self.controller.bindings[self.index]
+
+    @property
+    def label(self) -> str:
+        """`dog.FL_hip`."""
+        return f"{self.robot.name}.{self.binding.actuator}"
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An actuator that was meant but cannot be tuned, and why."""
+
+    actor: str
+    actuator: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.actor}.{self.actuator}: {self.reason}"
+
+
+def choose(
+    world: World, actor: str | None = None, joint: str = ".*"
+) -> tuple[list[Chosen], list[Skipped]]:
+    """The actuators that a pattern of joint or actuator names means, of one actor or of all.
+
+    Raises:
+        BindingError: there is no such actor, nothing matches, or no law drives what does.
+    """
+    robots = [world[actor]] if actor is not None else list(world.articulations.values())
+    robots = [r for r in robots if r.actuators] or robots
+    chosen: list[Chosen] = []
+    skipped: list[Skipped] = []
+    refusals: list[BindingError] = []
+    for robot in robots:
+        laws = {c.binding.actuator_id: c for c in _driven(robot)}
+        try:
+            places = Slots([b.names for b in robot.actuators], robot.name).match(joint)
+        except BindingError as error:
+            refusals.append(error)
+            continue
+        for binding in (robot.actuators[i] for i in places):
+            if binding.actuator_id in laws:
+                chosen.append(laws[binding.actuator_id])
+            else:
+                reason = _why_not(robot, binding)
+                skipped.append(Skipped(robot.name, binding.actuator, reason))
+    if not chosen:
+        raise BindingError(_nothing(robots, skipped, refusals))
+    return chosen, skipped
+
+
+def _driven(robot: Articulation) -> Iterator[Chosen]:
+    for controller in robot.controllers:
+        if controller.follows_pose and controller.enabled:
+            yield from (Chosen(robot, controller, i) for i in range(controller.num_bindings))
+
+
+def _why_not(robot: Articulation, binding: ActuatorBinding) -> str:
+    for controller in robot.controllers:
+        if binding.actuator_id in [b.actuator_id for b in controller.bindings]:
+            off = not controller.enabled
+            return f"{controller._role} is disabled" if off else f"{controller._role} has no gains"
+    return binding.skip_reason or "no controller owns it"
+
+
+def _nothing(
+    robots: list[Articulation], skipped: list[Skipped], refusals: list[BindingError]
+) -> str:
+    if skipped:
+        return f"there is nothing to tune: {'; '.join(map(str, skipped[:3]))}"
+    if not any(r.actuators for r in robots):
+        names = listed(r.name for r in robots)
+        return f"there is nothing to tune: no actor has an actuator (actors: {names})"
+    return str(refusals[0])

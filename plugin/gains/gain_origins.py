@@ -1,0 +1,44 @@
+"""Where a gain in force comes from: the default, the scene, or the policy it was imported with."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.control.policy import PolicyComponent
+from mjrig.properties.per_actuator import Origin, origins
+from mjrig.properties.properties import HasProperties
+
+T = TypeVar("T")
+
+
+def sources(live: HasProperties, name: str) -> list[str]:
+    """In words, per actuator of a bound property of a controller or its law; else as `origins`."""
+    found = [str(origin) for origin in origins(live, name)]
+    controller = _above(live, ArticulationController)
+    robot = _above(live, Articulation)
+    if controller is None or robot is None:
+        return found
+    origin, trained = _trained(robot, name)
+    values = live.__dict__[name]
+    for i, binding in enumerate(controller.bindings):
+        authored = i < len(found) and found[i] != Origin.DEFAULT
+        if authored and trained.get(binding.joint or binding.actuator) == values[i]:
+            found[i] = origin
+    return found
+
+
+def _above(obj: HasProperties | None, kind: type[T]) -> T | None:
+    while obj is not None:
+        if isinstance(obj, kind):
+            return obj
+        obj = obj._parent
+    return None
+
+
+def _trained(robot: Articulation, name: str) -> tuple[str, Mapping[str, float]]:
+    """What the policy on a robot says of a gain by joint, and what that is called."""
+    for component in robot.components:
+        if isinstance(component, PolicyComponent):
+            return component.provenance, component.plant().joints.get(name, {})
+    return "", {}

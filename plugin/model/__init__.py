@@ -1,0 +1,1 @@
+"""From a scene to a compiled MjModel: attaching, editing, authored actuators, bindings."""

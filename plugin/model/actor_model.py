@@ -1,0 +1,147 @@
+"""Where an actor is in the compiled model, and the states it knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.model.binding import ActuatorBinding
+from mjrig.scene.pose import Rigid
+
+Indices = npt.NDArray[np.intp]
+
+#: Numbers per joint, by joint type: free, ball, slide, hinge.
+QPOS_SIZE = {0: 7, 1: 4, 2: 1, 3: 1}
+DOF_SIZE = {0: 6, 1: 3, 2: 1, 3: 1}
+
+
+@dataclass(frozen=True)
+class ActorState:
+    """One actor's share of a state, in the order of its address arrays.
+
+    ctrl None: not given; an entry that is not a number: not given for that input.
+    """
+
+    qpos: FloatArray
+    qvel: FloatArray
+    act: FloatArray
+    ctrl: FloatArray | None
+    mocap_pos: FloatArray
+    mocap_quat: FloatArray
+
+
+_NOTHING = np.zeros(0)
+EMPTY = ActorState(_NOTHING, _NOTHING, _NOTHING, None, _NOTHING, _NOTHING)
+
+
+@dataclass(frozen=True)
+class ActorModel:
+    """Where an actor's parts are in the compiled model."""
+
+    name: str
+    prefix: str
+    joint_ids: Indices
+    actuator_ids: Indices
+    qpos: Indices
+    dof: Indices
+    act: Indices
+    ctrl: slice
+    mocap: Indices
+    initial: ActorState
+    keyframes: Mapping[str, ActorState] = field(default_factory=dict)
+    #: The local names each authored actuator has, in the order of the actor's `actuators`.
+    authored: tuple[tuple[str, ...], ...] = ()
+    #: What people call actuators whose name had to be another.
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    #: The actuators as they were before some became others; None: as the model says.
+    described: tuple[ActuatorBinding, ...] | None = None
+    #: Where the model's origin starts in the world.
+    origin: Rigid = field(default_factory=Rigid.identity)
+
+
+def locate(model: Any, name: str, prefix: str) -> ActorModel:
+    """Where the elements of a prefix are; it knows no states yet."""
+    objects = mujoco.mjtObj
+    joints = _ids(model, model.njnt, objects.mjOBJ_JOINT, prefix)
+    actuators = _ids(model, model.nactuator, objects.mjOBJ_ACTUATOR, prefix)
+    bodies = _ids(model, model.nbody, objects.mjOBJ_BODY, prefix)
+    return ActorModel(
+        name=name,
+        prefix=prefix,
+        joint_ids=joints,
+        actuator_ids=actuators,
+        qpos=spans(model.jnt_qposadr[joints], [QPOS_SIZE[t] for t in model.jnt_type[joints]]),
+        dof=spans(model.jnt_dofadr[joints], [DOF_SIZE[t] for t in model.jnt_type[joints]]),
+        act=spans(model.actuator_actadr[actuators], model.actuator_actnum[actuators]),
+        ctrl=_ctrl_slice(model, actuators),
+        mocap=np.array([m for m in model.body_mocapid[bodies] if m >= 0], dtype=np.intp),
+        initial=EMPTY,
+    )
+
+
+def spans(starts: Any, sizes: Any) -> Indices:
+    """All addresses of blocks given by start and size; blocks that start below 0 are empty."""
+    spans = [np.arange(a, a + n) for a, n in zip(starts, sizes, strict=True) if a >= 0]
+    return np.concatenate([np.zeros(0, dtype=np.intp), *spans]).astype(np.intp)
+
+
+def _ids(model: Any, count: int, kind: Any, prefix: str) -> Indices:
+    names = (mujoco.mj_id2name(model, kind, i) or "" for i in range(count))
+    return np.array([i for i, n in enumerate(names) if str(n).startswith(prefix)], dtype=np.intp)
+
+
+def _ctrl_slice(model: Any, actuators: Indices) -> slice:
+    addresses = spans(model.actuator_ctrladr[actuators], model.actuator_ctrlnum[actuators])
+    if not len(addresses):
+        return slice(0, 0)
+    assert np.array_equal(addresses, np.arange(addresses[0], addresses[-1] + 1))
+    return slice(int(addresses[0]), int(addresses[-1]) + 1)
+
+
+class StateIndex:
+    """Where the named parts of an actor are in its states: slices by local name."""
+
+    def __init__(self, model: Any, where: ActorModel) -> None:
+        def local(kind: Any, i: Any) -> str:
+            name = mujoco.mj_id2name(model, kind, int(i)) or f"unnamed_{int(i)}"
+            return str(name).removeprefix(where.prefix)
+
+        joints = [local(mujoco.mjtObj.mjOBJ_JOINT, i) for i in where.joint_ids]
+        actuators = [local(mujoco.mjtObj.mjOBJ_ACTUATOR, i) for i in where.actuator_ids]
+        #: Joint type (mjtJoint) by joint name.
+        self.types = {
+            n: int(model.jnt_type[i]) for n, i in zip(joints, where.joint_ids, strict=True)
+        }
+        #: The joint's body by joint name.
+        self.bodies = {
+            n: local(mujoco.mjtObj.mjOBJ_BODY, model.jnt_bodyid[i])
+            for n, i in zip(joints, where.joint_ids, strict=True)
+        }
+        self.qpos = _slices(joints, [QPOS_SIZE[t] for t in self.types.values()])
+        self.dof = _slices(joints, [DOF_SIZE[t] for t in self.types.values()])
+        self.act = _slices(actuators, model.actuator_actnum[where.actuator_ids])
+        self.ctrl = _slices(actuators, model.actuator_ctrlnum[where.actuator_ids])
+        bodies = [int(np.flatnonzero(model.body_mocapid == m)[0]) for m in where.mocap]
+        self.mocap = {local(mujoco.mjtObj.mjOBJ_BODY, b): i for i, b in enumerate(bodies)}
+
+    @property
+    def free(self) -> list[str]:
+        """The free joints."""
+        return [name for name, kind in self.types.items() if kind == mujoco.mjtJoint.mjJNT_FREE]
+
+    @property
+    def single(self) -> list[str]:
+        """The hinge and slide joints."""
+        return [name for name, kind in self.types.items() if QPOS_SIZE[kind] == 1]
+
+
+def _slices(names: list[str], sizes: Any) -> dict[str, slice]:
+    ends = np.cumsum(np.asarray(sizes, dtype=int))
+    return {
+        name: slice(int(end - size), int(end))
+        for name, end, size in zip(names, ends, sizes, strict=True)
+    }

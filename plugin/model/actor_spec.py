@@ -1,0 +1,107 @@
+"""Part: one actor on its way into the world."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import mujoco
+
+from mjrig.errors import PropertyError
+from mjrig.model.actor_model import locate
+from mjrig.model.initial_state import with_states
+from mjrig.model.keyframes import model_keys
+from mjrig.model.model_edits import edit_model, empty_keys, roots
+from mjrig.model.model_references import Element, find_elements, name_everything
+from mjrig.model.write_actuators import add_actuators
+from mjrig.model_files.model_source import load, one_line
+from mjrig.names import listed
+from mjrig.scene.actor import Actor
+from mjrig.scene.placement import Placed
+from mjrig.scene.pose import Rigid
+
+
+class Part:
+    """An actor with its own spec, edited as the scene says, and what is known of it alone.
+
+    Raises:
+        PropertyError, BindingError: the model cannot be read, or does not fit the description.
+    """
+
+    def __init__(self, placed: Placed) -> None:
+        self.placed = placed
+        self.actor: Actor = placed.item
+        self.name = placed.name
+        self.spec = load(self.actor)
+        name_everything(self.spec)
+        with self.blaming_model():
+            keys = model_keys(self.spec)
+        empty_keys(self.spec)
+        edits = edit_model(self.spec, self.actor)
+        #: The keyframes of the model, after the edits.
+        self.keys = {
+            new: key.edited(edits.name)
+            for old, key in keys.items()
+            if (new := edits.name("key", old)) is not None
+        }
+        for key in list(self.spec.keys):  # they live on by name: attaching cannot keep them apart
+            self.spec.delete(key)
+        self.spec.nkey = 0
+        #: What became of the authored actuators.
+        self.authored = add_actuators(self.spec, self.actor)
+        self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
+        name_everything(self.spec)
+
+    @contextmanager
+    def blaming_model(self) -> Iterator[None]:
+        """Turn MuJoCo's errors into errors about the actor's model."""
+        try:
+            yield
+        except PropertyError:
+            raise
+        except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
+            text = f"{self.actor.label}.model: {one_line(error)}"
+            raise PropertyError(text, ("model",)) from error
+
+    @cached_property
+    def alone(self) -> Any:
+        """The compiled model of this actor alone, its origin that of the world."""
+        copied = self.spec.copy()
+        copied.compiler.fusestatic = False
+        with self.blaming_model():
+            return copied.compile()
+
+    @cached_property
+    def start(self) -> Any:
+        """The data of this actor alone in its initial state."""
+        where = locate(self.alone, self.name, "")
+        state = with_states(self.alone, where, self.actor, self.keys, Rigid.identity()).initial
+        data = mujoco.MjData(self.alone)
+        data.qpos[where.qpos] = state.qpos
+        data.mocap_pos[where.mocap], data.mocap_quat[where.mocap] = (
+            state.mocap_pos,
+            state.mocap_quat,
+        )
+        mujoco.mj_kinematics(self.alone, data)
+        return data
+
+    def place(self, name: str) -> Element:
+        """A body or site by local name.
+
+        Raises:
+            PropertyError: there is none.
+        """
+        return find_elements(self.spec, name, ("body", "site"), repr(self.name))[0]
+
+    def root(self) -> Element:
+        """The body that stands for the whole actor.
+
+        Raises:
+            PropertyError: there is more than one, or none.
+        """
+        found = roots(self.spec)
+        if len(found) != 1:
+            names = listed(f"{self.name}/{b.name}" for b in found)
+            problem = f"{self.name!r} has {len(found)} root bodies; name one: {names}"
+            raise PropertyError(problem)
+        return Element("body", found[0])

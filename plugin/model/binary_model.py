@@ -1,0 +1,129 @@
+"""A scene that is one compiled model: an .mjb, which has no spec to put anything into.
+
+Its names are used as they are: the actor's prefix is empty. Keyframes without a name are not known.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import mujoco
+
+from mjrig.errors import PropertyError
+from mjrig.model_files.model_source import is_binary, model_file
+from mjrig.names import listed
+from mjrig.scene.actor import Actor, Base
+from mjrig.scene.placement import Placed, Placements
+from mjrig.scene.pose import composed, rotation
+from mjrig.scene.sim_options import SimOptions
+
+WHY_NOT_NATIVE = "the model is an .mjb, compiled already; no actuator can be made of the law"
+_NEEDS_SPEC = "an .mjb is compiled already and takes nothing more; use the model it was made from"
+_EDITS = ("attach", "dynamics", "renamed", "removed", "actuators", "replicate", "keyframes")
+
+
+def prefix_of(actor: Actor) -> str:
+    """What the MuJoCo names of an actor start with."""
+    return "" if is_binary(actor) else f"{actor.name}/"
+
+
+def binary_actor(placements: Placements) -> Placed | None:
+    """The actor whose model is compiled already; None: there is none.
+
+    Raises:
+        SceneError, PropertyError: something else is in the scene too, or the actor says something
+            that only a model in the making can have.
+    """
+    found = next((p for p in placements.actors if is_binary(p.original)), None)
+    if found is None:
+        return None
+    with found.locating():
+        others = [p.name for p in placements.actors if p is not found]
+        if found.original.replicate is not None:
+            raise _refused(found.original, "replicate")
+        if others:
+            raise PropertyError(
+                f"{found.name}.model: an .mjb must be the only actor of a scene, and there is "
+                f"{listed(others)}",
+                ("model",),
+            )
+        _check_edits(found.item)
+    for kind, items in (("frames", placements.frames), ("collision_groups", placements.groups)):
+        for placed in items:
+            with placed.locating():
+                raise PropertyError(f"{kind}: {_NEEDS_SPEC}", ("name",))
+    return found
+
+
+def load_binary(actor: Actor, sim: SimOptions) -> Any:
+    """The compiled model, with the scene's options and at the actor's place.
+
+    Raises:
+        PropertyError: the file is not a model of this MuJoCo, or `pose` has nothing to move.
+    """
+    path = model_file(actor)
+    with _warnings() as warnings:
+        try:
+            model = mujoco.MjModel.from_binary_path(str(path))
+        except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
+            why = "; ".join(warnings) or " ".join(str(error).split())
+            raise PropertyError(
+                f"{actor.label}.model: {str(path)!r} is no model of MuJoCo "
+                f"{mujoco.__version__}: {why}; export it again",
+                ("model",),
+            ) from error
+    sim.apply(model.opt)
+    if actor.pose is not None:
+        _move(model, actor)
+    return model
+
+
+def _check_edits(actor: Actor) -> None:
+    for name in _EDITS:
+        if getattr(actor, name):
+            raise _refused(actor, name)
+    if actor.base is not Base.MODEL:
+        raise _refused(actor, "base")
+    if not actor.scenery:
+        raise _refused(actor, "scenery")
+
+
+def _refused(actor: Actor, name: str) -> PropertyError:
+    return PropertyError(f"{actor.label}.{name}: {_NEEDS_SPEC}", (name,))
+
+
+def _move(model: Any, actor: Actor) -> None:
+    """Put the free bodies at the actor's pose: that is where an initial state is read from."""
+    assert actor.pose is not None
+    if actor.pose.relative_to:
+        raise PropertyError(
+            f"{actor.label}.pose.relative_to: nothing else can be in the scene of an .mjb",
+            ("pose", "relative_to"),
+        )
+    free = model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)
+    roots = set(model.body_rootid[model.jnt_bodyid[free]].tolist())
+    left = [
+        j for j in range(model.njnt) if int(model.body_rootid[model.jnt_bodyid[j]]) not in roots
+    ]
+    if left or not free.any():
+        what = f"joint {model.joint(left[0]).name!r} is not" if left else "nothing in it is"
+        raise PropertyError(
+            f"{actor.label}.pose: an .mjb is moved by its free bodies, and {what} on one",
+            ("pose",),
+        )
+    position, quaternion = rotation(actor.pose)
+    for start in model.jnt_qposadr[free]:
+        point, turn = model.qpos0[start : start + 3], model.qpos0[start + 3 : start + 7]
+        point[:], turn[:] = composed(position, quaternion, point.copy(), turn.copy())
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """What MuJoCo has to say, instead of on stderr and in a log file."""
+    said: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(said.append)
+    try:
+        yield said
+    finally:
+        mujoco.set_mju_user_warning(before)

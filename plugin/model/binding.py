@@ -1,0 +1,284 @@
+"""Which actuator drives which degree of freedom, or why it does not."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, overload
+
+import mujoco
+
+from mjrig.errors import BindingError
+from mjrig.names import Slots, unique
+
+_TRN = mujoco.mjtTrn
+_JNT = mujoco.mjtJoint
+_JOINT_TRANSMISSIONS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
+_TARGET = {
+    int(_TRN.mjTRN_JOINT): "joint",
+    int(_TRN.mjTRN_JOINTINPARENT): "joint",
+    int(_TRN.mjTRN_SLIDERCRANK): "slider-crank",
+    int(_TRN.mjTRN_TENDON): "tendon",
+    int(_TRN.mjTRN_SITE): "site",
+    int(_TRN.mjTRN_BODY): "body",
+    int(_TRN.mjTRN_SO3): "orientation",
+}
+_TARGET_OBJECT = {
+    "joint": mujoco.mjtObj.mjOBJ_JOINT,
+    "slider-crank": mujoco.mjtObj.mjOBJ_SITE,
+    "tendon": mujoco.mjtObj.mjOBJ_TENDON,
+    "site": mujoco.mjtObj.mjOBJ_SITE,
+    "body": mujoco.mjtObj.mjOBJ_BODY,
+}
+_JOINT_TYPE = {
+    int(_JNT.mjJNT_FREE): "free",
+    int(_JNT.mjJNT_BALL): "ball",
+    int(_JNT.mjJNT_SLIDE): "slide",
+    int(_JNT.mjJNT_HINGE): "hinge",
+}
+
+
+_KIND_BY_GAIN = {
+    int(mujoco.mjtGain.mjGAIN_MUSCLE): "muscle",
+    int(mujoco.mjtGain.mjGAIN_DCMOTOR): "dcmotor",
+    int(mujoco.mjtGain.mjGAIN_SO3): "orientation",
+    int(mujoco.mjtGain.mjGAIN_PID): "pid",
+}
+
+
+@dataclass(frozen=True)
+class ActuatorBinding:
+    """One actuator of an articulation resolved to addresses.
+
+    `skip_reason` is empty for an actuator a law can be bound to: motor-like, on a hinge or slide
+    joint. `joint` is empty and the addresses are -1 where the transmission is not such a joint.
+    `gear` and `gain` are the factors between ctrl and joint effort; where the law runs on actuator
+    length instead (tendons, sites) the gear is already inside the length and is 1 here.
+    """
+
+    actuator: str
+    joint: str
+    actuator_id: int
+    ctrl_address: int
+    ctrl_count: int
+    output_address: int
+    output_count: int
+    joint_id: int
+    qpos_address: int
+    dof_address: int
+    kind: str
+    transmission: str
+    target: str
+    gear: float
+    gain: float
+    inputs: tuple[str, ...]
+    ctrl_range: tuple[float, float] | None
+    force_range: tuple[float, float] | None
+    joint_range: tuple[float, float] | None
+    joint_force_range: tuple[float, float] | None
+    skip_reason: str
+    #: What a person called it, where its name had to be another.
+    alias: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a pattern may match: the actuator's name, its joint's, and what it was called."""
+        return (self.actuator, *(n for n in (self.joint, self.alias) if n))
+
+    @property
+    def factor(self) -> float:
+        """g: joint effort = g · ctrl."""
+        return self.gear * self.gain
+
+    @property
+    def is_bindable(self) -> bool:
+        """Whether a law can own this actuator without being told to."""
+        return not self.skip_reason
+
+    @property
+    def on_joint(self) -> bool:
+        """Whether position and velocity are read from qpos and qvel."""
+        return self.qpos_address >= 0
+
+    @property
+    def effort_unit(self) -> str:
+        """N for slides, N·m for hinges; empty where it depends on the transmission."""
+        return {"hinge": "N·m", "slide": "N"}.get(self.transmission, "")
+
+
+class BindingTable(Sequence[ActuatorBinding]):
+    """Actuators bound to degrees of freedom, in actuator-id order, and those skipped."""
+
+    def __init__(self, bound: Iterable[ActuatorBinding], rest: Iterable[ActuatorBinding]) -> None:
+        self._bound = tuple(sorted(bound, key=lambda b: b.actuator_id))
+        self.unbound = tuple(sorted(rest, key=lambda b: b.actuator_id))
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """(actuator name, reason) of the actuators no law is bound to; they are driven directly."""
+        return [(b.actuator, b.skip_reason) for b in self.unbound]
+
+    def slots(self, owner: str) -> Slots:
+        """The bound actuators as places for per-actuator values."""
+        return Slots([b.names for b in self._bound], owner)
+
+    @overload
+    def __getitem__(self, index: int) -> ActuatorBinding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ActuatorBinding, ...]: ...
+    def __getitem__(self, index: int | slice) -> ActuatorBinding | tuple[ActuatorBinding, ...]:
+        return self._bound[index]
+
+    def __len__(self) -> int:
+        return len(self._bound)
+
+    def __iter__(self) -> Iterator[ActuatorBinding]:
+        return iter(self._bound)
+
+    def __repr__(self) -> str:
+        return f"BindingTable({len(self)} bound, {len(self.unbound)} skipped)"
+
+
+def describe_actuators(
+    model: Any,
+    ids: Iterable[int] | None = None,
+    prefix: str = "",
+    aliases: Mapping[str, str] = MappingProxyType({}),
+) -> list[ActuatorBinding]:
+    """Read the actuators of a compiled model, in id order, with local names.
+
+    Args:
+        model: an MjModel.
+        ids: which actuators; None: all.
+        prefix: what MuJoCo names start with (`dog/`); it is taken off.
+        aliases: what people called actuators of these names.
+
+    Raises:
+        BindingError: the model has no actuator of such an id.
+    """
+    chosen = range(model.nactuator) if ids is None else sorted(set(ids))
+    for i in chosen:
+        if not 0 <= i < model.nactuator:
+            raise BindingError(f"there is no actuator {i}; the model has {model.nactuator}")
+    taken: set[str] = set()
+    found = []
+    for i in chosen:
+        name = _local(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i, prefix) or _target_name(
+            model, i, prefix
+        )
+        name = unique(name, taken)
+        taken.add(name)
+        described = _describe(model, int(i), name, prefix)
+        found.append(replace(described, alias=aliases.get(name, "")))
+    return found
+
+
+def _local(model: Any, kind: Any, index: int, prefix: str) -> str:
+    name = mujoco.mj_id2name(model, kind, index) or ""
+    return str(name).removeprefix(prefix)
+
+
+def _transmission(model: Any, i: int) -> str:
+    return _TARGET.get(int(model.actuator_trntype[i]), "unknown")
+
+
+def _target_name(model: Any, i: int, prefix: str) -> str:
+    """The name of what an actuator acts on; its kind where that has no name."""
+    transmission, (target, _) = _transmission(model, i), model.actuator_trnid[i]
+    if transmission == "orientation":
+        # NOTE: an orientation actuator sits on a ball joint, or on a site with a refsite.
+        on_site = model.actuator_trnid[i][1] >= 0
+        kind = mujoco.mjtObj.mjOBJ_SITE if on_site else mujoco.mjtObj.mjOBJ_JOINT
+        return _local(model, kind, int(target), prefix) or "orientation"
+    kind = _TARGET_OBJECT.get(transmission)
+    name = _local(model, kind, int(target), prefix) if kind is not None and target >= 0 else ""
+    return name or f"unnamed_{actuator_kind(model, i)}"
+
+
+def actuator_kind(model: Any, i: int) -> str:
+    """The MJCF element a compiled actuator amounts to."""
+    gain = int(model.actuator_gaintype[i])
+    if gain in _KIND_BY_GAIN:
+        return _KIND_BY_GAIN[gain]
+    if int(model.actuator_trntype[i]) == int(_TRN.mjTRN_BODY):
+        return "adhesion"
+    bias, dyn = int(model.actuator_biastype[i]), int(model.actuator_dyntype[i])
+    fixed = gain == int(mujoco.mjtGain.mjGAIN_FIXED)
+    if bias == int(mujoco.mjtBias.mjBIAS_NONE) and dyn == int(mujoco.mjtDyn.mjDYN_NONE):
+        return "motor" if fixed else "damper"
+    if fixed and bias == int(mujoco.mjtBias.mjBIAS_AFFINE):
+        return _servo_kind(dyn, *(-model.actuator_biasprm[i][1:3]))
+    return "general"
+
+
+def _servo_kind(dyn: int, kp: float, kv: float) -> str:
+    by_dynamics = {
+        int(mujoco.mjtDyn.mjDYN_INTEGRATOR): "intvelocity",
+        int(mujoco.mjtDyn.mjDYN_FILTER): "cylinder",
+    }
+    return by_dynamics.get(dyn) or ("position" if kp else "velocity" if kv else "general")
+
+
+def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
+    transmission = _transmission(model, i)
+    target_id = int(model.actuator_trnid[i][0])
+    joint_id = qpos_address = dof_address = -1
+    joint = ""
+    joint_range = joint_force_range = None
+    if transmission == "joint" and target_id >= 0:
+        joint_id = target_id
+        joint = _local(model, mujoco.mjtObj.mjOBJ_JOINT, joint_id, prefix)
+        transmission = _JOINT_TYPE[int(model.jnt_type[joint_id])]
+        if transmission in ("hinge", "slide"):
+            qpos_address = int(model.jnt_qposadr[joint_id])
+            dof_address = int(model.jnt_dofadr[joint_id])
+        joint_range = _range(model.jnt_limited[joint_id], model.jnt_range[joint_id])
+        joint_force_range = _range(
+            model.jnt_actfrclimited[joint_id], model.jnt_actfrcrange[joint_id]
+        )
+    ctrl, out = int(model.actuator_ctrladr[i]), int(model.actuator_outadr[i])
+    gear = model.actuator_gear[out]
+    count = int(model.actuator_ctrlnum[i])
+    kind = actuator_kind(model, i)
+    return ActuatorBinding(
+        actuator=name,
+        joint=joint,
+        actuator_id=i,
+        ctrl_address=ctrl,
+        ctrl_count=count,
+        output_address=out,
+        output_count=int(model.actuator_outnum[i]),
+        joint_id=joint_id,
+        qpos_address=qpos_address,
+        dof_address=dof_address,
+        kind=kind,
+        transmission=transmission,
+        target=_target_name(model, i, prefix),
+        gear=float(gear[0]) if qpos_address >= 0 else float(gear.any()),
+        # A position actuator's gain is its stiffness, not a factor between ctrl and effort.
+        gain=float(model.actuator_gainprm[i][0]) if kind in ("motor", "adhesion") else 1.0,
+        inputs=tuple(str(mujoco.mj_actuatorInputName(model, i, k) or "") for k in range(count)),
+        ctrl_range=_range(model.actuator_ctrllimited[ctrl], model.actuator_ctrlrange[ctrl])
+        if count
+        else None,
+        force_range=_range(model.actuator_forcelimited[i], model.actuator_forcerange[i]),
+        joint_range=joint_range,
+        joint_force_range=joint_force_range,
+        skip_reason=_skip_reason(kind, transmission, _target_name(model, i, prefix), count),
+    )
+
+
+def _range(limited: Any, values: Any) -> tuple[float, float] | None:
+    return (float(values[0]), float(values[1])) if limited else None
+
+
+def _skip_reason(kind: str, transmission: str, target: str, inputs: int) -> str:
+    """Why no law can be bound to an actuator; empty if one can."""
+    what = f"is {'an' if kind[0] in 'aio' else 'a'} {kind} actuator"
+    if inputs != 1:
+        return f"{what} with {inputs} inputs, and a law commands one"
+    if transmission in ("hinge", "slide"):
+        return "" if kind == "motor" else f"{what} and would take torque as a target"
+    if transmission in ("ball", "free"):
+        return f"drives the {transmission} joint {target!r}; a law needs a hinge or slide joint"
+    verb = "drives" if transmission == "tendon" else "acts on"
+    return f"{verb} the {transmission} {target!r}, not a joint"

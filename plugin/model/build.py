@@ -1,0 +1,209 @@
+"""Scene → MjSpec → MjModel, and where each actor ended up in it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mujoco
+
+from mjrig.errors import PropertyError
+from mjrig.model.actor_model import ActorModel, locate
+from mjrig.model.actor_spec import Part
+from mjrig.model.binary_model import binary_actor, load_binary, prefix_of
+from mjrig.model.callbacks import without_actuator_callbacks
+from mjrig.model.collision import exclude_contacts
+from mjrig.model.frames import WORLD, Place, Places
+from mjrig.model.initial_state import with_states
+from mjrig.model.keyframes import compiled_keys
+from mjrig.model.model_sizes import share_sizes
+from mjrig.model.write_actuators import Authored, finish_actuators
+from mjrig.model_files.model_source import load, one_line
+from mjrig.scene.attachment_root import root_name
+from mjrig.scene.placement import Placed, Placements, place
+from mjrig.scene.pose import Rigid
+from mjrig.scene.scene import Scene
+from mjrig.scene.sim_options import SimOptions, copy_options, differing_option
+
+_GROUNDS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled scene; without a spec where the model was compiled already."""
+
+    spec: Any
+    model: Any
+    actors: tuple[ActorModel, ...]
+    placements: Placements
+
+
+def build(scene: Scene, seed: int | None = None) -> Built:
+    """Compile a scene.
+
+    Args:
+        scene: the description.
+        seed: of its random draws; None: the scene's own.
+
+    Raises:
+        SceneError: for a scene with a text: a file, model or name is wrong; it says where.
+        PropertyError, BindingError: the same, for a scene made in Python.
+    """
+    placements = place(scene, seed)
+    binary = binary_actor(placements)
+    if binary is not None:
+        return _build_binary(binary, placements, scene.effective_sim())
+    parts: dict[str, Part] = {}
+    for placed in placements.actors:
+        with placed.locating():
+            parts[placed.name] = Part(placed)
+    frames = {placed.name: placed for placed in placements.frames}
+    places = Places(parts, frames)
+    origins = {name: places.of_actor(name) for name in parts}
+    sites = {name: places.of_frame(name) for name in frames}
+    world = mujoco.MjSpec()
+    world.modelname = "mjrig"
+    share_sizes(world, [part.spec for part in parts.values()])
+    with scene.locating():
+        _set_options(world, list(parts.values()), scene.effective_sim())
+    _attach_all(world, parts, origins)
+    for name, there in sites.items():
+        _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])
+    exclude_contacts(world, placements.groups, list(parts))
+    roots = _roots(placements)
+    for part in parts.values():
+        with part.placed.locating():
+            finish_actuators(world, part.actor, part.authored, roots)
+    model = compile_spec(world, placements, [part.authored for part in parts.values()])
+    actors = []
+    for part in parts.values():
+        with part.placed.locating():
+            where = locate(model, part.name, f"{part.name}/")
+            names = part.authored.names
+            where = replace(where, authored=names, aliases=part.authored.aliases)
+            start = origins[part.name].start
+            actors.append(with_states(model, where, part.actor, part.keys, start))
+    return Built(world, model, tuple(actors), placements)
+
+
+def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Built:
+    """A model that is compiled already, as it is."""
+    with placed.locating():
+        model = load_binary(placed.item, sim)
+        where = locate(model, placed.name, prefix_of(placed.item))
+        origin = Rigid.of(placed.item.pose)
+        actor = with_states(model, where, placed.item, compiled_keys(model), origin)
+        return Built(None, model, (actor,), placements)
+
+
+def _roots(placements: Placements) -> Callable[[str], str]:
+    actors = [p.item for p in placements.actors]
+    frames = [p.item for p in placements.frames]
+    return lambda name: root_name(name, actors, frames)
+
+
+# Options ----------------------------------------------------------------------------------------
+
+
+def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
+    """One model: all of its options; several: those they agree on; `sim` has the last word."""
+    models = [p for p in parts if p.actor.model is not None]  # a prop has no options of its own
+    if models:
+        first = models[0].spec
+        copy_options(first.option, world.option)
+        problem = differing_option([(p.name, p.spec.option) for p in models], sim)
+        if problem is not None:
+            raise problem
+        world.visual = first.visual
+        world.stat = first.stat
+    sim.apply(world.option)
+    for part in parts:  # attaching warns about each difference
+        copy_options(world.option, part.spec.option)
+
+
+# Attaching --------------------------------------------------------------------------------------
+
+
+def _attach_all(world: Any, parts: Mapping[str, Part], origins: Mapping[str, Place]) -> None:
+    """Put every actor on the body it stands on, those that others stand on first."""
+    done: set[str] = set()
+
+    def put(name: str) -> None:
+        if name in done:
+            return
+        done.add(name)
+        base = origins[name].body
+        if base != WORLD:
+            put(base.partition("/")[0])
+        with parts[name].placed.locating():
+            _attach(world, parts[name], origins[name])
+
+    for name in parts:
+        put(name)
+
+
+def _attach(world: Any, part: Part, there: Place) -> None:
+    body = _body(world, there.body)
+    _check_ground(part, body)
+    frame = body.add_frame(pos=there.pose.position, quat=there.pose.quaternion)
+    wanted = _count(world) + _count(part.spec)
+    with part.blaming_model():
+        world.attach(part.spec, prefix=f"{part.name}/", frame=frame)
+        if _count(world) != wanted:
+            # NOTE: attaching leaves out what refers to a name that does not exist, without a word,
+            # and so does copying; compiling the model as it was read says what it is.
+            load(part.actor).compile()
+            raise ValueError("something refers to a name that the model does not have")
+
+
+def _body(world: Any, name: str) -> Any:
+    return world.worldbody if name == WORLD else world.body(name)
+
+
+def _count(spec: Any) -> int:
+    """How many elements refer to others by name."""
+    kinds = (spec.actuators, spec.sensors, spec.tendons, spec.equalities, spec.excludes, spec.pairs)
+    return sum(map(len, kinds))
+
+
+def _check_ground(part: Part, body: Any) -> None:
+    """A floor cannot be carried about."""
+    ground = next((g for g in part.spec.worldbody.geoms if g.type in _GROUNDS), None)
+    if ground is None or not _moves(body):
+        return
+    kind = "plane" if ground.type == _GROUNDS[0] else "height field"
+    name = f" {ground.name!r}" if ground.name else ""
+    raise PropertyError(
+        f"{part.actor.label}.attach: the {kind}{name} of {part.name!r} cannot be on "
+        f"{body.name!r}, which moves; leave it out with scenery: false",
+        ("attach",),
+    )
+
+
+def _moves(body: Any) -> bool:
+    while body.name != WORLD:
+        if body.joints or body.mocap:
+            return True
+        body = body.parent
+    return False
+
+
+def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored] = ()) -> Any:
+    """The compiled model; a refusal is told of the actor, or authored actuator, it names."""
+    try:
+        with without_actuator_callbacks():
+            return world.compile()
+    except Exception as error:
+        text = one_line(error)
+        actors = placements.actors
+        culprit = next((p for p in actors if f"'{p.name}/" in text), actors[0] if actors else None)
+        problem = PropertyError(f"the model does not compile: {text}", ("model",))
+        for placed, made in zip(actors, authored, strict=False):
+            index = made.culprit(text, world, placed.name)
+            if index is not None:
+                culprit, label = placed, placed.item.actuators[index].label
+                problem = PropertyError(f"{label}: {text}", ("actuators", index))
+        if culprit is None:
+            raise problem from error
+        with culprit.locating():
+            raise problem from error
+        raise AssertionError from error  # not reached: locating raises

@@ -1,0 +1,132 @@
+"""What an actor starts as: its keyframe, then joints, free bodies and velocities on top."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import BindingError, PropertyError
+from mjrig.model.actor_model import ActorModel, ActorState, StateIndex
+from mjrig.model.keyframes import Key, key_state, scene_keys
+from mjrig.names import Slots, listed, suggestion
+from mjrig.scene.actor import Actor, FreeBody, Velocity
+from mjrig.scene.pose import Rigid
+
+
+def with_states(
+    model: Any, where: ActorModel, actor: Actor, keys: Mapping[str, Key], origin: Rigid
+) -> ActorModel:
+    """An actor in the model with its keyframes and its initial state.
+
+    Args:
+        model: compiled, with the actor in it.
+        where: the actor's place in it.
+        actor: its description.
+        keys: the keyframes of its model.
+        origin: where the model's origin starts.
+
+    Raises:
+        PropertyError, BindingError: a keyframe, joint or body is not in the model.
+    """
+    index = StateIndex(model, where)
+    default = _default_state(model, where)
+    known = {**keys, **scene_keys(actor, index)}
+    keyframes = {name: key_state(key, default, index, origin) for name, key in known.items()}
+    if actor.keyframe and actor.keyframe not in keyframes:
+        hint = suggestion(actor.keyframe, keyframes)
+        raise BindingError(
+            f"{actor.label}.keyframe: the model has no keyframe {actor.keyframe!r}; {hint}",
+            ("keyframe",),
+        )
+    start = keyframes[actor.keyframe] if actor.keyframe else default
+    initial = replace(start, qpos=start.qpos.copy(), qvel=start.qvel.copy())
+    _put_by_pattern(actor, "joints", index, index.qpos, initial.qpos)
+    _put_by_pattern(actor, "joint_velocities", index, index.dof, initial.qvel)
+    _put_free_bodies(actor, index, initial, origin)
+    if actor.velocity is not None:
+        joint = _free_root(actor, index)
+        _put_velocity(actor.velocity, initial.qvel[index.dof[joint]])
+    return replace(where, initial=initial, keyframes=keyframes, origin=origin)
+
+
+def _default_state(model: Any, where: ActorModel) -> ActorState:
+    data = mujoco.MjData(model)
+    return ActorState(
+        qpos=model.qpos0[where.qpos].copy(),
+        qvel=np.zeros(len(where.dof)),
+        act=data.act[where.act].copy(),
+        ctrl=None,
+        mocap_pos=data.mocap_pos[where.mocap].copy(),
+        mocap_quat=data.mocap_quat[where.mocap].copy(),
+    )
+
+
+def _put_by_pattern(
+    actor: Actor, name: str, index: StateIndex, places: Mapping[str, slice], values: FloatArray
+) -> None:
+    joints = index.single
+    slots = Slots([(joint,) for joint in joints], actor.label, "hinge or slide joint")
+    for i, value in spread(actor, (name,), slots).items():
+        values[places[joints[i]]] = value
+
+
+def spread(actor: Actor, keys: tuple[str, ...], slots: Slots) -> dict[int, float]:
+    """Slot → value of a property by pattern, whose errors say which one it is."""
+    values: Any = actor
+    for key in keys:
+        values = getattr(values, key)
+    try:
+        return {i: value for i, (_, value) in slots.spread(values, "g").items()}
+    except BindingError as error:
+        text = f"{actor.label}.{'.'.join(keys)}: {error}"
+        raise BindingError(text, keys, at=error.at, about_key=error.about_key) from None
+
+
+# Free bodies ------------------------------------------------------------------------------------
+
+
+def _put_free_bodies(actor: Actor, index: StateIndex, state: ActorState, origin: Rigid) -> None:
+    joints = {index.bodies[joint]: joint for joint in index.free}
+    for i, free in enumerate(actor.free_bodies):
+        if free.body not in joints:
+            hint = suggestion(free.body, joints)
+            raise PropertyError(
+                f"{free.label}.body: {actor.label!r} has no body {free.body!r} "
+                f"with a free joint; {hint}",
+                ("free_bodies", i, "body"),
+            )
+        joint = joints[free.body]
+        _put_pose(free, state.qpos[index.qpos[joint]], origin)
+        _put_velocity(free, state.qvel[index.dof[joint]])
+
+
+def _put_pose(free: FreeBody, qpos: FloatArray, origin: Rigid) -> None:
+    """Write what is given of a pose; the rest stays."""
+    there = origin.then(Rigid.of(free))
+    if free.is_authored("position"):
+        qpos[:3] = there.position
+    if free.is_authored("euler_deg") or free.is_authored("quaternion"):
+        qpos[3:] = there.quaternion
+
+
+def _put_velocity(given: Velocity | FreeBody, qvel: FloatArray) -> None:
+    """Write what is given of a velocity; the rest stays."""
+    if given.is_authored("linear"):
+        qvel[:3] = given.linear
+    if given.is_authored("angular"):
+        qvel[3:] = given.angular
+
+
+def _free_root(actor: Actor, index: StateIndex) -> str:
+    free = index.free
+    if len(free) == 1:
+        return free[0]
+    if free:
+        bodies = listed(index.bodies[joint] for joint in free)
+        problem = f"has several free bodies ({bodies}); give them under free_bodies"
+    else:
+        problem = "has no free root; base: free gives it one"
+    raise PropertyError(f"{actor.label}.velocity: {actor.label!r} {problem}", ("velocity",))

@@ -1,0 +1,186 @@
+"""What a scene changes in a model before it is put into the world."""
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mujoco
+
+from mjrig.errors import LocatedError, PropertyError
+from mjrig.model.initial_state import spread
+from mjrig.model.model_references import KINDS, Element, find_elements
+from mjrig.model.removal import Pair, remove
+from mjrig.model.renaming import rename
+from mjrig.names import Slots, listed, unique
+from mjrig.scene.actor import Actor, Base
+
+_FREE = mujoco.mjtJoint.mjJNT_FREE
+
+
+@dataclass
+class Edits:
+    """What became of the elements of a model, by kind and name."""
+
+    removed: set[Pair] = field(default_factory=set)
+    renamed: dict[Pair, str] = field(default_factory=dict)
+
+    def name(self, kind: str, name: str) -> str | None:
+        """The name of an element now; None: it is gone."""
+        pair = (kind, name)
+        return None if pair in self.removed else self.renamed.get(pair, name)
+
+
+def edit_model(spec: Any, actor: Actor) -> Edits:
+    """Apply `base`, `scenery`, `removed`, `renamed` and `dynamics` to a spec of the actor alone.
+
+    Its bodies, joints, actuators and keyframes must have names, and the keyframes be empty.
+
+    Raises:
+        PropertyError, BindingError: a name or pattern is not in the model.
+    """
+    edits = Edits()
+    if not actor.scenery:
+        edits.removed.update(_remove_scenery(spec))
+    edits.removed.update(_set_base(spec, actor))
+    _remove_named(spec, actor, edits)
+    _rename_named(spec, actor, edits)
+    _set_dynamics(spec, actor)
+    return edits
+
+
+def empty_keys(spec: Any) -> None:
+    """Take the columns out of keyframes, which would not fit the edited model."""
+    for key in spec.keys:
+        key.qpos, key.qvel, key.act, key.ctrl, key.mpos, key.mquat = ([] for _ in range(6))
+
+
+def _remove_scenery(spec: Any) -> list[Pair]:
+    """Leave out geoms, lights and cameras that are on the world body itself."""
+    found = [
+        Element(kind, handle)
+        for kind in ("geom", "camera", "light")
+        for handle in getattr(spec, KINDS[kind])
+        if handle.parent.name == "world"
+    ]
+    return remove(spec, found)
+
+
+# Base -------------------------------------------------------------------------------------------
+
+
+def roots(spec: Any) -> list[Any]:
+    """The bodies that stand on the world body, without those moved by hand."""
+    return [b for b in spec.bodies if b.name != "world" and _is_root(b) and not b.mocap]
+
+
+def _is_root(body: Any) -> bool:
+    return body.parent is not None and body.parent.name == "world"
+
+
+def _set_base(spec: Any, actor: Actor) -> list[Pair]:
+    if actor.attach is not None:
+        if actor.base is Base.FREE:
+            problem = f"{actor.label}.base: {actor.label!r} is attached, which fixes its base"
+            raise PropertyError(problem, ("base",))
+        return _fix(spec, actor, "attach")
+    if actor.base is Base.FIXED:
+        return _fix(spec, actor, "base")
+    if actor.base is Base.FREE:
+        _free(spec, actor)
+    return []
+
+
+def _fix(spec: Any, actor: Actor, key: str) -> list[Pair]:
+    """Take away the free joint of the root; returns what went."""
+    free = [j for body in roots(spec) for j in body.joints if j.type == _FREE]
+    if len(free) > 1:
+        bodies = listed(j.parent.name for j in free)
+        raise PropertyError(
+            f"{actor.label}.{key}: the model has several free bodies ({bodies}); "
+            "which one is its base cannot be known",
+            (key,),
+        )
+    return remove(spec, [Element("joint", j) for j in free])
+
+
+def _free(spec: Any, actor: Actor) -> None:
+    found = roots(spec)
+    if len(found) != 1:
+        names = listed(b.name for b in found)
+        raise PropertyError(
+            f"{actor.label}.base: only a model with one root body can be given a free joint; "
+            f"this one has {len(found)}: {names}",
+            ("base",),
+        )
+    body = found[0]
+    if any(j.type == _FREE for j in body.joints):
+        return
+    if body.joints:
+        names = listed(j.name for j in body.joints)
+        raise PropertyError(
+            f"{actor.label}.base: the root body {body.name!r} has joints already: {names}",
+            ("base",),
+        )
+    body.add_freejoint(name=unique(body.name, [j.name for j in spec.joints]))
+
+
+# Names ------------------------------------------------------------------------------------------
+
+
+def _remove_named(spec: Any, actor: Actor, edits: Edits) -> None:
+    found: dict[Element, None] = {}
+    for i, pattern in enumerate(actor.removed):
+        at = (i,) if isinstance(actor.authored("removed"), list) else ()
+        with _about(actor, "removed", at):
+            found.update(dict.fromkeys(find_elements(spec, pattern)))
+    edits.removed.update(remove(spec, found))
+
+
+def _rename_named(spec: Any, actor: Actor, edits: Edits) -> None:
+    names: dict[Element, str] = {}
+    for old, new in actor.renamed.items():
+        with _about(actor, "renamed", (old,), about_key=True):
+            found = find_elements(spec, old)
+            if len(found) > 1:
+                raise PropertyError(f"{old!r} is {listed(map(str, found))}; name one")
+            if found[0] in names:
+                raise PropertyError(f"{found[0]} is renamed twice")
+        names[found[0]] = new
+    if names:
+        edits.renamed.update({(e.kind, e.name): new for e, new in names.items()})
+        with _about(actor, "renamed"):
+            rename(spec, names)
+
+
+@contextmanager
+def _about(
+    actor: Actor, name: str, at: tuple[Hashable, ...] = (), *, about_key: bool = False
+) -> Iterator[None]:
+    """Errors in here are about a property of the actor."""
+    try:
+        yield
+    except LocatedError as error:
+        text = f"{actor.label}.{name}: {error}"
+        raise PropertyError(text, (name,), at=at, about_key=about_key) from error
+
+
+# Dynamics ---------------------------------------------------------------------------------------
+
+
+def _set_dynamics(spec: Any, actor: Actor) -> None:
+    if actor.dynamics is None:
+        return
+    joints = [j for j in spec.joints if j.type != _FREE]
+    slots = Slots([(j.name,) for j in joints], actor.label, "joint")
+    for name in ("armature", "damping", "frictionloss", "stiffness"):
+        for i, value in spread(actor, ("dynamics", name), slots).items():
+            _set(joints[i], name, value)
+
+
+def _set(joint: Any, name: str, value: float) -> None:
+    before = getattr(joint, name)
+    if isinstance(before, float | int):
+        setattr(joint, name, value)
+    else:  # damping and stiffness are polynomials: the linear part, and nothing else
+        setattr(joint, name, [value, *([0.0] * (len(before) - 1))])

@@ -1,0 +1,336 @@
+"""Authored actuators on a spec: what `actuators:` of an actor adds to its model."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mujoco
+
+from mjrig.errors import BindingError, LocatedError, PropertyError
+from mjrig.model.actuator_checks import check, check_delay
+from mjrig.model.actuator_writing import position_type, retire, write
+from mjrig.names import compile_pattern, enumerated, suggestion
+from mjrig.scene.actor import Actor
+from mjrig.scene.actuator import NO_SITE, OTHER_ROOT, Actuator
+
+_TRN = mujoco.mjtTrn
+_TRANSMISSION = {
+    "joint": _TRN.mjTRN_JOINT,
+    "body": _TRN.mjTRN_BODY,
+    "site": _TRN.mjTRN_SITE,
+    "tendon": _TRN.mjTRN_TENDON,
+    "cranksite": _TRN.mjTRN_SLIDERCRANK,
+}
+#: How MuJoCo names an actuator by its number.
+_NUMBERED = re.compile(r"actuator (?:id = )?(\d+)")
+
+
+@dataclass(frozen=True)
+class Authored:
+    """What became of an actor's authored actuators; all names are local."""
+
+    #: The names of each authored actuator, in the order of `actor.actuators`.
+    names: tuple[tuple[str, ...], ...] = ()
+    #: What a person called an actuator whose name had to be another.
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    #: (index, name, actor/site): references to other actors, to be written when all are there.
+    references: tuple[tuple[int, str, str], ...] = ()
+    #: Replaced actuators whose controls mean something else now: keyframes do not give them.
+    changed: frozenset[str] = frozenset()
+
+    def culprit(self, message: str, world: Any, actor: str) -> int | None:
+        """Which authored actuator a message of MuJoCo's compiler is about, if any."""
+        number = _NUMBERED.search(message)
+        elements = world.actuators
+        named = elements[int(number[1])].name if number and int(number[1]) < len(elements) else ""
+        for i, names in enumerate(self.names):
+            for name in names:
+                if f"'{actor}/{name}'" in message or named == f"{actor}/{name}":
+                    return i
+        return None
+
+
+def add_actuators(spec: Any, actor: Actor) -> Authored:
+    """Add an actor's authored actuators to a spec of the actor alone, one per match.
+
+    Raises:
+        PropertyError, BindingError: an actuator is wrong in itself or finds nothing to act on.
+    """
+    if not actor.actuators:
+        return Authored()
+    own = {a.name: a for a in spec.actuators}
+    made: list[list[Any]] = []
+    replaced: dict[str, int] = {}
+    changed: set[str] = set()
+    for i, actuator in enumerate(actor.actuators):
+        with _about(i):
+            check(actuator)
+            if actuator.replaces:
+                made.append(_replace(spec, actuator, actor, own, replaced, changed, i))
+            else:
+                made.append(_add(spec, actuator, actor))
+    _name(actor.actuators, made, own)
+    for i, (actuator, elements) in enumerate(zip(actor.actuators, made, strict=True)):
+        with _about(i):
+            for element in elements:
+                _add_plugin(spec, actuator, element)
+                _add_sensors(spec, actuator, element)
+            _check_position_laws(spec, actuator, elements)
+    return Authored(
+        tuple(tuple(e.name for e in elements) for elements in made),
+        _aliases(spec, actor.actuators, made),
+        tuple(_references(actor, made)),
+        frozenset(changed),
+    )
+
+
+def finish_actuators(
+    world: Any, actor: Actor, authored: Authored, root_of: Callable[[str], str]
+) -> None:
+    """What can only be done when all actors are in the world: references between them, delays.
+
+    Args:
+        world: the spec of everything.
+        actor: one of the actors in it.
+        authored: what became of its actuators.
+        root_of: the actor that another one hangs on in the end.
+
+    Raises:
+        PropertyError: a reference leads to another root or nowhere; a delay does not fit.
+    """
+    for i, actuator in enumerate(actor.actuators):
+        with _about(i):
+            check_delay(actuator, float(world.option.timestep))
+    for i, name, reference in authored.references:
+        with _about(i):
+            actuator, other = actor.actuators[i], reference.partition("/")[0]
+            sites = [site.name for site in world.sites]
+            if reference not in sites:
+                hint = suggestion(reference, sites)
+                raise actuator.refusal("refsite", f"there is no site {reference!r}; {hint}")
+            if root_of(other) != root_of(actor.name):
+                raise actuator.refusal("refsite", OTHER_ROOT)
+            world.actuator(f"{actor.name}/{name}").refsite = reference
+
+
+@contextmanager
+def _about(index: int) -> Iterator[None]:
+    """Errors of one actuator, as the actor sees them."""
+    try:
+        yield
+    except LocatedError as error:
+        raise error.below("actuators", index) from error
+
+
+# Matching ---------------------------------------------------------------------------------------
+
+
+def match(actuator: Actuator, attribute: str, pattern: str, names: Sequence[str]) -> list[str]:
+    """The names a pattern stands for: the one that is literally it, else all it matches in full.
+
+    Raises:
+        BindingError: nothing; the message names the nearest.
+    """
+    if pattern in names:
+        return [pattern]
+    what = "actuator" if attribute == "replaces" else attribute.removeprefix("crank")
+    what = "site" if what in ("slidersite", "refsite") else what
+    try:
+        fullmatch = compile_pattern(pattern).fullmatch
+    except BindingError as error:
+        raise BindingError(f"{actuator.label}.{attribute}: {error}", (attribute,)) from None
+    found = [name for name in names if fullmatch(name)]
+    if not found:
+        hint = suggestion(pattern, names)
+        problem = f"{actuator.label}.{attribute}: {pattern!r} matches no {what}; {hint}"
+        raise BindingError(problem, (attribute,))
+    return found
+
+
+def element_names(spec: Any, kind: str) -> list[str]:
+    """The names of the joints, bodies, sites or tendons of a spec."""
+    elements: Iterable[Any] = {
+        "joint": spec.joints,
+        "body": spec.bodies[1:],
+        "site": spec.sites,
+        "tendon": spec.tendons,
+        "cranksite": spec.sites,
+    }[kind]
+    return [e.name for e in elements if e.name]
+
+
+def _add(spec: Any, actuator: Actuator, actor: Actor) -> list[Any]:
+    (kind,) = actuator.given_targets()
+    targets = match(actuator, kind, actuator.__dict__[kind], element_names(spec, kind))
+    made = []
+    for target in targets:
+        element = spec.add_actuator()
+        element.trntype = _TRANSMISSION[kind]
+        if actuator.inparent:
+            element.trntype = _TRN.mjTRN_JOINTINPARENT
+        element.target = target
+        if actuator.slidersite:
+            sites = element_names(spec, "site")
+            found = match(actuator, "slidersite", actuator.slidersite, sites)
+            if len(found) > 1:
+                raise actuator.refusal("slidersite", f"is one site, not {', '.join(found)}")
+            element.slidersite = found[0]
+        write(element, actuator)
+        _refer(spec, actuator, actor, element)
+        made.append(element)
+    return made
+
+
+def _replace(
+    spec: Any,
+    actuator: Actuator,
+    actor: Actor,
+    own: Mapping[str, Any],
+    replaced: dict[str, int],
+    changed: set[str],
+    i: int,
+) -> list[Any]:
+    """Make actuators of the model this one, in place: names and order stay."""
+    names: dict[str, None] = {}
+    for pattern in actuator.replaces:
+        names |= dict.fromkeys(match(actuator, "replaces", pattern, list(own)))
+    for name in names:
+        if name in replaced:
+            problem = f"actuators[{replaced[name]}] replaces {name!r} already"
+            raise actuator.refusal("replaces", problem)
+        replaced[name] = i
+        _check_fit(actuator, own[name])
+        if not retire(own[name], actuator):
+            changed.add(name)
+        write(own[name], actuator, new=False)
+        _refer(spec, actuator, actor, own[name])
+    return [own[name] for name in names]
+
+
+def _check_fit(actuator: Actuator, element: Any) -> None:
+    """Whether what a model's actuator acts on is something the new one can act on."""
+    trntype = element.trntype
+    in_parent = trntype == _TRN.mjTRN_JOINTINPARENT
+    kind = "joint" if in_parent else next(k for k, t in _TRANSMISSION.items() if t == trntype)
+    if kind not in actuator.targets:
+        allowed = " or a ".join(actuator.targets)
+        problem = (
+            f"{actuator.element} actuators act on a {allowed}; {element.name!r} acts on a {kind}"
+        )
+        raise actuator.refusal("replaces", problem)
+    for name in ("inparent", "slidersite"):
+        if actuator.__dict__[name]:
+            raise actuator.refusal(name, "not with replaces, which keeps what is acted on")
+    if actuator.cranklength and kind != "cranksite":
+        problem = f"{element.name!r} acts on a {kind}, not on a cranksite"
+        raise actuator.refusal("cranklength", problem)
+    if actuator.refsite and kind != "site":
+        raise actuator.refusal("refsite", NO_SITE)
+
+
+def _refer(spec: Any, actuator: Actuator, actor: Actor, element: Any) -> None:
+    """Write a reference site; one of another actor is written when that is there."""
+    reference = actuator.refsite
+    if not reference:
+        return
+    other, _, site = reference.rpartition("/")
+    sites = element_names(spec, "site")
+    if reference in sites:
+        element.refsite = reference
+    elif other in ("", actor.name):
+        if site not in sites:
+            hint = suggestion(site, sites)
+            raise actuator.refusal("refsite", f"{actor.label} has no site {site!r}; {hint}")
+        element.refsite = site
+    else:
+        element.refsite = element.target  # a site that exists, until the other's does
+
+
+def _references(actor: Actor, made: list[list[Any]]) -> Iterator[tuple[int, str, str]]:
+    for i, (actuator, elements) in enumerate(zip(actor.actuators, made, strict=True)):
+        for element in elements:
+            if "/" in actuator.refsite and element.refsite == element.target:
+                yield i, element.name, actuator.refsite
+
+
+# Names ------------------------------------------------------------------------------------------
+
+
+def _name(actuators: Sequence[Actuator], made: list[list[Any]], own: Mapping[str, Any]) -> None:
+    """Name what was added; what was replaced keeps the name the model gave it."""
+    added = [
+        (element, actuator.name or f"unnamed_{actuator.element}")
+        for actuator, elements in zip(actuators, made, strict=True)
+        for element in elements
+        if not actuator.replaces
+    ]
+    names = enumerated([name for _, name in added], own)
+    for (element, _), name in zip(added, names, strict=True):
+        element.name = name
+
+
+def _aliases(spec: Any, actuators: Sequence[Actuator], made: list[list[Any]]) -> dict[str, str]:
+    """The names people gave, where they are not the compiled ones and nobody else's."""
+    compiled = {a.name for a in spec.actuators}
+    return {
+        element.name: actuator.name
+        for actuator, elements in zip(actuators, made, strict=True)
+        for element in elements
+        if actuator.name and actuator.name not in compiled
+    }
+
+
+# What comes with them ---------------------------------------------------------------------------
+
+
+def _add_plugin(spec: Any, actuator: Actuator, element: Any) -> None:
+    """Let an engine plugin run an actuator; the instance comes first, or MuJoCo crashes."""
+    if not actuator.plugin:
+        return
+    spec.activate_plugin(actuator.plugin)
+    instance = spec.add_plugin(
+        name=f"{element.name}_plugin", plugin_name=actuator.plugin, active=True
+    )
+    instance.config = {key: _text(value) for key, value in actuator.plugin_config.items()}
+    element.plugin = instance
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _add_sensors(spec: Any, actuator: Actuator, element: Any) -> None:
+    for sensor in actuator.sensors:
+        taken = {s.name for s in spec.sensors}
+        name = sensor.name or f"{element.name}_{sensor.reads}"
+        spec.add_sensor(
+            name=enumerated([name], taken)[0],
+            type=getattr(mujoco.mjtSensor, f"mjSENS_{sensor.reads.upper()}"),
+            objtype=mujoco.mjtObj.mjOBJ_ACTUATOR,
+            objname=element.name,
+            cutoff=sensor.cutoff,
+            noise=sensor.noise,
+            delay=sensor.delay,
+            nsample=sensor.nsample,
+            interp=sensor.interp,
+        )
+
+
+def _check_position_laws(spec: Any, actuator: Actuator, elements: Sequence[Any]) -> None:
+    """Two laws that hold one joint at two places fight each other."""
+    joints = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
+    for element in elements:
+        if not position_type(element) or int(element.trntype) not in joints:
+            continue
+        for other in spec.actuators:
+            same = other.target == element.target and int(other.trntype) in joints
+            if same and other.name != element.name and position_type(other):
+                raise PropertyError(
+                    f"{actuator.label}: {element.name!r} and {other.name!r} both hold the joint "
+                    f"{element.target!r} at a position; replace one of them, or give it another "
+                    "joint"
+                )

@@ -1,0 +1,1 @@
+"""Where models come from: MJCF, URDF, MJB and menagerie files, and the assets they need."""

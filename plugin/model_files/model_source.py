@@ -1,0 +1,86 @@
+"""Where an actor's model comes from: a file or a prop, as an MjSpec."""
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+
+from mjrig.errors import PropertyError
+from mjrig.model_files.asset_files import check_assets
+from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
+from mjrig.model_files.urdf import find_meshes
+from mjrig.scene.actor import Actor
+
+ARCHIVES = (".mjz", ".zip")
+BINARY = ".mjb"
+_ADVICE = {
+    "balanceinertia": "in a URDF: <mujoco><compiler balanceinertia='true'/></mujoco>",
+    "larger than mjMINVAL": "give it an <inertial>, or geoms with mass",
+    "positive eigenvalues": "a real body has three positive principal moments",
+}
+
+
+def load(actor: Actor) -> Any:
+    """The spec of an actor's model, as the file or the prop says; every file it needs exists.
+
+    Raises:
+        PropertyError: a file is missing, or MuJoCo cannot read it.
+    """
+    if actor.prop is not None:
+        return _filled(actor)
+    path = model_file(actor)
+    if path.suffix.lower() == BINARY:
+        problem = "an .mjb is compiled already: it stands alone in a scene and takes no edits"
+        raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
+    try:
+        # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
+        spec = mujoco.MjSpec.from_file(str(path.absolute()))
+    except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
+        raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
+    try:
+        if path.suffix.lower() == ".urdf":
+            find_meshes(spec, path)
+        if path.suffix.lower() not in ARCHIVES:
+            check_assets(spec, path)
+    except PropertyError as error:
+        raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
+    return spec
+
+
+def model_file(actor: Actor) -> Path:
+    """The file of an actor's model.
+
+    Raises:
+        PropertyError: there is none; the message says where it was looked for.
+    """
+    assert actor.model is not None
+    try:
+        if is_in_menagerie(actor.model):
+            return find_in_menagerie(actor.model)
+        return actor.find_file(actor.model)
+    except PropertyError as error:
+        raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
+
+
+def is_binary(actor: Actor) -> bool:
+    """Whether an actor's model is compiled already."""
+    return actor.model is not None and actor.model.suffix.lower() == BINARY
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error on one line, with advice where MuJoCo's words are not enough."""
+    text = " ".join(str(error).split())
+    advice = next((a for words, a in _ADVICE.items() if words in text), "")
+    return f"{text} ({advice})" if advice else text
+
+
+def _filled(actor: Actor) -> Any:
+    """The spec a prop makes."""
+    assert actor.prop is not None
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    try:
+        actor.prop.fill(spec)
+    except PropertyError as error:
+        raise error.below("prop") from None
+    return spec

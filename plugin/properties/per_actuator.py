@@ -1,0 +1,320 @@
+"""Per-actuator properties: a scalar, a list in binding order, or a mapping of name patterns."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import BindingError
+from mjrig.names import Slots, is_literal, listed, literal
+from mjrig.properties.properties import HasProperties, Property, frozen
+from mjrig.properties.property_kinds import Bounds, number, plain
+
+DEFAULT = "default"
+Authored = float | int | list[Any] | dict[str, Any] | None
+PerActuatorInput = float | Sequence[float] | FloatArray | Mapping[str, float] | None
+
+
+class Origin(StrEnum):
+    """Where the value of one actuator comes from."""
+
+    DEFAULT = "default"
+    PATTERN = "pattern"
+    EXPLICIT = "explicit"
+
+
+class PerActuator(Property[FloatArray]):
+    """One value per actuator, authored compactly and read as a dense array.
+
+    Two layers: what was authored is kept as written; the read-only array is resolved from it when
+    the component is bound and whenever it or its fallback changes. Unbound, the array is empty.
+
+    Args:
+        fallback: the scalar property that gives the value of an actuator nothing names.
+        constant: the value instead, where there is no such property.
+        finite: refuse infinity.
+        whole: refuse fractions.
+    """
+
+    kind = "per_actuator"
+    refers = ("actuator", "joint")
+
+    def __init__(
+        self,
+        *,
+        fallback: str | None = None,
+        constant: float = 0.0,
+        min: float = -math.inf,
+        max: float = math.inf,
+        soft_min: float | None = None,
+        soft_max: float | None = None,
+        above: bool = False,
+        finite: bool = False,
+        whole: bool = False,
+        **about: Any,
+    ) -> None:
+        super().__init__(frozen([]), **about)
+        self.fallback = fallback
+        self.constant = constant
+        self.finite = finite
+        self.whole = whole
+        self.bounds = Bounds(self.unit, min, max, soft_min, soft_max, above=above)
+
+    if TYPE_CHECKING:  # again beside __set__: what is read is an array, whatever was assigned
+
+        @overload
+        def __get__(self, obj: None, owner: type) -> Self: ...
+        @overload
+        def __get__(self, obj: object, owner: type) -> FloatArray: ...
+        def __get__(self, obj: object | None, owner: type) -> Self | FloatArray: ...
+
+    def __set__(self, obj: HasProperties, value: PerActuatorInput) -> None:
+        self.assign(obj, value)
+
+    # Authored layer -----------------------------------------------------------------------------
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[Authored, FloatArray]:
+        """Ranges are checked now; names and lengths as soon as the actuators are known."""
+        return self._author(obj, value), obj.__dict__[self.name]
+
+    def _author(self, obj: HasProperties, value: object) -> Authored:
+        if value is None:
+            return None
+        if isinstance(value, Mapping):
+            return self.checked_mapping(obj, value)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, list | tuple | np.ndarray):
+            self._check_whole(obj, value)
+            items = value.tolist() if isinstance(value, np.ndarray) else value
+            return [plain(item) for item in items]
+        return self._one(obj, value, "", ())
+
+    def checked_mapping(self, obj: HasProperties, value: Mapping[Any, Any]) -> dict[str, float]:
+        """A mapping whose keys are texts and whose values are inside the range.
+
+        Raises:
+            PropertyError: a key or a value does not fit.
+        """
+        for pattern in value:
+            if not isinstance(pattern, str):
+                problem = f"{pattern!r} is not a name pattern; quote it"
+                raise self.error(obj, problem, (pattern,), about_key=True)
+        return {p: self._one(obj, v, f" for {p!r}", (p,)) for p, v in value.items()}
+
+    def _check_whole(self, obj: HasProperties, values: Sequence[object] | FloatArray) -> None:
+        """Check a list; the vectorised test keeps gain scheduling cheap."""
+        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "f":
+            low, high = values.min(initial=math.inf), values.max(initial=-math.inf)
+            inside = low > self.bounds.low or (low == self.bounds.low and not self.bounds.above)
+            bounded = high <= self.bounds.high and not (
+                self.finite and (high == math.inf or low == -math.inf)
+            )
+            whole = not self.whole or (high < math.inf and bool((values == np.floor(values)).all()))
+            if values.size and inside and bounded and whole and not np.isnan(values).any():
+                return
+        names = obj._slots.names if obj._slots and len(obj._slots) == len(values) else None
+        for i, item in enumerate(values):
+            self._one(obj, item, f" for {names[i]!r}" if names else f" at index {i}", (i,))
+
+    def _one(
+        self, obj: HasProperties, value: object, where: str, at: tuple[Hashable, ...]
+    ) -> float | int:
+        found = number(value)
+        if found is None:
+            raise self.error(obj, f"must be a number, got {value!r}{where}", at)
+        problem = self.bounds.problem(found)
+        if problem is None and self.finite and math.isinf(found):
+            problem = f"must be finite, got {found:g}"
+        if problem is None and self.whole and not found.is_integer():
+            problem = f"must be a whole number, got {found:g}"
+        if problem:
+            raise self.error(obj, problem + where, at)
+        kept = plain(value)
+        return kept if isinstance(kept, int) else found
+
+    # Resolved layer -----------------------------------------------------------------------------
+
+    def refresh(self, obj: HasProperties) -> None:
+        slots = obj._slots
+        if slots is None:
+            obj.__dict__[self.name] = self.default
+            return
+        values, _ = self.resolve(obj, slots)
+        obj.__dict__[self.name] = values
+
+    def fallback_value(self, obj: HasProperties) -> float:
+        """The value of an actuator that nothing names."""
+        return float(obj.__dict__[self.fallback]) if self.fallback else self.constant
+
+    def resolve(self, obj: HasProperties, slots: Slots) -> tuple[FloatArray, tuple[Origin, ...]]:
+        """The dense array and where each value comes from.
+
+        Raises:
+            PropertyError: a wrong length, a pattern without a match, two patterns that disagree.
+        """
+        authored: Any = obj._authored.get(self.name)
+        size = len(slots)
+        if authored is None:
+            return frozen(np.full(size, self.fallback_value(obj))), (Origin.DEFAULT,) * size
+        if isinstance(authored, list):
+            if len(authored) != size:
+                order = f"; order: {listed(slots.names)}" if size else ""
+                raise self.error(
+                    obj, f"must have {size} values, one per actuator, got {len(authored)}{order}"
+                )
+            return frozen([number(v) for v in authored]), (Origin.EXPLICIT,) * size
+        if isinstance(authored, dict):
+            return self._resolve_mapping(obj, authored, slots)
+        return frozen(np.full(size, authored)), (Origin.EXPLICIT,) * size
+
+    def _resolve_mapping(
+        self, obj: HasProperties, authored: dict[str, float], slots: Slots
+    ) -> tuple[FloatArray, tuple[Origin, ...]]:
+        try:
+            chosen = slots.spread({p: v for p, v in authored.items() if p != DEFAULT})
+        except BindingError as error:
+            raise self.error(obj, str(error), error.at, about_key=True) from None
+        rest = authored.get(DEFAULT, self.fallback_value(obj))
+        origins = (
+            (Origin.EXPLICIT if is_literal(chosen[i][0]) else Origin.PATTERN)
+            if i in chosen
+            else Origin.DEFAULT
+            for i in range(len(slots))
+        )
+        return frozen([chosen[i][1] if i in chosen else rest for i in range(len(slots))]), tuple(
+            origins
+        )
+
+    def merged(self, obj: HasProperties, patch: Mapping[str, float]) -> Authored:
+        """What was authored with a patch merged into it.
+
+        A pattern that shares actuators with the patch is replaced by the names it still speaks for,
+        since two patterns that disagree about an actuator are an error.
+
+        Raises:
+            PropertyError: a list is authored and the actuators are not known yet.
+        """
+        authored: Any = obj._authored.get(self.name)
+        slots = obj._slots
+        if isinstance(authored, list):
+            if slots is None:
+                raise self.error(obj, "is a list; a patch by name needs a bound component")
+            self.resolve(obj, slots)  # an open group may hold a list of another length
+            authored = dict(zip(map(literal, slots.names), authored, strict=True))
+        elif not isinstance(authored, dict):
+            authored = {} if authored is None else {DEFAULT: authored}
+        if slots is None:
+            return {**authored, **patch}
+        return {**self._disjoint(obj, authored, patch, slots), **patch}
+
+    def _disjoint(
+        self,
+        obj: HasProperties,
+        authored: dict[str, float],
+        patch: Mapping[str, float],
+        slots: Slots,
+    ) -> dict[str, float]:
+        try:
+            taken = set(slots.spread({p: v for p, v in patch.items() if p != DEFAULT}))
+        except BindingError as error:
+            raise self.error(obj, str(error), error.at, about_key=True) from None
+        kept: dict[str, float] = {}
+        for pattern, value in authored.items():
+            matched = set() if pattern == DEFAULT else set(slots.match(pattern))
+            if matched & taken:
+                kept |= {literal(slots.names[i]): value for i in sorted(matched - taken)}
+            else:
+                kept[pattern] = value
+        return kept
+
+    # Description --------------------------------------------------------------------------------
+
+    def is_modified(self, obj: HasProperties) -> bool:
+        return obj._authored[self.name] is not None  # also where no array is resolved yet
+
+    def changed(self, before: FloatArray, after: FloatArray) -> bool:
+        return not np.array_equal(before, after)
+
+    def range_text(self) -> str:
+        return self.bounds.text()
+
+    def default_text(self) -> str:
+        return f"`{self.fallback}`" if self.fallback else f"{self.constant:g}"
+
+    def json_schema(self) -> dict[str, object]:
+        one = self.bounds.json_schema()
+        return {
+            "anyOf": [
+                one,
+                {"type": "array", "items": one},
+                {"type": "object", "additionalProperties": one},
+                {"type": "null"},
+            ]
+        }
+
+
+class PatternMap(Property[Mapping[str, float]]):
+    """Numbers by name pattern, for the joints of an actor."""
+
+    kind = "pattern_map"
+    refers = ("joint",)
+
+    def __init__(self, *, min: float = -math.inf, **about: Any) -> None:
+        super().__init__(MappingProxyType({}), **about)
+        self.bounds = Bounds(self.unit, min, math.inf, None, None)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, Mapping[str, float]]:
+        if not isinstance(value, Mapping):
+            raise self.error(obj, f"must be a mapping of name patterns to numbers, got {value!r}")
+        made: dict[str, float] = {}
+        for pattern, item in value.items():
+            if not isinstance(pattern, str):
+                raise self.error(
+                    obj, f"{pattern!r} is not a name pattern; quote it", (pattern,), about_key=True
+                )
+            found = number(item)
+            if found is None or not math.isfinite(found):
+                raise self.error(
+                    obj, f"must be a finite number, got {item!r} for {pattern!r}", (pattern,)
+                )
+            problem = self.bounds.problem(found)
+            if problem:
+                raise self.error(obj, f"{problem} for {pattern!r}", (pattern,))
+            made[pattern] = found
+        return {p: plain(v) for p, v in value.items()}, MappingProxyType(made)
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": "object", "additionalProperties": {"type": ["number", "string"]}}
+
+
+def origins(obj: HasProperties, name: str) -> tuple[Origin, ...]:
+    """Where each value of a bound per-actuator property comes from; empty while unbound."""
+    prop = obj.property_named(name)
+    if obj._slots is None or not isinstance(prop, PerActuator):
+        return ()
+    return prop.resolve(obj, obj._slots)[1]
+
+
+def resolved(obj: HasProperties) -> dict[str, FloatArray]:
+    """The dense arrays of all per-actuator properties by name."""
+    return {p.name: obj.__dict__[p.name] for p in obj.properties() if isinstance(p, PerActuator)}
+
+
+def patch(obj: HasProperties, values: Mapping[str, object]) -> None:
+    """Merge values into what was authored, all or nothing.
+
+    Raises:
+        PropertyError: a name is unknown or a value does not fit; nothing was changed.
+    """
+    with obj.changes():
+        for name, value in values.items():
+            prop = obj.property_named(name)
+            if isinstance(prop, PerActuator) and isinstance(value, Mapping):
+                prop.assign(obj, prop.merged(obj, prop.checked_mapping(obj, value)))
+            else:
+                prop.assign(obj, value)

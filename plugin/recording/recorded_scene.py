@@ -1,0 +1,42 @@
+"""The scene a recording was made in."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mjrig.errors import RecordingError
+from mjrig.recording.recording import Recording
+from mjrig.scene.scene import Scene
+
+
+def scene_of(
+    recording: Recording,
+    variables: Mapping[str, object] | None = None,
+    *,
+    sandbox: bool = False,
+) -> Scene:
+    """The scene as it was when the recording began; its files are where they were then.
+
+    Raises:
+        RecordingError: the recording has no scene.
+        SceneError: it cannot be read.
+    """
+    text = str(recording.attributes.get("scene", ""))
+    if not text:
+        raise RecordingError(
+            f"{recording.path}: does not say in which scene it was made; choose one: "
+            "--scene SCENE, or drop it on a robot in the editor"
+        )
+    name = str(recording.attributes.get("scene_file", ""))
+    folders = _folders(recording)
+    folder = next((f for f in folders if name and (f / name).is_file()), folders[0])
+    if name and (folder / name).is_file():  # unchanged since, it is the file: reports name it
+        scene = Scene.load(folder / name, vars=variables, sandbox=sandbox)
+        if scene.to_text() == text:
+            return scene
+    return Scene.parse(text, folder, vars=variables, sandbox=sandbox)
+
+
+def _folders(recording: Recording) -> list[Path]:
+    """Where the scene may be: where it was, or beside or above a recording that was moved."""
+    here = recording.path.resolve().parent
+    return [here / str(recording.attributes.get("scene_folder", "")), here, here.parent]

@@ -1,0 +1,1 @@
+"""The scene description: what a scene file can say, without any MuJoCo model behind it."""

@@ -1,0 +1,384 @@
+"""Actuator: an actuator authored on top of what the model has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from math import isinf
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from weakref import ref
+
+from mjrig.errors import BindingError, PropertyError
+from mjrig.properties.component import Component
+from mjrig.properties.mapping_kinds import Table, anything
+from mjrig.properties.property_kinds import (
+    Bool,
+    Choice,
+    Float,
+    Int,
+    Patterns,
+    Samples,
+    Text,
+    Vector,
+)
+from mjrig.scene.actuator_kinds import Inputs, Interpolation, Limited, Reference, SensorList
+from mjrig.scene.actuator_sensor import ActuatorSensor
+
+if TYPE_CHECKING:
+    from mjrig.control.articulation import Articulation
+    from mjrig.control.live_actuator import LiveActuator
+
+#: The properties that say what an actuator acts on; exactly one is given.
+TARGETS = ("joint", "body", "site", "tendon", "cranksite")
+OTHER_ROOT = "Setting refsite is only allowed for references that share the same root."
+NO_SITE = "To set the refsite reference, site must be set first."
+
+Problem = tuple[str, str]
+
+
+class Dyn(StrEnum):
+    """How the activation follows the control."""
+
+    NONE = "none"
+    INTEGRATOR = "integrator"
+    FILTER = "filter"
+    FILTEREXACT = "filterexact"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    PID = "pid"
+    USER = "user"
+
+
+class Gain(StrEnum):
+    """What the control or activation is multiplied by."""
+
+    FIXED = "fixed"
+    AFFINE = "affine"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    SO3 = "so3"
+    PID = "pid"
+    USER = "user"
+
+
+class Bias(StrEnum):
+    """The force without any control."""
+
+    NONE = "none"
+    AFFINE = "affine"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    SO3 = "so3"
+    USER = "user"
+
+
+class Actuator(Component):
+    """What can be listed under an actor's `actuators:`; one MuJoCo actuator per match.
+
+    Args:
+        copy: whether sensors that are passed as objects are copied first.
+        values: properties by name.
+    """
+
+    #: Names it can be without: removing the thing clears the property, and the actuator stays.
+    optional_references: ClassVar[tuple[str, ...]] = ("refsite",)
+    #: MuJoCo's element.
+    element: ClassVar[str] = "general"
+    #: What it may act on.
+    targets: ClassVar[tuple[str, ...]] = ("joint", "site", "tendon", "cranksite")
+    #: What its first control is; a range of another quantity has no meaning for it.
+    command: ClassVar[str] = ""
+    #: Its properties that are [low, high].
+    ranges: ClassVar[tuple[str, ...]] = ("ctrlrange", "forcerange", "actrange", "lengthrange")
+    #: The activation it has where `dyntype` is not given.
+    dynamics: ClassVar[str] = "none"
+
+    name = Text("", structural=True, doc="Name; empty: unnamed_ and the kind; enumerated if taken.")
+    joint = Text(
+        "",
+        structural=True,
+        category="Transmission",
+        refers=("joint",),
+        doc="Joint, or a name pattern.",
+    )
+    body = Text(
+        "",
+        structural=True,
+        category="Transmission",
+        refers=("body",),
+        doc="Body, or a name pattern.",
+    )
+    site = Text(
+        "",
+        structural=True,
+        category="Transmission",
+        refers=("site",),
+        doc="Site, or a name pattern.",
+    )
+    tendon = Text(
+        "",
+        structural=True,
+        category="Transmission",
+        refers=("tendon",),
+        doc="Tendon, or a name pattern.",
+    )
+    cranksite = Text(
+        "",
+        structural=True,
+        category="Transmission",
+        refers=("site",),
+        doc="Site at the joint of crank and rod.",
+    )
+    slidersite = Text(
+        "",
+        structural=True,
+        category="Transmission",
+        refers=("site",),
+        doc="Site whose z axis is the slider's.",
+    )
+    cranklength = Float(
+        0.0, min=0.0, unit="m", structural=True, category="Transmission", doc="Length of the rod."
+    )
+    inparent = Bool(
+        False,
+        structural=True,
+        category="Transmission",
+        doc="Of a ball or free joint: the axes are those of its parent.",
+    )
+    refsite = Reference(
+        "",
+        structural=True,
+        refers=("site", "place"),
+        category="Transmission",
+        doc="Site in whose frame a site is moved; actor/site for one of another actor.",
+    )
+    replaces = Patterns(
+        (),
+        structural=True,
+        refers=("actuator",),
+        category="Transmission",
+        doc="Actuators of the model this one takes the place of; their targets are kept.",
+    )
+    gear = Vector(
+        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        partial=True,
+        structural=True,
+        category="Transmission",
+        doc="Scales length, velocity and force; axes of force and torque on sites and ball joints.",
+    )
+    lengthrange = Vector(
+        [0.0, 0.0], structural=True, category="Transmission", doc="Feasible lengths."
+    )
+    ctrllimited = Limited(structural=True, category="Limits", doc="Clamp the control.")
+    ctrlrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the control.")
+    forcelimited = Limited(structural=True, category="Limits", doc="Clamp the force.")
+    forcerange = Vector(
+        [0.0, 0.0], unit="N or N·m", structural=True, category="Limits", doc="Of the force."
+    )
+    actlimited = Limited(structural=True, category="Limits", doc="Clamp the activation.")
+    actrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the activation.")
+    dyntype = Choice(
+        Dyn.NONE, structural=True, category="Law", doc="Dynamics; not given: the kind's."
+    )
+    gaintype = Choice(Gain.FIXED, structural=True, category="Law", doc="Not given: the kind's.")
+    biastype = Choice(Bias.NONE, structural=True, category="Law", doc="Not given: the kind's.")
+    dynprm = Vector(
+        [1.0] + [0.0] * 9,
+        partial=True,
+        structural=True,
+        category="Law",
+        doc="Parameters of the dynamics; those not given are the kind's.",
+    )
+    gainprm = Vector(
+        [1.0] + [0.0] * 9,
+        partial=True,
+        structural=True,
+        category="Law",
+        doc="Parameters of the gain; those not given are the kind's.",
+    )
+    biasprm = Vector(
+        [0.0] * 10,
+        partial=True,
+        structural=True,
+        category="Law",
+        doc="Parameters of the bias; those not given are the kind's.",
+    )
+    actdim = Int(
+        -1, min=-1, structural=True, category="Law", doc="Size of the activation; -1: the kind's."
+    )
+    actearly = Bool(
+        False,
+        structural=True,
+        category="Law",
+        doc="The force uses the activation of the end of the step.",
+    )
+    ctrlspec = Inputs(structural=True, category="Law", doc="Input signature.")
+    damping = Vector(
+        [0.0, 0.0, 0.0],
+        min=0.0,
+        partial=True,
+        structural=True,
+        category="Physics",
+        doc="Damping of the joint or tendon by degree of velocity, times gear².",
+    )
+    armature = Float(
+        0.0,
+        min=0.0,
+        unit="kg·m² or kg",
+        structural=True,
+        category="Physics",
+        doc="Rotor inertia, times gear².",
+    )
+    delay = Float(
+        0.0, min=0.0, unit="s", structural=True, category="Delay", doc="Age of the control."
+    )
+    nsample = Int(
+        0, min=0, structural=True, category="Delay", doc="Controls kept; at least delay / timestep."
+    )
+    interp = Interpolation(structural=True, category="Delay", doc="Between two samples.")
+    plugin = Text("", structural=True, category="Plugin", doc="Engine plugin that runs it.")
+    plugin_config = Table(
+        anything, structural=True, category="Plugin", doc="Configuration of the plugin."
+    )
+    group = Int(0, structural=True, doc="Group, to show or disable actuators together.")
+    userdata = Samples([], structural=True, doc="Numbers of your own.")
+    sensors = SensorList(structural=True, doc="Sensors that read this actuator.")
+
+    #: The running robots it is in, and its names there; set by the newest world.
+    _live: tuple[tuple["ref[Articulation]", str], ...]
+
+    def __init__(self, *, copy: bool = True, **values: object) -> None:
+        if copy and "sensors" in values:
+            values["sensors"] = _copied(values["sensors"])
+        super().__init__(**values)
+
+    def prepare(self) -> None:
+        self._live = ()
+
+    @property
+    def label(self) -> str:
+        kind = f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
+        return kind if self._parent is None else f"{self._parent.label}.{self._role} ({kind})"
+
+    def assign(self, values: Mapping[str, object]) -> None:
+        first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
+        super().assign({**first, **values})
+
+    def validate(self) -> None:
+        for name, value in self.__dict__.items():
+            if isinstance(value, float) and isinf(value):
+                raise self.refusal(name, f"must be finite, got {value:g}")
+        for name in self.ranges:
+            low, high = self.__dict__[name]
+            if low > high:
+                problem = f"must be [low, high] with low <= high, got [{low:g}, {high:g}]"
+                raise self.refusal(name, problem)
+        given = self.given_targets()
+        if len(given) > 1:
+            raise self.refusal(given[1], f"{given[0]} is given already; give one")
+        if self.replaces and given:
+            raise self.refusal(given[0], "not with replaces, which keeps what is acted on")
+        if self.refsite and not self.replaces and not self.site:
+            raise self.refusal("refsite", NO_SITE if given else OTHER_ROOT)
+
+    def refusal(self, name: str, problem: str) -> PropertyError:
+        """An error about one property of this actuator."""
+        return PropertyError(f"{self.label}.{name}: {problem}", (name,))
+
+    def given_targets(self) -> list[str]:
+        """Which of joint, body, site, tendon and cranksite are given."""
+        return [name for name in TARGETS if self.__dict__[name]]
+
+    def attach_to(self, kind: str, name: str) -> None:
+        """Act on this element from now on."""
+        with self.changes():
+            for other in self.given_targets():
+                self.unset(other)
+            self.property_named(kind).assign(self, name)
+
+    # What it becomes ----------------------------------------------------------------------------
+
+    def shape(self, made: Any) -> None:
+        """Give a spec's actuator this kind's law; called after its ranges are written."""
+        raise NotImplementedError
+
+    def problems(self) -> Iterator[Problem]:
+        """What this kind's properties say together that cannot be: (property, what is wrong)."""
+        yield from ()
+
+    # What it does in the newest world -----------------------------------------------------------
+
+    @property
+    def tag(self) -> str:
+        """MuJoCo's name of this kind of actuator."""
+        return self.element
+
+    @property
+    def parent_tag(self) -> str:
+        """MuJoCo's name of the reference to what it acts on.
+
+        Raises:
+            ValueError: nothing, or something this kind cannot act on.
+        """
+        given = self.given_targets()
+        if self.replaces:
+            return self.live()[0].parent_tag
+        if len(given) != 1:
+            raise ValueError(f"{self.label} acts on nothing; give one of {', '.join(self.targets)}")
+        if given[0] not in self.targets:
+            raise ValueError(
+                f"{self.label} cannot act on a {given[0]}; only on {', '.join(self.targets)}"
+            )
+        return "jointinparent" if self.inparent else given[0]
+
+    def live(self) -> list["LiveActuator"]:
+        """What it became in the newest world of its scene, one per match.
+
+        Raises:
+            BindingError: there is no such world, or it is gone.
+        """
+        robots = [(robot(), name) for robot, name in self._live]
+        found = [robot.actuator(name) for robot, name in robots if robot is not None]
+        if not found:
+            raise BindingError(f"{self.label} is in no world; build a World from its scene first")
+        return found
+
+    def link(self, places: Sequence[tuple["Articulation", str]]) -> None:
+        """Read from these robots from now on; they are not kept alive."""
+        self._live = tuple((ref(robot), name) for robot, name in places)
+
+    def _read(self, name: str) -> Any:
+        values = [getattr(live, name) for live in self.live()]
+        return values[0] if len(values) == 1 else values
+
+    @property
+    def force(self) -> Any:
+        """The force MuJoCo applied in the last step; a list where it became several actuators."""
+        return self._read("force")
+
+    @property
+    def applied_force(self) -> Any:
+        """The same as `force`, also on kinds that author a force."""
+        return self._read("force")
+
+    @property
+    def activation(self) -> Any:
+        """The activation; None without one, an array of several."""
+        return self._read("activation")
+
+    @property
+    def ctrl(self) -> Any:
+        """The control; an array of several inputs."""
+        return self._read("ctrl")
+
+    def with_changes(self, **values: object) -> Self:
+        """A copy with other values."""
+        made = self.copy()
+        made.assign(values)
+        return made
+
+
+def _copied(sensors: object) -> object:
+    if isinstance(sensors, ActuatorSensor):
+        return sensors.copy()
+    if isinstance(sensors, list | tuple):
+        return [s.copy() if isinstance(s, ActuatorSensor) else s for s in sensors]
+    return sensors

@@ -1,0 +1,74 @@
+"""Objects and their data: where an object stands in it, and how it comes to say other data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mjrig.properties.properties import HasProperties
+from mjrig.properties.property_kinds import Nested, NestedList
+from mjrig.yaml_text.yaml_document import Keys
+from mjrig.yaml_text.yaml_edit import identity, same
+
+
+def keys_of(item: HasProperties) -> Keys:
+    """The path of a nested object from the outermost one: names and list indices."""
+    keys: Keys = ()
+    while item._parent is not None:
+        value = item._parent.__dict__[item._inside]
+        index = [i for i, v in enumerate(value) if v is item] if isinstance(value, tuple) else []
+        keys = (item._inside, *index, *keys)
+        item = item._parent
+    return keys
+
+
+def update(obj: HasProperties, data: Mapping[str, Any]) -> None:
+    """Change an object so that it says `data`, all or nothing; parts that stay keep who they are.
+
+    Raises:
+        PropertyError: a name is unknown or a value does not fit; nothing was changed.
+    """
+    with obj.changes():
+        now = obj.to_data()
+        for name in now.keys() - data.keys():
+            obj.unset(name)
+        for name, value in data.items():
+            if name == "type" and name not in type(obj)._properties:
+                continue
+            if name not in now or not same(now[name], value):
+                _update_property(obj, name, now.get(name), value)
+
+
+def _update_property(obj: HasProperties, name: str, now: Any, value: Any) -> None:
+    prop, old = obj.property_named(name), obj.__dict__[name]
+    if isinstance(prop, Nested) and old is not None and _same_kind(now, value):
+        update(old, value)
+    elif isinstance(prop, NestedList) and isinstance(value, list) and old:
+        prop.assign(obj, _updated_list(old, now, value))
+    else:
+        prop.assign(obj, value)
+
+
+def _updated_list(old: tuple[HasProperties, ...], now: list[Any], new: list[Any]) -> list[Any]:
+    """The items of a list: those that are known by name or type updated, the rest as data."""
+    free = list(zip(old, now, strict=True))
+    found: list[Any] = []
+    for item in new:
+        match = next((pair for pair in free if _is_one(pair[1], item)), None)
+        if match is None:
+            found.append(item)
+            continue
+        free.remove(match)
+        if not same(match[1], item):
+            update(match[0], item)
+        found.append(match[0])
+    return found
+
+
+def _is_one(now: Any, new: Any) -> bool:
+    if not isinstance(now, Mapping) or not isinstance(new, Mapping):
+        return same(now, new)
+    return _same_kind(now, new) and identity(now) == identity(new)
+
+
+def _same_kind(now: Any, new: Any) -> bool:
+    both = isinstance(now, Mapping) and isinstance(new, Mapping)
+    return both and now.get("type") == new.get("type")

@@ -1,0 +1,86 @@
+"""How a scene file comes to be read: with which variables, included by whom, in which sandbox."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import PropertyError, SceneError
+from mjrig.files.paths import read_limited
+from mjrig.files.sandbox import Sandbox
+from mjrig.names import suggestion
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
+
+MAX_DEPTH = 16
+MAX_FILES = 256
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is decided outside of the file."""
+
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    sandbox: Sandbox | None = None
+    #: The files that include it, outermost first, itself last.
+    chain: tuple[Path, ...] = ()
+
+    def into(self, path: Path) -> "Reading":
+        """The same for a file that is read now.
+
+        Raises:
+            PropertyError: it is being read already, or includes are nested too deeply.
+        """
+        real = Path(os.path.realpath(path))
+        if real in self.chain:
+            names = [p.name for p in (*self.chain[self.chain.index(real) :], real)]
+            raise PropertyError(f"the file includes itself: {' → '.join(names)}")
+        if len(self.chain) >= MAX_DEPTH:
+            raise PropertyError(f"includes are nested more than {MAX_DEPTH} deep")
+        return replace(self, chain=(*self.chain, real))
+
+    def with_vars(self, values: Mapping[str, Any]) -> "Reading":
+        """The same with other variables."""
+        return replace(self, vars=dict(values))
+
+
+def sandbox_of(path: Path, sandbox: bool | str | Path) -> Sandbox | None:
+    """The sandbox a caller asks for: the file's own folder, another one, or none."""
+    if sandbox is False:
+        return None
+    return Sandbox.at(path.parent if sandbox is True else sandbox)
+
+
+def read_scene_file(path: Path) -> bytes:
+    """The bytes of a scene file.
+
+    Raises:
+        SceneError: there is no such file, or it cannot be read.
+    """
+    try:
+        return read_limited(path, 4 * MAX_CHARACTERS)
+    except (OSError, ValueError) as error:
+        raise SceneError(f"{path}:1:1: {_why_unreadable(path, error)}") from error
+
+
+def decoded(content: bytes, path: Path) -> str:
+    """The text of a scene file.
+
+    Raises:
+        SceneError: it is not UTF-8.
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise SceneError(f"{path}:{line}:{column}: not UTF-8 text: {error.reason}") from error
+
+
+def _why_unreadable(path: Path, error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        folder = path.parent if path.parent.is_dir() else None
+        names = sorted(p.name for p in folder.glob("*.y*ml")) if folder else []
+        hint = f"; {suggestion(path.name, names)}" if names else ""
+        return f"there is no such file{hint}"
+    return f"cannot be read: {getattr(error, 'strerror', None) or error}"

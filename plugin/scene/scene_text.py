@@ -1,0 +1,106 @@
+"""The text a scene was read from, what it says, and what it has to say to be saved."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mjrig.errors import PropertyError, SceneError
+from mjrig.yaml_text.variables import Resolved, escaped
+from mjrig.yaml_text.yaml_document import Document, Keys
+from mjrig.yaml_text.yaml_edit import format_block, same, updated_text
+
+FORMAT = 1
+
+
+class SceneText:
+    """A document with its variables put in; immutable.
+
+    `template` is the document's data with the edits that were made when variables changed.
+    """
+
+    def __init__(self, document: Document, resolved: Resolved) -> None:
+        self.document, self.resolved = document, resolved
+
+    @classmethod
+    def read(cls, text: str, file: str, overrides: Mapping[str, Any]) -> "SceneText":
+        """Parse a text.
+
+        Raises:
+            SceneError: it is not a scene.
+            PropertyError: an override is for a variable it does not have.
+        """
+        document = Document(text, file)
+        if not isinstance(document.data, dict):
+            raise document.error((), "a scene is a mapping with 'mjrig: 1' and 'actors'")
+        if "mjrig" not in document.data:
+            raise document.error((), f"the format version is missing; begin with 'mjrig: {FORMAT}'")
+        try:
+            Resolved(document.data, {})
+        except PropertyError as error:
+            raise document.error(
+                error.keys, str(error), at=error.at, about_key=error.about_key
+            ) from error
+        return cls(document, Resolved(document.data, overrides))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the text says, variables put in."""
+        return self.resolved.data
+
+    def error(self, path: Keys, message: str, *, at: Keys = (), about_key: bool) -> SceneError:
+        """A SceneError at the place of a path."""
+        whole = self.resolved.path_as_written((*path, *at))
+        return self.document.error(
+            whole[: len(path)], message, at=whole[len(path) :], about_key=about_key
+        )
+
+    def says(self, data: Mapping[str, Any], path: Keys) -> bool:
+        """Whether the text still says what `data` does at a path."""
+        now: Any = data
+        then: Any = self.data
+        for key in path:
+            try:
+                now, then = now[key], then[key]
+            except (KeyError, IndexError, TypeError):
+                return True  # nothing to compare: the nearest place that exists is right
+        return same(now, then)
+
+    def with_variables(self, data: Mapping[str, Any]) -> "SceneText":
+        """The text as it is after edits and other variables, both of which are in `data`.
+
+        Raises:
+            PropertyError: a variable does not exist any more or needs itself.
+        """
+        before, after = self.resolved.template.get("vars") or {}, data.get("vars") or {}
+        changed = {n for n in after if n not in before or not same(before[n], after[n])}
+        overrides = {
+            n: v for n, v in self.resolved.overrides.items() if n in after and n not in changed
+        }
+        template = self.resolved.template_for(data)
+        return SceneText(self.document, Resolved(template, overrides))
+
+    def updated(self, data: Mapping[str, Any]) -> str:
+        """The text with the smallest change that makes it say `data`.
+
+        Raises:
+            SceneError: that cannot be done in this text.
+        """
+        template = self.resolved.template_for(data)
+        if not self._means(template, data):  # its variables are gone: everything is written out
+            template = literal(data)
+        return updated_text(self.document, template)
+
+    def _means(self, template: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+        try:
+            return same(Resolved(template, self.resolved.overrides).data, data)
+        except PropertyError:
+            return False
+
+
+def literal(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a scene as a template without variables in it; `vars` itself stays."""
+    return {key: value if key == "vars" else escaped(value) for key, value in data.items()}
+
+
+def new_text(data: Mapping[str, Any]) -> str:
+    """The text of a scene that was made in Python."""
+    return format_block({"mjrig": FORMAT, **literal(data)}, 0) + "\n"

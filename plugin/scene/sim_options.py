@@ -1,0 +1,243 @@
+"""The `sim:` block: MuJoCo's options by their MJCF names."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.errors import PropertyError
+from mjrig.properties.properties import HasProperties, Property
+from mjrig.properties.property_kinds import Choice, number, plain
+
+_ENUMS = {
+    "integrator": ("Euler", "RK4", "implicit", "implicitfast", "discrete"),
+    "cone": ("pyramidal", "elliptic"),
+    "jacobian": ("dense", "sparse", "auto"),
+    "solver": ("PGS", "CG", "Newton"),
+}
+_POSITIVE = ("timestep", "impratio")
+_MAX_INT = 2**31 - 1  # MuJoCo's own
+_NO_GRAVITY = int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+
+
+class Actuation(StrEnum):
+    """How a lowered gain may be integrated under an implicit integrator."""
+
+    EXPLICIT = "explicit"
+    IMPLICIT = "implicit"
+
+
+class ModelOption(Property[Any]):
+    """One field of mjOption or one flag; nothing authored: as the model says."""
+
+    kind = "option"
+
+    def __init__(self, *, like: object = None, choices: Sequence[str] = (), **about: Any) -> None:
+        super().__init__(None, category="Simulation", structural=True, **about)
+        self.like = like
+        self.choices = tuple(choices) or None
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, object]:
+        if self.choices is not None:
+            return self._accept_choice(obj, value)
+        if isinstance(self.like, np.ndarray):
+            size = len(self.like)
+            items = value.tolist() if isinstance(value, np.ndarray) else value
+            if not isinstance(items, list | tuple) or len(items) != size:
+                raise self.error(obj, f"must be a list of {size} numbers, got {value!r}")
+            numbers = [self._number(obj, item, (i,)) for i, item in enumerate(items)]
+            return [plain(item) for item in items], tuple(numbers)
+        found = self._number(obj, value, ())
+        if isinstance(self.like, int):
+            if found != int(found) or not 0 <= found <= _MAX_INT:
+                raise self.error(obj, f"must be a whole number from 0 to {_MAX_INT}, got {value!r}")
+            return int(found), int(found)
+        if self.name in _POSITIVE and found <= 0:
+            raise self.error(obj, f"must be > 0, got {found:g}")
+        return plain(value), found
+
+    def _accept_choice(self, obj: HasProperties, value: object) -> tuple[object, object]:
+        assert self.choices is not None
+        if self.choices == ("enable", "disable") and isinstance(value, bool):
+            return value, "enable" if value else "disable"
+        if value not in self.choices:
+            allowed = ", ".join(self.choices)
+            raise self.error(obj, f"must be one of {allowed}; got {value!r}")
+        return value, value
+
+    def _number(self, obj: HasProperties, value: object, at: tuple[int, ...]) -> float:
+        found = number(value)
+        if found is None or not np.isfinite(found):
+            raise self.error(obj, f"must be a finite number, got {value!r}", at)
+        return found
+
+    def json_schema(self) -> dict[str, object]:
+        if self.choices == ("enable", "disable"):
+            return {"enum": ["enable", "disable", True, False]}
+        if self.choices is not None:
+            return {"enum": list(self.choices)}
+        text: dict[str, object] = {"type": ["number", "string"]}
+        if isinstance(self.like, np.ndarray):
+            size = len(self.like)
+            return {"type": "array", "items": text, "minItems": size, "maxItems": size}
+        return {"type": "integer", "minimum": 0} if isinstance(self.like, int) else text
+
+    def default_text(self) -> str:
+        return "as the model says"
+
+
+def _flags() -> dict[str, tuple[str, int]]:
+    """MJCF flag name → (mjOption field, bit)."""
+    found: dict[str, tuple[str, int]] = {}
+    for enum, prefix, field in (
+        (mujoco.mjtDisableBit, "mjDSBL_", "disableflags"),
+        (mujoco.mjtEnableBit, "mjENBL_", "enableflags"),
+    ):
+        for name, bit in enum.__members__.items():
+            if name.startswith(prefix):
+                found[name.removeprefix(prefix).lower()] = (field, int(bit))
+    # `actuation` is the name of mjrig's own choice; mjrig without actuators is no use anyway.
+    found.pop("actuation")
+    found.pop("gravity")  # the name of the vector; [0, 0, 0] says the same
+    return found
+
+
+FLAGS = _flags()
+_DEFAULTS = mujoco.MjOption()
+FIELDS = tuple(
+    n for n in dir(_DEFAULTS) if n[0] != "_" and n not in ("disableflags", "enableflags")
+)
+_MJCF_NAME = {"disableactuator": "actuatorgroupdisable"}
+
+
+def _declarations() -> dict[str, ModelOption]:
+    """One property per field of mjOption and per flag."""
+    fields = {_MJCF_NAME.get(field, field): field for field in FIELDS}
+    options = {
+        name: ModelOption(
+            like=getattr(_DEFAULTS, field),
+            choices=_ENUMS.get(field, ()),
+            unit="s" if field == "timestep" else "",
+            doc=f"MJCF option `{name}`.",
+        )
+        for name, field in fields.items()
+    }
+    flags = {
+        name: ModelOption(choices=("enable", "disable"), doc=f"MJCF option flag `{name}`.")
+        for name in FLAGS
+    }
+    return options | flags
+
+
+class SimOptions(HasProperties):
+    """Options of the simulation; what is not given comes from the model."""
+
+    actuation = Choice(
+        Actuation.EXPLICIT,
+        category="Simulation",
+        structural=True,
+        doc="implicit: gains lowered to MuJoCo actuators may be integrated implicitly.",
+    )
+    # MuJoCo's own list of options is the declaration: no second list of fields here.
+    locals().update(_declarations())
+
+    @property
+    def label(self) -> str:
+        return "sim"
+
+    def apply(self, option: Any) -> None:
+        """Write what was authored into an mjOption."""
+        for field in FIELDS:
+            value = self.__dict__[_MJCF_NAME.get(field, field)]
+            if value is None:
+                continue
+            if field in _ENUMS:
+                value = _ENUMS[field].index(value)
+            if isinstance(value, tuple):
+                getattr(option, field)[:] = value
+            else:
+                setattr(option, field, value)
+        if self.__dict__["gravity"] is not None:  # a model may have switched it off by its flag
+            option.disableflags = int(option.disableflags) & ~_NO_GRAVITY
+        for flag, (field, bit) in FLAGS.items():
+            value = self.__dict__[flag]
+            if value is not None:
+                on = (value == "enable") == (field == "enableflags")
+                bits = int(getattr(option, field))
+                setattr(option, field, bits | bit if on else bits & ~bit)
+
+
+def option_in(option: Any, name: str) -> Any:
+    """What an mjOption says, as plain data in the words of `sim:`; None if it has no such name."""
+    if name in FLAGS:
+        field, bit = FLAGS[name]
+        is_set = bool(int(getattr(option, field)) & bit)
+        return "enable" if is_set == (field == "enableflags") else "disable"
+    field = next((f for f in FIELDS if _MJCF_NAME.get(f, f) == name), "")
+    if not field:
+        return None
+    value = _effective(option, field)
+    if field in _ENUMS:
+        return _ENUMS[field][int(value)]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def copy_options(source: Any, target: Any) -> None:
+    """Copy every field of an mjOption, flags included: attaching a model alone loses them."""
+    for field in (*FIELDS, "disableflags", "enableflags"):
+        value = getattr(source, field)
+        if isinstance(value, np.ndarray):
+            getattr(target, field)[:] = value
+        else:
+            setattr(target, field, value)
+
+
+def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> PropertyError | None:
+    """The error for models that disagree about an option `sim` does not set, or None."""
+    (first, reference), *others = options
+    for name, option in others:
+        for field in FIELDS:
+            mjcf = _MJCF_NAME.get(field, field)
+            ours, theirs = _effective(reference, field), _effective(option, field)
+            if sim.__dict__[mjcf] is None and not np.array_equal(ours, theirs):
+                return _disagreement(first, name, mjcf, _text(field, ours), _text(field, theirs))
+        for flag, (field, bit) in FLAGS.items():
+            ours, theirs = (bool(int(getattr(o, field)) & bit) for o in (reference, option))
+            if sim.__dict__[flag] is None and ours != theirs:
+                words = ("disable", "enable") if field == "enableflags" else ("enable", "disable")
+                return _disagreement(first, name, flag, words[ours], words[theirs])
+    return None
+
+
+def settling(ours: Any, theirs: Any, sim: SimOptions) -> dict[str, object]:
+    """What `sim` must say for the options of one model to hold beside another that differs."""
+    found: dict[str, object] = {}
+    for field in FIELDS:
+        name = _MJCF_NAME.get(field, field)
+        kept, other = _effective(ours, field), _effective(theirs, field)
+        if sim.__dict__[name] is None and not np.array_equal(kept, other):
+            found[name] = _ENUMS[field][int(kept)] if field in _ENUMS else np.array(kept).tolist()
+    for flag, (field, bit) in FLAGS.items():
+        kept, other = (bool(int(getattr(o, field)) & bit) for o in (ours, theirs))
+        if sim.__dict__[flag] is None and kept != other:
+            found[flag] = "enable" if kept == (field == "enableflags") else "disable"
+    return found
+
+
+def _effective(option: Any, field: str) -> Any:
+    off = field == "gravity" and int(option.disableflags) & _NO_GRAVITY
+    return np.zeros(3) if off else getattr(option, field)
+
+
+def _text(field: str, value: Any) -> str:
+    return _ENUMS[field][int(value)] if field in _ENUMS else str(value)
+
+
+def _disagreement(first: str, second: str, name: str, ours: str, theirs: str) -> PropertyError:
+    return PropertyError(
+        f"sim.{name}: the models differ: {ours} in {first!r}, {theirs} in {second!r}; "
+        f"set it under sim:",
+        ("sim", name),
+    )

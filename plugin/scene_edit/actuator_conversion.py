@@ -1,0 +1,197 @@
+"""Position actuators of a model made motors under a PDController, and back."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import mujoco
+import numpy as np
+
+from mjrig.errors import BindingError
+from mjrig.model.binding import ActuatorBinding
+from mjrig.names import compile_pattern, literal, suggestion
+from mjrig.properties import registry
+from mjrig.properties.component import ActorComponent
+from mjrig.scene.actor import Actor
+from mjrig.scene.actuator import Actuator
+from mjrig.scene.scene import Scene
+
+K = TypeVar("K", bound=Hashable)
+#: Where a compiled actuator is none of the authored ones.
+OF_THE_MODEL = -1
+#: What an authored actuator hands on to one of another kind.
+_KEPT = {"name", "joint", "replaces", "gear", "lengthrange", "forcerange", "forcelimited"}
+_KEPT |= {"damping", "armature", "group", "userdata", "sensors"}
+
+
+def use_motors(actor: Actor, pattern: str) -> ActorComponent:
+    """See `Actor.use_motors`."""
+    alone = _Alone(actor, components=False)
+    model, actuators = alone.world.model, alone.robot.actuators
+    matched = _matching(actuators, pattern)
+    servos = [b for b in matched if _is_servo(model, b)]
+    if not servos:
+        names = [b.actuator for b in actuators if _is_servo(model, b)]
+        raise BindingError(
+            f"{actor.label}: {pattern!r} matches no position actuator; {suggestion(pattern, names)}"
+        )
+    groups: dict[int, list[ActuatorBinding]] = {}
+    for binding in servos:
+        groups.setdefault(alone.source(binding), []).append(binding)
+    cls = registry.get("MotorActuator", Actuator)
+    gains = {b.actuator: -model.actuator_biasprm[b.actuator_id] * b.gear**2 for b in servos}
+    names = [literal(b.actuator) for b in servos]
+    controller = registry.get("PDController", ActorComponent).from_data(
+        {
+            "actuators": pattern if len(servos) == len(matched) else names,
+            "kp": _compact({name: float(prm[1]) for name, prm in gains.items()}),
+            "kv": _compact({name: float(prm[2]) for name, prm in gains.items()}),
+            "torque_limit": _compact({b.actuator: _limit(b) for b in servos}),
+        }
+    )
+    with actor.changes():
+        made = [_in_place_of(actor, i, found, cls, {}) for i, found in groups.items()]
+        actor.actuators = (*alone.rest(servos), *made)
+        return actor.add_component(controller)
+
+
+def use_position_actuators(actor: Actor, component: ActorComponent) -> list[Actuator]:
+    """See `Actor.use_position_actuators`."""
+    if all(component is not c for c in actor.components):
+        raise BindingError(f"{component!r} is not a component of {actor.label!r}")
+    if not isinstance(component, registry.get("PDController", ActorComponent)):
+        raise BindingError(f"{component.label} is no PDController: it has no kp and kv to take")
+    for name in ("delay", "clamps"):
+        if component.__dict__[name]:
+            raise BindingError(f"{component.label} has {name}; a position actuator has none")
+    alone = _Alone(actor, components=True)
+    running: Any = alone.robot.components[_index(actor.components, component)]
+    groups: dict[tuple[int, float, float, Any], list[ActuatorBinding]] = {}
+    for k, binding in enumerate(running.bindings):
+        g = binding.factor
+        if not binding.on_joint:
+            raise BindingError(f"{component.label}: {binding.actuator!r} is on no joint")
+        limit = _narrower(binding, float(running.torque_limit[k]) / abs(g))
+        gains = float(running.kp[k]) / g**2, float(running.kv[k]) / g**2
+        groups.setdefault((alone.source(binding), *gains, limit), []).append(binding)
+    cls = registry.get("PositionActuator", Actuator)
+    with actor.changes():
+        made = [
+            _in_place_of(
+                actor,
+                source,
+                found,
+                cls,
+                {"kp": kp, "kv": kv} | ({} if limit is None else {"forcerange": list(limit)}),
+            )
+            for (source, kp, kv, limit), found in groups.items()
+        ]
+        actor.remove_component(component)
+        actor.actuators = (*alone.rest(running.bindings), *made)
+    return made
+
+
+def _in_place_of(
+    actor: Actor,
+    source: int,
+    bindings: Sequence[ActuatorBinding],
+    cls: type[Actuator],
+    values: Mapping[str, object],
+) -> Actuator:
+    """An actuator for some compiled ones: of the model, or of the authored one at `source`."""
+    before = actor.actuators[source].to_data() if source != OF_THE_MODEL else {}
+    data = {k: v for k, v in before.items() if k in _KEPT} | dict(values)
+    return _narrowed(cls.from_data(data), bindings, replacing=not before or "replaces" in before)
+
+
+def _narrowed(
+    actuator: Actuator, bindings: Sequence[ActuatorBinding], *, replacing: bool
+) -> Actuator:
+    """The actuator, for these compiled ones only."""
+    if replacing:
+        names = [literal(b.actuator) for b in bindings]
+        actuator.assign({"replaces": names[0] if len(names) == 1 else names})
+    else:
+        actuator.assign({"joint": "|".join(dict.fromkeys(literal(b.joint) for b in bindings))})
+    return actuator
+
+
+class _Alone:
+    """A world with one actor of a scene only, to read from, and what is authored on the actor."""
+
+    def __init__(self, actor: Actor, *, components: bool) -> None:
+        from mjrig.sim.world import World
+
+        copied = actor.copy()
+        copied._base = actor.folder()
+        for name in ("attach", "pose", "replicate", *(() if components else ("components",))):
+            copied.unset(name)
+        # What refers to another actor finds none here; no law of ours is on it.
+        self._indices = [i for i, a in enumerate(actor.actuators) if "/" not in a.refsite]
+        copied.actuators = tuple(copied.actuators[i] for i in self._indices)
+        scene = Scene()
+        scene.actors = (copied,)
+        self._actor = actor
+        self.world: World = World(scene, "python")
+        self.robot = self.world[actor.name]
+
+    def source(self, binding: ActuatorBinding) -> int:
+        """Which authored actuator a compiled one is of."""
+        authored = self.robot.model_map.authored
+        found = [i for i, n in zip(self._indices, authored, strict=True) if binding.actuator in n]
+        return found[0] if found else OF_THE_MODEL
+
+    def rest(self, taken: Sequence[ActuatorBinding]) -> list[Actuator]:
+        """What is authored without these: some go, some are left with fewer matches."""
+        names = {b.actuator for b in taken}
+        left = []
+        for i, actuator in enumerate(self._actor.actuators):
+            own = [b for b in self.robot.actuators if self.source(b) == i]
+            kept = [b for b in own if b.actuator not in names]
+            if len(kept) == len(own):
+                left.append(actuator)
+            elif kept:
+                left.append(_narrowed(actuator, kept, replacing=bool(actuator.replaces)))
+        return left
+
+
+def _matching(actuators: Iterable[ActuatorBinding], pattern: str) -> list[ActuatorBinding]:
+    exact = [b for b in actuators if b.actuator == pattern]
+    fullmatch = compile_pattern(pattern).fullmatch
+    return exact or [b for b in actuators if fullmatch(b.actuator)]
+
+
+def _is_servo(model: Any, binding: ActuatorBinding) -> bool:
+    """Whether an actuator is f = kp (u − l) − kv l' on a hinge or slide, and nothing more."""
+    i = binding.actuator_id
+    gain, bias = model.actuator_gainprm[i], model.actuator_biasprm[i]
+    stateless = int(model.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_NONE)
+    plain = bool(bias[0] == 0.0 and gain[0] == -bias[1])
+    return binding.kind == "position" and stateless and plain and binding.on_joint
+
+
+def _limit(binding: ActuatorBinding) -> float:
+    """The largest joint effort; what the motor's own range cuts further, it still cuts."""
+    if binding.force_range is None:
+        return float("inf")
+    return float(np.abs(binding.force_range).max() * abs(binding.gear))
+
+
+def _narrower(binding: ActuatorBinding, limit: float) -> tuple[float, float] | None:
+    """The force range a limit makes narrower; None where it does not."""
+    low, high = binding.force_range or (-np.inf, np.inf)
+    found = max(low, -limit), min(high, limit)
+    return None if found == (low, high) else (float(found[0]), float(found[1]))
+
+
+def _compact(values: Mapping[str, float]) -> object:
+    """One number where all are equal, else numbers by the names that share them."""
+    groups: dict[float, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(literal(name))
+    if len(groups) == 1:
+        return next(iter(groups))
+    return {"|".join(names): value for value, names in groups.items()}
+
+
+def _index(items: Sequence[K], item: K) -> int:
+    return next(i for i, other in enumerate(items) if other is item)

@@ -1,0 +1,131 @@
+"""Do something again whenever one of the files it depends on changes."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from mjrig.errors import MjrigError, PropertyError
+from mjrig.files.referenced_files import model_files
+from mjrig.properties.properties import HasProperties
+from mjrig.properties.property_kinds import FilePath
+from mjrig.scene.scene import Scene
+from mjrig.yaml_text.yaml_document import Document
+
+INTERVAL = 0.5
+_SCENES = (".yaml", ".yml")
+Signature = dict[Path, tuple[int, int, int] | None]
+
+
+def watch(
+    check: Callable[[], str],
+    files: Callable[[], Iterable[Path]],
+    show: Callable[[str], None],
+    *,
+    title: str,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], str] = lambda: time.strftime("%H:%M:%S"),
+) -> NoReturn:
+    """Check, show what came out, wait for a change, without end.
+
+    Args:
+        check: what is done; an MjrigError it raises is shown like its result.
+        files: what it depends on, asked after every check.
+        show: takes a text.
+        title: stands above every result, with the time.
+        sleep: waits for some seconds; raise from it to end.
+        clock: the time of day.
+    """
+    while True:
+        before = signature(files())
+        try:
+            result = check()
+        except MjrigError as error:
+            result = " ".join(str(error).split())
+        show(f"--- {clock()} {title}\n{result}\n")
+        # What changed while it was checked is checked again at once.
+        watched = signature(files()) | before
+        while signature(watched) == watched:
+            sleep(INTERVAL)
+
+
+def signature(files: Iterable[Path]) -> Signature:
+    """What shows that a file changed, without reading it; None for one that is missing."""
+    found: Signature = {}
+    for path in files:
+        try:
+            about = os.stat(path)
+            found[path] = (about.st_mtime_ns, about.st_size, about.st_ino)
+        except (OSError, ValueError):
+            found[path] = None
+    return found
+
+
+def files_of(path: Path, scene: Scene | None) -> set[Path]:
+    """Every file a scene depends on, as far as that can be told.
+
+    Args:
+        path: the scene file.
+        scene: what was read from it; None: it could not be, its text has to do.
+    """
+    found = {path}
+    for file in _named(scene) if scene is not None else _mentioned(path, set()):
+        found.add(file)
+        if file.suffix.lower() not in _SCENES and file.is_file():
+            found |= _parts_of_model(file)
+    return found
+
+
+def _named(scene: Scene) -> Iterator[Path]:
+    """The files of a scene that was read, and of those it includes."""
+    for obj in scene._family():
+        for prop in obj.properties():
+            value = obj.__dict__[prop.name]
+            if isinstance(prop, FilePath) and value is not None:
+                yield from _place(obj, value)
+    for include in scene.include:
+        yield from _named(include.scene())
+
+
+def _place(obj: HasProperties, name: Path) -> Iterator[Path]:
+    try:
+        yield HasProperties.find_file(obj, name)
+    except PropertyError:
+        yield obj.folder() / name  # it may come
+
+
+def _mentioned(path: Path, seen: set[Path]) -> Iterator[Path]:
+    """What looks like a file name in a scene that cannot be read as one."""
+    seen.add(path)
+    try:
+        data = Document(path.read_text(encoding="utf-8"), str(path)).data
+    except (MjrigError, OSError, ValueError):
+        return
+    for text in _texts(data):
+        name = Path(text)
+        if 1 < len(name.suffix) <= 5 and "\n" not in text:
+            file = path.parent / name
+            yield file
+            if name.suffix in _SCENES and file not in seen:
+                yield from _mentioned(file, seen)
+
+
+def _texts(data: object) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        for value in data.values():
+            yield from _texts(value)
+    elif isinstance(data, list):
+        for item in data:
+            yield from _texts(item)
+
+
+def _parts_of_model(path: Path) -> set[Path]:
+    if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
+        return set()
+    try:
+        return {r.path for r in model_files(path) if r.path.is_file()}
+    except PropertyError:
+        return set()

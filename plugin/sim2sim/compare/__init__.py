@@ -1,0 +1,1 @@
+"""Comparing a replay with its recording: robots matched, errors per joint, the result."""

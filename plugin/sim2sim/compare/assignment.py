@@ -1,0 +1,133 @@
+"""Which measured joint a column of targets belongs to, from the numbers alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.recording.recording import ActorRecording
+from mjrig.sim2sim.compare.matching import Indices
+
+#: A column that moves less than this says nothing about where it belongs [rad or m].
+STILL = 1e-3
+#: Efforts at fewer steps than this are not used.
+LEAST = 20
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Targets, positions, velocities and efforts of the driven joints, row by row.
+
+    `effort` and `velocity` are None where they were not recorded.
+    """
+
+    target: FloatArray
+    position: FloatArray
+    velocity: FloatArray | None = None
+    effort: FloatArray | None = None
+
+
+def samples_of(actor: ActorRecording) -> Samples | None:
+    """What was recorded of setpoints and the joints they drive, at the same steps.
+
+    With efforts only the steps they were recorded at. None where an actuator drives no joint that
+    was recorded.
+    """
+    commands = actor.commands
+    at = {j.name: j for j in actor.joints if j.kind in ("hinge", "slide")}
+    if commands is None or not actor.driven or any(n not in at for n in actor.driven):
+        return None
+    qpos = [at[n].qpos.start for n in actor.driven]
+    dof = [at[n].dof.start for n in actor.driven]
+    rows = np.flatnonzero(actor.step >= commands.step[0])
+    effort = None
+    if actor.efforts is not None and actor.qvel is not None:
+        _, states, used = np.intersect1d(actor.step, actor.efforts.step, return_indices=True)
+        good = actor.step[states] >= commands.step[0]
+        if good.sum() >= LEAST:
+            rows, effort = states[good], actor.efforts.effort[used[good]]
+    held = np.searchsorted(commands.step, actor.step[rows], side="right") - 1
+    velocity = None if actor.qvel is None else actor.qvel[rows][:, dof]
+    return Samples(commands.position[held], actor.qpos[rows][:, qpos], velocity, effort)
+
+
+def likely_order(samples: Samples) -> Indices:
+    """For every joint the column of targets that fits it best: an assignment of least cost.
+
+    Columns that stand still keep their place.
+    """
+    moving = samples.target.std(axis=0) > STILL
+    order = np.arange(len(moving))
+    places = np.flatnonzero(moving)
+    if len(places):
+        cost = costs(samples)[np.ix_(places, places)]
+        order[places] = places[assign(cost)]
+    return order
+
+
+def costs(samples: Samples, sign: float = 1.0) -> FloatArray:
+    """Cost of giving joint i the target column j, (joints, columns).
+
+    With efforts: the part of joint i's effort that no PD law towards column j explains. Without:
+    how far positions are from targets, and how little their changes go together.
+    """
+    t, q = sign * samples.target, samples.position
+    if samples.effort is None or samples.velocity is None:
+        square = np.mean((q[:, :, None] - t[:, None, :]) ** 2, axis=0)
+        scale = max(float(np.mean(square)), 1e-12)
+        far: FloatArray = square / scale + (1.0 - correlation(q, t))
+        return far
+    n = t.shape[1]
+    found = np.empty((n, n))
+    for i in range(n):
+        effort = samples.effort[:, i]
+        size = max(float(effort @ effort), 1e-12)
+        for j in range(n):
+            law = np.stack([t[:, j] - q[:, i], samples.velocity[:, i]], axis=1)
+            gains, *_ = np.linalg.lstsq(law, effort, rcond=None)
+            rest = effort - law @ gains
+            found[i, j] = float(rest @ rest) / size
+    return found
+
+
+def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Of every column of a with every column of b; 0 where one stands still."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    size = np.outer(np.linalg.norm(a, axis=0), np.linalg.norm(b, axis=0))
+    found: FloatArray = np.divide(a.T @ b, size, out=np.zeros_like(size), where=size > 1e-9)
+    return found
+
+
+def flipped(samples: Samples) -> list[int]:
+    """Columns that fit their joint much better with the other sign."""
+    as_is, negated = np.diag(costs(samples)), np.diag(costs(samples, -1.0))
+    moving = samples.target.std(axis=0) > STILL
+    return [int(i) for i in np.flatnonzero(moving & (negated < 0.5 * as_is))]
+
+
+def assign(cost: FloatArray) -> Indices:
+    """For every row the column, all different, of least total cost (Hungarian method)."""
+    n = len(cost)
+    u, v = np.zeros(n + 1), np.zeros(n + 1)
+    owner = np.zeros(n + 1, dtype=np.intp)
+    for row in range(1, n + 1):
+        owner[0], column = row, 0
+        least, used = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=bool)
+        way = np.zeros(n + 1, dtype=np.intp)
+        while owner[column]:
+            used[column] = True
+            reduced = cost[owner[column] - 1] - u[owner[column]] - v[1:]
+            better = ~used[1:] & (reduced < least[1:])
+            least[1:][better], way[1:][better] = reduced[better], column
+            following = int(np.argmin(np.where(used, np.inf, least)))
+            delta = least[following]
+            u[owner[used]] += delta
+            v[used] -= delta
+            least[~used] -= delta
+            column = following
+        while column:
+            owner[column] = owner[way[column]]
+            column = int(way[column])
+    found = np.zeros(n, dtype=np.intp)
+    found[owner[1:] - 1] = np.arange(n)
+    return found

@@ -1,0 +1,257 @@
+"""How far a replay is from its recording: per joint, over time, at first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.recording.recording import Recording
+from mjrig.sim2sim.compare.matching import Match
+from mjrig.sim2sim.compare.track import Track, saturation
+
+
+@dataclass(frozen=True)
+class JointError:
+    """One joint: root mean squares of the differences, and how often its effort was at the limit.
+
+    None: not recorded. For a free joint the position error is in metres, over x, y and z.
+    """
+
+    rmse_position: float
+    rmse_velocity: float | None
+    rmse_effort: float | None
+    saturation: float
+    saturation_recorded: float | None
+    max_position: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What is plotted of a joint: recorded and replayed positions over time."""
+
+    time: FloatArray
+    recorded: FloatArray
+    here: FloatArray
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All joints of all robots; `error` is the largest difference of any position per sample."""
+
+    bit_exact: bool
+    max_abs_position_error: float
+    first_divergence: dict[str, object] | None
+    joints: dict[str, JointError]
+    time: FloatArray
+    error: FloatArray
+    base_drift: float | None
+    curves: dict[str, Curve] = field(default_factory=dict)
+
+    def rms_until(self, time: float) -> float:
+        """Root mean square of `error` up to a time."""
+        error = self.error[self.time <= time + 1e-12]
+        return float(np.sqrt(np.mean(error**2))) if len(error) else 0.0
+
+
+def compare(
+    recording: Recording,
+    matches: Sequence[Match],
+    track: Track,
+    *,
+    tolerance: float,
+    ratio: float = 1.0,
+    several: bool | None = None,
+) -> Comparison:
+    """Compare what happened with what was recorded, at the recorded samples.
+
+    Args:
+        recording: what was recorded.
+        matches: which robot is which.
+        track: what happened here, from the same start.
+        tolerance: how far a position may be off before it counts as diverged [rad or m].
+        ratio: steps here per recorded step.
+        several: name joints `robot/joint`; None: where there are several robots.
+    """
+    many = len(matches) > 1 if several is None else several
+    exact, joints, curves = True, {}, {}
+    first: tuple[float, float, str] | None = None
+    drift: float | None = None
+    errors: dict[float, float] = {}
+    for match in matches:
+        compared = _Compared(recording, match, track, ratio)
+        prefix = f"{match.robot.name}/" if many else ""
+        exact &= compared.is_exact
+        for t, e in zip(compared.time, compared.worst, strict=True):
+            errors[float(t)] = max(errors.get(float(t), 0.0), float(e))
+        found = compared.first_beyond(tolerance)
+        if found is not None and (first is None or found[0] < first[0]):
+            first = (found[0], found[1], prefix + found[2])
+        joints.update({prefix + n: e for n, e in compared.joints().items()})
+        curves.update({prefix + n: c for n, c in compared.curves().items()})
+        drift = _largest(drift, compared.base_drift())
+    exact &= not track.diverged
+    time = np.array(sorted(errors))
+    error = np.array([errors[t] for t in time])
+    return Comparison(
+        bit_exact=exact,
+        max_abs_position_error=float(error.max(initial=0.0)),
+        first_divergence=None
+        if first is None
+        else {"time": first[0], "joint": first[2], "error": first[1]},
+        joints=joints,
+        time=time,
+        error=error,
+        base_drift=drift,
+        curves=curves,
+    )
+
+
+def _largest(a: float | None, b: float | None) -> float | None:
+    return max((x for x in (a, b) if x is not None), default=None)
+
+
+class _Compared:
+    """One robot: recorded and replayed rows side by side."""
+
+    def __init__(self, recording: Recording, match: Match, track: Track, ratio: float) -> None:
+        recorded = match.recorded
+        self.match, self.track, self.ratio = match, track, ratio
+        step = recorded.step - recorded.step[0]
+        # The first row of a new stretch is already the state it was put to.
+        later = [s for s in recording.segments if s > 0]
+        before = step < min(later, default=recording.steps + 1)
+        self.used = np.flatnonzero(before & (step * ratio <= track.taken + 1e-9))
+        at = step[self.used] * ratio
+        self.time = step[self.used] * recording.timestep
+        self.recorded_q = recorded.qpos[self.used]
+        self.recorded_v = None if recorded.qvel is None else recorded.qvel[self.used]
+        self.here_q, self.here_v = _rows(track.qpos, at), _rows(track.qvel, at)
+        self.differences = {
+            here.name or there.name: np.abs(
+                _same_side(self.recorded_q[:, there.qpos], self.here_q[:, here.qpos], here.kind)
+            )
+            for there, here in match.joints
+        }
+        worst = [d.max(axis=1) for d in self.differences.values()]
+        self.worst: FloatArray = np.max(worst, axis=0) if worst else np.zeros(len(self.used))
+        self.is_exact = ratio == 1.0 and self._exact()
+
+    def _exact(self) -> bool:
+        if len(self.match.joints) < len(self.match.recorded.joints):
+            return False
+        for there, here in self.match.joints:
+            if not np.array_equal(self.recorded_q[:, there.qpos], self.here_q[:, here.qpos]):
+                return False
+            if self.recorded_v is not None and not np.array_equal(
+                self.recorded_v[:, there.dof], self.here_v[:, here.dof]
+            ):
+                return False
+        return True
+
+    def first_beyond(self, tolerance: float) -> tuple[float, float, str] | None:
+        """Time, size and joint of the first position that is off by more than the tolerance."""
+        rows = np.flatnonzero(~(self.worst <= tolerance))
+        if not len(rows):
+            return None
+        row = int(rows[0])
+        name = max(self.differences, key=lambda n: float(self.differences[n][row].max()))
+        return float(self.time[row]), float(self.worst[row]), name
+
+    def joints(self) -> dict[str, JointError]:
+        """Every matched joint by name."""
+        efforts, columns = self._efforts(), self._columns()
+        found = {}
+        for there, here in self.match.joints:
+            # The length of the difference: of a free joint its place, of others all they have.
+            position = self.differences[here.name or there.name]
+            position = position[:, :3] if here.kind == "free" else position
+            velocity = None
+            if self.recorded_v is not None:
+                velocity = _rms(self.here_v[:, here.dof] - self.recorded_v[:, there.dof])
+            column = columns.get(here.name)
+            limit = self.track.limits.get(self.match.robot.name, {}).get(here.name, np.inf)
+            mine = self.track.effort[self.match.robot.name]
+            effort, recorded = efforts.get(here.name, (None, None))
+            found[here.name or there.name] = JointError(
+                rmse_position=_rms(position),
+                rmse_velocity=velocity,
+                rmse_effort=effort,
+                saturation=0.0 if column is None else saturation(mine[:, column], limit),
+                saturation_recorded=recorded,
+                max_position=float(position.max(initial=0.0)),
+            )
+        return found
+
+    def _columns(self) -> dict[str, int]:
+        """Setpoint column of the joints that exactly one actuator drives."""
+        drives = {b.actuator: b.joint for b in self.match.robot.actuators}
+        names = [drives[a] for a in self.match.robot.actuator_names]
+        return {n: i for i, n in enumerate(names) if n and names.count(n) == 1}
+
+    def _efforts(self) -> dict[str, tuple[float, float]]:
+        """RMSE of the effort and recorded saturation by joint here."""
+        recorded = self.match.recorded
+        if recorded.efforts is None:
+            return {}
+        rows = np.round((recorded.efforts.step - recorded.step[0]) * self.ratio).astype(np.int64)
+        used = np.flatnonzero((rows >= 0) & (rows < self.track.taken))
+        here = self.track.effort[self.match.robot.name]
+        limits = recorded.plant.joints.get("torque_limit", {})
+        names = {i: n for n, i in self._columns().items()}
+        found = {}
+        for there, column in enumerate(self.match.columns.tolist()):
+            if column in names and there < recorded.efforts.effort.shape[1]:
+                effort = recorded.efforts.effort[used, there]
+                driven = recorded.driven[there] if there < len(recorded.driven) else ""
+                found[names[column]] = (
+                    _rms(here[rows[used], column] - effort),
+                    saturation(effort, limits.get(driven, np.inf)),
+                )
+        return found
+
+    def base_drift(self) -> float | None:
+        """How far the base ended from where it ended in the recording [m]."""
+        base = self.match.base
+        if base is None:
+            return None
+        there, here = base
+        at, to = there.qpos.start, here.qpos.start
+        end = self.here_q[-1, to : to + 3] - self.recorded_q[-1, at : at + 3]
+        return float(np.linalg.norm(end))
+
+    def curves(self) -> dict[str, Curve]:
+        """Positions of the hinges and slides."""
+        return {
+            here.name: Curve(
+                self.time,
+                self.recorded_q[:, there.qpos.start],
+                self.here_q[:, here.qpos.start],
+            )
+            for there, here in self.match.single
+        }
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0
+
+
+def _same_side(recorded: FloatArray, here: FloatArray, kind: str) -> FloatArray:
+    """Here minus recorded; a quaternion and its negative are the same rotation."""
+    difference: FloatArray = here - recorded
+    if kind in ("free", "ball"):
+        a, b = recorded[:, -4:], here[:, -4:]
+        other = np.sum(a * b, axis=1) < 0.0
+        difference[other, -4:] = b[other] + a[other]
+    return difference
+
+
+def _rows(values: FloatArray, at: FloatArray) -> FloatArray:
+    """Rows at steps; between two steps, linear."""
+    low = np.minimum(np.floor(at + 1e-9).astype(np.int64), len(values) - 1)
+    share = np.clip(at - low, 0.0, 1.0)[:, None]
+    if not (share > 1e-9).any():
+        return values[low]
+    high = np.minimum(low + 1, len(values) - 1)
+    mixed: FloatArray = (1.0 - share) * values[low] + share * values[high]
+    return mixed

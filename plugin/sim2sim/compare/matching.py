@@ -1,0 +1,235 @@
+"""Which robot of the world a recorded robot is, joint by joint, by name."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.errors import RecordingError
+from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE
+from mjrig.names import how_many, listed
+from mjrig.recording.recording import ActorRecording, JointColumns, Recording
+from mjrig.sim.world import World
+
+KINDS = {0: "free", 1: "ball", 2: "slide", 3: "hinge"}
+#: Ends of a joint's name that stacks add or leave out.
+_ENDINGS = ("_joint", "_actuator", "_act", "_motor")
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class JointHere:
+    """One joint of the world: local name, kind and addresses in qpos and qvel."""
+
+    name: str
+    kind: str
+    qpos: slice
+    dof: slice
+
+
+@dataclass(frozen=True)
+class Match:
+    """A recorded robot and the robot here that it is.
+
+    `joints` pairs recorded and present joints; `columns` are the recorded actuators' places among
+    the actuators here, -1 for none. `notes` say what was not matched by its exact name.
+    """
+
+    recorded: ActorRecording
+    robot: Articulation
+    joints: tuple[tuple[JointColumns, JointHere], ...]
+    columns: Indices
+    notes: tuple[str, ...] = ()
+
+    @property
+    def single(self) -> list[tuple[JointColumns, JointHere]]:
+        """The hinges and slides."""
+        return [(a, b) for a, b in self.joints if b.kind in ("hinge", "slide")]
+
+    @property
+    def base(self) -> tuple[JointColumns, JointHere] | None:
+        """The floating base: a free joint that comes first here."""
+        first = self.robot.joint_names[:1]
+        return next(((a, b) for a, b in self.joints if b.kind == "free" and b.name in first), None)
+
+    def commanded(self) -> tuple[Indices, Indices]:
+        """Columns of the recording that are actuators here, and which."""
+        there = np.flatnonzero(self.columns >= 0)
+        return there, self.columns[there]
+
+    def qpos(self, row: FloatArray, out: FloatArray) -> None:
+        """Put a recorded row of positions where the world keeps them."""
+        for recorded, here in self.joints:
+            out[here.qpos] = row[recorded.qpos]
+
+    def qvel(self, row: FloatArray, out: FloatArray) -> None:
+        """Put a recorded row of velocities where the world keeps them."""
+        for recorded, here in self.joints:
+            out[here.dof] = row[recorded.dof]
+
+
+def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, ...]:
+    """Pair every recorded robot with one of the world; the names of the robots come first.
+
+    Args:
+        recording: what was recorded.
+        world: where it is replayed.
+        robot: the robot of the world that a recording of one robot is meant for; empty: found.
+
+    Raises:
+        RecordingError: a recorded robot is none of those here; the message says why.
+    """
+    if not recording.actors:
+        raise RecordingError(f"{recording.path}: there is no robot in it")
+    empty = [actor.name for actor in recording.actors.values() if not len(actor.step)]
+    if empty:
+        raise RecordingError(f"{recording.path}: there is not one row of {empty[0]!r} in it")
+    free = dict(world.articulations)
+    if robot:
+        free = {robot: world[robot]}
+    found = []
+    for actor in recording.actors.values():
+        candidates = [free[actor.name]] if actor.name in free else list(free.values())
+        tried = [match_robot(world, actor, r) for r in candidates]
+        if not tried:
+            raise RecordingError(
+                f"{recording.path}: {actor.name!r} was recorded, but every robot of the world "
+                "is taken by another one"
+            )
+        best = max(tried, key=lambda m: (len(m.joints), -len(m.robot.joint_names)))
+        _check_identity(recording, actor, best)
+        del free[best.robot.name]
+        found.append(best)
+    return tuple(found)
+
+
+def _check_identity(recording: Recording, actor: ActorRecording, best: Match) -> None:
+    """Refuse another robot: half of its joints or more must be here, and all that are driven."""
+    here = best.robot
+    names = [j.name for j in actor.joints if j.kind != "free"]
+    matched = {a.name for a, _ in best.joints}
+    missing = [n for n in names if n not in matched]
+    driven = [n for n in actor.driven if n in missing]
+    if not missing or (not driven and len(missing) * 2 <= len(names)):
+        return
+    loose = [n for n in here.joint_names if n not in {b.name for _, b in best.joints}]
+    raise RecordingError(
+        f"{recording.path}: {actor.name!r} is another robot than {here.name!r}: "
+        f"{len(names) - len(missing)} of its {how_many(len(names), 'joint')} are here, "
+        f"missing: {listed(missing)}; here without a match: {listed(loose)}"
+    )
+
+
+def match_robot(world: World, actor: ActorRecording, robot: Articulation) -> Match:
+    """Pair joints and actuators of one robot by exact name, else by an unambiguous ending."""
+    here = joints_of(world, robot)
+    recorded = {j.name: j for j in actor.joints if j.kind != "free"}
+    present = {j.name: j for j in here if j.kind != "free"}
+    names = pair_names(recorded, present)
+    pairs = [
+        (recorded[a], present[b])
+        for a, b in names.items()
+        if _size(recorded[a]) == _size(present[b])
+    ]
+    pairs += _pair_free(actor.joints, here)
+    pairs.sort(key=lambda pair: pair[1].qpos.start)
+    notes = [f"{a!r} is taken for {b!r} here" for a, b in names.items() if a != b]
+    columns, more = _pair_actuators(actor, robot, names)
+    return Match(actor, robot, tuple(pairs), columns, (*notes, *more))
+
+
+def _size(joint: JointColumns | JointHere) -> int:
+    return int(joint.qpos.stop) - int(joint.qpos.start)
+
+
+def _pair_free(
+    recorded: Sequence[JointColumns], here: Sequence[JointHere]
+) -> list[tuple[JointColumns, JointHere]]:
+    """Free joints by name, and the rest in order where there are as many: many have no name."""
+    there = [j for j in recorded if j.kind == "free"]
+    present = [j for j in here if j.kind == "free"]
+    exact = {j.name: j for j in present}
+    pairs = [(j, exact[j.name]) for j in there if j.name in exact]
+    rest = [j for j in there if j.name not in exact]
+    left = [j for j in present if j.name not in {a.name for a, _ in pairs}]
+    return pairs + (list(zip(rest, left, strict=True)) if len(rest) == len(left) else [])
+
+
+def joints_of(world: World, robot: Articulation) -> list[JointHere]:
+    """The joints of a robot, in the order of the model."""
+    model, found = world.model, []
+    for name, i in zip(robot.joint_names, robot.model_map.joint_ids, strict=True):
+        kind, qpos, dof = (
+            int(model.jnt_type[i]),
+            int(model.jnt_qposadr[i]),
+            int(model.jnt_dofadr[i]),
+        )
+        at = slice(qpos, qpos + QPOS_SIZE[kind]), slice(dof, dof + DOF_SIZE[kind])
+        found.append(JointHere(name, KINDS[kind], *at))
+    return found
+
+
+def _pair_actuators(
+    actor: ActorRecording, robot: Articulation, joints: Mapping[str, str]
+) -> tuple[Indices, list[str]]:
+    """The column here of every recorded actuator: by its joint, else by its own name."""
+    by_joint: dict[str, list[int]] = {}
+    by_name: dict[str, int] = {}
+    bindings = {b.actuator: b for b in robot.actuators}
+    for column, name in enumerate(robot.actuator_names):
+        by_name[name] = column
+        if bindings[name].joint:
+            by_joint.setdefault(bindings[name].joint, []).append(column)
+    found, notes = [], []
+    names = pair_names(actor.actuators, by_name)
+    for i, name in enumerate(actor.actuators):
+        joint = joints.get(actor.driven[i] if i < len(actor.driven) else "", "")
+        drives = by_joint.get(joint, [])
+        if name in by_name and (not drives or by_name[name] in drives):
+            found.append(by_name[name])
+        elif len(drives) == 1:
+            found.append(drives[0])
+        elif name in names:
+            found.append(by_name[names[name]])
+        else:
+            found.append(-1)
+            notes.append(f"the recorded actuator {name!r} is not here: its setpoints are left out")
+    return np.array(found, dtype=np.intp), notes
+
+
+def pair_names(there: Iterable[str], here: Iterable[str]) -> dict[str, str]:
+    """Names → names: the same, else without endings and case, else by an ending of one.
+
+    A pair is made only if it is the only one possible, on both sides.
+    """
+    left, right = list(there), list(here)
+    found = {n: n for n in left if n in set(right)}
+    for same in (_alike, _ends_alike):
+        open_left = [n for n in left if n not in found]
+        open_right = [n for n in right if n not in set(found.values())]
+        options = {a: [b for b in open_right if same(a, b)] for a in open_left}
+        taken = [b for bs in options.values() for b in bs]
+        for a, bs in options.items():
+            if len(bs) == 1 and taken.count(bs[0]) == 1:
+                found[a] = bs[0]
+    return found
+
+
+def _core(name: str) -> str:
+    name = name.rpartition("/")[2].lower()
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    return name
+
+
+def _alike(a: str, b: str) -> bool:
+    return bool(a) and bool(b) and _core(a) == _core(b)
+
+
+def _ends_alike(a: str, b: str) -> bool:
+    """Whether one ends in the other at a word's boundary: `robot_left_knee`, `left_knee`."""
+    a, b = _core(a), _core(b)
+    return bool(a) and bool(b) and (a.endswith(f"_{b}") or b.endswith(f"_{a}"))

@@ -1,0 +1,90 @@
+"""The same recording told otherwise: columns in another order, signs, steps."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mjrig.recording.recording import ActorRecording, Commands, Recording
+from mjrig.sim2sim.compare.matching import Indices
+
+#: Words that stand for a side, in the names of joints.
+SIDES = {
+    "left and right": (("left", "right"), ("Left", "Right"), ("l", "r"), ("L", "R"),
+                       ("FL", "FR"), ("RL", "RR"), ("HL", "HR"), ("LF", "RF"), ("LH", "RH")),
+    "front and rear": (("front", "rear"), ("Front", "Rear"), ("front", "hind"), ("FL", "RL"),
+                       ("FR", "RR"), ("FL", "HL"), ("FR", "HR"), ("LF", "LH"), ("RF", "RH")),
+}  # fmt: skip
+
+
+def mirrored(names: Sequence[str], sides: str) -> Indices | None:
+    """The order that swaps the sides: column i takes what column order[i] had; None: no sides."""
+    index = {name: i for i, name in enumerate(names)}
+    order = np.arange(len(names))
+    for i, name in enumerate(names):
+        other = next((o for o in _others(name, sides) if o in index), None)
+        if other is not None:
+            order[i] = index[other]
+    is_permutation = len(set(order.tolist())) == len(names)
+    return order if is_permutation and (order != np.arange(len(names))).any() else None
+
+
+def _others(name: str, sides: str) -> Iterator[str]:
+    """What the joint of the other side may be called."""
+    words = name.split("_")
+    for pair in SIDES[sides]:
+        for a, b in (pair, pair[::-1]):
+            if a in words:
+                yield "_".join(b if word == a else word for word in words)
+
+
+def with_order(recording: Recording, robot: str, order: Indices) -> Recording:
+    """Setpoints in another order; states and names stay."""
+    actor = recording.actors[robot]
+    assert actor.commands is not None
+    c = actor.commands
+    moved = replace(
+        c,
+        position=c.position[:, order],
+        velocity=c.velocity[:, order],
+        feedforward=c.feedforward[:, order],
+    )
+    return _with(recording, replace(actor, commands=moved))
+
+
+def with_names(recording: Recording, robot: str, order: Indices) -> Recording:
+    """Joints and actuators under other names: what is called i was really order[i]."""
+    actor = recording.actors[robot]
+    names = {actor.driven[i]: actor.driven[j] for i, j in enumerate(order)}
+    joints = tuple(replace(j, name=names.get(j.name, j.name)) for j in actor.joints)
+    actuators = tuple(actor.actuators[j] for j in order)
+    driven = tuple(actor.driven[j] for j in order)
+    return _with(recording, replace(actor, joints=joints, actuators=actuators, driven=driven))
+
+
+def with_signs(recording: Recording, robot: str, flipped: Sequence[int]) -> Recording:
+    """Setpoints of some columns negated."""
+    actor = recording.actors[robot]
+    assert actor.commands is not None
+    signs = np.ones(actor.commands.position.shape[1])
+    signs[list(flipped)] = -1.0
+    c = actor.commands
+    moved = Commands(c.step, c.position * signs, c.velocity * signs, c.feedforward * signs)
+    return _with(recording, replace(actor, commands=moved))
+
+
+def shifted(recording: Recording, steps: int) -> Recording:
+    """Setpoints so many steps later; those of the first step stay."""
+    actors = {}
+    for name, actor in recording.actors.items():
+        c = actor.commands
+        if c is None:
+            actors[name] = actor
+            continue
+        step = np.where(c.step > c.step[0], c.step + steps, c.step)
+        actors[name] = replace(actor, commands=replace(c, step=step))
+    return replace(recording, actors=actors)
+
+
+def _with(recording: Recording, actor: ActorRecording) -> Recording:
+    return replace(recording, actors={**recording.actors, actor.name: actor})

@@ -1,0 +1,345 @@
+"""Why a replay differs from its recording: undo one difference at a time, and measure."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from mjrig.errors import MjrigError
+from mjrig.names import how_many, listed
+from mjrig.recording.recording import ActorRecording, Recording
+from mjrig.sim.plant_of import plant_of
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.assignment import flipped, likely_order, samples_of
+from mjrig.sim2sim.compare.comparison import Comparison, compare
+from mjrig.sim2sim.compare.differences import Difference, differences
+from mjrig.sim2sim.compare.matching import Indices, Match, match
+from mjrig.sim2sim.compare.relabel import (
+    SIDES,
+    mirrored,
+    shifted,
+    with_names,
+    with_order,
+    with_signs,
+)
+from mjrig.sim2sim.compare.result import Finding
+from mjrig.sim2sim.compare.track import record
+from mjrig.sim2sim.play.one_step import OneStep
+from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
+from mjrig.sim2sim.play.players import TargetsPlayer
+from mjrig.sim2sim.play.start import is_same_model
+from mjrig.sim2sim.play.world_copy import twin
+
+#: How long after the first divergence the error is measured: later it is amplified chaos [s].
+AFTER = 1.0
+#: An error below this can only be rounding [rad or m] …
+ROUND_OFF = 1e-11
+#: … and if it needs longer than this to grow to `GROWN`, nothing else was added to it [s].
+#: Walking humanoids multiply an error by a thousand in about two seconds.
+SLOWLY = 0.3
+GROWN = 1e-5
+#: An order, a sign or a shift is suspected only of errors above this [rad or m].
+GROSS = 1e-2
+#: What explains more than this share of the error is a cause.
+CAUSE = 0.5
+
+
+class Diagnosis:
+    """Finds out why; `run` gives the findings, the most important first, and remarks."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        world: World,
+        robot: str,
+        comparison: Comparison,
+        tolerance: float,
+        *,
+        resample: bool = False,
+    ) -> None:
+        self._recording, self._world, self._robot = recording, world, robot
+        self._comparison, self._resample, self._tolerance = comparison, resample, tolerance
+        self._matches = match(recording, world, robot)
+        end = next(
+            (t for e in (GROSS, tolerance) if (t := _first_above(comparison, e)) is not None),
+            recording.duration,
+        )
+        self._until = min(recording.duration, end + AFTER)
+        self._error = comparison.rms_until(self._until)
+        self._notes: list[str] = []
+
+    def run(self) -> tuple[list[Finding], list[str]]:
+        """Findings and remarks."""
+        if self._is_round_off():
+            above = _first_above(self._comparison, ROUND_OFF)
+            since = "" if above is None else f" until {above:.2f} s, then it grows smoothly"
+            self._notes.append(
+                f"the difference comes from rounding: below {ROUND_OFF:g}{since}; no finding"
+            )
+        found = list(self._plants())
+        together = self._all_together() if len(found) > 1 else 0.0
+        if not self._is_round_off():
+            found += self._commands()
+            found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
+            if not found or (found[0].share or 0.0) < CAUSE:
+                found = [*self._state_edits(), *found]
+                if together < CAUSE:
+                    self._other_model()
+        found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
+        self._saturation()
+        return found, self._notes
+
+    def _is_round_off(self) -> bool:
+        """Whether the error starts tiny and only grows as fast as a robot amplifies it."""
+        tiny, grown = (_first_above(self._comparison, e) for e in (ROUND_OFF, GROWN))
+        if tiny is None:
+            return True
+        time = self._comparison.time
+        at_once = len(time) > 1 and tiny <= time[1]
+        return not at_once and (grown is None or grown - tiny > SLOWLY)
+
+    # Re-simulation ------------------------------------------------------------------------------
+
+    def error(self, recording: Recording | None = None, world: World | None = None) -> float:
+        """RMS position error in the window, with everything as it is now."""
+        recording = recording or self._recording
+        resample = self._resample or world is not None
+        with TargetsPlayer(
+            recording, world or self._world, robot=self._robot, resample=resample
+        ) as player:
+            player.start()
+            steps = max(1, round(self._until / (world or self._world).timestep))
+            track = record(world or self._world, min(steps, player.steps))
+            ratio, matches = player.ratio, player.matches
+        found = compare(recording, matches, track, tolerance=self._tolerance, ratio=ratio)
+        return np.inf if track.diverged else found.rms_until(self._until)
+
+    def _share(self, error: float) -> float:
+        """Part of the error that is gone."""
+        if self._error <= 0.0 or not np.isfinite(error):
+            return 0.0
+        return 1.0 - error / self._error
+
+    # Plants -------------------------------------------------------------------------------------
+
+    def _differences(self) -> Iterator[tuple[Match, Difference]]:
+        for pair in self._matches:
+            names = {a.name: b.name for a, b in pair.joints}
+            here = plant_of(self._world, pair.robot)
+            for difference in differences(pair.recorded.plant, here, names):
+                yield pair, difference
+
+    def _plants(self) -> Iterator[Finding]:
+        seen: set[str] = set()
+        for pair, difference in self._differences():
+            if not difference.joints and difference.what in seen:
+                continue  # of the whole world: once is enough
+            seen.add(difference.what)
+            yield self._finding(pair, difference)
+        yield from self._groups()
+
+    def _finding(self, pair: Match, difference: Difference) -> Finding:
+        share, effect = self._undone(pair, difference)
+        return Finding(
+            difference.what,
+            difference.where,
+            difference.recorded_value(),
+            difference.here_value(),
+            effect,
+            share,
+        )
+
+    def _groups(self) -> Iterator[Finding]:
+        """The same property of several joints: together they may do what none does alone."""
+        groups: dict[tuple[str, str], list[tuple[Match, Difference]]] = {}
+        for pair, difference in self._differences():
+            if len(difference.joints) == 1:
+                groups.setdefault((pair.robot.name, difference.what), []).append((pair, difference))
+        for members in groups.values():
+            if len(members) > 1:
+                pair, one = members[0]
+                joints = tuple(d.joints[0] for _, d in members)
+                yield self._finding(pair, Difference(one.what, one.recorded, one.here, joints))
+
+    def _undone(self, pair: Match, difference: Difference) -> tuple[float | None, str]:
+        try:
+            error = self._error_without(pair, difference)
+        except MjrigError as reason:
+            return None, f"not tried: {reason}"
+        share = self._share(error)
+        return share, in_words(share)
+
+    def _error_without(self, pair: Match, difference: Difference) -> float:
+        if difference.what == "timestep" or "RK4" in (difference.recorded, difference.here):
+            world = twin(self._world, {difference.what: difference.recorded})
+            return self.error(world=world)
+        with PlantEdit(self._world, pair.robot) as edit:
+            apply(edit, difference)
+            return self.error()
+
+    def _all_together(self) -> float:
+        """The share of the error that all differences make."""
+        edits = []
+        try:
+            for pair, difference in self._differences():
+                edit = PlantEdit(self._world, pair.robot)
+                edits.append(edit)
+                try:
+                    apply(edit, difference)
+                except CannotEdit:
+                    continue
+            share = self._share(self.error())
+            self._notes.append(f"undoing all differences together {removes(share)}")
+            return share
+        finally:
+            for edit in reversed(edits):
+                edit.undo()
+
+    # Orders, signs, phase -----------------------------------------------------------------------
+
+    def _commands(self) -> list[Finding]:
+        """What may be wrong with the setpoints themselves: the best explanation, if it is good."""
+        tried = list(self._try_phase())
+        if self._comparison.max_abs_position_error > GROSS:
+            for pair in self._matches:
+                tried += self._try_orders(pair.recorded)
+        good = [f for f in tried if (f.share or 0.0) > CAUSE]
+        return sorted(good, key=lambda f: f.share or 0.0, reverse=True)[:1]
+
+    def _try_phase(self) -> Iterator[Finding]:
+        for steps in (-1, 1):
+            share = self._share(self.error(shifted(self._recording, steps)))
+            when = "later" if steps > 0 else "earlier"
+            yield Finding(
+                "tick phase",
+                "",
+                "as recorded",
+                f"one step {when}",
+                f"setpoints that start one physics step {when} {remove(share)}",
+                share,
+            )
+
+    def _try_orders(self, actor: ActorRecording) -> Iterator[Finding]:
+        ways: tuple[tuple[str, Callable[[Recording, str, Indices], Recording]], ...] = (
+            ("setpoints", with_order),
+            ("joints and setpoints", with_names),
+        )
+        for name, order in self._orders(actor):
+            for subject, change in ways:
+                try:
+                    error = self.error(change(self._recording, actor.name, order))
+                except MjrigError:
+                    continue
+                share = self._share(error)
+                moved = [actor.driven[i] for i in np.flatnonzero(order != np.arange(len(order)))]
+                yield Finding(
+                    "joint order",
+                    listed(moved) if len(moved) <= 4 else how_many(len(moved), "joint"),
+                    "as recorded",
+                    f"{subject}: {name}",
+                    f"{subject} in another order ({name}) {remove(share)}",
+                    share,
+                )
+        samples = samples_of(actor)
+        against = flipped(samples) if samples is not None else []
+        if against:
+            share = self._share(self.error(with_signs(self._recording, actor.name, against)))
+            joints = listed(actor.driven[i] for i in against)
+            effect = f"negated setpoints {remove(share)}"
+            yield Finding("sign", joints, "as recorded", "negated", effect, share)
+
+    def _orders(self, actor: ActorRecording) -> list[tuple[str, Indices]]:
+        """Orders worth trying, with their names; each once."""
+        names = actor.driven
+        if len(names) != len(actor.actuators) or not all(names):
+            return []
+        found: list[tuple[str, Indices]] = []
+        for sides in SIDES:
+            order = mirrored(names, sides)
+            if order is not None:
+                found.append((f"{sides} swapped", order))
+        joints = [j.name for j in actor.joints if j.name in set(names)]
+        by_joint = np.array([names.index(j) for j in joints], dtype=np.intp)
+        if len(by_joint) == len(names):
+            found.append(("the joints' order instead of the actuators'", by_joint))
+            found.append(("the actuators' order instead of the joints'", np.argsort(by_joint)))
+        samples = samples_of(actor)
+        if samples is not None:
+            found.append(("as setpoints fit what was measured", likely_order(samples)))
+        return _different(found)
+
+    # The rest -----------------------------------------------------------------------------------
+
+    def _state_edits(self) -> list[Finding]:
+        """Jumps that no step of the physics makes: the source wrote into its state."""
+        found = OneStep(self._recording, self._world, self._robot, resample=self._resample).run()
+        if found is None:
+            return []
+        self._notes += found.notes
+        return found.findings
+
+    def _other_model(self) -> None:
+        known = any("model_hash" in m.recorded.plant.overall for m in self._matches)
+        if known and not is_same_model(self._world, self._recording):
+            self._notes.append(
+                "the compiled model is another one than the recording's: masses, geometry or "
+                "something else that the recording does not list may differ"
+            )
+
+    def _saturation(self) -> None:
+        for name, joint in self._comparison.joints.items():
+            before = joint.saturation_recorded
+            if before is not None and joint.saturation > before + 0.05:
+                self._notes.append(
+                    f"{name} is at its effort limit {joint.saturation:.0%} of the time, "
+                    f"{before:.0%} in the recording"
+                )
+
+
+def _first_above(comparison: Comparison, size: float) -> float | None:
+    """When the error first exceeds a size [s]; None: never."""
+    rows = np.flatnonzero(~(comparison.error <= size))
+    return float(comparison.time[rows[0]]) if len(rows) else None
+
+
+def apply(edit: PlantEdit, difference: Difference) -> None:
+    """Give the robot what was recorded.
+
+    Raises:
+        CannotEdit: it cannot be changed in a running world.
+    """
+    if difference.joints:
+        recorded = difference.recorded
+        assert isinstance(recorded, dict)
+        edit.set_joints(difference.what, {j: float(recorded[j]) for j in difference.joints})
+    else:
+        edit.set_option(difference.what, difference.recorded)
+
+
+def _different(orders: Sequence[tuple[str, Indices]]) -> list[tuple[str, Indices]]:
+    seen: set[bytes] = set()
+    found = []
+    for name, order in orders:
+        key = order.astype(np.int64).tobytes()
+        if key not in seen and (order != np.arange(len(order))).any():
+            seen.add(key)
+            found.append((name, order))
+    return found
+
+
+def remove(share: float) -> str:
+    """What several things do to the error."""
+    if share > 0.005:
+        return f"remove {share:.0%} of the position error"
+    return "make it worse" if share < -0.005 else "change nothing"
+
+
+def removes(share: float) -> str:
+    """What one thing does to the error."""
+    if share > 0.005:
+        return f"removes {share:.0%} of the position error"
+    return "makes it worse" if share < -0.005 else "changes nothing"
+
+
+def in_words(share: float) -> str:
+    """The effect of a difference."""
+    return f"undoing it {removes(share)}"

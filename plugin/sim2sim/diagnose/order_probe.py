@@ -1,0 +1,273 @@
+"""Is the joint order of a policy right? Short runs with the orders it might have instead."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+
+from mjrig.control.articulation import Articulation
+from mjrig.errors import MjrigError, RecordingError
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.relabel import SIDES, mirrored
+from mjrig.sim2sim.compare.track import Track
+from mjrig.sim2sim.modes.policy_mode import find_robot, in_the_loop, tell
+from mjrig.sim2sim.play.trials import run_policy
+
+DECLARED = "as declared"
+#: What a walking policy is told while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].
+#: It turns, because straight ahead a gait with its sides swapped can look well.
+COMMAND = (0.5, 0.0, 0.3)
+#: The term that shows a policy how far something it turns is from its goal.
+TURNS = "RelativeRotation"
+#: How long the policy runs in a probe [s]; wrong orders show in the first moments.
+SECONDS = 3.0
+#: Another order is suspected if its cost is below this share of the declared one's …
+CLEARLY = 0.6
+#: … and by at least this much: two orders that both do well say nothing.
+GAP = 0.1
+#: Without a better order, this much tilt (cosine) or error (share of the command) is a bad run.
+TILTED, ASTRAY = 0.8, 0.9
+#: So is one that leaves this share of the angle to a goal.
+UNMOVED = 0.5
+
+
+@dataclass(frozen=True)
+class OrderProbe:
+    """One order: how the robot did with it. Least `cost` is best.
+
+    The cost adds up how early it fell, its tilt, how badly it followed the command, how far what
+    it turns ended from its goal, how often motors were at their limits and how restless the
+    setpoints were. `goal` has the angles to that goal before and after [rad]; None: there is none.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    cost: float
+    fell: bool
+    duration: float
+    upright: float
+    tracking_error: float | None
+    saturation: float
+    restlessness: float
+    goal: tuple[float, float] | None = None
+
+
+def order_probe(
+    policy: Path,
+    world: World,
+    robot: str = "",
+    *,
+    command: Sequence[float] | None = None,
+    seconds: float = SECONDS,
+) -> list[OrderProbe]:
+    """Run a policy with its declared order and with others, best first.
+
+    Others are: left and right swapped, front and rear swapped, the model's joints in their order,
+    its actuators in theirs, and breadth first. A command that also turns tells more of them apart.
+
+    Raises:
+        RecordingError: the file is no policy file, or which robot it is for cannot be known.
+    """
+    actor = find_robot(world, robot)
+    said = _read(policy)
+    stand = said.get("start")
+    duration = stand.get("duration") if isinstance(stand, dict) else None
+    seconds += duration if isinstance(duration, int | float) else 0.0
+    steps = max(1, round(seconds / world.timestep))
+    goals = _goals(said)
+    world.reset()
+    before = _angle(world, actor, goals)
+    found: list[OrderProbe] = []
+    with TemporaryDirectory() as folder:
+        for name, joints in orders(said["joints"], actor, world):
+            path = Path(folder, f"{len(found)}.yaml")
+            _write({**said, "joints": list(joints)}, path, policy.resolve().parent)
+            try:
+                with in_the_loop(path, world, actor) as component:
+                    tell(component, command, None)
+                    run = run_policy(world, actor, component, steps, start=world.reset)
+            except MjrigError:
+                if name == DECLARED:
+                    raise
+                continue
+            restless = _restlessness(run.track, actor, max(1, int(said.get("decimation", 1))))
+            trial, after = run.trial, _angle(world, actor, goals)
+            cost = (
+                4.0 * (1.0 - trial.duration / seconds)
+                + 4.0 * (1.0 - max(trial.upright, -1.0))
+                + (trial.tracking_error or 0.0)
+                + 2.0 * trial.saturation
+                + restless
+                + (after or 0.0)
+            )
+            found.append(
+                OrderProbe(
+                    name,
+                    tuple(joints),
+                    cost,
+                    trial.fell,
+                    trial.duration,
+                    trial.upright,
+                    trial.tracking_error,
+                    trial.saturation,
+                    restless,
+                    None if before is None or after is None else (before, after),
+                )
+            )
+    return sorted(found, key=lambda probe: probe.cost)
+
+
+def telling_command(policy: Path) -> list[float] | None:
+    """What tells the orders of a policy apart, within the ranges it was trained for.
+
+    None: it takes no command of a walking robot.
+
+    Raises:
+        RecordingError: the file is no policy file.
+    """
+    said = _read(policy).get("command")
+    takes = said if isinstance(said, dict) else {}
+    if len(takes.get("names") or takes.get("default") or ()) != len(COMMAND):
+        return None
+    ranges = takes.get("ranges") or [(-math.inf, math.inf)] * len(COMMAND)
+    return [min(max(v, low), high) for v, (low, high) in zip(COMMAND, ranges, strict=True)]
+
+
+def suspicion(probes: Sequence[OrderProbe]) -> str:
+    """Which other order does clearly better than the declared one, in words; empty: none."""
+    declared, best = _declared(probes), probes[0]
+    bad = _bad(declared)
+    clearly = bool(bad) or best.cost < CLEARLY * declared.cost
+    if _bad(best) or not clearly or best.cost + GAP > declared.cost:
+        return ""
+    worse = bad or f"costs {declared.cost:.2f}"
+    return (
+        f"the joint order looks wrong: as declared it {worse}, with {best.name} it costs only "
+        f"{best.cost:.2f} (upright {best.upright:.2f})"
+    )
+
+
+def doubt(probes: Sequence[OrderProbe], command: Sequence[float] | None = None) -> str:
+    """What is bad about the declared order though no other is better, in words; empty: nothing.
+
+    With the `command` they had, a robot that goes elsewhere is told too.
+    """
+    bad = _bad(_declared(probes), command)
+    if not bad:
+        return ""
+    tried = ", and no other order that was tried does well" if len(probes) > 1 else ""
+    return (
+        f"as declared it {bad}{tried}: the joint order, the start, the gains or the observation "
+        "are not those it was trained with"
+    )
+
+
+def _declared(probes: Sequence[OrderProbe]) -> OrderProbe:
+    return next(p for p in probes if p.name == DECLARED)
+
+
+def _bad(probe: OrderProbe, command: Sequence[float] | None = None) -> str:
+    """What is bad about a run by itself; empty: nothing."""
+    if probe.fell:
+        return f"falls after {probe.duration:.2g} s"
+    if probe.upright < TILTED:
+        return f"tilts by {math.degrees(math.acos(max(probe.upright, -1.0))):.0f}°"
+    wanted = math.hypot(*command) if command is not None else 0.0
+    if wanted and probe.tracking_error is not None and probe.tracking_error > ASTRAY * wanted:
+        return f"misses its command by {probe.tracking_error:.2g} of {wanted:.2g}"
+    if probe.goal is not None and probe.goal[1] > UNMOVED * probe.goal[0]:
+        before, after = (round(math.degrees(angle)) for angle in probe.goal)
+        return f"ends {after}° from its goal after {before}° at the start"
+    return ""
+
+
+def orders(
+    declared: Sequence[str], robot: Articulation, world: World
+) -> Iterator[tuple[str, list[str]]]:
+    """The orders to try, each once: name and joints."""
+    names = list(declared)
+    found = [(DECLARED, names)]
+    for sides in SIDES:
+        order = mirrored(names, sides)
+        if order is not None:
+            found.append((f"{sides} swapped", [names[i] for i in order]))
+    drives = {b.actuator: b.joint for b in robot.actuators}
+    here = {drives[n] if n in drives else n: n for n in names}
+    by_joint = [here[j] for j in robot.joint_names if j in here]
+    by_actuator = [here[j] for a in robot.actuator_names if (j := drives[a]) in here]
+    depths = _depths(robot, world)
+    by_depth = sorted(by_joint, key=lambda n: depths.get(drives.get(n) or n, 0))
+    found += [
+        ("the model's joint order", by_joint),
+        ("the model's actuator order", by_actuator),
+        ("the joints breadth first", by_depth),
+    ]
+    seen: list[list[str]] = []
+    for name, joints in found:
+        if joints not in seen and len(joints) == len(names):
+            seen.append(joints)
+            yield name, joints
+
+
+def _depths(robot: Articulation, world: World) -> dict[str, int]:
+    """How many bodies are above each joint's: PhysX numbers joints from the base outwards."""
+    model, found = world.model, {}
+    for binding in robot.actuators:
+        if binding.on_joint:
+            body, depth = int(model.jnt_bodyid[binding.joint_id]), 0
+            while body:
+                body, depth = int(model.body_parentid[body]), depth + 1
+            found[binding.joint] = depth
+    return found
+
+
+def _goals(said: dict[str, Any]) -> list[tuple[str, str]]:
+    """Pairs of sensors, what a policy turns and where to: those whose rotation it observes."""
+    observation = said.get("observation")
+    terms = observation.get("terms") if isinstance(observation, dict) else None
+    return [
+        (str(term.get("sensor")), str(term.get("other")))
+        for term in terms or ()
+        if isinstance(term, dict) and term.get("type") == TURNS
+    ]
+
+
+def _angle(world: World, robot: Articulation, goals: Sequence[tuple[str, str]]) -> float | None:
+    """The widest angle between such a pair now [rad]; None: there is none."""
+    prefix, angles = robot.model_map.prefix, []
+    for names in goals:
+        one, other = (world.data.sensor(prefix + name).data for name in names)
+        angles.append(2.0 * math.acos(min(1.0, abs(float(one @ other)))))
+    return max(angles, default=None)
+
+
+def _restlessness(track: Track, robot: Articulation, every: int) -> float:
+    """Mean jump of the position setpoints from tick to tick [rad or m]."""
+    targets = track.target[robot.name][:, 0][::every]
+    return float(np.abs(np.diff(targets, axis=0)).mean()) if len(targets) > 1 else 0.0
+
+
+def _read(policy: Path) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(policy.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        why = " ".join(str(error).split())
+        raise RecordingError(f"{policy}: cannot be read: {why}") from error
+    if not isinstance(data, dict) or not isinstance(data.get("joints"), list):
+        raise RecordingError(f"{policy}: is no policy file: it has no list of joints")
+    return data
+
+
+def _write(data: dict[str, Any], path: Path, folder: Path) -> None:
+    """Write a copy elsewhere; its files stay where they are."""
+    data = dict(data)
+    data["network"] = str(folder / str(data.get("network", "")))
+    motion = data.get("motion")
+    if isinstance(motion, dict) and motion.get("file"):
+        data["motion"] = {**motion, "file": str(folder / str(motion["file"]))}
+    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The three ways to replay: kinematic, targets, policy."""

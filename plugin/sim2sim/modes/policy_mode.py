@@ -1,0 +1,320 @@
+"""Mode policy: the network in the loop, nominal and perturbed."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.control.articulation import Articulation
+from mjrig.control.policy import PolicyComponent
+from mjrig.errors import PropertyError, RecordingError
+from mjrig.names import how_many, listed
+from mjrig.properties import registry
+from mjrig.recording.recording import Recording
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.comparison import compare
+from mjrig.sim2sim.compare.matching import match, match_robot
+from mjrig.sim2sim.compare.result import FAILS, REMARKS, STAYS_UP, TRANSFERS, Finding, Replay
+from mjrig.sim2sim.compare.track import Track, saturation
+from mjrig.sim2sim.diagnose.policy_diagnosis import PolicyDiagnosis
+from mjrig.sim2sim.modes.targets_mode import describe
+from mjrig.sim2sim.play.start import commands, start
+from mjrig.sim2sim.play.trial_pool import run_trials
+from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics
+
+#: How long a policy runs unless somebody says otherwise [s].
+DURATION = 10.0
+#: A joint at its limit for more than this share is worth a remark.
+SATURATED = 0.05
+#: More than this share of falls is no transfer.
+MOST_FALLS = 0.5
+Policy = PolicyComponent | str | Path | None
+
+
+def replay_policy(
+    policy: Any,
+    world: World,
+    *,
+    recording: Recording | None,
+    robot: str,
+    tolerance: float,
+    diagnose: bool,
+    command: Sequence[float] | None,
+    schedule: Sequence[tuple[float, Sequence[float]]] | None,
+    duration: float | None,
+    trials: int,
+    seed: int,
+    workers: int,
+) -> Replay:
+    """Run, judge, and say what differs from what the policy was made for."""
+    from mjrig.sim2sim.replay import scene_name
+
+    steps = _steps(world, recording, duration)
+    matches = () if recording is None else match(recording, world, robot)
+    actor = matches[0].robot if matches else find_robot(world, robot)
+    with in_the_loop(policy, world, actor) as component:
+        tell(component, command, schedule)
+        begin: Callable[[], object] = (
+            world.reset if recording is None else partial(start, world, recording, matches)
+        )
+        run = run_policy(world, actor, component, steps, start=begin)
+        source = _name(policy, component) if recording is None else str(recording.path)
+        result = Replay("policy", source, scene_name(world))
+        result.trials = [run.trial]
+        found = None
+        if recording is not None:
+            found = compare(recording, matches, run.track, tolerance=tolerance)
+            result.tolerance = tolerance
+        described = matches or (match_robot(world, _nothing(actor), actor),)
+        describe(result, world, described, run.track, found)
+        if found is None:
+            result.joints = tracked(actor, run.track)
+            result.notes.append("rmse: position and velocity against their setpoints")
+        if trials:
+            result.trials += run_trials(
+                world, actor, component, steps, begin, trials, seed, workers, (command, schedule)
+            )
+        if diagnose:
+            result.diagnosis, notes = PolicyDiagnosis(
+                world, actor, component, run, partial(_again, world, actor, component, steps, begin)
+            ).run()
+            result.notes += notes
+    if diagnose:
+        _suspect_order(result, _file_of(policy, component), world, actor)
+    _judge(result, run, world, actor)
+    return result
+
+
+def _file_of(policy: Any, component: PolicyComponent) -> Path | None:
+    """The file of a policy; None: it has none."""
+    if isinstance(policy, str | Path):
+        return Path(policy)
+    file = component.__dict__.get("file")
+    return None if file is None else component.find_file(file)
+
+
+def _suspect_order(
+    result: Replay,
+    policy: Path | None,
+    world: World,
+    actor: Articulation,
+) -> None:
+    """Try other orders of the joints: with a wrong one some robots fall late, or never."""
+    from mjrig.sim2sim.diagnose.order_probe import order_probe, suspicion, telling_command
+
+    if policy is None:
+        return
+    probes = order_probe(policy, world, actor.name, command=telling_command(policy))
+    text = suspicion(probes)
+    if text:
+        finding = Finding("joint order", "", "as recorded", probes[0].name, text, 1.0)
+        result.diagnosis.insert(0, finding)
+
+
+def _again(
+    world: World,
+    actor: Articulation,
+    component: PolicyComponent,
+    steps: int,
+    begin: Callable[[], object],
+) -> PolicyRun:
+    return run_policy(world, actor, component, steps, start=begin)
+
+
+def _steps(world: World, recording: Recording | None, duration: float | None) -> int:
+    if recording is not None and abs(recording.timestep - world.timestep) > 1e-9:
+        raise RecordingError(
+            f"{recording.path}: was recorded with a timestep of {recording.timestep:g} s, the "
+            f"world has {world.timestep:g} s; set sim.timestep to {recording.timestep:g}"
+        )
+    if duration is None:
+        duration = DURATION if recording is None else recording.duration
+    if not 0.0 < duration < math.inf:
+        raise RecordingError(f"the duration must be > 0 s, got {duration:g}")
+    return max(1, round(duration / world.timestep))
+
+
+def _name(policy: Any, component: PolicyComponent) -> str:
+    return str(policy) if isinstance(policy, str | Path) else component.label
+
+
+def _nothing(actor: Articulation) -> Any:
+    """A recording of a robot that has nothing in it."""
+    from mjrig.recording.recording import ActorRecording
+
+    empty = np.zeros((1, 0))
+    return ActorRecording(actor.name, (), np.zeros(1, np.int64), np.zeros(1), empty, empty)
+
+
+# Policies in a world ----------------------------------------------------------------------------
+
+
+def find_robot(world: World, name: str = "") -> Articulation:
+    """The robot a policy is meant for: the named one, the one that has a policy, the only one.
+
+    Raises:
+        RecordingError: it cannot be known.
+    """
+    if name:
+        return world[name]
+    robots = list(world.articulations.values())
+    with_policy = [r for r in robots if policies(r)]
+    actuated = [r for r in robots if r.actuator_names]
+    for candidates in (with_policy, actuated):
+        if len(candidates) == 1:
+            return candidates[0]
+    names = listed(r.name for r in with_policy or actuated)
+    raise RecordingError(f"which robot is the policy for? there are: {names}; say robot=…")
+
+
+def policies(robot: Articulation) -> list[PolicyComponent]:
+    """The policies on a robot."""
+    return [c for c in robot.components if isinstance(c, PolicyComponent)]
+
+
+@contextmanager
+def in_the_loop(policy: Any, world: World, robot: Articulation) -> Iterator[PolicyComponent]:
+    """A policy that commands the robot, and nothing else; afterwards all is as before.
+
+    Raises:
+        RecordingError: there is no policy.
+    """
+    component = _own(policy, robot)
+    with ExitStack() as stack:
+        for other in robot.components:
+            if commands(other) and other is not component and other.__dict__.get("enabled"):
+                stack.callback(other.assign, {"enabled": True})
+                other.assign({"enabled": False})
+        if component is None:
+            component = _made(policy)
+            robot.add_component(component)
+            stack.callback(robot.remove_component, component)
+        elif component.__dict__.get("enabled") is False:
+            stack.callback(component.assign, {"enabled": False})
+            component.assign({"enabled": True})
+        written = {n: component.authored(n) for n in ("command",) if n in _names(component)}
+        stack.callback(_put_back, component, written)
+        yield component
+
+
+def _names(component: PolicyComponent) -> list[str]:
+    return [p.name for p in component.properties()]
+
+
+def _put_back(component: PolicyComponent, written: dict[str, object]) -> None:
+    for name, value in written.items():
+        if value is None:
+            component.unset(name)
+        else:
+            component.assign({name: value})
+
+
+def _own(policy: Any, robot: Articulation) -> PolicyComponent | None:
+    """The policy of the robot that is meant, if it has it."""
+    found = policies(robot)
+    if isinstance(policy, PolicyComponent):
+        return policy if policy in found else None
+    if policy is None:
+        if len(found) != 1:
+            many = f"{len(found)} policies" if found else "no policy"
+            raise RecordingError(f"{robot.name} has {many}; say which one: policy=…, or --policy")
+        return found[0]
+    wanted = Path(policy).resolve()
+    for component in found:
+        file = component.__dict__.get("file")
+        if file is not None and component.find_file(file).resolve() == wanted:
+            return component
+    return None
+
+
+def _made(policy: Any) -> PolicyComponent:
+    if isinstance(policy, PolicyComponent):
+        return policy
+    path = Path(policy)
+    if not path.is_file():
+        raise RecordingError(f"{path}: there is no such file")
+    return registry.get("Policy", PolicyComponent)(file=path.resolve())
+
+
+def tell(
+    component: PolicyComponent,
+    command: Sequence[float] | None,
+    schedule: Sequence[tuple[float, Sequence[float]]] | None,
+) -> None:
+    """Command a policy.
+
+    Raises:
+        PropertyError: another number of values, or both a command and a schedule.
+    """
+    if command is not None and schedule is not None:
+        raise PropertyError("give a command or a schedule, not both")
+    if command is not None:
+        schedule = [(0.0, list(command))]
+    if schedule is not None:
+        component.follow(schedule)
+
+
+# Judging ----------------------------------------------------------------------------------------
+
+
+def tracked(robot: Articulation, track: Track) -> dict[str, dict[str, float | None]]:
+    """Per joint: how far it was from its setpoints, and how often at its limit."""
+    found: dict[str, dict[str, float | None]] = {}
+    bindings = {b.actuator: b for b in robot.actuators}
+    for column, name in enumerate(robot.actuator_names):
+        binding = bindings[name]
+        if not binding.joint or not binding.on_joint:
+            continue
+        q = track.qpos[:-1, binding.qpos_address]
+        v = track.qvel[:-1, binding.dof_address]
+        target = track.target[robot.name][:, :, column]
+        effort = track.effort[robot.name][:, column]
+        limit = track.limits[robot.name].get(binding.joint, math.inf)
+        found[binding.joint] = {
+            "rmse_position": float(np.sqrt(np.mean((target[:, 0] - q) ** 2))),
+            "rmse_velocity": float(np.sqrt(np.mean((target[:, 1] - v) ** 2))),
+            "rmse_effort": None,
+            "saturation": saturation(effort, limit),
+            "saturation_recorded": None,
+        }
+    return found
+
+
+def saturated(result: Replay) -> list[str]:
+    """A remark on the joints that are at their limit for long, if there are any."""
+    shares = {n: j.get("saturation") or 0.0 for n, j in result.joints.items()}
+    worst = sorted((n for n in shares if shares[n] > SATURATED), key=lambda n: -shares[n])
+    if not worst:
+        return []
+    found = listed(f"{n} {shares[n]:.0%}" for n in worst[:4])
+    more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
+    return [f"at the effort limit for long: {found}{more} of the time"]
+
+
+def _judge(result: Replay, run: PolicyRun, world: World, robot: Articulation) -> None:
+    count = len(result.trials)
+    perturbed = result.trials[1:]
+    falls = sum(t.fell for t in perturbed)
+    result.evidence = f"policy in the loop, {how_many(count, 'run')}"
+    result.evidence += (
+        f" ({how_many(len(perturbed), 'run')} perturbed): {statistics(result.trials)}"
+        if perturbed
+        else ", not perturbed"
+    )
+    remarks = saturated(result)
+    if result.base_start is None:
+        result.notes.append(f"{robot.name} has no floating base: it cannot fall")
+    if run.trial.fell or (perturbed and falls / len(perturbed) > MOST_FALLS):
+        result.verdict = FAILS
+    elif falls or remarks or any(f.share for f in result.diagnosis):
+        result.verdict = REMARKS
+    else:
+        result.verdict = TRANSFERS
+    if not perturbed and result.verdict != FAILS:
+        result.verdict = STAYS_UP
+        result.notes.append("whether it transfers takes perturbed runs too: trials")
+    result.notes = [*remarks, *result.notes]

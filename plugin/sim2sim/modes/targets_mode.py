@@ -1,0 +1,99 @@
+"""Mode targets: the recorded setpoints once more, through the controllers of this world."""
+
+from collections.abc import Sequence
+
+from mjrig.recording.recording import Recording
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.comparison import Comparison, JointError, compare
+from mjrig.sim2sim.compare.matching import Match
+from mjrig.sim2sim.compare.result import DIFFERS, MATCHES, WITHIN, Replay
+from mjrig.sim2sim.compare.track import Track, base_of, record
+from mjrig.sim2sim.play.players import TargetsPlayer
+
+EVIDENCE = (
+    "re-simulation of recorded setpoints: shows whether the physics is the same, not whether a "
+    "policy transfers"
+)
+
+
+def replay_targets(
+    recording: Recording,
+    world: World,
+    *,
+    robot: str,
+    tolerance: float,
+    diagnose: bool,
+    resample: bool,
+) -> Replay:
+    """Play, compare, and find out what differs."""
+    from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
+    from mjrig.sim2sim.replay import scene_name
+
+    result = Replay("targets", str(recording.path), scene_name(world), evidence=EVIDENCE)
+    result.tolerance = tolerance
+    with TargetsPlayer(recording, world, robot=robot, resample=resample) as player:
+        source = player.start()
+        track = record(world, player.steps)
+        matches, ratio = player.matches, player.ratio
+        result.notes += [*recording.notes, *player.notes, f"the start is {source}"]
+        result.notes += [f"{label} was switched off meanwhile" for label in player.silenced]
+    found = compare(recording, matches, track, tolerance=tolerance, ratio=ratio)
+    describe(result, world, matches, track, found)
+    result.verdict = verdict(found, tolerance)
+    if diagnose and not found.bit_exact:
+        diagnosis = Diagnosis(recording, world, robot, found, tolerance, resample=resample)
+        result.diagnosis, notes = diagnosis.run()
+        result.notes += notes
+    return result
+
+
+def verdict(comparison: Comparison, tolerance: float) -> str:
+    """In a word."""
+    if comparison.bit_exact:
+        return MATCHES
+    return WITHIN if comparison.max_abs_position_error <= tolerance else DIFFERS
+
+
+def describe(
+    result: Replay,
+    world: World,
+    matches: Sequence[Match],
+    track: Track,
+    comparison: Comparison | None,
+) -> None:
+    """Put what happened into the result."""
+    result.duration = track.duration
+    if track.diverged:
+        result.fell, result.fell_at = True, track.duration
+        result.notes.append(f"the physics diverged after {track.duration:.3f} s")
+    for match in matches:
+        base = base_of(world, match.robot, track.qpos)
+        if base is None or result.base_start is not None:
+            continue
+        result.base_start, result.base_end = base.start, base.end
+        step = base.fell_at()
+        if step is not None:
+            result.fell, result.fell_at = True, step * track.timestep
+        steps = range(len(base.upright))
+        time = [k * track.timestep for k in steps]
+        result.series["base height"] = (time, base.position[:, 2], "m")
+        result.series["upright"] = (time, base.upright, "cosine of the tilt")
+    if comparison is not None:
+        result.comparison = comparison
+        result.bit_exact = comparison.bit_exact
+        result.max_abs_position_error = comparison.max_abs_position_error
+        result.first_divergence = comparison.first_divergence
+        result.base_drift = comparison.base_drift
+        result.joints = {n: joint_data(e) for n, e in comparison.joints.items()}
+
+
+def joint_data(error: JointError) -> dict[str, float | None]:
+    """What report.json says of a joint."""
+    return {
+        "rmse_position": error.rmse_position,
+        "rmse_velocity": error.rmse_velocity,
+        "rmse_effort": error.rmse_effort,
+        "max_position_error": error.max_position,
+        "saturation": error.saturation,
+        "saturation_recorded": error.saturation_recorded,
+    }

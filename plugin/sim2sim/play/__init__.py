@@ -1,0 +1,1 @@
+"""Playing recordings and policies in a world: players, starting states, perturbed trials."""

@@ -1,0 +1,305 @@
+"""Play a recording in a world: its poses, or its setpoints through the controllers here."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, Self
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.control.setpoints import Lease, Source
+from mjrig.errors import RecordingError
+from mjrig.names import literal
+from mjrig.properties.component import ActorComponent
+from mjrig.recording.recording import JointColumns, Recording
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.matching import Match, match
+from mjrig.sim2sim.play.plant_edit import PlantEdit
+from mjrig.sim2sim.play.start import silenced, start
+
+NEVER = np.iinfo(np.int64).max
+
+
+class KinematicPlayer:
+    """Shows the poses of a recording; nothing is simulated, and other robots are left alone.
+
+    Positions are interpolated between samples, quaternions on the great circle.
+    """
+
+    def __init__(self, recording: Recording, world: World, *, robot: str = "") -> None:
+        self._world = world
+        self.matches = match(recording, world, robot)
+        self.notes = tuple(n for m in self.matches for n in m.notes)
+        self._began = min(float(m.recorded.time[0]) for m in self.matches)
+        self._ended = max(float(m.recorded.time[-1]) for m in self.matches)
+
+    @property
+    def duration(self) -> float:
+        """From the first pose to the last [s]."""
+        return self._ended - self._began
+
+    def seek(self, t: float) -> None:
+        """Show the pose `t` seconds after the first; before and after it, the first and last."""
+        data = self._world.data
+        for pair in self.matches:
+            recorded = pair.recorded
+            pose = interpolate(recorded.joints, recorded.time, recorded.qpos, self._began + t)
+            pair.qpos(pose, data.qpos)
+            for _, here in pair.joints:
+                data.qvel[here.dof] = 0.0
+            if recorded.qvel is not None:
+                pair.qvel(_lerp(recorded.time, recorded.qvel, self._began + t), data.qvel)
+        mujoco.mj_forward(self._world.model, data)
+
+
+def interpolate(
+    joints: Sequence[JointColumns], time: FloatArray, qpos: FloatArray, t: float
+) -> FloatArray:
+    """The pose at a time: linear, quaternions by slerp."""
+    pose = _lerp(time, qpos, t)
+    row, share = _place(time, t)
+    for joint in joints:
+        if joint.kind in ("free", "ball"):
+            at = slice(joint.qpos.stop - 4, joint.qpos.stop)
+            following = min(row + 1, len(time) - 1)
+            pose[at] = slerp(qpos[row, at], qpos[following, at], share)
+    return pose
+
+
+def _place(time: FloatArray, t: float) -> tuple[int, float]:
+    """The sample before a time, and how far it is towards the next."""
+    row = int(np.clip(np.searchsorted(time, t, side="right") - 1, 0, len(time) - 1))
+    if row == len(time) - 1 or t <= time[0]:
+        return row, 0.0
+    return row, float((t - time[row]) / (time[row + 1] - time[row]))
+
+
+def _lerp(time: FloatArray, values: FloatArray, t: float) -> FloatArray:
+    row, share = _place(time, t)
+    if share == 0.0:
+        found: FloatArray = values[row].copy()
+        return found
+    mixed: FloatArray = (1.0 - share) * values[row] + share * values[row + 1]
+    return mixed
+
+
+def slerp(a: FloatArray, b: FloatArray, share: float) -> FloatArray:
+    """Between two unit quaternions on the shorter great circle."""
+    cosine = float(a @ b)
+    if cosine < 0.0:
+        b, cosine = -b, -cosine
+    if share == 0.0:
+        return a.copy()
+    if cosine > 0.9995:  # too close for the sine; the chord is as good
+        mixed = (1.0 - share) * a + share * b
+    else:
+        angle = np.arccos(cosine)
+        mixed = (np.sin((1.0 - share) * angle) * a + np.sin(share * angle) * b) / np.sin(angle)
+    found: FloatArray = mixed / np.linalg.norm(mixed)
+    return found
+
+
+class RecordedTargets(ActorComponent):
+    """Writes the recorded setpoints of one robot, step by step, and changes its gains with them."""
+
+    def play(self, world: World, pair: Match, ratio: float = 1.0) -> Self:
+        """What to play; `ratio` are the steps here per recorded step."""
+        commands = pair.recorded.commands
+        assert commands is not None
+        first = int(pair.recorded.step[0])
+        there, self._here = pair.commanded()
+        rows = np.stack([commands.position, commands.velocity, commands.feedforward])
+        self._rows = rows[:, :, there]
+        self._starts = np.round((commands.step - first) * ratio).astype(np.int64)
+        changes = pair.recorded.gain_changes
+        self._gains = [(round((c.step - first) * ratio), c.gains) for c in changes]
+        self._pair = pair
+        self._names = pair.robot.actuator_names
+        self._inputs = [
+            (pair.robot.setpoints.input_values[name], values)
+            for name, values in commands.inputs.items()
+            if name in pair.robot.setpoints.input_values
+        ]
+        self._edit = PlantEdit(world, pair.robot)
+        self._lease: Lease | None = None
+        self.seek(0)
+        return self
+
+    def prepare(self) -> None:
+        self._step, self._row, self._change, self._next = 0, -1, 0, NEVER
+
+    def attach(self, articulation: Any) -> None:
+        names = [articulation.actuator_names[i] for i in self._here]
+        if names:
+            pattern = "|".join(map(literal, names))
+            self._lease = articulation.take(
+                Source.REPLAY, actuators=pattern, holder=f"replay of {self._pair.recorded.name}"
+            )
+        self._values = articulation.setpoints.values
+
+    def detach(self) -> None:
+        self._edit.undo()
+        if self._lease is not None:
+            self._lease.release()
+
+    def seek(self, step: int) -> None:
+        """The next physics step is step `step` of the recording."""
+        self._edit.undo()
+        self._step, self._row, self._change, self._next = step, -1, 0, step
+
+    def before_controls(self, time: float) -> None:
+        if self._step >= self._next:
+            self._apply()
+        self._step += 1
+
+    def _apply(self) -> None:
+        """A command or a change of gains falls on this step, or we have just jumped here."""
+        row = int(np.searchsorted(self._starts, self._step, side="right")) - 1
+        if row >= 0 and row != self._row:
+            self._row = row
+            self._values[:, self._here] = self._rows[:, row]
+            for vector, values in self._inputs:
+                vector[:] = values[row]
+        while self._change < len(self._gains) and self._gains[self._change][0] <= self._step:
+            self._set_gains(self._gains[self._change][1])
+            self._change += 1
+        following = [int(self._starts[row + 1])] if row + 1 < len(self._starts) else []
+        following += [s for s, _ in self._gains[self._change : self._change + 1]]
+        self._next = min(following, default=NEVER)
+
+    def _set_gains(self, gains: Mapping[str, FloatArray] | None) -> None:
+        self._edit.undo()
+        for what, values in (gains or {}).items():
+            named = {
+                self._names[column]: float(v)
+                for column, v in zip(self._pair.columns.tolist(), values, strict=True)
+                if column >= 0 and np.isfinite(v)
+            }
+            self._edit.set_gains(what, named)
+
+    def memory(self) -> Any:
+        return self._step
+
+    def restore(self, memory: Any) -> None:
+        self.seek(memory)
+
+
+class TargetsPlayer:
+    """Plays recorded setpoints through the controllers of a world, as it is stepped.
+
+    While it is open, gaits and policies of the robots it plays are off. Use it in a `with` block,
+    or `close` it; then everything is as before, except the state.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        world: World,
+        *,
+        robot: str = "",
+        resample: bool = False,
+    ) -> None:
+        self._world, self._recording = world, recording
+        self.matches = match(recording, world, robot)
+        self.ratio = check_playable(recording, self.matches, world, resample=resample)
+        self.notes = tuple(n for m in self.matches for n in m.notes)
+        steps = playable_steps(recording)
+        if steps < recording.steps:
+            self.notes += (
+                f"the state was put elsewhere after {steps * recording.timestep:g} s of "
+                f"{recording.duration:g} s: only the time before that is replayed",
+            )
+        self.steps = round(steps * self.ratio)
+        self._playing: list[tuple[Match, RecordedTargets]] = []
+        self._stack = ExitStack()
+        robots = [m.robot for m in self.matches]
+        self.silenced = tuple(self._stack.enter_context(silenced(robots)))
+        try:
+            for pair in driven(self.matches):
+                component = RecordedTargets().play(world, pair, self.ratio)
+                pair.robot.add_component(component)
+                self._playing.append((pair, component))
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self) -> str:
+        """Put the robots where the recording begins; says what the state was taken from."""
+        found = start(self._world, self._recording, self.matches)
+        self.seek(0)
+        return found
+
+    def seek(self, step: int) -> None:
+        """Command from step `step` on; the state is left as it is."""
+        for _, component in self._playing:
+            component.seek(step)
+
+    @property
+    def duration(self) -> float:
+        """Simulated seconds."""
+        return self.steps * self._world.timestep
+
+    def close(self) -> None:
+        """Take everything back; closing twice is fine."""
+        while self._playing:
+            pair, component = self._playing.pop()
+            pair.robot.remove_component(component)
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def playable_steps(recording: Recording) -> int:
+    """Steps until somebody put the state elsewhere: a reset, a rewind."""
+    later = [s for s in recording.segments if 0 < s < recording.steps]
+    return min(later, default=recording.steps)
+
+
+def driven(matches: Sequence[Match]) -> list[Match]:
+    """Those that have actuators; a ball on the floor has no setpoints, and needs none."""
+    return [pair for pair in matches if pair.recorded.actuators]
+
+
+def check_playable(
+    recording: Recording, matches: Sequence[Match], world: World, *, resample: bool
+) -> float:
+    """Steps here per recorded step, before anything runs.
+
+    Raises:
+        RecordingError: there are no setpoints, or the timestep is another one.
+    """
+    for pair in driven(matches) or matches[:1]:
+        if pair.recorded.commands is None:
+            raise RecordingError(
+                f"{recording.path}: no setpoints of {pair.recorded.name!r} were recorded; "
+                "replay it in the mode kinematic"
+            )
+        if not pair.recorded.actuators:
+            raise RecordingError(
+                f"{recording.path}: {pair.recorded.name!r} has no actuators; replay it in the mode "
+                "kinematic"
+            )
+        if not (pair.columns >= 0).any():
+            raise RecordingError(
+                f"{recording.path}: none of the actuators of {pair.recorded.name!r} is here"
+            )
+    there, here = recording.timestep, world.timestep
+    ratio = there / here
+    if abs(there - here) <= 1e-9 * there:
+        return 1.0
+    if not resample:
+        raise RecordingError(
+            f"{recording.path}: was recorded with a timestep of {there:g} s, the world has "
+            f"{here:g} s; set sim.timestep to {there:g}, or allow resampling (--resample)"
+        )
+    if max(ratio, 1.0 / ratio) % 1.0 > 1e-6 and 1.0 - max(ratio, 1.0 / ratio) % 1.0 > 1e-6:
+        raise RecordingError(
+            f"{recording.path}: its timestep of {there:g} s is no multiple of the world's "
+            f"{here:g} s, nor the other way round: setpoints would not fall on steps"
+        )
+    return ratio

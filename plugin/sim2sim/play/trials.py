@@ -1,0 +1,190 @@
+"""Runs of a policy that are made a little harder, each in one way."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.control.policy import PolicyComponent
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.matching import joints_of
+from mjrig.sim2sim.compare.result import Trial
+from mjrig.sim2sim.compare.track import Track, base_of, record, saturation, yaw
+from mjrig.sim2sim.play.plant_edit import PlantEdit
+
+KINDS = ("start", "friction", "payload", "strength", "pushes")
+#: Joints start off by up to this [rad], and the base with up to this speed [m/s, rad/s].
+POSE_NOISE, SPEED_NOISE = 0.05, 0.1
+FRICTION = (0.5, 1.25)
+#: Part of the robot's mass that is put on its base.
+PAYLOAD = (0.0, 0.15)
+STRENGTH = (0.85, 1.15)
+#: A push changes the base's velocity by this much, so often [m/s, s].
+PUSH, PUSH_EVERY = 0.4, 2.0
+#: Speeds are compared as means over this time: a gait sways [s].
+MEAN = 1.0
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """One way to make it harder; drawn from a seed, so that it can be repeated."""
+
+    kind: str
+    seed: tuple[int, int]
+
+    @property
+    def random(self) -> np.random.Generator:
+        """Draws that belong to it."""
+        return np.random.default_rng(self.seed)
+
+
+def perturbations(count: int, seed: int) -> list[Perturbation]:
+    """So many, the kinds in turn."""
+    return [Perturbation(KINDS[i % len(KINDS)], (seed, i)) for i in range(count)]
+
+
+@dataclass
+class PolicyRun:
+    """What a run gave."""
+
+    track: Track
+    trial: Trial
+    commands: FloatArray
+
+
+def run_policy(
+    world: World,
+    robot: Articulation,
+    policy: PolicyComponent,
+    steps: int,
+    *,
+    start: Callable[[], object],
+    perturbation: Perturbation | None = None,
+) -> PolicyRun:
+    """Reset by `start`, perturb, and run; the plant is put back afterwards."""
+    start()
+    commands: list[FloatArray] = []
+    with PlantEdit(world, robot) as edit:
+        name, push = "nominal", None
+        if perturbation is not None:
+            name, push = _perturb(world, robot, edit, perturbation)
+
+        def before(step: int) -> None:
+            commands.append(np.array(policy.command_now, dtype=np.float64))
+            if push is not None:
+                push(step)
+
+        track = record(world, steps, before=before)
+    rows = np.array(commands[: max(track.taken, 1)])
+    return PolicyRun(track, judged(name, world, robot, track, rows), rows)
+
+
+def _perturb(
+    world: World, robot: Articulation, edit: PlantEdit, perturbation: Perturbation
+) -> tuple[str, Callable[[int], object] | None]:
+    """Do it; returns its name and what is to be done between steps."""
+    random, data = perturbation.random, world.data
+    if perturbation.kind == "start":
+        for joint in joints_of(world, robot):
+            if joint.kind in ("hinge", "slide"):
+                data.qpos[joint.qpos] += random.uniform(-POSE_NOISE, POSE_NOISE)
+            data.qvel[joint.dof] += random.uniform(-SPEED_NOISE, SPEED_NOISE)
+        return f"start pose ± {POSE_NOISE:g} rad", None
+    if perturbation.kind == "friction":
+        factor = random.uniform(*FRICTION)
+        edit.scale_friction(factor)
+        return f"friction × {factor:.2f}", None
+    if perturbation.kind == "payload":
+        mass = random.uniform(*PAYLOAD) * float(_mass(world, robot))
+        edit.add_mass(mass)
+        return f"payload {mass:.1f} kg", None
+    if perturbation.kind == "strength":
+        factor = random.uniform(*STRENGTH)
+        edit.scale_strength(factor)
+        return f"motor strength × {factor:.2f}", None
+    return _pushes(world, robot, random)
+
+
+def _pushes(
+    world: World, robot: Articulation, random: np.random.Generator
+) -> tuple[str, Callable[[int], object] | None]:
+    joints = joints_of(world, robot)
+    if not joints or joints[0].kind != "free":
+        return "no pushes: the base is fixed", None
+    every, at = round(PUSH_EVERY / world.timestep), joints[0].dof.start
+
+    def push(step: int) -> None:
+        if step and step % every == 0:
+            angle = random.uniform(0.0, 2.0 * math.pi)
+            world.data.qvel[at : at + 2] += PUSH * math.cos(angle), PUSH * math.sin(angle)
+
+    return f"pushes of {PUSH:g} m/s every {PUSH_EVERY:g} s", push
+
+
+def _mass(world: World, robot: Articulation) -> float:
+    model, prefix = world.model, robot.model_map.prefix
+    bodies = [i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix)]
+    return float(model.body_mass[bodies].sum())
+
+
+# Judging ----------------------------------------------------------------------------------------
+
+
+def judged(
+    name: str, world: World, robot: Articulation, track: Track, commands: FloatArray
+) -> Trial:
+    """What became of a run; after a fall nothing counts any more."""
+    base = base_of(world, robot, track.qpos)
+    fallen = None if base is None else base.fell_at()
+    end = track.taken if fallen is None else fallen
+    limits = track.limits[robot.name]
+    drives = {b.actuator: b.joint for b in robot.actuators}
+    shares = [
+        saturation(track.effort[robot.name][:end, i], limits.get(drives[a], math.inf))
+        for i, a in enumerate(robot.actuator_names)
+    ]
+    return Trial(
+        name=name,
+        fell=track.diverged or fallen is not None,
+        duration=end * track.timestep,
+        base_end=None if base is None else base.end,
+        tracking_error=None if base is None else tracking(base.position, base.quaternion, commands,
+                                                          track.timestep, end),
+        upright=1.0 if base is None else float(base.upright.min()),
+        saturation=float(np.mean(shares)) if shares else 0.0,
+    )  # fmt: skip
+
+
+def tracking(
+    position: FloatArray,
+    quaternion: FloatArray,
+    commands: FloatArray,
+    timestep: float,
+    end: int,
+) -> float | None:
+    """RMS of commanded minus actual speed over windows: vx, vy [m/s] and yaw rate [rad/s].
+
+    None where the policy does not take such a command, or the run is too short.
+    """
+    size = round(MEAN / timestep)
+    if commands.ndim != 2 or commands.shape[1] < 3 or end < size:
+        return None
+    heading = yaw(quaternion)
+    errors = []
+    for a in range(0, end - size + 1, size):
+        b = a + size
+        dx, dy = (position[b, :2] - position[a, :2]) / MEAN
+        middle = float(heading[(a + b) // 2])
+        c, s = math.cos(middle), math.sin(middle)
+        actual = np.array([c * dx + s * dy, c * dy - s * dx, (heading[b] - heading[a]) / MEAN])
+        errors.append(commands[a:b, :3].mean(axis=0) - actual)
+    return float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+
+
+def statistics(trials: Sequence[Trial]) -> str:
+    """`5 of 6 runs stayed up`."""
+    up = sum(not t.fell for t in trials)
+    return f"{up} of {len(trials)} runs stayed up"

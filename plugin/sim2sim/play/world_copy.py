@@ -1,0 +1,51 @@
+"""A second world like one that runs: for other processes, and for what is fixed at its start."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mjrig.properties.component import ActorComponent
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A world as text and parts: the scene, and the components of its actors as they are."""
+
+    scene: str
+    base: Path
+    execution: str
+    components: Mapping[str, tuple[ActorComponent, ...]]
+
+    def make(self, sim: Mapping[str, object] | None = None) -> World:
+        """The world, at its start, with other simulation options if given."""
+        scene = Scene.parse(self.scene, base=self.base)
+        for name, value in (sim or {}).items():
+            scene.set(f"sim.{name}", value)
+        world = World(scene, self.execution)
+        for name, wanted in self.components.items():
+            robot = world[name]
+            for component in robot.components[::-1]:
+                robot.remove_component(component)
+            for component in wanted:
+                robot.add_component(component.copy())
+        world.reset()
+        return world
+
+
+def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> Copy:
+    """What is needed to make a world like this one; `leave_out` is an (actor, component index)."""
+    scene = world.scene
+    components = {
+        name: tuple(
+            c.copy() for i, c in enumerate(robot.components) if (name, i) != leave_out
+        )
+        for name, robot in world.articulations.items()
+    }  # fmt: skip
+    return Copy(scene.to_text(), scene.base, "python", components)
+
+
+def twin(world: World, sim: Mapping[str, object] | None = None) -> World:
+    """A new world of the same scene, with the components as they are now, and other options."""
+    return copy_of(world).make(sim)

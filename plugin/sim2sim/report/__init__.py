@@ -1,0 +1,1 @@
+"""Replay reports: on the terminal, as JSON and as one HTML page."""

@@ -1,0 +1,105 @@
+"""Plots as SVG text: lines over time, with axes; nothing to install, nothing to fetch."""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+
+WIDTH, HEIGHT = 460, 190
+LEFT, RIGHT, TOP, BOTTOM = 62, 12, 26, 30
+#: More points than this cannot be seen.
+POINTS = 600
+Line = tuple[str, str, npt.ArrayLike, npt.ArrayLike]
+
+
+def plot(title: str, unit: str, lines: Sequence[Line], *, log: bool = False) -> str:
+    """One figure: lines of (label, CSS class, x, y), x in seconds; `log`: decades upwards."""
+    drawn = [(label, style, *_thinned(x, y)) for label, style, x, y in lines]
+    values = [y[np.isfinite(y)] for _, _, _, y in drawn]
+    if log:
+        values = [y[y > 0.0] for y in values]
+    flat = np.concatenate([*values, np.empty(0)])
+    times = np.concatenate([*(x for _, _, x, _ in drawn), np.empty(0)])
+    if not len(flat) or not len(times):
+        return _frame(title, [f'<text x="{WIDTH / 2}" y="{HEIGHT / 2}" class="m">nothing</text>'])
+    low, high = _extent(flat, log)
+    end = max(float(times.max()), 1e-9)
+    parts = _axes(low, high, end, log)
+    for label, style, x, y in drawn:
+        points = _points(x, y, low, high, end, log)
+        tip = f"<title>{escape(label)}</title>"
+        parts += [f'<polyline class="{style}" points="{p}">{tip}</polyline>' for p in points]
+    return _frame(f"{title} [{unit}]", parts)
+
+
+def _frame(title: str, parts: Sequence[str]) -> str:
+    head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+    heading = f'<text x="{LEFT}" y="16" class="t">{escape(title)}</text>'
+    return "".join([head, heading, *parts, "</svg>"])
+
+
+def _thinned(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    times, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    every = max(1, math.ceil(len(times) / POINTS))
+    return times[::every], values[::every]
+
+
+def _extent(values: FloatArray, log: bool) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    if log:
+        low, high = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        return float(low), float(max(high, low + 1))
+    room = 0.05 * (high - low) or max(abs(high), 1.0) * 0.05
+    return low - room, high + room
+
+
+def _points(
+    x: FloatArray,
+    y: FloatArray,
+    low: float,
+    high: float,
+    end: float,
+    log: bool,
+) -> list[str]:
+    """Points in pixels, a new line after every gap."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        v = np.log10(y) if log else y
+    px = LEFT + x / end * (WIDTH - LEFT - RIGHT)
+    py = HEIGHT - BOTTOM - (v - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+    found: list[list[str]] = [[]]
+    for a, b in zip(px, py, strict=True):
+        if math.isfinite(b):
+            found[-1].append(f"{a:.1f},{b:.1f}")
+        elif found[-1]:
+            found.append([])
+    return [" ".join(points) for points in found if points]
+
+
+def _axes(low: float, high: float, end: float, log: bool) -> list[str]:
+    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    parts = [f'<path class="a" d="M{LEFT},{TOP} V{bottom} H{right}"/>']
+    ticks = range(int(low), int(high) + 1) if log else _ticks(low, high)
+    stride = max(1, math.ceil(len(ticks) / 6))
+    for tick in list(ticks)[::stride]:
+        y = bottom - (tick - low) / (high - low) * (bottom - TOP)
+        text = f"1e{tick}" if log else f"{tick:.6g}"
+        parts.append(f'<path class="g" d="M{LEFT},{y:.1f} H{right}"/>')
+        parts.append(f'<text x="{LEFT - 5}" y="{y + 3.5:.1f}" class="y">{text}</text>')
+    for tick in _ticks(0.0, end):
+        x = LEFT + tick / end * (right - LEFT)
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 14}" class="m">{tick:.6g}</text>')
+    parts.append(f'<text x="{right}" y="{HEIGHT - 4}" class="y">s</text>')
+    return parts
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """About four round numbers between two."""
+    span = high - low
+    step = 10.0 ** math.floor(math.log10(span / 4.0))
+    step *= next(f for f in (1.0, 2.0, 5.0, 10.0) if span / (step * f) <= 6.0)
+    first = math.ceil(low / step)
+    return [k * step for k in range(first, math.floor(high / step) + 1)]

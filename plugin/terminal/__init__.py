@@ -1,0 +1,1 @@
+"""What every command shares: tables, progress bars, scene options."""

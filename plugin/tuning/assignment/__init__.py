@@ -1,0 +1,1 @@
+"""Gains from a wanted natural frequency and damping ratio."""

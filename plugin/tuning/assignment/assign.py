@@ -1,0 +1,244 @@
+"""Gains from a natural frequency and a damping ratio: kp = M ω² − k, kv = 2 ζ M ω − d.
+
+M is the inertia a joint moves while the others are held (Mᵢᵢ, rotor inertia times gear² included):
+every joint is under a law of its own that holds it. k and d are the joint's own spring and damping.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from mjrig.control.effort_limits import effort_limit
+from mjrig.errors import BindingError, PropertyError
+from mjrig.gains.choice import Chosen, Skipped, choose
+from mjrig.gains.gain_presets import save_preset
+from mjrig.gains.gain_rows import Change, GainRow, gain_rows, rounded, set_gains
+from mjrig.gains.second_order import damping_ratio, frequency, stiffness_for
+from mjrig.names import suggestion
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+from mjrig.tuning.assignment.poses import Poses, Seen
+from mjrig.tuning.assignment.stability import stable_shares
+
+
+class Inertia(StrEnum):
+    """Which inertia gains are computed with."""
+
+    #: That of the pose the scene begins in.
+    POSE = "pose"
+    #: The largest of all poses looked at: nowhere less damped than asked.
+    LARGEST = "largest"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What every joint should be like.
+
+    Attributes:
+        frequency: natural frequency [Hz].
+        damping: damping ratio; 1 is critical.
+        step: a step that must not saturate [rad or m]; None: any may.
+        inertia: which one to compute with.
+    """
+
+    frequency: float
+    damping: float = 1.0
+    step: float | None = None
+    inertia: Inertia = Inertia.POSE
+
+    def __post_init__(self) -> None:
+        if self.inertia not in list(Inertia):
+            hint = suggestion(str(self.inertia), [kind.value for kind in Inertia])
+            raise PropertyError(f"there is no inertia {str(self.inertia)!r}; {hint}")
+        object.__setattr__(self, "inertia", Inertia(self.inertia))  # a plain word is fine
+        for name, least in (("frequency", "> 0"), ("step", "> 0"), ("damping", ">= 0")):
+            value = getattr(self, name)
+            if value is not None and not (0.0 <= value < math.inf and (value or least == ">= 0")):
+                raise PropertyError(f"the {name} must be {least}, got {value:g}")
+
+    def inertia_of(self, seen: Seen) -> float:
+        """The inertia to compute with."""
+        return seen.largest if self.inertia is Inertia.LARGEST else seen.inertia
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The new gains of one joint.
+
+    Attributes:
+        row: the joint, its gains so far and where they are authored.
+        seen: its inertias, own spring and damping, and what gravity asks of it.
+        hertz: the natural frequency given [Hz].
+        kp: new stiffness [N·m/rad or N/m].
+        kv: new damping [N·m·s/rad or N·s/m].
+        limit: the largest effort [N·m or N]; inf: nothing limits it.
+        notes: what bounds acted.
+    """
+
+    row: GainRow
+    seen: Seen
+    hertz: float
+    kp: float
+    kv: float
+    limit: float
+    notes: tuple[str, ...] = ()
+
+    def frequency(self, inertia: float) -> float:
+        """Natural frequency with an inertia [Hz]."""
+        return frequency(self.kp + self.seen.stiffness, inertia)
+
+    def damping(self, inertia: float) -> float:
+        """Damping ratio with an inertia."""
+        return damping_ratio(self.kp + self.seen.stiffness, self.kv + self.seen.damping, inertia)
+
+    @property
+    def saturating_step(self) -> float:
+        """The step from rest in the pose of the scene that takes all the effort [rad or m]."""
+        return max(0.0, self.limit - abs(self.seen.load)) / self.kp if self.kp else math.inf
+
+
+@dataclass(frozen=True)
+class Plan:
+    """New gains, and the actuators that get none.
+
+    `poses` is how many random ones were looked at; `unstable` are actors that other gains than
+    these make unstable in one of them.
+    """
+
+    wish: Wish
+    assignments: tuple[Assignment, ...]
+    skipped: tuple[Skipped, ...]
+    poses: int
+    unstable: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> list[Change]:
+        """What changes, row by row."""
+        return [(a.row, {"kp": rounded(a.kp), "kv": rounded(a.kv)}) for a in self.assignments]
+
+    def put(self, scene: Scene) -> None:
+        """Write the gains into a scene, all or nothing; saving it is up to you.
+
+        Raises:
+            BindingError: some are authored in another file.
+        """
+        set_gains(scene, self.changes)
+
+    def save(self, path: Path) -> None:
+        """Write the gains to a preset.
+
+        Raises:
+            PropertyError: they are of several actors.
+            SceneError: the file cannot be written.
+        """
+        rows = [replace(row, values={n: float(v) for n, v in g.items()}) for row, g in self.changes]
+        save_preset(path, rows)
+
+
+def assign(
+    scene: Scene | str | Path,
+    wish: Wish,
+    *,
+    actor: str | None = None,
+    joint: str = ".*",
+    poses: int = 32,
+    seed: int = 0,
+) -> Plan:
+    """Work out gains that give joints a natural frequency and a damping ratio.
+
+    Inertias are taken in the pose the scene begins in and in random ones inside the joint ranges.
+    The frequency of a joint is lowered where a step of `wish.step` would saturate it, and where
+    the loops would be unstable with twice the gains in one of the poses, as `mjrig check` judges.
+
+    Args:
+        scene: a Scene, or the path of a scene file; it is not changed.
+        wish: what every joint should be like.
+        actor: of which robot; None: of all.
+        joint: pattern of joint or actuator names.
+        poses: how many random poses to look at.
+        seed: of the random poses.
+
+    Raises:
+        BindingError: nothing matches, or nothing that does has kp and kv.
+        PropertyError: a number is out of range.
+        SceneError: the scene cannot be read or built.
+    """
+    if poses < 0:
+        raise PropertyError(f"poses must be >= 0, got {poses}")
+    scene = scene if isinstance(scene, Scene) else Scene.load(scene)
+    world = World(scene)
+    chosen, skipped = _with_gains(*choose(world, actor, joint))
+    rows = {(r.actor, r.actuator): r for r in gain_rows(world, scene)}
+    looked = Poses(world, poses, seed)
+    asked = [
+        _asked(wish, c, rows[c.robot.name, c.binding.actuator], s)
+        for c, s in zip(chosen, looked.seen(chosen), strict=True)
+    ]
+    assignments, hopeless = _stable(wish, looked, chosen, asked)
+    return Plan(wish, tuple(assignments), tuple(skipped), poses, tuple(hopeless))
+
+
+def _with_gains(
+    chosen: Sequence[Chosen], skipped: Sequence[Skipped]
+) -> tuple[list[Chosen], list[Skipped]]:
+    found, left = [], list(skipped)
+    for c in chosen:
+        reason = ""
+        if not {"kp", "kv"} <= set(c.controller.gains()):
+            reason = f"the law of {c.controller._role} has no kp and kv"
+        elif not c.binding.on_joint:
+            reason = f"its law acts on a {c.binding.transmission}, not on a joint"
+        if reason:
+            left.append(Skipped(c.robot.name, c.binding.actuator, reason))
+        else:
+            found.append(c)
+    if not found:
+        raise BindingError(f"there is nothing to tune: {'; '.join(map(str, left[:3]))}")
+    return found, left
+
+
+def gains_for(wish: Wish, seen: Seen, hertz: float) -> tuple[float, float]:
+    """kp = M ω² − k, kv = 2 ζ M ω − d; what a joint has more of by itself stays."""
+    inertia = wish.inertia_of(seen)
+    total = stiffness_for(hertz, inertia)
+    damped = 2.0 * wish.damping * math.sqrt(total * inertia)
+    return max(0.0, total - seen.stiffness), max(0.0, damped - seen.damping)
+
+
+def _asked(wish: Wish, chosen: Chosen, row: GainRow, seen: Seen) -> Assignment:
+    """The gains before stability is looked at."""
+    limit = effort_limit(chosen.binding, chosen.controller, chosen.index)
+    hertz, notes = wish.frequency, []
+    if wish.step is not None:
+        room = max(0.0, limit - abs(seen.load)) / wish.step + seen.stiffness
+        if (most := frequency(room, wish.inertia_of(seen))) < hertz:
+            hertz = most
+            notes.append(f"torque: {hertz:.3g} Hz, for a step of {wish.step:g}")
+    kp, kv = gains_for(wish, seen, hertz)
+    if seen.damping:
+        notes.append(f"damping {seen.damping:.3g} is the joint's own")
+    if seen.stiffness:
+        notes.append(f"stiffness {seen.stiffness:.3g} is the joint's own")
+    return Assignment(row, seen, hertz, kp, kv, limit, tuple(notes))
+
+
+def _stable(
+    wish: Wish, poses: Poses, chosen: Sequence[Chosen], asked: Sequence[Assignment]
+) -> tuple[list[Assignment], list[str]]:
+    """The assignments with frequencies lowered until all poses are stable; who never is."""
+
+    def gains(i: int, share: float) -> tuple[float, float]:
+        return gains_for(wish, asked[i].seen, asked[i].hertz * share)
+
+    shares, hopeless = stable_shares(poses, chosen, gains)
+    found = []
+    for i, (a, share) in enumerate(zip(asked, shares, strict=True)):
+        if share == 1.0:
+            found.append(a)
+            continue
+        kp, kv = gains(i, share)
+        note = f"stability: {a.hertz * share:.3g} Hz"
+        found.append(replace(a, hertz=a.hertz * share, kp=kp, kv=kv, notes=(note, *a.notes)))
+    return found, hopeless

@@ -1,0 +1,108 @@
+"""Lower the frequencies of joints until no small motion grows, in any of some poses."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.check.closed_loop import growing_joints, is_stable
+from mjrig.check.feedback_loops import Drive, Group
+from mjrig.check.stability import ROOM
+from mjrig.gains.choice import Chosen
+from mjrig.gains.gain_rows import holder_of
+from mjrig.names import literal
+from mjrig.properties.per_actuator import patch
+from mjrig.tuning.assignment.poses import Poses
+
+#: A frequency is lowered by this factor at a time.
+LOWER = 0.95
+#: Joints that differ by less than this factor are lowered together.
+ALIKE = 0.99
+#: Frequencies that would be lowered further than this share are given up.
+LEAST = 0.01
+
+#: kp and kv of one of the chosen at a share of its frequency.
+Gains = Callable[[int, float], tuple[float, float]]
+
+
+def stable_shares(
+    poses: Poses, chosen: Sequence[Chosen], gains: Gains
+) -> tuple[list[float], list[str]]:
+    """The share of its frequency that each of the chosen may have, and what no share would cure.
+
+    Stable means with twice the gains: then `mjrig check` does not call them close to the bound.
+    """
+    _put(chosen, gains)
+    search = _Search([g for pose in poses.groups() for g in pose], chosen, gains)
+    return search.shares(), search.hopeless
+
+
+def _put(chosen: Sequence[Chosen], gains: Gains) -> None:
+    """Give the running controllers the gains that are asked for."""
+    for i, one in enumerate(chosen):
+        name = literal(one.binding.actuator)
+        for gain, value in zip(("kp", "kv"), gains(i, 1.0), strict=True):
+            patch(holder_of(one.controller, gain), {gain: {name: value}})
+
+
+class _Search:
+    """Which share of its frequency each joint may have."""
+
+    def __init__(self, every: Sequence[Group], chosen: Sequence[Chosen], gains: Gains) -> None:
+        self._gains = gains
+        self._index = {(c.robot.name, c.binding.actuator): i for i, c in enumerate(chosen)}
+        self._share = [0.0] * len(chosen)
+        lost = [g for g in every if not self._holds(g)]
+        #: Actors that are unstable in some pose although the chosen do nothing at all.
+        self.hopeless = sorted({d.actor for g in lost for d in g.drives})
+        self._every = [g for g in every if not any(g is one for one in lost)]
+        self._share = [1.0] * len(chosen)
+
+    def shares(self) -> list[float]:
+        """Lower until every pose is stable, each joint in the presence of all others."""
+        changed = True
+        while changed:
+            changed = False
+            for group in self._every:
+                while not self._holds(group):
+                    self._lower(group)
+                    changed = True
+        return self._share
+
+    def _holds(self, group: Group) -> bool:
+        return is_stable(group.plant, group.loops(*self._factors(group)))
+
+    def _factors(self, group: Group) -> npt.NDArray[np.float64]:
+        """Factors on kp, kv and ki of the drives of a group, (3, drives)."""
+        return np.array([self._factor(d) for d in group.drives]).T
+
+    def _factor(self, drive: Drive) -> tuple[float, float, float]:
+        i = self._index.get((drive.actor, drive.actuator))
+        if i is None:
+            return 1.0, 1.0, 1.0
+        kp, kv = self._gains(i, self._share[i])
+        return ROOM * _ratio(kp, drive.kp), ROOM * _ratio(kv, drive.kv), 1.0
+
+    def _lower(self, group: Group) -> None:
+        """Of the joints whose motion grows, lower the one that is damped most for its inertia.
+
+        One at a time, since it relieves the others; but left and right alike. Any joint may have
+        to do it where those that grow are not to be changed.
+        """
+        factors = self._factors(group)
+        grows = growing_joints(group.plant, group.loops(*factors))
+        guilt: dict[int, tuple[bool, float]] = {}
+        for k, drive in enumerate(group.drives):
+            i = self._index.get((drive.actor, drive.actuator))
+            if i is not None and self._share[i]:
+                row = drive.row[group.dofs]
+                lightness = float(row @ np.linalg.solve(group.plant.mass, row))
+                guilt[i] = bool(row[grows].any()), float(factors[1, k]) * drive.kv * lightness
+        grown, most = max(guilt.values())
+        for i, (grew, much) in guilt.items():
+            if grew == grown and much >= ALIKE * most:
+                self._share[i] = self._share[i] * LOWER if self._share[i] > LEAST else 0.0
+
+
+def _ratio(new: float, old: float) -> float:
+    return new / old if old else 1.0

@@ -1,0 +1,1 @@
+"""Identification: gains, delays and joint parameters from recordings."""

@@ -1,0 +1,224 @@
+"""A fit to recorded motion: gains, delays and joint parameters with which the scene moves so.
+
+Each recording is cut into windows (one for a robot that hangs or is fixed), whose initial states
+are unknowns too, so that noise in the states biases nothing. Simulations of the windows, driven by
+the recorded setpoints, are compared with the recorded states; the parameters are found by
+Levenberg-Marquardt on finite differences, each a world of a batch, and delays by trying them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import ExecutionError, FitError
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+from mjrig.tuning.fitting.fit_batch import BatchSimulator
+from mjrig.tuning.fitting.fit_data import Track, cut
+from mjrig.tuning.fitting.fit_jobs import Simulator, Stage
+from mjrig.tuning.fitting.fit_pool import PoolSimulator
+from mjrig.tuning.fitting.fit_problem import Problem
+from mjrig.tuning.fitting.fit_run import Outcome, Report, Run
+from mjrig.tuning.fitting.identifiability import (
+    Dropped,
+    Estimate,
+    Findings,
+    delay_estimate,
+    drops,
+    estimate,
+    left_alone,
+)
+from mjrig.tuning.fitting.plant import DELAY, Drives
+from mjrig.tuning.fitting.search import asked_efforts
+from mjrig.tuning.fitting.statistics import Spread, fitted_weights, spread
+from mjrig.tuning.fitting.tangent import Tangent
+from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+
+#: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
+WINDOW = 0.04
+#: Numbers the derivatives may take; beyond it samples are left out.
+ROOM = 1e8
+#: Residuals with more memory than this show that the model lacks something.
+MEMORY = 4.0
+
+
+def fit_motion(
+    scene: Scene,
+    world: World,
+    drives: Drives,
+    tracks: list[Track],
+    wanted: Wanted,
+    bounds: Bounds,
+    *,
+    together: bool,
+    window: float | None,
+    report: Report,
+) -> Findings:
+    """What recorded states say.
+
+    Args:
+        wanted: parameter → places.
+
+    Raises:
+        FitError: windows cannot be that long, or the simulation diverges.
+    """
+    longest = max(int(drives.lags.max()), delay_bounds(bounds)[1] * (DELAY in wanted))
+    skip = 0 if drives.remembers else longest * int(drives.ticks.max())
+    count = sum(map(len, wanted.values()))
+    stage = _stage(world, drives, tracks, window, skip, count)
+    simulator = _simulator(scene, stage)
+    try:
+        return _Task(world, stage, simulator, wanted, bounds, together, report).go()
+    finally:
+        simulator.close()
+
+
+def _stage(
+    world: World,
+    drives: Drives,
+    tracks: list[Track],
+    window: float | None,
+    skip: int,
+    count: int,
+) -> Stage:
+    tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
+    if window is not None and not window > 0.0:
+        raise FitError(f"the length of windows must be above 0 s, got {window:g}")
+    if window is None:
+        window = WINDOW if tangent.turns and not drives.remembers else math.inf
+    length = None if math.isinf(window) else max(round(window / world.timestep), 2)
+    if length is not None and drives.remembers:
+        raise FitError(
+            f"{drives.actor}: its laws have memory, which no window in the middle knows; "
+            "fit whole recordings: window inf"
+        )
+    windows = cut(tracks, length, int(np.lcm.reduce(drives.ticks)), skip)
+    size = sum(len(w.samples) for w in windows) * 2 * len(tangent) * (count + 2 * len(tangent))
+    every = max(1, math.ceil(size / ROOM))
+    thin = [replace(w, samples=w.samples[::every], after=w.after[::every]) for w in windows]
+    return Stage(drives, tracks, thin, tangent)
+
+
+def _simulator(scene: Scene, stage: Stage) -> Simulator:
+    try:
+        return BatchSimulator(scene, stage)
+    except ExecutionError:  # a law that runs in Python
+        return PoolSimulator(scene, stage)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """All choices made: what is left is work."""
+
+    world: World
+    stage: Stage
+    simulator: Simulator
+    wanted: Wanted
+    bounds: Bounds
+    together: bool
+    report: Report
+
+    def go(self) -> Findings:
+        problem = Problem(self.stage, self.simulator, [], apart=not self.together)
+        start = problem.start()
+        (residuals,) = problem.residuals([start])
+        problem.refuse_divergence(residuals)
+        efforts = asked_efforts(problem, start, residuals)
+        limit = start.values["torque_limit"]
+        # No limit is as good as one nothing reaches, and can be moved.
+        start.values["torque_limit"] = np.where(np.isinf(limit), 2.0 * efforts + 1.0, limit)
+        unknowns = unknowns_of(self.world, self.stage.drives, self.wanted, self.bounds, efforts)
+        problem = problem.with_unknowns(unknowns)
+        outcome = self._run(problem).go(start)
+        errors = spread(problem, outcome.solution)
+        gone: list[Dropped] = []
+        while new := drops(problem, outcome.solution, errors):
+            gone += new
+            problem, outcome = self._without(problem, outcome, new)
+            errors = spread(problem, outcome.solution)
+        return self._result(problem, outcome, errors, gone)
+
+    def _run(self, problem: Problem) -> Run:
+        return Run(problem, self.wanted.get(DELAY, ()), delay_bounds(self.bounds), self.report)
+
+    def _without(
+        self, problem: Problem, outcome: Outcome, gone: Sequence[Dropped]
+    ) -> tuple[Problem, Outcome]:
+        """Leave out what cannot be known, as the scene has it, and solve for the rest."""
+        out = [d.unknown for d in gone]
+        point = outcome.solution.point
+        old = np.array([self.stage.drives.values[u.parameter][u.place] for u in out])
+        low = np.array([d.low for d in gone])
+        point = point.put(out, np.where(np.isfinite(old), np.maximum(old, low), point.get(out)))
+        fewer = problem.with_unknowns([u for u in problem.unknowns if u not in out])
+        weights = fitted_weights(problem, outcome.solution)
+        return fewer, self._run(fewer).finish(point, weights, outcome.before)
+
+    def _result(
+        self, problem: Problem, outcome: Outcome, errors: Spread, gone: Sequence[Dropped]
+    ) -> Findings:
+        point, drives = outcome.solution.point, self.stage.drives
+        found = [
+            estimate(drives, u, float(point.values[u.parameter][u.place]), float(e))
+            for u, e in zip(problem.unknowns, errors.errors, strict=True)
+        ]
+        found = [_resting_on(e, problem, gone) for e in found]
+        found += [
+            left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
+            for d in gone
+        ]
+        limits = delay_bounds(self.bounds)
+        found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]
+        return Findings(
+            tuple(found),
+            self._rms(outcome.before),
+            self._rms(outcome.solution.residuals),
+            _notes(errors, free=bool(self.stage.tangent.turns)),
+        )
+
+    def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:
+        every, stage = (
+            np.concatenate([r[:, : len(self.stage.tangent)] for r in residuals]),
+            self.stage,
+        )
+        own = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
+        values = np.sqrt(np.mean(every[:, own] ** 2, axis=0))
+        chosen = sorted({place for places in self.wanted.values() for place in places})
+        return {stage.drives.joints[i]: float(values[i]) for i in chosen}
+
+
+def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
+    """Say where a value holds only together with one that was left alone."""
+    joints = problem.stage.drives.joints
+    for drop in gone:
+        partner = drop.partner
+        if partner is None or partner.parameter != found.parameter:
+            continue
+        if joints[partner.place] == found.joint:
+            whose = (
+                ""
+                if drop.unknown.place == partner.place
+                else (f" of {joints[drop.unknown.place]!r}")
+            )
+            text = f"if {drop.unknown.parameter}{whose} is as the scene says"
+            return replace(found, reason=text)
+    return found
+
+
+def _notes(errors: Spread, *, free: bool) -> tuple[str, ...]:
+    found = []
+    if free:
+        found.append(
+            "the base is free: impacts make the cost rough, so that the search can end beside the "
+            "best values, delays one step off, and the intervals are too narrow; record efforts, "
+            "or hang the robot up to be sure"
+        )
+    if errors.inflation >= MEMORY:
+        found.append(
+            "what is left over has memory, so the model lacks something; the intervals are "
+            f"{math.sqrt(errors.inflation):.1f} times as wide as noise alone would make them"
+        )
+    return tuple(found)

@@ -1,0 +1,111 @@
+"""`mjrig tune fit`: parameters from recordings. Imports nothing heavy before it runs."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mjrig.cli.cli import load_scene
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Give a parser, which has SCENE, --actor, --joint and --json, what a fit needs besides."""
+    parser.add_argument(
+        "recordings", metavar="RECORDING", nargs="+", type=Path, help="what was recorded"
+    )
+    parser.add_argument(
+        "--parameters",
+        type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
+        default=["kp", "kv"],
+        metavar="A,B,…",
+        help="of kp, kv, delay, armature, damping, frictionloss, torque_limit (kp,kv)",
+    )
+    parser.add_argument(
+        "--evidence",
+        choices=("auto", "motion", "efforts"),
+        default="auto",
+        help="look at recorded motion or efforts (auto: at efforts for laws of free robots)",
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--together", action="store_true", help="all joints in one problem (default)")
+    how.add_argument("--each", action="store_true", help="joint by joint: faster")
+    parser.add_argument(
+        "--bounds",
+        type=_bounds,
+        action="append",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="look between these only: kp=20:200, delay=0:10",
+    )
+    parser.add_argument(
+        "--window",
+        type=float,
+        metavar="S",
+        help="simulate so long from each recorded state (fixed robots: all; free ones: 0.04)",
+    )
+    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of the intervals")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--write", action="store_true", help="write what was found into the scene")
+    where.add_argument("--preset", type=Path, metavar="F.yaml", help="write the gains to a preset")
+
+
+def _bounds(text: str) -> tuple[str, tuple[float, float]]:
+    name, _, interval = text.partition("=")
+    low, _, high = interval.partition(":")
+    try:
+        return name.strip(), (float(low), float(high))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"write NAME=LOW:HIGH, as in kp=20:200; got {text}"
+        ) from None
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fit, print, and keep it where the options say."""
+    from mjrig.errors import PropertyError
+    from mjrig.tuning.fitting.fit import fit
+    from mjrig.tuning.fitting.fit_report import plot, report, report_data
+
+    if options.write and options.set:
+        raise PropertyError("--write would write what --set says too; use --preset, or no --set")
+    scene = load_scene(options)
+    found = fit(
+        scene,
+        options.recordings,
+        options.parameters,
+        actor=options.actor,
+        joints=options.joint,
+        evidence=options.evidence,
+        together=not options.each,
+        bounds=dict(options.bounds),
+        window=options.window,
+        report=_progress() if sys.stderr.isatty() else lambda text: None,
+    )
+    if options.plot is not None:
+        plot(found, options.plot)
+    if options.json:
+        print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
+    else:
+        print(report(found))
+    told = _keep(options, scene, found)
+    if not options.json:
+        print(told)
+    return 0
+
+
+def _progress() -> Any:
+    return lambda text: print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
+    from mjrig.tuning.fitting.fit_report import put, save
+
+    if options.preset is not None:
+        save(found, scene, options.preset)
+        return f"wrote {options.preset}"
+    if not options.write:
+        return "nothing was written; --write puts it into the scene, --preset gains into a file"
+    put(found, scene)
+    scene.save()
+    return f"wrote {options.scene}; {options.scene}~ is what it was"

@@ -1,0 +1,105 @@
+"""Simulations of a fit in processes, for laws that run in Python."""
+
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.scene.scene import Scene
+from mjrig.sim.batch import strip
+from mjrig.sim.world import World
+from mjrig.tuning.fitting.fit_jobs import Jobs, Stage
+from mjrig.tuning.fitting.plant import DYNAMICS, GAINS, without_delay
+
+
+class WorldSimulator:
+    """Runs jobs one after the other in a world of its own."""
+
+    def __init__(self, scene: Scene, stage: Stage) -> None:
+        self._stage = stage
+        self._world = World(scene)
+        strip(self._world)
+        for robot in self._world.articulations.values():
+            without_delay(robot)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def run(self, jobs: Jobs) -> list[FloatArray]:
+        """What was simulated minus what was recorded, for each job (samples, 2 dofs)."""
+        return [self._run(jobs.part(np.array([i]))) for i in range(len(jobs))]
+
+    def _run(self, job: Jobs) -> FloatArray:
+        world, stage, window = self._world, self._stage, int(job.window[0])
+        self._load(job)
+        world.reset()
+        qpos, qvel = stage.start(job)
+        data = world.data
+        data.qpos[:], data.qvel[:] = qpos[0], qvel[0]
+        mujoco.mj_forward(world.model, data)
+        steps = stage.windows[window].length
+        commands = stage.commands(job, steps)
+        positions, speeds = (np.empty((steps + 1, a.shape[1])) for a in (qpos, qvel))
+        positions[0], speeds[0] = qpos[0], qvel[0]
+        stores = [(world[name].setpoints.values, rows[:, 0]) for name, rows in commands.items()]
+        for k in range(steps):
+            for values, rows in stores:
+                values[:] = rows[:, k]
+            world.step()
+            positions[k + 1], speeds[k + 1] = data.qpos, data.qvel
+        return stage.residual(window, positions, speeds)
+
+    def _load(self, job: Jobs) -> None:
+        world, drives = self._world, self._stage.drives
+        for name, field in DYNAMICS.items():
+            getattr(world.model, field)[drives.dofs] = job.values[name][0]
+        mujoco.mj_setConst(world.model, world.data)
+        robot = world[drives.actor]
+        for controller in robot.controllers:
+            role = controller._role
+            own = [i for i, r in enumerate(drives.controllers) if r == role]
+            place = {b.actuator: k for k, b in enumerate(controller.bindings)}
+            for name in GAINS:
+                rows = job.values[name][0][own]
+                if own and not np.isnan(rows).any():
+                    changed: Any = np.array(getattr(controller, name))
+                    changed[[place[drives.actuators[i]] for i in own]] = rows
+                    setattr(controller, name, changed)
+
+
+class PoolSimulator:
+    """Shares jobs among processes, each with a world of its own."""
+
+    def __init__(self, scene: Scene, stage: Stage, workers: int | None = None) -> None:
+        self._workers = workers or os.cpu_count() or 1
+        self._pool = ProcessPoolExecutor(
+            self._workers,
+            multiprocessing.get_context("spawn"),
+            initializer=_begin,
+            initargs=(scene.to_text(), str(scene.base.resolve()), dict(scene.reading.vars), stage),
+        )
+
+    def close(self) -> None:
+        """End the processes."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def run(self, jobs: Jobs) -> list[FloatArray]:
+        """What was simulated minus what was recorded, for each job (samples, 2 dofs)."""
+        parts = [jobs.part(np.array([i])) for i in range(len(jobs))]
+        return [found for share in self._pool.map(_work, parts) for found in share]
+
+
+_HERE: list[WorldSimulator] = []
+
+
+def _begin(text: str, base: str, variables: dict[str, object], stage: Stage) -> None:
+    """Build the world of this process."""
+    _HERE[:] = [WorldSimulator(Scene.parse(text, base, vars=variables), stage)]
+
+
+def _work(jobs: Jobs) -> list[FloatArray]:
+    return _HERE[0].run(jobs)

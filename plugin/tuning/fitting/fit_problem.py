@@ -1,0 +1,242 @@
+"""The least-squares problem of a fit: unknowns, residuals, and how they depend on each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import FitError
+from mjrig.tuning.fitting.fit_data import Places, Window
+from mjrig.tuning.fitting.fit_jobs import Jobs, Simulator, Stage
+from mjrig.tuning.fitting.plant import Lags
+
+#: Finite differences: share of a parameter's scale, and of initial states [rad or m, and per s].
+STEP = 1e-4
+STEP_POSITION, STEP_VELOCITY = 1e-5, 1e-4
+#: Samples on each side that smooth the first state of a window.
+AROUND = 8
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A number to find: a parameter of the joint at a place, its bounds and its usual size."""
+
+    parameter: str
+    place: int
+    low: float
+    high: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """Parameters (name → (n,)), delays (n,) and the initial state of every window."""
+
+    values: dict[str, FloatArray]
+    lags: Lags
+    moves: FloatArray
+
+    def get(self, unknowns: Sequence[Unknown]) -> FloatArray:
+        """The values of some unknowns."""
+        return np.array([self.values[u.parameter][u.place] for u in unknowns])
+
+    def put(self, unknowns: Sequence[Unknown], values: FloatArray) -> "Point":
+        """The same with unknowns at these values, held inside their bounds."""
+        changed = {name: array.copy() for name, array in self.values.items()}
+        for unknown, value in zip(unknowns, values, strict=True):
+            inside = min(max(float(value), unknown.low), unknown.high)
+            changed[unknown.parameter][unknown.place] = inside
+        return replace(self, values=changed)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Residuals around a point: r, dr/dθ and dr/dx0 of every window, in physical units.
+
+    Shapes (samples, columns), (samples, columns, unknowns), (samples, columns, 2 dofs).
+    """
+
+    point: Point
+    residuals: list[FloatArray]
+    by_unknown: list[FloatArray]
+    by_start: list[FloatArray]
+
+
+def _smoothed(stage: Stage, window: Window) -> FloatArray:
+    """From the first sample of a window to a parabola through those around it, if it is noisy."""
+    track, first = stage.tracks[window.track], int(window.samples[0])
+    near = np.arange(max(first - AROUND, 0), min(first + AROUND + 1, len(track.step)))
+    signal = track.signal(stage.tangent, near, first)
+    time = (track.step[near] - track.step[first]).astype(float)
+    powers = np.vander(time / max(float(np.abs(time).max()), 1.0), 3, increasing=True)
+    curve = powers @ np.linalg.lstsq(powers, signal, rcond=None)[0]
+    at = int(np.flatnonzero(near == first)[0])
+    rough, left = roughness(signal), np.sqrt(np.mean((signal - curve) ** 2, axis=0))
+    # What the parabola misses by more than noise is motion: an impact, say.
+    moved: FloatArray = np.where(left < 2.0 * rough, curve[at] - signal[at], 0.0)
+    return moved
+
+
+def roughness(signal: FloatArray) -> FloatArray:
+    """The noise of each column of a signal (samples, columns), guessed from third differences.
+
+    Those of a smooth signal are small; those of noise have 20 times its variance.
+    """
+    rough: FloatArray = np.median(np.abs(np.diff(signal, 3, axis=0)), axis=0)
+    rough /= 0.6745 * np.sqrt(20.0)
+    return rough
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Something is moved to `point`: (column, by how much, rows it is judged by; None: all)."""
+
+    point: Point
+    columns: list[tuple[int, float, Places | None]]
+
+
+class Problem:
+    """Asks a simulator for residuals and their derivatives.
+
+    Args:
+        stage: windows and what was recorded.
+        simulator: runs jobs.
+        unknowns: what is to be found.
+        apart: joint by joint: derivatives are of a joint's own motion only, which takes far fewer
+            simulations, one for all joints together.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        simulator: Simulator,
+        unknowns: Sequence[Unknown],
+        *,
+        apart: bool = False,
+    ) -> None:
+        self.stage, self.unknowns, self.apart = stage, tuple(unknowns), apart
+        self._simulator = simulator
+        half = len(stage.tangent)
+        #: Columns that were measured, of each window.
+        self.measured = [
+            np.arange(2 * half if stage.tracks[w.track].has_velocity else half)
+            for w in stage.windows
+        ]
+
+    def joint_by_joint(self) -> "Problem":
+        """The same with derivatives of each joint's own motion only."""
+        return Problem(self.stage, self._simulator, self.unknowns, apart=True)
+
+    def with_unknowns(self, unknowns: Sequence[Unknown]) -> "Problem":
+        """The same, looking for something else."""
+        return Problem(self.stage, self._simulator, unknowns, apart=self.apart)
+
+    @property
+    def num_windows(self) -> int:
+        """How many windows there are."""
+        return len(self.stage.windows)
+
+    def start(self) -> Point:
+        """What the scene says, from the recorded states."""
+        drives = self.stage.drives
+        values = {name: array.copy() for name, array in drives.values.items()}
+        moves = np.stack([_smoothed(self.stage, w) for w in self.stage.windows])
+        return Point(values, drives.lags.copy(), moves)
+
+    def residuals(self, points: Sequence[Point]) -> list[list[FloatArray]]:
+        """For each point and window (samples, measured columns)."""
+        count = self.num_windows
+        windows = np.tile(np.arange(count), len(points))
+        repeat = np.repeat(np.arange(len(points)), count)
+        jobs = Jobs(
+            windows,
+            {n: np.stack([p.values[n] for p in points])[repeat] for n in points[0].values},
+            np.stack([p.lags for p in points])[repeat],
+            np.concatenate([p.moves for p in points]),
+        )
+        found = self._simulator.run(jobs)
+        cut = [r[:, self.measured[w]] for r, w in zip(found, windows, strict=True)]
+        return [cut[i * count : (i + 1) * count] for i in range(len(points))]
+
+    def linearise(self, point: Point) -> Linear:
+        """Finite differences, all of them simulated together.
+
+        Raises:
+            FitError: the simulation diverges.
+        """
+        groups = [*self._parameter_groups(point), *self._start_groups(point)]
+        base, *moved = self.residuals([point, *(g.point for g in groups)])
+        self.refuse_divergence(base)
+        count = len(self.unknowns)
+        by_unknown, by_start = [], []
+        for w, found in enumerate(base):
+            slopes = np.zeros((*found.shape, count + point.moves.shape[1]))
+            for group, other in zip(groups, moved, strict=True):
+                change = np.nan_to_num(other[w] - found)
+                for column, step, rows in group.columns:
+                    own = np.arange(found.shape[1]) if rows is None else rows
+                    own = own[own < found.shape[1]]
+                    slopes[:, own, column] = change[:, own] / step
+            by_unknown.append(slopes[..., :count])
+            by_start.append(slopes[..., count:])
+        return Linear(point, base, by_unknown, by_start)
+
+    def _parameter_groups(self, point: Point) -> list["_Group"]:
+        names = dict.fromkeys(u.parameter for u in self.unknowns)
+        one = [[i] for i in range(len(self.unknowns))]
+        by_name = [[i for i, u in enumerate(self.unknowns) if u.parameter == n] for n in names]
+        return [self._parameter_group(point, g) for g in (by_name if self.apart else one)]
+
+    def _parameter_group(self, point: Point, indices: Sequence[int]) -> "_Group":
+        chosen = [self.unknowns[i] for i in indices]
+        now = point.get(chosen)
+        steps = STEP * np.array([u.scale for u in chosen])
+        steps = np.where(now + steps > np.array([u.high for u in chosen]), -steps, steps)
+        moved = point.put(chosen, now + steps)
+        steps = moved.get(chosen) - now
+        rows = [self._own_columns(u.place) if self.apart else None for u in chosen]
+        return _Group(moved, list(zip(indices, map(float, steps), rows, strict=True)))
+
+    def _start_groups(self, point: Point) -> list["_Group"]:
+        half = len(self.stage.tangent)
+        dofs = np.searchsorted(self.stage.tangent.dofs, self.stage.drives.dofs)
+        place = {int(d): i for i, d in enumerate(dofs)} if self.apart else {}
+        groups = []
+        for first, step in ((0, STEP_POSITION), (half, STEP_VELOCITY)):
+            alone = [[k] for k in range(half) if k not in place]
+            for members in [*alone, *([list(place)] if place else [])]:
+                moves = point.moves.copy()
+                moves[:, [first + k for k in members]] += step
+                columns = [
+                    (
+                        len(self.unknowns) + first + k,
+                        step,
+                        self._own_columns(place[k]) if k in place else None,
+                    )
+                    for k in members
+                ]
+                groups.append(_Group(replace(point, moves=moves), columns))
+        return groups
+
+    def _own_columns(self, place: int) -> Places:
+        """Position and velocity of the joint at a place, among the columns of residuals."""
+        dofs = self.stage.tangent.dofs
+        own = int(np.searchsorted(dofs, self.stage.drives.dofs[place]))
+        return np.array([own, own + len(dofs)], dtype=np.intp)
+
+    def refuse_divergence(self, residuals: Sequence[FloatArray]) -> None:
+        """Raise if a simulation did not come to its end.
+
+        Raises:
+            FitError: it names the recording and the time.
+        """
+        for window, found in zip(self.stage.windows, residuals, strict=True):
+            odd = np.flatnonzero(np.isnan(found).any(axis=1))
+            if len(odd):
+                track = self.stage.tracks[window.track]
+                raise FitError(
+                    f"{track.name}: with what the scene says the simulation diverges at step "
+                    f"{track.step[window.samples[odd[0]]]}; begin with gains that are stable, or "
+                    "with shorter windows"
+                )

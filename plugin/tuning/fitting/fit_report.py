@@ -1,0 +1,220 @@
+"""What a fit found: as a table, as data, as a plot, and written into scenes and presets."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import FitError, MissingExtraError
+from mjrig.gains.gain_presets import save_preset
+from mjrig.gains.gain_rows import Change, gain_rows, rounded, set_gains
+from mjrig.names import literal
+from mjrig.scene.scene import Scene, existing
+from mjrig.sim.world import World
+from mjrig.terminal.table import format_table
+from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.fitting.identifiability import Estimate
+from mjrig.tuning.fitting.plant import DELAY, DYNAMICS, GAINS, UNITS
+
+
+def report(found: Fit) -> str:
+    """A table and notes, for people."""
+    header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
+    rows = [
+        (
+            e.joint,
+            e.parameter,
+            _number(e.old),
+            _number(e.value) if e.identifiable else "?",
+            _number(e.low),
+            _number(e.high),
+            UNITS[e.parameter],
+            e.evidence,
+            e.reason,
+        )
+        for e in found.estimates
+    ]
+    errors = [
+        _errors("motion", found.rms_before, found.rms_after, "rad or m"),
+        _errors("efforts", found.effort_before, found.effort_after, "N·m or N"),
+    ]
+    lines = [
+        *format_table(header, rows),
+        f"largest rms error of a joint: {'; '.join(filter(None, errors))}; {found.seconds:.1f} s",
+        *(f"note: {note}" for note in found.notes),
+    ]
+    return "\n".join(lines)
+
+
+def _errors(what: str, before: Mapping[str, float], after: Mapping[str, float], unit: str) -> str:
+    if not after:
+        return ""
+    return f"{what} {max(before.values()):.3g} before, {max(after.values()):.3g} now [{unit}]"
+
+
+def _number(value: float) -> str:
+    return f"{value:.5g}"
+
+
+def report_data(found: Fit) -> dict[str, object]:
+    """The same as plain data; null stands for infinite."""
+    return {
+        "actor": found.actor,
+        "recordings": list(found.recordings),
+        "estimates": [
+            {
+                "joint": e.joint,
+                "actuator": e.actuator,
+                "parameter": e.parameter,
+                "unit": UNITS[e.parameter],
+                "value": _finite(e.value),
+                "old": _finite(e.old),
+                "low": _finite(e.low),
+                "high": _finite(e.high),
+                "identifiable": e.identifiable,
+                "reason": e.reason,
+                "evidence": e.evidence,
+            }
+            for e in found.estimates
+        ],
+        "rms_before": found.rms_before,
+        "rms_after": found.rms_after,
+        "effort_before": found.effort_before,
+        "effort_after": found.effort_after,
+        "notes": list(found.notes),
+        "seconds": found.seconds,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+# Keeping it -------------------------------------------------------------------------------------
+
+
+def put(found: Fit, scene: Scene) -> None:
+    """Write what could be identified into a scene, all or nothing; saving it is up to you.
+
+    Raises:
+        BindingError: gains are authored in another file.
+        PropertyError: a value was refused; nothing was changed.
+    """
+    with scene.changes():
+        set_gains(scene, _gain_changes(found, scene))
+        roles = {e.actuator: role for e, role in _roles(found, scene)}
+        delays: dict[str, dict[str, float]] = {}
+        for e in _known(found, (DELAY,)):
+            delays.setdefault(roles[e.actuator], {})[literal(e.actuator)] = int(e.value)
+        for role, steps in delays.items():
+            _put_delay(scene, f"{found.actor}.{role}", steps)
+        for name in DYNAMICS:
+            values = {literal(e.joint): rounded(e.value) for e in _known(found, (name,))}
+            if values:
+                _put_dynamics(scene, found.actor, name, values)
+
+
+def _known(found: Fit, names: tuple[str, ...] = GAINS) -> list[Estimate]:
+    return [e for e in found.estimates if e.identifiable and e.parameter in names]
+
+
+def _roles(found: Fit, scene: Scene) -> list[tuple[Estimate, str]]:
+    rows = {r.actuator: r.component for r in gain_rows(World(scene), scene, found.actor)}
+    return [(e, rows[e.actuator]) for e in found.estimates if e.actuator in rows]
+
+
+def _gain_changes(found: Fit, scene: Scene) -> list[Change]:
+    gains: dict[str, dict[str, float]] = {}
+    for e in _known(found):
+        gains.setdefault(e.actuator, {})[e.parameter] = rounded(e.value)
+    rows = gain_rows(World(scene), scene, found.actor)
+    return [(row, gains[row.actuator]) for row in rows if row.actuator in gains]
+
+
+def _put_delay(scene: Scene, path: str, steps: Mapping[str, float]) -> None:
+    controller: Any = existing(scene, path)
+    delay = None if controller is None else controller.delay
+    if controller is None or delay is None:
+        scene.set(f"{path}.delay", {"steps": dict(steps)})
+        return
+    before = World(scene)
+    names = [literal(b.actuator) for b in _live(before, path).bindings]
+    lags = _live(before, path).delay.lags(before.timestep * controller.decimation)
+    now = dict(zip(names, map(int, lags), strict=True))
+    if delay.is_authored("seconds"):
+        delay.unset("seconds")
+    scene.set(f"{path}.delay.steps", {**now, **steps})
+
+
+def _live(world: World, path: str) -> Any:
+    actor, role = path.split(".", 1)
+    return world[actor].part(role)
+
+
+def _put_dynamics(scene: Scene, actor: str, name: str, values: Mapping[str, float]) -> None:
+    """Joints by their own names; patterns that spoke for them are spelled out for the others."""
+    model = World(scene)[actor]
+    dynamics: Any = existing(scene, f"{actor}.dynamics")
+    kept: dict[str, float] = {}
+    if dynamics is not None:
+        from mjrig.names import Slots
+
+        slots = Slots([(j,) for j in model.joint_names], actor, "joint")
+        for pattern, value in getattr(dynamics, name).items():
+            own = [literal(slots.names[i]) for i in slots.match(pattern)]
+            if set(own) & set(values):
+                kept |= {joint: value for joint in own if joint not in values}
+            else:
+                kept[pattern] = value
+    scene.set(f"{actor}.dynamics.{name}", {**kept, **values})
+
+
+def save(found: Fit, scene: Scene, path: Path) -> None:
+    """Write the gains that could be identified to a preset.
+
+    Raises:
+        FitError: there are none: delays and parameters of joints do not go into presets.
+        SceneError: the file cannot be written.
+    """
+    changes = _gain_changes(found, scene)
+    if not changes:
+        raise FitError(
+            "a preset holds gains, and none was identified; --write puts the rest into the scene"
+        )
+    save_preset(
+        path, [replace(row, values={n: float(v) for n, v in g.items()}) for row, g in changes]
+    )
+
+
+def plot(found: Fit, path: Path) -> None:
+    """The values with their intervals against what the scene says, one panel per parameter.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("a plot", "plot", error) from error
+    names = list(dict.fromkeys(e.parameter for e in found.estimates))
+    figure, axes = plt.subplots(len(names), 1, figsize=(9, 2.6 * len(names)), squeeze=False)
+    for axis, name in zip(axes[:, 0], names, strict=True):
+        own = [e for e in found.estimates if e.parameter == name]
+        for i, e in enumerate(own):
+            axis.plot(i, e.old, "_", color="grey", markersize=14)
+            high = e.high if math.isfinite(e.high) else e.value
+            spread = [[max(e.value - e.low, 0.0)], [max(high - e.value, 0.0)]]
+            colour = "C0" if e.identifiable else "C3"
+            axis.errorbar(i, e.value, yerr=spread, fmt="o", color=colour, capsize=3)
+        axis.set_xticks(range(len(own)), [e.joint for e in own], rotation=30, ha="right")
+        axis.set_ylabel(f"{name} [{UNITS[name]}]")
+        axis.grid(alpha=0.3)
+    axes[0, 0].set_title(f"{found.actor}: fitted (red: not identifiable), grey: the scene")
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

@@ -1,0 +1,165 @@
+"""How a fit proceeds: coarse delays and limits, a solution, its noise, neighbouring delays."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.tuning.fitting.fit_problem import Linear, Point, Problem
+from mjrig.tuning.fitting.search import (
+    Profile,
+    around,
+    asked_efforts,
+    coarse_lags,
+    coarse_limits,
+    profiles,
+)
+from mjrig.tuning.fitting.solver import Solution, System, cost_of, solve
+from mjrig.tuning.fitting.statistics import first_weights, fitted_weights
+
+#: Most rounds of solving, weighing anew and trying neighbouring delays.
+MOST_ROUNDS = 8
+#: Coming near: a step that gains less than this many mean squared residuals is the last.
+ROUGH = 10.0
+#: Noise that differs by less than this share need not be weighed anew.
+SAME_NOISE = 0.15
+
+Report = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a fit; `before` are the residuals of what the scene says."""
+
+    solution: Solution
+    profiles: tuple[Profile, ...]
+    before: list[FloatArray]
+
+
+class Run:
+    """One fit.
+
+    Args:
+        problem: what is to be solved.
+        delayed: places of the joints whose delay is unknown.
+        lags: bounds of the delays.
+        report: told in words what is going on.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        delayed: Sequence[int],
+        lags: tuple[int, int],
+        report: Report = lambda text: None,
+    ) -> None:
+        self._problem, self._delayed, self._bounds = problem, list(delayed), lags
+        self._report = report
+        self._limited = [u.place for u in problem.unknowns if u.parameter == "torque_limit"]
+
+    def go(self, point: Point) -> Outcome:
+        """Find everything, from a point.
+
+        Raises:
+            FitError: the simulation diverges there.
+        """
+        point, weights, before = self._approach(self._inside(point))
+        return self.finish(point, weights, before)
+
+    def finish(self, point: Point, weights: list[FloatArray], before: list[FloatArray]) -> Outcome:
+        """Find everything from a point that is near, with weights that are about right."""
+        solution, weights = self._settle(self._inside(point), weights, None)
+        found: tuple[Profile, ...] = ()
+        for _ in range(MOST_ROUNDS):
+            found = self._profiles(solution)
+            moved = self._better(solution, found)
+            if moved is None:
+                break
+            solution, weights = self._settle(moved, weights, solution.system.linear)
+        return Outcome(solution, found, before)
+
+    def _approach(self, point: Point) -> tuple[Point, list[FloatArray], list[FloatArray]]:
+        """Come near, joint by joint; returns also weights, and the residuals of the start."""
+        problem = self._problem.joint_by_joint()
+        weights, before = first_weights(problem), None
+        whole = list(range(self._bounds[0], self._bounds[1] + 1))
+        tried = dict.fromkeys(self._delayed, whole)
+        for _ in range(MOST_ROUNDS):
+            linear = problem.linearise(point)
+            moved = point
+            if tried:
+                self._report("delays")
+                moved = coarse_lags(problem, linear, weights, tried)
+            if before is None:
+                before = linear.residuals
+                moved = self._limits(problem, replace(linear, point=moved), weights)
+            solution = solve(
+                problem, moved, weights, linear=linear, gain=ROUGH, most=6, on_step=self._tell
+            )
+            is_same = bool((moved.lags == point.lags).all())
+            point = solution.point
+            if is_same:
+                break
+            tried = {p: around(int(point.lags[p]), self._bounds, 3) for p in self._delayed}
+        assert before is not None
+        return point, weights, before
+
+    def _limits(self, problem: Problem, linear: Linear, weights: list[FloatArray]) -> Point:
+        if not self._limited:
+            return linear.point
+        self._report("effort limits")
+        most = asked_efforts(problem, linear.point, linear.residuals)
+        return coarse_limits(problem, linear, weights, self._limited, most)
+
+    def _tell(self, cost: float) -> None:
+        self._report(f"cost {cost:.6g}")
+
+    def _inside(self, point: Point) -> Point:
+        """The point with every unknown inside its bounds, and delays too."""
+        unknowns = self._problem.unknowns
+        point = point.put(unknowns, point.get(unknowns))
+        lags = point.lags.copy()
+        lags[self._delayed] = np.clip(lags[self._delayed], *self._bounds)
+        return replace(point, lags=lags)
+
+    def _settle(
+        self, point: Point, weights: list[FloatArray], linear: Linear | None
+    ) -> tuple[Solution, list[FloatArray]]:
+        """Solve, and weigh by the noise that was found, until that stays the same."""
+        self._report("everything together")
+        solution = self._solve(point, weights, linear)
+        for _ in range(2):
+            found = fitted_weights(self._problem, solution)
+            ratio = [np.abs(a / b - 1.0).max() for a, b in zip(found, weights, strict=True)]
+            weights = found
+            if max(ratio) < SAME_NOISE:
+                break
+            solution = self._solve(solution.point, weights, solution.system.linear)
+        system = System.of(solution.system.linear, weights)
+        cost = cost_of(solution.residuals, weights)
+        return Solution(solution.point, solution.residuals, system, cost), weights
+
+    def _solve(self, point: Point, weights: list[FloatArray], linear: Linear | None) -> Solution:
+        return solve(self._problem, point, weights, linear=linear, on_step=self._tell)
+
+    def _profiles(self, solution: Solution) -> tuple[Profile, ...]:
+        if not self._delayed:
+            return ()
+        self._report("neighbouring delays")
+        lags = solution.point.lags
+        tried = {p: around(int(lags[p]), self._bounds) for p in self._delayed}
+        return tuple(profiles(self._problem, solution.system, solution.point, tried))
+
+    def _better(self, solution: Solution, found: Sequence[Profile]) -> Point | None:
+        """The point with the delays that cost less; None: there are none."""
+        lags = solution.point.lags.copy()
+        size = sum(r.size for r in solution.residuals)
+        for profile in found:
+            now = profile.costs[profile.lags.index(int(lags[profile.place]))]
+            # Less than this is rounding, not a better delay.
+            if min(profile.costs) < now - 1e-3 * max(now / size, 1e-6):
+                lags[profile.place] = profile.best
+        if (lags == solution.point.lags).all():
+            return None
+        return replace(solution.point, lags=lags)

@@ -1,0 +1,245 @@
+"""What the data can say about each parameter, and if not, why: in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.tuning.fitting.fit_data import Track
+from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
+from mjrig.tuning.fitting.plant import DELAY, DYNAMICS, Drives
+from mjrig.tuning.fitting.search import Profile, asked_efforts
+from mjrig.tuning.fitting.solver import Solution
+from mjrig.tuning.fitting.statistics import QUANTILE, Spread
+
+#: Kinds of evidence.
+MOTION, EFFORTS = "motion", "efforts"
+#: An interval wider than this share of a value, on each side, is no knowledge.
+VAGUE = 0.5
+#: Correlations above this say that two parameters do the same to the motion.
+ALIKE = 0.9
+#: Δχ² of a 95 % interval of one number.
+CHI2 = 3.84
+#: A joint whose position spreads by less than this many times its noise does not move.
+STILL = 1.5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What was found for one parameter of one joint.
+
+    Attributes:
+        value: the best one; where the data say nothing, what the scene says.
+        old: what the scene says.
+        low, high: 95 % interval; infinite where nothing bounds it.
+        identifiable: whether the data say enough to use the value.
+        reason: why not, or what the value rests on.
+        evidence: what was looked at: `motion` or `efforts`.
+    """
+
+    joint: str
+    actuator: str
+    parameter: str
+    value: float
+    old: float
+    low: float
+    high: float
+    identifiable: bool = True
+    reason: str = ""
+    evidence: str = MOTION
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What one kind of evidence says.
+
+    `before` and `after`: joint → root mean square of what the scene, and what was found, leave
+    unexplained, of positions [rad or m] or of efforts [N·m or N].
+    """
+
+    estimates: tuple[Estimate, ...] = ()
+    before: dict[str, float] = field(default_factory=dict)
+    after: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """An unknown that is left as the scene has it, and why; `partner` does the same as it."""
+
+    unknown: Unknown
+    reason: str
+    low: float = 0.0
+    partner: Unknown | None = None
+
+
+def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]:
+    """The unknowns that the data say nothing about; of two that are alike, the joint's own."""
+    unknowns, value = problem.unknowns, solution.point.get(problem.unknowns)
+    asked = asked_efforts(problem, solution.point, solution.residuals)
+    found: list[Dropped] = []
+    taken: set[int] = set()
+    vague = QUANTILE * spread.errors / np.maximum([u.scale for u in unknowns], np.abs(value))
+    for i in sorted(range(len(unknowns)), key=lambda k: -vague[k]):
+        unknown = unknowns[i]
+        if unknown.parameter == "torque_limit" and asked[unknown.place] <= value[i] * 1.0001:
+            most = float(asked[unknown.place])
+            found.append(unreached(problem.stage.drives, unknown, most))
+            taken.add(i)
+        elif vague[i] > VAGUE and i not in taken:
+            reason = why_still(problem, unknown)
+            j = _twin(unknowns, spread.correlation, i)
+            if reason or j is None:
+                found.append(Dropped(unknown, reason or too_little(vague[i])))
+                taken.add(i)
+            elif j not in taken:
+                out, kept = (i, j) if _goes_first(unknowns[i], unknowns[j]) else (j, i)
+                found.append(_alike(problem, unknowns[out], unknowns[kept], spread, out, kept))
+                taken |= {i, j}
+    return found
+
+
+def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
+    """A limit above the largest effort a law asked for."""
+    own = float(drives.own_limits[unknown.place])
+    if most > own:
+        text = f"the model's own limit of {own:.4g} N·m acts first"
+    else:
+        text = f"never reached: all that is known is that it is above {most:.4g} N·m"
+    return Dropped(unknown, text, low=min(most, own))
+
+
+def too_little(vague: float) -> str:
+    """Why a number with such an interval, as a share of it, is no knowledge."""
+    if vague > 1e3:
+        return "it changes nothing that was recorded"
+    return f"too little of it is seen: ±{100.0 * vague:.0f} %; move the joint more, or longer"
+
+
+def _twin(unknowns: Sequence[Unknown], correlation: FloatArray, i: int) -> int | None:
+    """The unknown of the same joint, or else of any, that is most alike."""
+    row = np.abs(correlation[i]).copy()
+    row[i] = 0.0
+    best = int(np.argmax(row))
+    return best if row[best] > ALIKE else None
+
+
+def _goes_first(a: Unknown, b: Unknown) -> bool:
+    """Whether a is left alone rather than b: parameters of joints before gains."""
+    order = [*DYNAMICS, "torque_limit", "kv", "kp"]
+    return order.index(a.parameter) <= order.index(b.parameter)
+
+
+def _alike(
+    problem: Problem, out: Unknown, kept: Unknown, spread: Spread, i: int, j: int
+) -> Dropped:
+    how = f"correlation {spread.correlation[i, j]:+.3f}"
+    other = kept.parameter
+    if kept.place != out.place:
+        other += f" of {problem.stage.drives.joints[kept.place]!r}"
+    text = f"{other} does the same to the motion ({how})"
+    if {out.parameter, kept.parameter} == {"damping", "kv"}:
+        text += "; velocity setpoints other than 0 would tell them apart"
+    return Dropped(out, text, partner=kept)
+
+
+def why_still(problem: Problem, unknown: Unknown) -> str:
+    """Why a joint's recorded motion says nothing, if that can be seen in it."""
+    stage, name = problem.stage, unknown.parameter
+    dof = int(stage.drives.dofs[unknown.place])
+    own = int(np.searchsorted(stage.tangent.dofs, dof))
+    moves, turns = False, 0
+    for track in stage.tracks:
+        signal = track.signal(stage.tangent, slice(None), 0)
+        position, speed = signal[:, own], signal[:, own + len(stage.tangent)]
+        noise = float(roughness(position[:, None])[0])
+        moves |= bool(np.std(position) > max(STILL * noise, 1e-6))
+        fast = np.abs(speed) > 0.2 * np.abs(speed).max(initial=1e-12)
+        turns += int((np.diff(np.sign(speed[fast])) != 0).sum())
+    if not moves:
+        return "the joint never moves"
+    if name == "frictionloss" and not turns:
+        return "the joint never turns back: friction looks like any other load"
+    return ""
+
+
+# Delays -----------------------------------------------------------------------------------------
+
+
+def delay_estimate(
+    problem: Problem, point: Point, profile: Profile, spread: Spread, bounds: tuple[int, int]
+) -> Estimate:
+    """A delay and the ones near it that explain the data as well."""
+    least = min(profile.costs)
+    near = CHI2 * spread.variance * spread.inflation
+    good = [k for k, c in zip(profile.lags, profile.costs, strict=True) if c - least <= near]
+    stage, now = problem.stage, int(point.lags[profile.place])
+    return delay_of(stage.drives, stage.tracks, profile.place, now, good, bounds)
+
+
+def delay_of(
+    drives: Drives,
+    tracks: Sequence[Track],
+    place: int,
+    now: int,
+    good: Sequence[int],
+    bounds: tuple[int, int],
+) -> Estimate:
+    """A delay, of those that explain the data as well."""
+    low, high = min([*good, now]), max([*good, now])
+    old = int(drives.lags[place])
+    found = Estimate(drives.joints[place], drives.actuators[place], DELAY, now, old, low, high)
+    if is_constant(drives, tracks, place):
+        reason = "the setpoint never changes: any delay would do"
+        return replace(
+            found, value=old, low=bounds[0], high=bounds[1], identifiable=False, reason=reason
+        )
+    if low != high:
+        reason = f"anything from {low} to {high} steps fits; setpoints that change faster tell more"
+        return replace(found, identifiable=False, reason=reason)
+    if now == bounds[1] and old != now:
+        return replace(found, reason=f"the longest that was tried: bounds end at {bounds[1]}")
+    return found
+
+
+def is_constant(drives: Drives, tracks: Sequence[Track], place: int) -> bool:
+    """Whether what was commanded to a joint never changes."""
+    tables = [t.commands[drives.actor][:, :, drives.columns[place]] for t in tracks]
+    return all(float(np.ptp(table, axis=0).max()) == 0.0 for table in tables)
+
+
+# Numbers ----------------------------------------------------------------------------------------
+
+
+def estimate(drives: Drives, unknown: Unknown, value: float, error: float) -> Estimate:
+    """A number with its interval, inside the bounds."""
+    place = unknown.place
+    old = float(drives.values[unknown.parameter][place])
+    low = max(value - QUANTILE * error, unknown.low)
+    high = min(value + QUANTILE * error, unknown.high)
+    found = Estimate(
+        drives.joints[place], drives.actuators[place], unknown.parameter, value, old, low, high
+    )
+    if value >= unknown.high:
+        return replace(found, reason=f"at its upper bound {unknown.high:g}")
+    if value <= unknown.low and unknown.low > 0.0:
+        return replace(found, reason=f"at its lower bound {unknown.low:g}")
+    return found
+
+
+def left_alone(drives: Drives, drop: Dropped, value: float) -> Estimate:
+    """A number nothing is known about."""
+    unknown = drop.unknown
+    old = float(drives.values[unknown.parameter][unknown.place])
+    return Estimate(
+        drives.joints[unknown.place],
+        drives.actuators[unknown.place],
+        unknown.parameter,
+        value,
+        old,
+        max(drop.low, unknown.low),
+        np.inf,
+        identifiable=False,
+        reason=drop.reason,
+    )

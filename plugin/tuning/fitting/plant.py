@@ -1,0 +1,182 @@
+"""The joints a fit is about: what drives them now, and what they could be given instead."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.control.plant import PER_JOINT
+from mjrig.errors import BindingError, FitError
+from mjrig.names import Slots, listed, suggestion
+from mjrig.sim.world import World
+
+Lags = npt.NDArray[np.int64]
+
+#: Properties of controllers.
+GAINS = ("kp", "kv", "torque_limit")
+#: Parameters of joints: name → field of MjModel.
+DYNAMICS = {
+    "armature": "dof_armature",
+    "damping": "dof_damping",
+    "frictionloss": "dof_frictionloss",
+}
+DELAY = "delay"
+PARAMETERS = ("kp", "kv", DELAY, *DYNAMICS, "torque_limit")
+UNITS = {**{name: PER_JOINT[name] for name in PARAMETERS}, DELAY: "steps"}
+
+
+@dataclass(frozen=True)
+class Drives:
+    """The driven joints of an actor, in binding order.
+
+    Attributes:
+        actor: its name.
+        joints: local joint names.
+        actuators: local actuator names.
+        controllers: path of the controller of each, `PDController`.
+        columns: places in the setpoint arrays.
+        dofs: addresses in qvel.
+        values: parameter → (n,), as the scene says; a gain its law does not have is not a number.
+        lags: delay of each in ticks of its controller.
+        ticks: physics steps per tick.
+        remembers: whether a law has memory of its own, so that it can start at a reset only.
+    """
+
+    actor: str
+    joints: tuple[str, ...]
+    actuators: tuple[str, ...]
+    controllers: tuple[str, ...]
+    columns: npt.NDArray[np.intp]
+    dofs: npt.NDArray[np.intp]
+    values: Mapping[str, FloatArray]
+    lags: Lags
+    ticks: Lags
+    remembers: bool = False
+    own_limits: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.joints)
+
+    def match(self, patterns: Sequence[str]) -> list[int]:
+        """Places of the joints that a pattern matches.
+
+        Raises:
+            FitError: a pattern matches nothing.
+        """
+        names = [(j, a) for j, a in zip(self.joints, self.actuators, strict=True)]
+        slots = Slots(names, self.actor, "driven joint")
+        try:
+            return sorted({i for pattern in patterns for i in slots.match(pattern)})
+        except BindingError as error:
+            raise FitError(str(error)) from None
+
+
+def drives_of(world: World, actor: str) -> Drives:
+    """The joints of an actor that laws drive.
+
+    Raises:
+        FitError: there is no such actor, it has no law, or a delay is drawn at random.
+    """
+    if actor not in world.articulations:
+        raise FitError(
+            f"the scene has no actor {actor!r}; {suggestion(actor, world.articulations)}"
+        )
+    robot = world[actor]
+    rows = [
+        (controller, k)
+        for controller in robot.controllers
+        if controller.follows_pose and controller.enabled
+        for k, binding in enumerate(controller.bindings)
+        if binding.on_joint
+    ]
+    if not rows:
+        raise FitError(f"{actor}: no law drives a joint of it; there is nothing to fit")
+    bindings = [c.bindings[k] for c, k in rows]
+    dofs = np.array([b.dof_address for b in bindings], dtype=np.intp)
+    values = {name: np.array([_gain(c, k, name) for c, k in rows]) for name in GAINS}
+    for name, where in DYNAMICS.items():
+        values[name] = np.array(getattr(world.model, where))[dofs]
+    return Drives(
+        actor,
+        tuple(b.joint for b in bindings),
+        tuple(b.actuator for b in bindings),
+        tuple(c._role for c, _ in rows),
+        np.array([robot.actuator_names.index(b.actuator) for b in bindings], dtype=np.intp),
+        dofs,
+        values,
+        np.array([_lag(c, k, world.timestep) for c, k in rows], dtype=np.int64),
+        np.array([_ticks(c) for c, _ in rows], dtype=np.int64),
+        remembers=any("ki" in c.gains() or not _has_gains(c) for c, _ in rows),
+        own_limits=np.array([_own_limit(b) for b in bindings]),
+    )
+
+
+def _has_gains(controller: ArticulationController) -> bool:
+    return "kp" in controller.gains()
+
+
+def _own_limit(binding: Any) -> float:
+    """The largest effort the model itself lets through, at the joint."""
+    limits = [np.inf]
+    if binding.ctrl_range is not None:
+        limits.append(max(map(abs, binding.ctrl_range)) * abs(binding.factor))
+    if binding.force_range is not None:
+        limits.append(max(map(abs, binding.force_range)) * abs(binding.gear))
+    if binding.joint_force_range is not None:
+        limits.append(max(map(abs, binding.joint_force_range)))
+    return float(min(limits))
+
+
+def _gain(controller: ArticulationController, k: int, name: str) -> float:
+    law = getattr(controller, "law", None)
+    own = controller.gains()
+    if name not in own or (law is not None and name != "torque_limit"):
+        return float("nan")
+    return float(own[name][k])
+
+
+def _ticks(controller: ArticulationController) -> int:
+    return int(getattr(controller, "decimation", 1))
+
+
+def _lag(controller: ArticulationController, k: int, timestep: float) -> int:
+    delay: Any = getattr(controller, "delay", None)
+    if delay is None:
+        return 0
+    if delay.is_authored("random"):
+        raise FitError(f"{delay.label}: a delay that is drawn at random cannot be fitted around")
+    return int(delay.lags(timestep * _ticks(controller))[k])
+
+
+def without_delay(robot: Articulation) -> None:
+    """Let the laws of a live robot act at once: a fit delays the commands itself."""
+    for controller in robot.controllers:
+        delay: Any = getattr(controller, "delay", None)
+        if delay is not None:
+            with delay.changes():
+                for name in ("seconds", "random"):
+                    if delay.is_authored(name):
+                        delay.unset(name)
+                delay.steps = 0
+
+
+def check_parameters(names: Sequence[str], drives: Drives, chosen: Sequence[int]) -> None:
+    """Refuse parameters that do not exist or that a law does not have.
+
+    Raises:
+        FitError: the message names the parameter, and what there is.
+    """
+    for name in names:
+        if name not in PARAMETERS:
+            raise FitError(f"there is no parameter {name!r} to fit; {suggestion(name, PARAMETERS)}")
+        if name in GAINS:
+            without = [drives.joints[i] for i in chosen if np.isnan(drives.values[name][i])]
+            if without:
+                raise FitError(f"{drives.actor}: the law of {listed(without)} has no {name}")
+    if not names:
+        raise FitError(f"name the parameters to fit, some of: {listed(PARAMETERS)}")

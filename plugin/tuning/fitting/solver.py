@@ -1,0 +1,224 @@
+"""Levenberg-Marquardt for parameters that all windows share, and initial states of their own.
+
+The initial states are eliminated window by window, so that the system that is solved has the size
+of the parameters. The derivatives are kept as long as they lead down.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.tuning.fitting.fit_problem import Linear, Point, Problem
+
+#: Most steps of one solution.
+MOST_STEPS = 30
+#: Damping is tried at these multiples of the present one, together.
+DAMPINGS = (1e-4, 1.0, 1e4)
+LEAST_DAMPING = 1e-6
+#: Shares of the step of an initial state that are tried.
+SHARES = (1.0, 0.3, 0.0)
+#: No parameter moves by more than this share of its scale in a step.
+LONGEST = 0.7
+#: A step that gains more than this share of what the one before gained asks for new derivatives.
+SLOW = 0.3
+#: Done when a step gains less than this much of the mean squared residual: 0.1 standard errors.
+GAIN = 1e-2
+#: Nor is a step worth it that gains less than this share of the cost: contacts make it crawl.
+CRAWL = 2e-6
+
+
+@dataclass(frozen=True)
+class System:
+    """A weighted linear problem with the initial states projected out.
+
+    `weights` are one over the noise, per window and column. Per window: `basis` (rows, 2 dofs)
+    spans what initial states can do, `shared` (rows, unknowns) is what is left for the parameters.
+    """
+
+    linear: Linear
+    weights: list[FloatArray]
+    basis: list[FloatArray]
+    factors: list[FloatArray]
+    mixed: list[FloatArray]
+    shared: list[FloatArray]
+    hessian: FloatArray
+
+    @classmethod
+    def of(cls, linear: Linear, weights: Sequence[FloatArray]) -> "System":
+        """Weigh and project."""
+        basis, factors, mixed, shared = [], [], [], []
+        count = linear.by_unknown[0].shape[-1]
+        hessian = np.zeros((count, count))
+        for j, n, w in zip(linear.by_unknown, linear.by_start, weights, strict=True):
+            rows = n.shape[0] * n.shape[1]
+            states = (n * w[:, None]).reshape(rows, n.shape[-1])
+            q, r = np.linalg.qr(states)
+            own = (j * w[:, None]).reshape(rows, count)
+            mix = q.T @ own
+            left = own - q @ mix
+            hessian += left.T @ left
+            basis.append(q)
+            factors.append(r)
+            mixed.append(mix)
+            shared.append(left)
+        return cls(linear, list(weights), basis, factors, mixed, shared, hessian)
+
+    def weighted(self, residuals: Sequence[FloatArray]) -> list[FloatArray]:
+        """Flat residuals in units of the noise."""
+        return [(r * w).reshape(-1) for r, w in zip(residuals, self.weights, strict=True)]
+
+    def gradient(self, flat: Sequence[FloatArray]) -> FloatArray:
+        """Of half the cost, with respect to the unknowns."""
+        total = np.zeros(self.hessian.shape[0])
+        for s, r in zip(self.shared, flat, strict=True):
+            total += s.T @ r
+        return total
+
+    def projected_cost(self, residuals: Sequence[FloatArray]) -> float:
+        """The cost that would be left of residuals if all unknowns were fitted again, linearly."""
+        flat = self.weighted(residuals)
+        free = sum(
+            float(r @ r - np.square(q.T @ r).sum()) for q, r in zip(self.basis, flat, strict=True)
+        )
+        g = self.gradient(flat)
+        return free - float(g @ np.linalg.lstsq(self.hessian, g, rcond=1e-12)[0])
+
+
+def cost_of(residuals: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
+    """Sum of squares in units of the noise; infinite for a simulation that diverged."""
+    total = sum(float(np.square(r * w).sum()) for r, w in zip(residuals, weights, strict=True))
+    return total if np.isfinite(total) else np.inf
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where the solver ended: `system` is linear around a point near `point`."""
+
+    point: Point
+    residuals: list[FloatArray]
+    system: System
+    cost: float
+
+
+def solve(
+    problem: Problem,
+    point: Point,
+    weights: Sequence[FloatArray],
+    *,
+    linear: Linear | None = None,
+    gain: float = GAIN,
+    most: int = MOST_STEPS,
+    on_step: Callable[[float], object] = lambda cost: None,
+) -> Solution:
+    """Go down from a point until the parameters stand still.
+
+    Args:
+        linear: derivatives from somewhere near, to begin with.
+        gain: done when a step gains less than this, in mean squared residuals.
+        most: steps.
+        on_step: told the cost after every step.
+    """
+    residuals = problem.residuals([point])[0] if linear is not None else None
+    if linear is None or residuals is None:
+        linear = problem.linearise(point)
+        residuals = linear.residuals
+    problem.refuse_divergence(residuals)
+    system = System.of(linear, weights)
+    is_fresh = linear.point is point
+    cost, damping, last = cost_of(residuals, weights), 1e-4, np.inf
+    size = sum(r.size for r in residuals)
+    for _ in range(most):
+        trials, found = _tried(problem, system, point, residuals, damping)
+        costs = [cost_of(r, weights) for r in found]
+        best = int(np.argmin(costs))
+        gained = cost - costs[best]
+        is_small = gained <= max(gain, CRAWL * size) * max(cost / size, 1e-6)
+        is_slow = is_small or gained > SLOW * last  # old derivatives lead down, but not far
+        if gained > 0.0:
+            point, residuals, cost, last = trials[best], found[best], costs[best], gained
+            damping = max(damping * DAMPINGS[best], LEAST_DAMPING)
+            on_step(cost)
+        if is_small and (is_fresh or _is_near(problem, linear, point)):
+            if gained > 0.0 or damping * DAMPINGS[-1] > 1e6:
+                break
+            damping *= DAMPINGS[-1]
+        elif is_slow and not is_fresh:
+            linear = problem.linearise(point)
+            residuals, is_fresh, last = linear.residuals, True, np.inf
+            system = System.of(linear, weights)
+        else:
+            is_fresh = False
+    return Solution(point, residuals, system, cost)
+
+
+def _tried(
+    problem: Problem, system: System, point: Point, residuals: Sequence[FloatArray], damping: float
+) -> tuple[list[Point], list[list[FloatArray]]]:
+    """Steps of several dampings, and their residuals.
+
+    With many windows each goes as far with its initial state as is good for it: contacts make
+    some of them refuse a step that is right for the others.
+    """
+    steps = [_step(problem, system, point, residuals, damping * d) for d in DAMPINGS]
+    if problem.num_windows == 1:
+        return steps, problem.residuals(steps)
+    ways = [
+        replace(s, moves=point.moves + share * (s.moves - point.moves))
+        for s in steps
+        for share in SHARES
+    ]
+    every = problem.residuals(ways)
+    trials, found = [], []
+    for k, step in enumerate(steps):
+        own = range(k * len(SHARES), (k + 1) * len(SHARES))
+        moves, chosen = step.moves.copy(), []
+        for w, weight in enumerate(system.weights):
+            best = min(own, key=lambda i: cost_of([every[i][w]], [weight]))
+            moves[w] = ways[best].moves[w]
+            chosen.append(every[best][w])
+        trials.append(replace(step, moves=moves))
+        found.append(chosen)
+    return trials, found
+
+
+def _is_near(problem: Problem, linear: Linear, point: Point) -> bool:
+    """Whether derivatives at one point are as good as at another."""
+    unknowns = problem.unknowns
+    scale = np.array([u.scale for u in unknowns])
+    away = np.abs(point.get(unknowns) - linear.point.get(unknowns)) / scale
+    return bool((away < 0.02).all()) and bool((linear.point.lags == point.lags).all())
+
+
+def _step(
+    problem: Problem, system: System, point: Point, residuals: Sequence[FloatArray], damping: float
+) -> Point:
+    """One damped step, held inside the bounds: what would leave them does not move."""
+    unknowns = problem.unknowns
+    flat = system.weighted(residuals)
+    now = point.get(unknowns)
+    scale = np.maximum([u.scale for u in unknowns], np.abs(now))
+    low, high = (np.array([getattr(u, n) for u in unknowns]) for n in ("low", "high"))
+    hessian = system.hessian * scale * scale[:, None] if len(scale) else system.hessian
+    gradient = system.gradient(flat) * scale
+    free = np.ones(len(unknowns), dtype=bool)
+    move = np.zeros(len(unknowns))
+    for _ in range(len(unknowns)):
+        own = np.ix_(free, free)
+        diagonal = np.diag(hessian)[free]
+        floor = 1e-12 * max(float(np.diag(hessian).max(initial=0.0)), 1e-300)
+        matrix = hessian[own] + np.diag(damping * diagonal + floor)
+        move[:] = 0.0
+        move[free] = np.linalg.solve(matrix, -gradient[free])
+        move = np.clip(move, -LONGEST, LONGEST)
+        out = free & (((now <= low) & (move < 0.0)) | ((now >= high) & (move > 0.0)))
+        if not out.any():
+            break
+        free &= ~out
+    moved = point.put(unknowns, now + move * scale)
+    actual = moved.get(unknowns) - now
+    starts = point.moves.copy()
+    for w, (q, r, mix) in enumerate(zip(system.basis, system.factors, system.mixed, strict=True)):
+        starts[w] -= np.linalg.lstsq(r, q.T @ flat[w] + mix @ actual, rcond=1e-10)[0]
+    return replace(moved, moves=starts)

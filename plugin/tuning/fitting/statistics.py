@@ -1,0 +1,142 @@
+"""How large the noise is, and how far from the truth a fit may be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.tuning.fitting.fit_problem import Problem, roughness
+from mjrig.tuning.fitting.solver import Solution
+
+#: Half width of a 95 % interval in standard errors.
+QUANTILE = 1.96
+#: Noise below this is taken for this: what is recorded to the last bit has none [rad, rad/s].
+LEAST_NOISE = 1e-7
+#: Directions with less than this share of the information of others are not inverted.
+SINGULAR = 1e-13
+
+
+def first_weights(problem: Problem) -> list[FloatArray]:
+    """One over the noise of each column, guessed from how rough the recorded signals are."""
+    stage, found = problem.stage, []
+    for window, columns in zip(stage.windows, problem.measured, strict=True):
+        track = stage.tracks[window.track]
+        signal = track.signal(stage.tangent, slice(None), 0)[:, columns]
+        found.append(1.0 / np.maximum(roughness(signal), _floor(signal)))
+    return found
+
+
+def _floor(signal: FloatArray) -> FloatArray:
+    floor: FloatArray = np.maximum(LEAST_NOISE, 1e-6 * np.ptp(signal, axis=0))
+    return floor
+
+
+def fitted_weights(problem: Problem, solution: Solution) -> list[FloatArray]:
+    """One over the noise of each column, from what the fit left, per recording."""
+    stage = problem.stage
+    freedom = _freedom(problem, solution)
+    found: list[FloatArray] = [np.zeros(0)] * len(stage.windows)
+    for t in range(len(stage.tracks)):
+        own = [w for w, window in enumerate(stage.windows) if window.track == t]
+        left = np.concatenate([solution.residuals[w] for w in own])
+        noise = np.sqrt(np.mean(left**2, axis=0) * freedom)
+        for w in own:
+            found[w] = 1.0 / np.maximum(noise, LEAST_NOISE)
+    return found
+
+
+def _freedom(problem: Problem, solution: Solution) -> float:
+    """Residuals per degree of freedom: what was fitted makes them smaller than the noise."""
+    size = sum(r.size for r in solution.residuals)
+    used = len(problem.unknowns) + sum(m.shape[0] for m in solution.system.mixed)
+    return float(size / max(size - used, 1))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard errors and correlations of the unknowns.
+
+    `inflation` is how much larger the variances are than noise without memory would make them.
+    """
+
+    errors: FloatArray
+    correlation: FloatArray
+    variance: float
+    inflation: float
+
+
+def spread(problem: Problem, solution: Solution) -> Spread:
+    """A sandwich: the curvature, and how the gradient varies along time, its memory included.
+
+    Where residuals have no memory this is the textbook's s² (JᵀJ)⁻¹; the larger of both counts.
+    """
+    system = solution.system
+    freedom = _freedom(problem, solution)
+    flat = system.weighted(solution.residuals)
+    size = sum(r.size for r in flat)
+    variance = sum(float(r @ r) for r in flat) / size * freedom
+    known = np.diag(system.hessian) > 0.0
+    inverse = _inverse(system.hessian, known)
+    plain = np.diag(inverse) * variance
+    scores = _scores(problem, solution, flat)
+    meat = sum((long_run(s) for s in scores), np.zeros_like(inverse)) * freedom
+    sandwich = inverse @ meat @ inverse
+    variances = np.maximum(np.diag(sandwich), plain)
+    errors = np.where(known, np.sqrt(np.maximum(variances, 0.0)), np.inf)
+    unit = np.sqrt(np.where(known, np.diag(inverse), 1.0))
+    ratio = variances[known] / plain[known]
+    inflation = float(np.median(ratio)) if len(ratio) else 1.0
+    return Spread(errors, inverse / unit / unit[:, None], variance, inflation)
+
+
+def _scores(problem: Problem, solution: Solution, flat: Sequence[FloatArray]) -> list[FloatArray]:
+    """Per recording (samples, unknowns): what each sample adds to the gradient."""
+    count = len(problem.unknowns)
+    by_track: dict[int, list[FloatArray]] = {}
+    for window, r, shared in zip(problem.stage.windows, flat, solution.system.shared, strict=True):
+        rows = len(window.samples)
+        columns = len(r) // rows
+        own = np.einsum(
+            "tcp,tc->tp", shared.reshape(rows, columns, count), r.reshape(rows, columns)
+        )
+        by_track.setdefault(window.track, []).append(own)
+    return [np.concatenate(parts) for parts in by_track.values()]
+
+
+def long_run(scores: FloatArray) -> FloatArray:
+    """Σ over all lags of the autocovariance, times the length.
+
+    Andrews and Monahan: what each score repeats of the sample before is taken out first, and put
+    back at the end; Bartlett's weights with Andrews' bandwidth see to the rest.
+    """
+    count = len(scores)
+    memory = _memory(scores)
+    fresh = scores[1:] - memory * scores[:-1]
+    again = _memory(fresh)
+    alpha = 4.0 * again**2 / (1.0 - again**2) ** 2
+    width = 1.1447 * (float(alpha.max(initial=0.0)) * count) ** (1.0 / 3.0)
+    total: FloatArray = fresh.T @ fresh
+    for lag in range(1, int(min(width, count // 4)) + 1):
+        cross = fresh[:-lag].T @ fresh[lag:]
+        total = total + (1.0 - lag / (width + 1.0)) * (cross + cross.T)
+    back = 1.0 / (1.0 - memory)
+    return total * back * back[:, None]
+
+
+def _memory(scores: FloatArray) -> FloatArray:
+    """How much of a sample is left in the next one, per column."""
+    power = np.maximum((scores**2).sum(axis=0), 1e-300)
+    found: FloatArray = np.clip((scores[:-1] * scores[1:]).sum(axis=0) / power, -0.97, 0.97)
+    return found
+
+
+def _inverse(hessian: FloatArray, known: npt.NDArray[np.bool_]) -> FloatArray:
+    """The inverse, huge where little is known, and 0 for what changes nothing at all."""
+    size = np.sqrt(np.where(known, np.diag(hessian), 1.0))
+    values, vectors = np.linalg.eigh(hessian / size / size[:, None])
+    values = np.maximum(values, SINGULAR)
+    inverse: FloatArray = (vectors / values) @ vectors.T / size / size[:, None]
+    inverse[~known], inverse[:, ~known] = 0.0, 0.0
+    return inverse

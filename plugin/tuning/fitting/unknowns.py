@@ -1,0 +1,115 @@
+"""Which numbers a fit looks for: their bounds, from the declarations, and their usual size."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import FitError
+from mjrig.names import suggestion
+from mjrig.scene.actor import Dynamics
+from mjrig.sim.world import World
+from mjrig.tuning.fitting.fit_problem import Unknown
+from mjrig.tuning.fitting.plant import DELAY, GAINS, PARAMETERS, Drives
+
+Bounds = Mapping[str, tuple[float, float]]
+#: Parameter → places of the joints it is looked for.
+Wanted = Mapping[str, Sequence[int]]
+#: Delays that are tried when nobody says how long they may be [ticks].
+LONGEST_DELAY = 20
+
+
+def unknowns_of(
+    world: World,
+    drives: Drives,
+    wanted: Wanted,
+    bounds: Bounds,
+    efforts: FloatArray,
+) -> list[Unknown]:
+    """One per parameter and joint, delays aside.
+
+    Args:
+        wanted: parameter → places of joints.
+        bounds: parameter → (low, high) inside of what the properties allow.
+        efforts: (n,) the largest effort each law asks for, for the size of friction.
+    """
+    inertia = joint_inertia(world, drives)
+    found = []
+    for name, places in wanted.items():
+        for place in places if name != DELAY else ():
+            low, high = _range(world, drives, name, place, bounds)
+            scale = _scale(drives, name, place, inertia, efforts)
+            found.append(Unknown(name, place, low, high, scale))
+    return found
+
+
+def delay_bounds(bounds: Bounds) -> tuple[int, int]:
+    """Least and most delay in ticks."""
+    low, high = bounds.get(DELAY, (0, LONGEST_DELAY))
+    return int(low), int(high)
+
+
+def check_bounds(bounds: Bounds, parameters: Sequence[str]) -> None:
+    """Refuse bounds of what is not looked for, and intervals that are none.
+
+    Raises:
+        FitError: the message names the parameter.
+    """
+    for name, (low, high) in bounds.items():
+        if name not in PARAMETERS:
+            raise FitError(f"bounds of {name!r}: no such parameter; {suggestion(name, PARAMETERS)}")
+        if name not in parameters:
+            raise FitError(f"bounds of {name}: it is not among the parameters to fit")
+        if not 0.0 <= low < high:
+            raise FitError(
+                f"bounds of {name}: must be 0 or more, the lower first, got {low:g} and {high:g}"
+            )
+        if name == DELAY and (low != int(low) or high != int(high)):
+            raise FitError(f"bounds of {DELAY}: must be whole steps, got {low:g} and {high:g}")
+
+
+def _range(
+    world: World, drives: Drives, name: str, place: int, bounds: Bounds
+) -> tuple[float, float]:
+    if name in GAINS:
+        controller: Any = world[drives.actor].part(drives.controllers[place])
+        declared: Any = controller.property_named(name).bounds
+    else:
+        declared = Dynamics.property_named(name).bounds  # type: ignore[attr-defined]
+    low, high = bounds.get(name, (declared.low, declared.high))
+    if name == "torque_limit":
+        high = min(high, float(drives.own_limits[place]))
+    return max(low, declared.low), min(high, declared.high)
+
+
+def _scale(
+    drives: Drives, name: str, place: int, inertia: FloatArray, efforts: FloatArray
+) -> float:
+    """How large a change of a parameter is worth speaking of."""
+    value = float(drives.values[name][place])
+    kp, kv = (float(np.nan_to_num(drives.values[n][place])) for n in ("kp", "kv"))
+    least = {
+        "kp": 1e-2 * float(efforts[place]) + 1e-6,
+        "kv": 1e-2 * kp + 1e-6,
+        "torque_limit": 0.1 * float(efforts[place]) + 1e-6,
+        "armature": 0.1 * float(inertia[place]),
+        "damping": 0.1 * kv + 1e-6,
+        "frictionloss": 0.02 * float(efforts[place]) + 1e-6,
+    }[name]
+    return max(value, least) if np.isfinite(value) else least
+
+
+def joint_inertia(world: World, drives: Drives) -> FloatArray:
+    """(n,) what a joint has to turn at the initial pose, its rotor included."""
+    model, data = world.model, world.data
+    mujoco.mj_forward(model, data)
+    unit = np.zeros((len(drives), model.nv))
+    unit[np.arange(len(drives)), drives.dofs] = 1.0
+    product = np.zeros(model.nv)
+    found = np.zeros(len(drives))
+    for i, row in enumerate(unit):
+        mujoco.mj_mulM(model, data, product, row)
+        found[i] = product[drives.dofs[i]]
+    return found

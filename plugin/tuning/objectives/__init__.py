@@ -1,0 +1,1 @@
+"""What a sweep minimises: metrics of signals, free runs and replays."""

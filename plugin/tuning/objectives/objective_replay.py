@@ -1,0 +1,77 @@
+"""A recording as a test: its setpoints through the scene's controllers, compared with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mjrig.sim.world import World
+from mjrig.sim2sim.replay import replay
+from mjrig.tuning.objectives.objective_hosts import Host, WorldHost
+from mjrig.tuning.objectives.variation import Randomisation
+
+
+@dataclass(frozen=True)
+class ReplayTest:
+    """The setpoints of a recording run through the controllers of the scene.
+
+    Metrics:
+        rmse: of the joint positions against the recorded ones [rad or m].
+        worst_rmse: of the worst joint.
+        velocity_rmse: of the joint velocities [rad/s or m/s].
+        effort_rmse: of the efforts [N·m or N].
+        max_error: largest position error [rad or m].
+        fell: 1 if the robot fell, else 0.
+    """
+
+    recording: Path
+
+    @property
+    def batchable(self) -> bool:
+        """Whether many worlds can run it at once."""
+        return False
+
+    @property
+    def duration(self) -> float:
+        """Simulated time; the recording's own is not known before it is read [s]."""
+        return 0.0
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return ("rmse", "worst_rmse", "velocity_rmse", "effort_rmse", "max_error", "fell")
+
+    def moved(self, locate: Callable[[Path], Path]) -> "ReplayTest":
+        """The same on another machine."""
+        return ReplayTest(locate(self.recording))
+
+    def prepare(self, world: World) -> None:
+        """Nothing to prepare."""
+
+    def run(
+        self, host: Host, randomisation: Randomisation, seeds: list[int]
+    ) -> list[dict[str, float]]:
+        """The metrics of the one world."""
+        del randomisation, seeds  # the recording says what is commanded
+        assert isinstance(host, WorldHost)
+        return [replay_score(host.world, self.recording)]
+
+
+def replay_score(world: World, recording: Path) -> dict[str, float]:
+    """The numbers of a replay in targets mode."""
+    found = replay(recording, world, mode="targets", diagnose=False)
+    joints = list(found.joints.values())
+
+    def rms(name: str) -> float:
+        values = [v for joint in joints if (v := joint[name]) is not None]
+        return float(np.sqrt(np.mean(np.square(values)))) if values else 0.0
+
+    return {
+        "rmse": rms("rmse_position"),
+        "worst_rmse": max((float(j["rmse_position"] or 0.0) for j in joints), default=0.0),
+        "velocity_rmse": rms("rmse_velocity"),
+        "effort_rmse": rms("rmse_effort"),
+        "max_error": float(found.max_abs_position_error or 0.0),
+        "fell": float(found.fell),
+    }

@@ -1,0 +1,1 @@
+"""Step, sine and chirp responses of joints, in time and frequency."""

@@ -1,0 +1,123 @@
+"""Frequency response of a joint: how much of each frequency of its target its position shows."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.gains.response import Kind, Signal, Trace
+
+ComplexArray = npt.NDArray[np.complex128]
+#: Share of a sine's run, at its beginning, in which it is still getting into its stride.
+SWINGING_IN = 0.5
+#: −3 dB.
+HALF_POWER = 1.0 / math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class FrequencyResponse:
+    """H = position / target over frequency.
+
+    Attributes:
+        frequency: [Hz], ascending.
+        value: H, complex.
+    """
+
+    frequency: FloatArray
+    value: ComplexArray
+
+    @property
+    def gain(self) -> FloatArray:
+        """|H|."""
+        return np.abs(self.value)
+
+    @property
+    def phase(self) -> FloatArray:
+        """∠H [deg], without jumps."""
+        return np.degrees(np.unwrap(np.angle(self.value)))
+
+    def distance(self, other: "FrequencyResponse") -> float:
+        """The largest |H − H'| as a share of the largest |H'|; both at the same frequencies."""
+        return float(np.abs(self.value - other.value).max() / np.abs(other.value).max())
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Where the gain first falls 3 dB below that of the lowest frequency [Hz].
+
+        None: it does not within the frequencies there are.
+        """
+        if len(self.frequency) < 2:
+            return None
+        share = self.gain / self.gain[0]
+        below = np.flatnonzero(share < HALF_POWER)
+        return crossing(self.frequency, share / HALF_POWER, int(below[0])) if len(below) else None
+
+    @property
+    def peak(self) -> tuple[float, float] | None:
+        """The resonance: its frequency [Hz] and its gain relative to the lowest frequency.
+
+        None: the gain has no maximum inside the frequencies there are.
+        """
+        highest = int(np.argmax(self.gain))
+        if not 0 < highest < len(self.gain) - 1:
+            return None
+        return float(self.frequency[highest]), float(self.gain[highest] / self.gain[0])
+
+
+def crossing(frequency: FloatArray, gain: FloatArray, after: int) -> float:
+    """Where a gain is 1 between a frequency and the one before it, on logarithmic scales."""
+    x, y = np.log(frequency[after - 1 : after + 1]), np.log(gain[after - 1 : after + 1])
+    return float(np.exp(x[0] - y[0] * (x[1] - x[0]) / (y[1] - y[0])))
+
+
+def measured(trace: Trace, signal: Signal, timestep: float) -> FrequencyResponse | None:
+    """The frequency response that a trace of a chirp or a sine shows.
+
+    A chirp: the ratio of the spectra of the whole record, which begins and ends at rest, so that
+    nothing leaks and no window is needed; exact for a linear joint. A sine: the least-squares
+    sine through the last whole cycles, one frequency. None: other signals, or a run too short.
+    """
+    target = trace.target - trace.target[-1] if signal.kind is Kind.CHIRP else trace.target
+    # NOTE: a trace pairs a target with the position one step later.
+    position = np.concatenate([[trace.start], trace.position[:-1]]) - trace.start
+    if signal.kind is Kind.CHIRP:
+        return _of_chirp(target, position, signal, timestep)
+    if signal.kind is Kind.SINE:
+        return _of_sine(target - np.mean(target), position, signal, timestep)
+    return None
+
+
+def _of_chirp(
+    target: FloatArray, position: FloatArray, signal: Signal, timestep: float
+) -> FrequencyResponse | None:
+    frequency = np.asarray(np.fft.rfftfreq(len(target), timestep), float)
+    low, high = sorted((signal.frequency, signal.end_frequency))
+    inside = (frequency >= low) & (frequency <= high)
+    if not inside.any():
+        return None
+    x, y = np.fft.rfft(target), np.fft.rfft(position)
+    return FrequencyResponse(frequency[inside], (y / x)[inside])
+
+
+def _of_sine(
+    target: FloatArray, position: FloatArray, signal: Signal, timestep: float
+) -> FrequencyResponse | None:
+    per_cycle = 1.0 / (signal.frequency * timestep)
+    count = round(signal.duration / timestep)
+    cycles = math.floor(count * (1.0 - SWINGING_IN) / per_cycle)
+    if cycles < 1:
+        return None
+    window = slice(count - round(cycles * per_cycle), count)
+    time = np.arange(count, dtype=float)[window] * timestep
+    turn = np.asarray(2.0 * np.pi * signal.frequency * time, float)
+    waves = np.column_stack([np.cos(turn), np.sin(turn), np.ones_like(turn)])
+    x, y = (_phasor(waves, v[window]) for v in (target, position))
+    return FrequencyResponse(np.array([signal.frequency]), np.array([y / x]))
+
+
+def _phasor(waves: FloatArray, values: FloatArray) -> complex:
+    """The sine through values."""
+    (cosine, sine, _), *_ = np.linalg.lstsq(waves, values, rcond=None)
+    return complex(cosine, -sine)

@@ -1,0 +1,151 @@
+"""Test how joints follow a signal, each on a suspended copy of the robot, all at the same time."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import PropertyError
+from mjrig.gains.bench import Bench, Response
+from mjrig.gains.choice import Chosen, choose
+from mjrig.gains.response import Kind, Signal
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+from mjrig.tuning.responses.frequency import FrequencyResponse, measured
+from mjrig.tuning.responses.frequency_linear import Linear, Margins
+from mjrig.tuning.responses.respond_batch import follow_together, is_plain
+from mjrig.tuning.responses.respond_pool import follow_in_processes
+
+#: How long robots hang before a signal begins [s].
+SETTLE = 1.0
+#: How long a chirp is listened to after its end, so that the record ends at rest [s].
+AFTER = 1.0
+#: Frequencies of the linear response where none was measured [Hz].
+GRID = np.geomspace(0.1, 50.0, 200)
+
+
+@dataclass(frozen=True)
+class JointResponse:
+    """How one joint followed.
+
+    Attributes:
+        actor: name of the robot.
+        response: trace, metrics and causes; or the problem that there is none.
+        measured: frequency response of the trace, after a chirp or a sine.
+        linear: that of the exact linear map in the pose the test began in; None: the law has no
+            kp and kv, or controllers of several rates act together.
+        margins: of the loop, from the same map.
+    """
+
+    actor: str
+    response: Response
+    measured: FrequencyResponse | None = None
+    linear: FrequencyResponse | None = None
+    margins: Margins | None = None
+
+    @property
+    def label(self) -> str:
+        """`dog.FL_hip`."""
+        return f"{self.actor}.{self.response.actuator}"
+
+    @property
+    def nonlinearity(self) -> float | None:
+        """How far what was measured is from the linear response, as a share of its peak.
+
+        Saturation, dry friction, joint limits, large angles; None: one of the two is missing.
+        """
+        if self.measured is None or self.linear is None:
+            return None
+        same = len(self.measured.frequency) == len(self.linear.frequency)
+        return self.measured.distance(self.linear) if same else None
+
+
+def respond(
+    scene: Scene | str | Path,
+    *,
+    actor: str | None = None,
+    joint: str = ".*",
+    signal: Signal | None = None,
+    execution: str = "auto",
+    workers: int | None = None,
+    report: Callable[[float], object] = lambda share: None,
+) -> list[JointResponse]:
+    """Let joints follow a test signal and say how well they do.
+
+    Every joint is tested alone, on a copy of the scene in which free roots are held, contacts are
+    off and nothing but the controllers acts. The copies run in one batch on all cores where
+    MuJoCo runs every law and all are PD; else in processes, so a script that calls this needs
+    the usual `if __name__ == "__main__":`.
+
+    Args:
+        scene: a Scene, or the path of a scene file.
+        actor: of which robot; None: of all.
+        joint: pattern of joint or actuator names.
+        signal: what is added to the position setpoints; None: a step of 0.1 over 1 s.
+        execution: as for World.
+        workers: how many cores; None: all of them.
+        report: told the share that is done.
+
+    Returns:
+        One per joint in the order of the robots' actuators; then those that no law drives, with
+        the reason as their problem.
+
+    Raises:
+        BindingError: nothing matches, or no law drives what does.
+        SceneError: the scene cannot be read or built.
+    """
+    signal = signal or Signal()
+    workers = workers or os.cpu_count() or 1
+    scene = scene if isinstance(scene, Scene) else Scene.load(scene)
+    bench = Bench(World(scene, execution), settle=SETTLE)
+    chosen, skipped = choose(bench.world, actor, joint)
+    _check_rate(signal, bench.world.timestep)
+    after = AFTER if signal.kind is Kind.CHIRP else 0.0
+    if is_plain(bench.world):
+        found = follow_together(bench, chosen, signal, after, workers, report)
+    else:
+        found = follow_in_processes(scene, bench, chosen, signal, after, workers, report)
+    bench.rest()
+    told = _with_frequencies(bench.world, chosen, found, signal)
+    reasons = [(s.actor, Response(s.actuator, "", None, None, problem=s.reason)) for s in skipped]
+    return [*told, *(JointResponse(name, response) for name, response in reasons)]
+
+
+def _check_rate(signal: Signal, timestep: float) -> None:
+    highest = signal.frequency
+    if signal.kind is Kind.CHIRP:
+        highest = max(highest, signal.end_frequency)
+    if signal.kind is not Kind.STEP and highest >= 0.5 / timestep:
+        raise PropertyError(
+            f"the test signal's frequency must be below half the rate of the physics, "
+            f"{0.5 / timestep:g} Hz, got {highest:g}"
+        )
+
+
+def _with_frequencies(
+    world: World, chosen: Sequence[Chosen], found: Sequence[Response], signal: Signal
+) -> list[JointResponse]:
+    """Add what is known of the frequencies; the world hangs at rest."""
+    shown = [
+        measured(r.trace, signal, world.timestep) if r.trace is not None else None for r in found
+    ]
+    linear = Linear.of(world)
+    at = next((m.frequency for m in shown if m is not None), _grid(world.timestep))
+    exact = linear.responses(at)
+    return [
+        JointResponse(
+            c.robot.name,
+            response,
+            m,
+            exact.get((c.robot.name, response.actuator)),
+            linear.margins(c.robot.name, response.actuator),
+        )
+        for c, response, m in zip(chosen, found, shown, strict=True)
+    ]
+
+
+def _grid(timestep: float) -> FloatArray:
+    return GRID[GRID < 0.5 / timestep]

@@ -1,0 +1,162 @@
+"""Follow a signal with many joints at once: one world of a batch per joint."""
+
+from collections.abc import Callable, Sequence
+
+import mujoco
+import mujoco.batch
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.control.controller import ArticulationController
+from mjrig.gains.bench import Bench, Response, failed, respond
+from mjrig.gains.choice import Chosen
+from mjrig.gains.response import Signal, Trace
+from mjrig.sim.batch import BatchRobot
+from mjrig.sim.world import World
+
+#: What the state of a world is made of; the rest follows from it.
+STATE = ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "eq_active",
+         "mocap_pos", "mocap_quat", "userdata", "plugin_state")  # fmt: skip
+#: Steps between two reports.
+EVERY = 100
+
+
+def is_plain(world: World) -> bool:
+    """Whether MuJoCo runs every law, and the efforts follow from state and target alone: PD."""
+    robots = world.articulations.values()
+    joints = [b.joint_id for robot in robots for b in robot.bindings]
+    alone = len(set(joints)) == len(joints)  # a limit of the joint is shared otherwise
+    laws = [c for r in robots for c in r.controllers if c.follows_pose and c.enabled]
+    return alone and all(map(_is_plain_law, laws))
+
+
+def _is_plain_law(controller: ArticulationController) -> bool:
+    if controller.lowered is None or getattr(controller, "clamp_targets", False):
+        return False
+    form = controller.native_form()
+    more = form.ki is not None or form.lags is not None or form.dc is not None
+    return not more and all(b.on_joint for b in controller.bindings)
+
+
+def follow_together(
+    bench: Bench,
+    chosen: Sequence[Chosen],
+    signal: Signal,
+    after: float,
+    threads: int,
+    report: Callable[[float], object] = lambda share: None,
+) -> list[Response]:
+    """One response per chosen actuator; the bench's world must be plain.
+
+    A copy that diverges is run once more on the bench itself, which says what happened.
+    """
+    if text := bench.rest():
+        return [failed(c.binding, text) for c in chosen]
+    ready = bench.world.snapshot()
+    run = _Run(bench.world, chosen, signal, after, threads)
+    traces = run.traces(report)
+    found = []
+    for i, (one, trace) in enumerate(zip(chosen, traces, strict=True)):
+        if trace is None:
+            name = one.binding.actuator
+            found += bench.run(one.robot.name, [name], signal, after=after)
+            continue
+        run.show(i)
+        found.append(respond(bench.world, one.robot, one.binding, trace, signal))
+    bench.world.restore(ready)
+    return found
+
+
+class _Run:
+    """The copies, what they are told and what they did."""
+
+    def __init__(
+        self, world: World, chosen: Sequence[Chosen], signal: Signal, after: float, threads: int
+    ) -> None:
+        self._world, self._chosen, self._signal = world, chosen, signal
+        count = len(chosen)
+        self._batch = mujoco.batch.Batch(world.model, count, min(threads, count))
+        for field in STATE:
+            rows = self._batch.bind(field)
+            if rows[0].size:
+                rows[:] = np.asarray(getattr(world.data, field))
+        self._robots = [
+            BatchRobot(self._batch, count, robot) for robot in world.articulations.values()
+        ]
+        self._columns = np.array(
+            [c.robot.actuator_names.index(c.binding.actuator) for c in chosen], dtype=np.intp
+        )
+        self._steps = round((signal.duration + after) / world.timestep)
+
+    def traces(self, report: Callable[[float], object]) -> list[Trace | None]:
+        """What each copy did; None: it diverged."""
+        h, count = self._world.timestep, len(self._chosen)
+        read = [self._reader(n) for n in ("qpos", "qvel", "actuator_force")]
+        move = self._mover()
+        ctrl, time = self._batch.bind("ctrl"), self._batch.bind("time")
+        began = float(np.ravel(time[0])[0])
+        log = np.empty((4, self._steps + 1, count))
+        for k in range(self._steps):
+            log[0, k] = move(self._signal.offset(k * h))
+            log[1, k], log[2, k] = read[0](), read[1]()
+            for robot in self._robots:
+                robot.write(ctrl)
+            self._batch.step(nstep=1)
+            log[3, k] = read[2]()
+            if k % EVERY == 0:
+                report(k / self._steps)
+        log[1, -1] = read[0]()
+        # MuJoCo begins again at 0 where something was not a number any more.
+        alive = np.abs(np.ravel(time) - began - self._steps * h) < h / 2.0
+        return [self._trace(i, log[:, :, i]) if alive[i] else None for i in range(count)]
+
+    def _reader(self, field: str) -> Callable[[], FloatArray]:
+        """Reads one number per copy: that of its joint, or of its actuator."""
+        address = {"qpos": "qpos_address", "qvel": "dof_address"}.get(field, "output_address")
+        values = self._batch.bind(field)
+        where = np.array([getattr(c.binding, address) for c in self._chosen], dtype=np.intp)
+        every = np.arange(len(where))
+        return lambda: values[every, where]
+
+    def _mover(self) -> Callable[[float], FloatArray]:
+        """Puts every copy's target so far from where it was, and says where that is."""
+        base = np.empty(len(self._chosen))
+        parts = []
+        for robot in self._robots:
+            own = np.array([i for i, c in enumerate(self._chosen) if c.robot.name == robot.name])
+            if len(own):
+                base[own] = robot.position[own, self._columns[own]]
+                parts.append((robot.position, own, self._columns[own]))
+
+        def move(offset: float) -> FloatArray:
+            target = base + offset
+            for position, own, columns in parts:
+                position[own, columns] = target[own]
+            return target
+
+        return move
+
+    def _trace(self, i: int, log: FloatArray) -> Trace:
+        one, h = self._chosen[i], self._world.timestep
+        position, velocity = log[1], log[2, :-1]
+        target, force = log[0, :-1], log[3, :-1]
+        form, g = one.controller.native_form(), one.binding.factor
+        kp, kv = form.kp[one.index] * g * g, form.kv[one.index] * g * g
+        _, held_velocity, feedforward = one.robot.setpoints.values[:, self._columns[i]]
+        raw = feedforward + kp * (target - position[:-1]) + kv * (held_velocity - velocity)
+        effort = g * np.clip(raw / g, form.low[one.index], form.high[one.index])
+        low, high = one.binding.joint_force_range or (-np.inf, np.inf)
+        applied = np.clip(one.binding.gear * force, low, high)
+        time = h * np.arange(1.0, len(target) + 1.0)
+        return Trace(time, target, position[1:], effort, raw, applied, float(position[0]))
+
+    def show(self, i: int) -> None:
+        """Put the bench's world where a copy ended, to look at the loads there."""
+        data = self._world.data
+        for field in STATE:
+            values = self._batch.bind(field)[i]
+            if field == "time":
+                data.time = float(np.ravel(values)[0])
+            elif np.size(values):
+                getattr(data, field)[:] = values
+        mujoco.mj_forward(self._world.model, data)

@@ -1,0 +1,1 @@
+"""Sweeps and searches: spaces, tasks, parallel backends, result tables."""

@@ -1,0 +1,280 @@
+"""Search by Optuna (extra `tune`) on the objective of a sweep, with a study that can be shared."""
+
+import json
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import MissingExtraError, MjrigError, PropertyError
+from mjrig.names import suggestion
+from mjrig.scene.scene import Scene
+from mjrig.terminal.progress import Progress
+from mjrig.tuning.objectives.objective import Objective
+from mjrig.tuning.objectives.objective_run import FreeRun
+from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.tuning.sweeps.executors import open_pool
+from mjrig.tuning.sweeps.results import Ranked, Results
+from mjrig.tuning.sweeps.space import Choices, Parameter
+from mjrig.tuning.sweeps.sweep import MOST, Crew, check_seeds, open_results
+from mjrig.tuning.sweeps.sweep_plan import Plan, examine
+from mjrig.tuning.sweeps.sweep_tasks import OK, Outcome, Scenario, Task
+
+SAMPLERS = ("tpe", "cmaes", "gp", "random")
+#: The study's own note of what its values depend on.
+FINGERPRINT = "mjrig fingerprint"
+#: Trials a batch tests together. More are faster, but each knows less of the others.
+TOGETHER = 8
+
+
+@dataclass(frozen=True)
+class Optimised:
+    """What a search found.
+
+    `ranking` begins with the best of the whole study; the rest is what stands in its own table.
+    """
+
+    results: Results
+    ranking: list[Ranked]
+    objective: Objective
+    plan: Plan
+    study: Any = field(repr=False)
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The best values of the whole study, whoever tested them."""
+        return _values(self.study.best_trial)
+
+
+def optimise(
+    scene: Scene | str | Path,
+    parameters: Sequence[Parameter],
+    scenario: Scenario | None = None,
+    *,
+    trials: int = 100,
+    objective: str = "rmse",
+    output: str | Path | None = None,
+    sampler: str = "tpe",
+    storage: str = "",
+    study: str = "mjrig",
+    seed: int = 0,
+    actor: str = "",
+    randomise: Randomisation | None = None,
+    seeds: int = 1,
+    execution: str = "auto",
+    executor: str | Executor = "processes",
+    workers: int | None = None,
+    scheduler: str = "",
+    mix: bool = False,
+) -> Optimised:
+    """Search for the values that make the objective small.
+
+    Args:
+        scene, scenario, objective, output, actor, randomise, seeds, execution, executor, workers,
+            scheduler, mix: as of `sweep`; the objective of a trial is its mean over the seeds.
+        parameters: choices are taken as categories.
+        trials: how many the study is to have in the end, those it has already included.
+        sampler: `tpe`, `cmaes`, `gp` or `random`.
+        storage: where the study is kept: a URL (`sqlite:///…`, `postgresql://…`) or a journal file;
+            empty: a journal in the output, or memory.
+        study: its name there.
+        seed: of the sampler. With one worker the same seed gives the same trials.
+
+    Raises:
+        MjrigError: something is wrong before the work begins.
+        MissingExtraError: Optuna, or what the sampler needs, is not installed.
+    """
+    scene = scene if isinstance(scene, Scene) else Scene.load(scene)
+    scenario = scenario or FreeRun()
+    goal = Objective.read(objective, scenario.metrics)
+    check_seeds(seeds)
+    if trials < 1:
+        raise PropertyError(f"the number of trials must be >= 1, got {trials}")
+    if not parameters:
+        raise PropertyError("there is nothing to search; give at least one parameter")
+    _sampler(sampler, seed)  # what is missing for it shows now
+    plan = examine(
+        scene, parameters, scenario, actor=actor, randomisation=randomise, execution=execution
+    )
+    names = [p.name for p in parameters]
+    with ExitStack() as stack:
+        pool = stack.enter_context(open_pool(executor, workers, scheduler))
+        crew = Crew(scene, plan, pool)
+        results = open_results(stack, output, names, crew, mix)
+        kept = _study(_storage(storage, output), study, f"{crew.fingerprint} {goal.text}", mix)
+        # A search that goes on must not draw what it drew at first.
+        kept.sampler = _sampler(sampler, seed + len(kept.trials))
+        search = _Search(kept, crew, results, goal, parameters, trials, seeds)
+        search.run()
+    return Optimised(results, _with_best(results.ranking(goal), kept), goal, plan, kept)
+
+
+def _with_best(ranking: list[Ranked], study: Any) -> list[Ranked]:
+    """A ranking that begins with the best of the study, also if somebody else tested it."""
+    trial = min((t for t in study.trials if t.value is not None), key=lambda t: t.value)
+    if ranking and ranking[0].score <= trial.value:
+        return ranking
+    return [Ranked(_values(trial), trial.value, ()), *ranking]
+
+
+class _Search:
+    """Asks the study for points, has them tested, tells it the scores."""
+
+    def __init__(
+        self,
+        study: Any,
+        crew: Crew,
+        results: Results,
+        objective: Objective,
+        parameters: Sequence[Parameter],
+        trials: int,
+        seeds: int,
+    ) -> None:
+        self._study, self._crew, self._results = study, crew, results
+        self._objective, self._trials, self._seeds = objective, trials, seeds
+        self._space = _distributions(parameters)
+        self._open: dict[int, tuple[Any, list[Task]]] = {}
+        self._waiting: list[list[Task]] = []
+
+    def run(self) -> None:
+        """Test until the study has its trials."""
+        with Progress(self._trials, self._crew.plan.job.scenario.duration) as progress:
+            self._progress = progress
+            self._crew.drive(self._next, self._take, ahead=0)
+
+    def _next(self) -> list[Task] | None:
+        """The next piece of work: as many new trials as a worker tests together."""
+        while not self._waiting:
+            left = self._trials - self._finished() - len(self._open)
+            if left <= 0:
+                return None
+            batched = not self._crew.plan.why_not_batched
+            share = math.ceil(left / self._crew.workers)
+            count = min(TOGETHER, share) if batched else 1
+            self._ask(min(count, left))
+        return self._waiting.pop(0)
+
+    def _ask(self, count: int) -> None:
+        fresh: list[Task] = []
+        for _ in range(count):
+            trial = self._study.ask(self._space)
+            values = _values(trial)
+            tasks = [Task.of(self._crew.fingerprint, values, seed) for seed in range(self._seeds)]
+            self._open[trial.number] = (trial, tasks)
+            fresh += [t for t in tasks if t.id not in self._results and t not in fresh]
+            self._settle()  # somebody may have tested it before
+        size = MOST if not self._crew.plan.why_not_batched else 1
+        for piece in self._crew.grouped(fresh, size):
+            self._waiting.append(piece)
+
+    def _take(self, outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
+            self._results.add(outcome)
+        self._settle()
+        self._progress.update(self._finished())
+
+    def _settle(self) -> None:
+        """Tell the study the score of every trial whose tests are all there."""
+        for number, (trial, tasks) in list(self._open.items()):
+            if all(task.id in self._results for task in tasks):
+                del self._open[number]
+                rows = self._results.only(task.id for task in tasks)
+                (ranked,) = rows.ranking(self._objective)
+                bad = next((row for row in rows if row.status != OK), None)
+                if bad is not None:
+                    trial.set_user_attr("problem", bad.error or bad.status)
+                self._study.tell(trial, ranked.score)
+
+    def _finished(self) -> int:
+        from optuna.trial import TrialState
+
+        states = (TrialState.COMPLETE, TrialState.FAIL)
+        return len(self._study.get_trials(deepcopy=False, states=states))
+
+
+def _values(trial: Any) -> dict[str, Any]:
+    """The values of a trial, as properties take them."""
+    return {
+        name: json.loads(value) if isinstance(value, str) else value
+        for name, value in trial.params.items()
+    }
+
+
+def _distributions(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    from optuna.distributions import (
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
+
+    found: dict[str, Any] = {}
+    for p in parameters:
+        if isinstance(p, Choices):
+            # As JSON: a study keeps no lists and mappings.
+            found[p.name] = CategoricalDistribution([json.dumps(v) for v in p.values])
+        elif p.whole:
+            found[p.name] = IntDistribution(int(p.low), int(p.high), log=p.log)
+        else:
+            found[p.name] = FloatDistribution(p.low, p.high, log=p.log)
+    return found
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise MissingExtraError("a search", "tune", error) from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _sampler(name: str, seed: int) -> Any:
+    if name not in SAMPLERS:
+        raise PropertyError(f"there is no sampler {name!r}; {suggestion(name, SAMPLERS)}")
+    samplers = _optuna().samplers
+    needs = {"cmaes": ("cmaes",), "gp": ("scipy", "torch")}.get(name, ())
+    for package in needs:
+        if find_spec(package) is None:
+            raise MjrigError(f"the sampler {name} needs the package {package}; pip install it")
+    made = {
+        # What is under way counts as bad there: workers do not all try the same.
+        "tpe": lambda: samplers.TPESampler(seed=seed, constant_liar=True),
+        "cmaes": lambda: samplers.CmaEsSampler(seed=seed),
+        "gp": lambda: samplers.GPSampler(seed=seed),
+        "random": lambda: samplers.RandomSampler(seed=seed),
+    }
+    return made[name]()
+
+
+def _storage(said: str, output: str | Path | None) -> Any:
+    if not said and output is None:
+        return None
+    if "://" in said:
+        return said
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    path = Path(said) if said else Path(str(output), "study.journal")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return JournalStorage(JournalFileBackend(str(path)))
+
+
+def _study(storage: Any, name: str, fingerprint: str, mix: bool) -> Any:
+    optuna = _optuna()
+    try:
+        study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
+    except Exception as error:  # whatever a database raises
+        raise MjrigError(f"the study {name!r} cannot be opened: {error}") from error
+    known = study.user_attrs.get(FINGERPRINT)
+    if known is None:
+        study.set_user_attr(FINGERPRINT, fingerprint)
+    elif known != fingerprint and not mix:
+        raise MjrigError(
+            f"the study {name!r} is of another scene, test or objective; give it another name, "
+            "or mix them on purpose with --mix"
+        )
+    return study

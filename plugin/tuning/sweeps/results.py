@@ -1,0 +1,271 @@
+"""The table of a sweep: one line per task, written as results come, read again to go on.
+
+A folder holds `results.csv` and `sweep.json`, which says what its results depend on. Every line is
+written in one piece, so a kill can tear the last one at most; a torn line is cut off.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from mjrig.errors import MissingExtraError, MjrigError
+from mjrig.files.paths import write_atomically
+from mjrig.names import how_many, listed
+from mjrig.tuning.objectives.objective import Objective
+from mjrig.tuning.sweeps.sweep_tasks import OK, Outcome
+
+TABLE, ABOUT = "results.csv", "sweep.json"
+_BEFORE, _AFTER = ("task", "seed"), ("seconds", "status", "error")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; no metrics where the task failed."""
+
+    task: str
+    seed: int
+    values: Mapping[str, Any]
+    metrics: Mapping[str, float]
+    seconds: float
+    status: str
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A point with the mean of its objective over the seeds; infinite if one did not work."""
+
+    values: Mapping[str, Any]
+    score: float
+    rows: tuple[Row, ...]
+
+    def mean(self, metric: str) -> float:
+        """The mean of a metric over the seeds."""
+        found = [row.metrics[metric] for row in self.rows if metric in row.metrics]
+        return float(np.mean(found)) if found else math.nan
+
+
+class Results:
+    """Rows by task, at most one each."""
+
+    def __init__(self, parameters: Sequence[str], metrics: Sequence[str]) -> None:
+        self.parameters, self.metrics = tuple(parameters), tuple(metrics)
+        self._rows: dict[str, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, task: str) -> bool:
+        return task in self._rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def add(self, outcome: Outcome) -> bool:
+        """Note an outcome; false: there is one of this task already, which stays."""
+        task = outcome.task
+        if task.id in self._rows:
+            return False
+        self._rows[task.id] = Row(
+            task.id,
+            task.seed,
+            dict(task.values),
+            dict(outcome.metrics),
+            outcome.seconds,
+            outcome.status,
+            outcome.error,
+        )
+        return True
+
+    def only(self, tasks: Iterable[str]) -> "Results":
+        """The rows of some tasks, in their order."""
+        found = Results(self.parameters, self.metrics)
+        found._rows = {task: self._rows[task] for task in tasks if task in self._rows}
+        return found
+
+    def ranking(self, objective: Objective) -> list[Ranked]:
+        """The points, best first; those that failed last."""
+        points: dict[str, list[Row]] = {}
+        for row in self:
+            points.setdefault(json.dumps(dict(row.values), default=str), []).append(row)
+        ranked = [
+            Ranked(
+                rows[0].values,
+                float(np.mean([_score(objective, row) for row in rows])),
+                tuple(rows),
+            )
+            for rows in points.values()
+        ]
+        return sorted(ranked, key=lambda r: r.score)
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table."""
+        return (*_BEFORE, *self.parameters, *self.metrics, *_AFTER)
+
+    def write_parquet(self, path: Path) -> None:
+        """Write all rows as Parquet; a value that is no number as JSON.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+        """
+        try:
+            from pyarrow import parquet, table
+        except ImportError as error:
+            raise MissingExtraError("a Parquet table", "parquet", error) from error
+        rows = list(self)
+        data: dict[str, list[Any]] = {
+            "task": [r.task for r in rows],
+            "seed": [r.seed for r in rows],
+        }
+        for name in self.parameters:
+            values = [r.values[name] for r in rows]
+            plain = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+            data[name] = [float(v) for v in values] if plain else [json.dumps(v) for v in values]
+        data |= {name: [r.metrics.get(name) for r in rows] for name in self.metrics}
+        data |= {name: [getattr(r, name) for r in rows] for name in _AFTER}
+        parquet.write_table(table(data), path)
+
+
+def _score(objective: Objective, row: Row) -> float:
+    return objective.value(row.metrics) if row.status == OK else math.inf
+
+
+class ResultsFile(Results):
+    """Results in a folder; a context manager that keeps others from writing there.
+
+    Raises:
+        MjrigError: the folder cannot be written, somebody else writes there, or it holds results
+            of something else and `mix` is not given.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        parameters: Sequence[str],
+        metrics: Sequence[str],
+        about: Mapping[str, object],
+        *,
+        mix: bool = False,
+    ) -> None:
+        super().__init__(parameters, metrics)
+        self.folder, self._about, self._mix = folder, dict(about), mix
+        self.path = folder / TABLE
+
+    def __enter__(self) -> Self:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._file = open(self.path, "ab")  # closed by __exit__
+        except OSError as error:
+            raise MjrigError(f"{self.path}: cannot be written: {error.strerror}") from error
+        try:
+            self._lock()
+            self._check_about()
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, outcome: Outcome) -> bool:
+        if not super().add(outcome):
+            return False
+        self._write(self._line(self._rows[outcome.task.id]))
+        return True
+
+    def _write(self, line: str) -> None:
+        self._file.write(line.encode())
+        self._file.flush()  # in the hands of the system, a kill does not lose it
+
+    def _line(self, row: Row) -> str:
+        values = [_said(row.values[name]) for name in self.parameters]
+        numbers = [repr(row.metrics[n]) if n in row.metrics else "" for n in self.metrics]
+        error = " ".join(row.error.split())
+        seconds = f"{row.seconds:.6f}"
+        return _csv([row.task, row.seed, *values, *numbers, seconds, row.status, error])
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # not on every system
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise MjrigError(f"{self.path}: another process is writing to it") from None
+
+    def _check_about(self) -> None:
+        path = self.folder / ABOUT
+        try:
+            known = json.loads(path.read_text("utf-8")) if path.is_file() else None
+        except (OSError, ValueError):
+            known = {}
+        if known is None:
+            write_atomically(path, json.dumps(self._about, indent=2, ensure_ascii=False) + "\n")
+            return
+        said = json.loads(json.dumps(self._about))
+        differ = [name for name, value in said.items() if known.get(name) != value]
+        if differ and not self._mix:
+            raise MjrigError(
+                f"{self.folder}: holds results of something else: {listed(differ)} "
+                "changed; choose another folder, or mix them on purpose with --mix"
+            )
+
+    def _read(self) -> None:
+        content = self.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):  # the last line was torn by a kill
+            self._file.truncate(len(whole))
+        lines = list(csv.reader(io.StringIO(whole.decode("utf-8", "replace"))))
+        if not lines:
+            self._write(_csv(self.columns()))
+            return
+        if lines[0] != list(self.columns()):
+            raise MjrigError(
+                f"{self.path}: has the columns {listed(lines[0])}; these results have "
+                f"{listed(self.columns())}; choose another folder"
+            )
+        for number, line in enumerate(lines[1:], 2):
+            row = self._row(line, number)
+            self._rows.setdefault(row.task, row)
+
+    def _row(self, line: list[str], number: int) -> Row:
+        if len(line) != len(self.columns()):
+            raise MjrigError(
+                f"{self.path}:{number}: has {how_many(len(line), 'column')} instead of "
+                f"{len(self.columns())}; remove the line, its task runs again"
+            )
+        by_name = dict(zip(self.columns(), line, strict=True))
+        try:
+            return Row(
+                by_name["task"],
+                int(by_name["seed"]),
+                {name: json.loads(by_name[name]) for name in self.parameters},
+                {name: float(by_name[name]) for name in self.metrics if by_name[name]},
+                float(by_name["seconds"]),
+                by_name["status"],
+                by_name["error"],
+            )
+        except ValueError as error:
+            raise MjrigError(
+                f"{self.path}:{number}: {error}; remove the line, its task runs again"
+            ) from None
+
+
+def _said(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _csv(cells: Iterable[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()

@@ -1,0 +1,92 @@
+"""Writing the best point back: as a gain preset, or into the scene file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import PropertyError, SceneError
+from mjrig.gains.gain_presets import save_preset
+from mjrig.gains.gain_rows import gain_rows
+from mjrig.names import listed
+from mjrig.properties.per_actuator import PerActuator
+from mjrig.scene.scene import Scene, find
+from mjrig.sim.world import World
+from mjrig.tuning.sweeps.bundle import LocalScene
+from mjrig.tuning.sweeps.space import Target
+from mjrig.tuning.sweeps.sweep_tasks import Job, assign
+
+
+def write_preset(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -> str:
+    """Write the gains of the tested actor at a point as a preset; says what it cannot hold.
+
+    Raises:
+        PropertyError: a parameter is of another actor, or none of its values is a gain.
+        SceneError: the file cannot be written.
+    """
+    world = at_point(scene, job, values)
+    left = [name for name in values if not _is_gain(world, job.actor, name)]
+    if len(left) == len(values):
+        raise PropertyError(
+            f"a preset holds gains of {job.actor}, and {listed(left)} is none; "
+            "write the best into a scene instead"
+        )
+    save_preset(path, gain_rows(world, world.scene, job.actor))
+    return f"; not in a preset: {listed(left)}" if left else ""
+
+
+def write_scene(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -> None:
+    """Save the scene with the values of a point, the rest of its text as it is.
+
+    Raises:
+        MjrigError: a value does not fit, or the file cannot be written.
+    """
+    if path.absolute().parent.resolve() != scene.base.resolve():
+        raise SceneError(
+            f"{path}:1:1: must be in the scene's own folder, {scene.base}: the files it names are "
+            "relative to that"
+        )
+    put(scene, job, values)
+    scene.save(path)
+
+
+def put(scene: Scene, job: Job, values: Mapping[str, Any]) -> None:
+    """Write the values of a point into a scene, all or nothing; saving it is up to you.
+
+    Raises:
+        MjrigError: a value does not fit.
+    """
+    world = at_point(scene, job, values)
+    with scene.changes():
+        for name, value in values.items():
+            target = Target.of(name)
+            if target.pattern:  # which names it means, only the bound controller knows
+                obj, prop = find(world, target.path)
+                scene.set(target.path, obj._authored[prop])
+            else:
+                scene.set(name, value)
+
+
+def at_point(scene: Scene, job: Job, values: Mapping[str, Any]) -> World:
+    """A world with the values of a point; the scene is left as it is."""
+    own = LocalScene.of(scene).load()
+    for name, value in values.items():
+        if name not in job.live:
+            own.set(name, value)
+    world = World(own, job.execution)
+    for name in sorted(values, key=lambda n: bool(Target.of(n).pattern)):
+        if name in job.live:
+            assign(world, name, values[name])
+    return world
+
+
+def _is_gain(world: World, actor: str, name: str) -> bool:
+    target = Target.of(name)
+    head, _, rest = target.path.partition(".")
+    if head != actor or not rest:
+        return False
+    try:
+        obj, prop = find(world, target.path)
+        fallback = [p.fallback for p in obj.properties() if isinstance(p, PerActuator)]
+        return isinstance(obj.property_named(prop), PerActuator) or prop in fallback
+    except PropertyError:
+        return False

@@ -1,0 +1,221 @@
+"""Sweeps: every point of a space is tested, on all cores or a cluster, into a table."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import PropertyError
+from mjrig.scene.scene import Scene
+from mjrig.terminal.progress import Progress
+from mjrig.tuning.objectives.objective import Objective
+from mjrig.tuning.objectives.objective_replay import ReplayTest
+from mjrig.tuning.objectives.objective_run import FreeRun
+from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.tuning.sweeps.bundle import Bundle, LocalScene
+from mjrig.tuning.sweeps.executors import Pool, drive, open_pool
+from mjrig.tuning.sweeps.results import Ranked, Results, ResultsFile
+from mjrig.tuning.sweeps.space import Space
+from mjrig.tuning.sweeps.sweep_plan import Plan, examine
+from mjrig.tuning.sweeps.sweep_tasks import FAILED, Outcome, Scenario, Task, evaluate
+
+#: Most tasks in one piece of work: what a kill can lose, and what a batch steps together.
+MOST = 64
+#: Pieces of work per worker, so that all end at about the same time.
+PIECES = 4
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep found.
+
+    Attributes:
+        results: the rows of its tasks.
+        ranking: the points, best first.
+        objective: what was to be small.
+        plan: how the tasks ran.
+        kept: how many rows were there before.
+    """
+
+    results: Results
+    ranking: list[Ranked]
+    objective: Objective
+    plan: Plan
+    kept: int
+
+    @property
+    def best(self) -> Ranked | None:
+        """The best point; None: not one worked."""
+        first = self.ranking[0] if self.ranking else None
+        return first if first is not None and math.isfinite(first.score) else None
+
+
+def sweep(
+    scene: Scene | str | Path,
+    space: Space,
+    scenario: Scenario | None = None,
+    *,
+    objective: str = "rmse",
+    output: str | Path | None = None,
+    actor: str = "",
+    randomise: Randomisation | None = None,
+    seeds: int = 1,
+    execution: str = "auto",
+    executor: str | Executor = "processes",
+    workers: int | None = None,
+    scheduler: str = "",
+    mix: bool = False,
+    report: Callable[[int, int], object] = lambda done, total: None,
+) -> Swept:
+    """Test every point of a space with every seed; what the output has already is not done again.
+
+    Args:
+        scene: a Scene, or the path of a scene file.
+        space: the points.
+        scenario: the test; None: a free run of 5 s.
+        objective: what is to be small: a metric of the test, or a weighted sum.
+        output: a folder for the table; None: the results are in memory only.
+        actor: whose joints are tested; empty: the one the parameters are of.
+        randomise: what differs between seeds.
+        seeds: how many there are.
+        execution: as of `World`.
+        executor: a name (`processes`, `threads`, `inline`, `dask`) or any executor. With
+            `processes`, a script must keep its own work under `if __name__ == "__main__":`.
+        workers: how many; None: one per core.
+        scheduler: address of a Dask scheduler.
+        mix: take an output that holds results of another scene or test.
+        report: told how many tasks are done, and how many there are to do.
+
+    Raises:
+        MjrigError: something is wrong before the work begins; what goes wrong in it is in the rows.
+    """
+    scene = scene if isinstance(scene, Scene) else Scene.load(scene)
+    scenario = scenario or FreeRun()
+    goal = Objective.read(objective, scenario.metrics)
+    check_seeds(seeds)
+    points = space.points()
+    plan = examine(
+        scene,
+        (*space.choices, *space.ranges),
+        scenario,
+        actor=actor,
+        randomisation=randomise,
+        execution=execution,
+    )
+    with ExitStack() as stack:
+        pool = stack.enter_context(open_pool(executor, workers, scheduler))
+        crew = Crew(scene, plan, pool)
+        made = (Task.of(crew.fingerprint, p, seed) for p in points for seed in range(seeds))
+        tasks = {task.id: task for task in made}
+        results = open_results(stack, output, space.names, crew, mix)
+        waiting = [task for name, task in tasks.items() if name not in results]
+        _work_off(crew, results, waiting, report)
+        found = results.only(tasks)
+    return Swept(found, found.ranking(goal), goal, plan, len(tasks) - len(waiting))
+
+
+def check_seeds(seeds: int) -> None:
+    """Make sure that there is a seed.
+
+    Raises:
+        PropertyError: there is none.
+    """
+    if seeds < 1:
+        raise PropertyError(f"the number of seeds must be >= 1, got {seeds}")
+
+
+def open_results(
+    stack: ExitStack, output: str | Path | None, names: Sequence[str], crew: "Crew", mix: bool
+) -> Results:
+    """A table in a folder, or in memory only."""
+    metrics = crew.plan.job.scenario.metrics
+    if output is None:
+        return Results(names, metrics)
+    return stack.enter_context(ResultsFile(Path(output), names, metrics, crew.about(), mix=mix))
+
+
+def _work_off(
+    crew: "Crew",
+    results: Results,
+    waiting: list[Task],
+    report: Callable[[int, int], object],
+) -> None:
+    pieces = iter(list(crew.pieces(waiting)))
+    done = 0
+    report(0, len(waiting))
+    with Progress(len(waiting), crew.plan.job.scenario.duration) as progress:
+
+        def take(outcomes: list[Outcome]) -> None:
+            nonlocal done
+            done += sum(results.add(outcome) for outcome in outcomes)
+            progress.update(done)
+            report(done, len(waiting))
+
+        crew.drive(lambda: next(pieces, None), take)
+
+
+class Crew:
+    """Workers, and the scene they all have."""
+
+    def __init__(self, scene: Scene, plan: Plan, pool: Pool) -> None:
+        self.plan, self._pool = plan, pool
+        scenario = plan.job.scenario
+        extra = [scenario.recording] if isinstance(scenario, ReplayTest) else []
+        self._local = LocalScene.of(scene, extra)
+        self._bundle = None if pool.is_local else Bundle.of(scene, extra)
+        self._without: set[str] = set()  # tasks whose worker did not have the bundle
+        self.fingerprint = plan.job.fingerprint(self._local)
+
+    def about(self) -> dict[str, object]:
+        """What results depend on besides parameters and seeds."""
+        job = self.plan.job
+        return {
+            "scene": self._local.digest[:16],
+            "actor": job.actor,
+            "test": str(job.scenario),
+            "randomisation": str(job.randomisation),
+            "execution": job.execution,
+        }
+
+    @property
+    def workers(self) -> int:
+        """How many pieces of work are done at a time."""
+        return self._pool.workers()
+
+    def pieces(self, tasks: Sequence[Task]) -> Iterator[list[Task]]:
+        """Tasks in pieces that go to one worker."""
+        size = max(1, min(MOST, math.ceil(len(tasks) / (PIECES * self.workers))))
+        return self.grouped(tasks, 1 if self.plan.why_not_batched else size)
+
+    def grouped(self, tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
+        """Tasks in pieces of at most a size; those of a piece can share a world."""
+        groups: dict[str, list[Task]] = {}
+        for task in tasks:
+            own = task.seed if self.plan.own_worlds else None
+            groups.setdefault(repr((self.plan.job.fixed(task), own)), []).append(task)
+        for group in groups.values():
+            yield from (group[i : i + size] for i in range(0, len(group), size))
+
+    def drive(self, feed: Any, take: Any, *, ahead: int = 1) -> None:
+        """Let the workers work until nothing is left; `take` gets lists of outcomes."""
+
+        def checked(outcomes: list[Outcome]) -> bool:
+            take(outcomes)
+            return bool(outcomes)
+
+        def give_up(task: Task, why: str) -> None:
+            take([Outcome(task, FAILED, {}, 0.0, why)])
+
+        drive(self._pool, feed, self._hand_out, checked, give_up, ahead=ahead)
+
+    def _hand_out(self, pool: Pool, tasks: list[Task]) -> "Future[list[Outcome]]":
+        threads = 0 if self.plan.why_not_batched else pool.threads
+        source: LocalScene | Bundle = self._local
+        if self._bundle is not None:
+            asked = {task.id for task in tasks} <= self._without
+            source = self._bundle if asked else self._bundle.light()
+            self._without |= {task.id for task in tasks}
+        return pool.executor.submit(evaluate, source, self.plan.job, tasks, threads)

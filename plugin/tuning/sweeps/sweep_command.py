@@ -1,0 +1,94 @@
+"""`mjrig sweep`: many gain sets, or any other properties, tested and ranked."""
+
+import argparse
+from typing import Any
+
+from mjrig.tuning.sweeps.sweep_options import add_options, finish, scenario_of
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    parser = commands.add_parser(
+        "sweep",
+        help="test many values of properties and rank them",
+        description="Test every point of a space of properties, on all cores or a cluster.",
+    )
+    space = parser.add_argument_group("the space")
+    space.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="PATH=a,b,c|low:high:n[:log]",
+        help="every value: dog.PDController.kp=20,40, dog.PDController.kp[.*_calf]=20:80:4",
+    )
+    space.add_argument(
+        "--range",
+        action="append",
+        default=[],
+        metavar="PATH=low:high[:log][:int]",
+        help="sampled values, --sample says how many",
+    )
+    space.add_argument("--sample", type=int, default=0, metavar="N", help="samples of the ranges")
+    space.add_argument(
+        "--method", default="lhs", choices=("lhs", "random"), help="how they are drawn (lhs)"
+    )
+    space.add_argument("--seed", type=int, default=0, metavar="S", help="of the samples (0)")
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Sweep, and say what came out."""
+    from mjrig.cli.cli import load_scene
+    from mjrig.errors import PropertyError
+    from mjrig.tuning.objectives.variation import Randomisation
+    from mjrig.tuning.sweeps.space import Choices, Range, Space
+    from mjrig.tuning.sweeps.sweep import sweep
+
+    if not options.grid and not options.range:
+        raise PropertyError("there is nothing to sweep; give --grid or --range with --sample")
+    space = Space(
+        tuple(Choices.read(text) for text in options.grid),
+        tuple(Range.read(text) for text in options.range),
+        options.sample,
+        options.method,
+        options.seed,
+    )
+    scene = load_scene(options)
+    swept = sweep(
+        scene,
+        space,
+        scenario_of(options),
+        objective=options.metric,
+        output=options.output,
+        actor=options.actor,
+        randomise=Randomisation.read(options.randomise),
+        seeds=options.seeds,
+        execution=options.execution,
+        executor=options.executor,
+        workers=options.workers,
+        scheduler=options.scheduler,
+        mix=options.mix,
+    )
+    print(_headline(options, swept))
+    if options.parquet:
+        swept.results.write_parquet(options.output / "results.parquet")
+    ranking, objective = swept.ranking, swept.objective.text
+    print("\n".join(finish(options, scene, swept.plan, ranking, space.names, objective)))
+    return 0
+
+
+def _headline(options: argparse.Namespace, swept: Any) -> str:
+    from mjrig.names import how_many
+
+    results, points = swept.results, len(swept.ranking)
+    bad = sum(row.status != "ok" for row in results)
+    text = f"{options.output / 'results.csv'}: {how_many(points, 'point')}"
+    if len(results) != points:
+        text += f" with {how_many(options.seeds, 'seed')}"
+    if swept.kept:
+        text += f", {swept.kept} of {how_many(len(results), 'task')} done before"
+    if bad:
+        text += f", {bad} did not work"
+    why = swept.plan.why_not_batched
+    return text + (f"\none world at a time: {why}" if why else "")

@@ -1,0 +1,200 @@
+"""The options that `mjrig sweep` and `mjrig optimise` share."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mjrig.scene.scene import Scene
+    from mjrig.tuning.sweeps.results import Ranked
+    from mjrig.tuning.sweeps.sweep_plan import Plan
+    from mjrig.tuning.sweeps.sweep_tasks import Scenario
+
+#: Points that are shown in the terminal.
+SHOWN = 5
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Scene, test, randomisation, workers and what is written."""
+    from mjrig.cli.cli import add_scene_options
+
+    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
+    _add_random(parser.add_argument_group("randomisation"))
+    _add_work(parser.add_argument_group("who works"))
+    _add_results(parser.add_argument_group("results"))
+    add_scene_options(parser)
+
+
+def _add_test(group: Any) -> None:
+    kinds = group.add_mutually_exclusive_group()
+    kinds.add_argument(
+        "--run",
+        dest="free",
+        metavar="S",
+        type=float,
+        default=None,
+        help="run freely for S seconds (5)",
+    )
+    kinds.add_argument(
+        "--signal",
+        metavar="KIND[:AMPLITUDE[:DURATION[:HZ[:END_HZ]]]]",
+        help="suspend the robot, let joints follow step, sine, chirp or square: step:0.2:1",
+    )
+    kinds.add_argument("--replay", metavar="RECORDING", type=Path, help="compare with a recording")
+    group.add_argument(
+        "--joint",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="joints that follow the signal (all, one after the other)",
+    )
+    group.add_argument("--together", action="store_true", help="all joints follow at once")
+    group.add_argument("--actor", default="", help="whose joints are tested")
+    group.add_argument(
+        "--metric",
+        default="rmse",
+        metavar="SUM",
+        help="what is to be small: rmse, 'rmse + 0.01*effort', '-travel' (rmse)",
+    )
+    group.add_argument(
+        "--execution",
+        default="auto",
+        choices=("auto", "python", "native", "compiled"),
+        help="how the controllers run (auto)",
+    )
+
+
+def _add_random(group: Any) -> None:
+    group.add_argument(
+        "--randomise",
+        default="",
+        metavar="WHAT",
+        help="per seed: mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,noise=0.002,start=0.05",
+    )
+    group.add_argument(
+        "--seeds", type=int, default=1, metavar="K", help="test every point with K seeds (1)"
+    )
+
+
+def _add_work(group: Any) -> None:
+    group.add_argument(
+        "--executor",
+        default="processes",
+        choices=("processes", "threads", "inline", "dask"),
+        help="who works on the tasks (processes)",
+    )
+    group.add_argument("--workers", type=int, metavar="N", help="how many (one per core)")
+    group.add_argument(
+        "--scheduler", default="", metavar="ADDRESS", help="of Dask: tcp://host:8786"
+    )
+
+
+def _add_results(group: Any) -> None:
+    group.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="folder for the table; given again, the work goes on where it ended",
+    )
+    group.add_argument(
+        "--mix", action="store_true", help="also if it has results of another scene or test"
+    )
+    group.add_argument("--best", type=Path, metavar="F.yaml", help="write the best gains as preset")
+    group.add_argument(
+        "--best-scene", type=Path, metavar="F.yaml", help="write the scene with the best values"
+    )
+    group.add_argument("--plot", action="store_true", help="draw parallel.png and heatmap.png")
+    group.add_argument("--parquet", action="store_true", help="write results.parquet too")
+
+
+def scenario_of(options: argparse.Namespace) -> "Scenario":
+    """The test the options describe.
+
+    Raises:
+        MjrigError: a word or number is wrong.
+    """
+    from mjrig.errors import MjrigError, PropertyError
+    from mjrig.gains.response import Kind, Signal
+    from mjrig.tuning.objectives.objective_replay import ReplayTest
+    from mjrig.tuning.objectives.objective_run import FreeRun
+    from mjrig.tuning.objectives.objective_signal import SignalTest
+
+    if options.signal is None and (options.joint or options.together):
+        raise PropertyError("--joint and --together are for --signal")
+    if options.replay is not None:
+        if not options.replay.is_file():
+            raise MjrigError(f"{options.replay}: there is no such file")
+        return ReplayTest(options.replay.absolute())
+    if options.signal is None:
+        return FreeRun(5.0 if options.free is None else options.free)
+    kind, *words = options.signal.split(":")
+    names = ("amplitude", "duration", "frequency", "end_frequency")
+    try:
+        given = {name: float(word) for name, word in zip(names, words, strict=False)}
+    except ValueError:
+        given = {}
+    if len(given) != len(words):
+        raise PropertyError(
+            f"--signal {options.signal}: write kind:amplitude:duration:Hz:end Hz, as in step:0.2:1"
+        )
+    signal = Signal(kind if kind not in list(Kind) else Kind(kind), **given)
+    return SignalTest(signal, tuple(options.joint), options.together)
+
+
+def finish(
+    options: argparse.Namespace,
+    scene: "Scene",
+    plan: "Plan",
+    ranking: "list[Ranked]",
+    names: tuple[str, ...],
+    objective: str,
+) -> list[str]:
+    """Write what the options ask for; returns what there is to say."""
+    from mjrig.errors import MjrigError
+    from mjrig.tuning.sweeps.results_best import write_preset, write_scene
+    from mjrig.tuning.sweeps.results_plot import heat_map, parallel_coordinates
+
+    lines = table_of(ranking, names, plan.job.scenario.metrics)
+    best = next(iter(ranking), None)
+    if best is None or best.score == float("inf"):
+        errors = [row.error or row.status for r in ranking for row in r.rows]
+        raise MjrigError(
+            f"not one point worked; the first says: {next(iter(errors), 'nothing')}; "
+            f"all are in {options.output / 'results.csv'}"
+        )
+    if options.best is not None:
+        note = write_preset(options.best, scene, plan.job, best.values)
+        lines.append(f"best gains: {options.best}{note}")
+    if options.plot:
+        for name, draw in (("parallel", parallel_coordinates), ("heatmap", heat_map)):
+            try:
+                draw(options.output / f"{name}.png", ranking, names, objective)
+                lines.append(f"plot: {options.output / name}.png")
+            except MjrigError as error:
+                lines.append(f"no {name} plot: {error}")
+    if options.best_scene is not None:
+        write_scene(options.best_scene, scene, plan.job, best.values)
+        lines.append(f"best values: {options.best_scene}")
+    return lines
+
+
+def table_of(
+    ranking: "list[Ranked]", names: tuple[str, ...], metrics: tuple[str, ...]
+) -> list[str]:
+    """Lines of a table with the best points."""
+    from mjrig.terminal.table import format_table
+
+    rows = [
+        (
+            *(f"{r.values[n]:.6g}" if isinstance(r.values[n], float) else str(r.values[n])
+              for n in names),
+            f"{r.score:.6g}",
+            *(f"{r.mean(m):.4g}" for m in metrics),
+        )
+        for r in ranking[:SHOWN]
+    ]  # fmt: skip
+    return format_table((*names, "objective", *metrics), rows)

@@ -1,0 +1,153 @@
+"""Before a sweep: every path and value is tried, so that mistakes show before hours of work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.names import listed
+from mjrig.properties.per_actuator import PerActuator
+from mjrig.properties.properties import HasProperties
+from mjrig.scene.scene import Scene, find
+from mjrig.sim.batch import Batch
+from mjrig.sim.world import World
+from mjrig.tuning.objectives.objective_hosts import WorldHost, driven
+from mjrig.tuning.objectives.objective_replay import ReplayTest
+from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.tuning.sweeps.bundle import LocalScene
+from mjrig.tuning.sweeps.space import Choices, Parameter, Target
+from mjrig.tuning.sweeps.sweep_tasks import Job, Rig, Scenario, assign, draws
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known before the work begins.
+
+    Attributes:
+        job: what all tasks share.
+        why_not_batched: why tasks run one by one; empty: many at once in a batch.
+        own_worlds: whether every seed needs a world of its own.
+    """
+
+    job: Job
+    why_not_batched: str
+    own_worlds: bool
+
+
+def examine(
+    scene: Scene,
+    parameters: Sequence[Parameter],
+    scenario: Scenario,
+    *,
+    actor: str = "",
+    randomisation: Randomisation | None = None,
+    execution: str = "auto",
+) -> Plan:
+    """Try every parameter with the ends of its values, and find out how tasks can run.
+
+    The scene is left as it is.
+
+    Raises:
+        MjrigError: a path leads nowhere, a value is refused, or the scene cannot be tested so.
+    """
+    randomisation = randomisation or Randomisation()
+    if isinstance(scenario, ReplayTest) and (randomisation.noise or randomisation.start):
+        raise PropertyError("noise and start mean nothing for a replay: the recording has both")
+    own = LocalScene.of(scene).load()
+    world = World(own, execution)
+    actor = actor or _actor(world, [p.name for p in parameters])
+    job = Job(actor, scenario, randomisation, execution)
+    rig = Rig(world, job)
+    live = frozenset(p.name for p in parameters if _is_live(world, p.name))
+    for parameter in _plain_first(parameters):
+        if parameter.name in live:
+            for value in _ends(parameter):
+                assign(world, parameter.name, value)
+        else:
+            _try_in_scene(own, parameter)
+    if len(live) < len(parameters):  # the first point of all, with worlds of its own
+        rig = Rig(World(own, execution), job)
+    WorldHost(rig.world, actor)
+    if randomisation.noise and not rig.world[actor].setpoints.position.flags.writeable:
+        raise PropertyError(
+            f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, who writes "
+            "them in every step; leave out noise, or that component"
+        )
+    return Plan(replace(job, live=live), _why_not_batched(rig, scenario), draws(own))
+
+
+def _plain_first(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """A whole property before single actuators of it, which would be overwritten else."""
+    return sorted(parameters, key=lambda p: bool(Target.of(p.name).pattern))
+
+
+def _ends(parameter: Parameter) -> list[object]:
+    if isinstance(parameter, Choices):
+        return list(reversed(parameter.values))
+    whole = parameter.whole
+    return [int(v) if whole else v for v in (parameter.high, parameter.low)]
+
+
+def _try_in_scene(scene: Scene, parameter: Parameter) -> None:
+    """Set every value, the first one last."""
+    target = Target.of(parameter.name)
+    if target.pattern:
+        raise PropertyError(
+            f"{parameter.name}: {target.path!r} is not one value per actuator that a running "
+            "world can change; leave out the brackets"
+        )
+    for value in _ends(parameter):
+        scene.set(parameter.name, value)
+
+
+def _is_live(world: World, name: str) -> bool:
+    """Whether a parameter can be set in a running world."""
+    target = Target.of(name)
+    head = target.path.partition(".")[0]
+    if head not in world.articulations:
+        return False
+    robot = world.articulations[head]
+    if len(target.path.split(".")) < 3:
+        return False  # of the actor itself: its pose, say
+    component = target.path.split(".")[1]
+    try:
+        if robot.part(component) not in robot.components:
+            return False
+        obj, prop_name = find(world, target.path)
+        prop = obj.property_named(prop_name)
+    except PropertyError:
+        return False
+    if target.pattern and not isinstance(prop, PerActuator):
+        return False
+    return not (prop.structural or prop_name == "enabled" or _is_inside_structure(obj, robot))
+
+
+def _is_inside_structure(obj: HasProperties, robot: HasProperties) -> bool:
+    """Whether an object stands in a structural property: a delay, a clamp."""
+    while obj._parent is not None and obj._parent is not robot:
+        if obj._parent.property_named(obj._inside).structural:
+            return True
+        obj = obj._parent
+    return False
+
+
+def _actor(world: World, names: Sequence[str]) -> str:
+    """Whose joints are tested: the actor the parameters are of, else the only one with a law."""
+    heads = dict.fromkeys(n.partition(".")[0] for n in names)
+    named = [n for n in heads if n in world.articulations and driven(world[n])]
+    able = [n for n, robot in world.articulations.items() if driven(robot)]
+    for found in (named, able):
+        if len(found) == 1:
+            return found[0]
+    if not able:
+        raise BindingError("no actor of the scene has a bound controller; nothing to test")
+    raise BindingError(f"say whose joints are tested, with actor: {listed(able)}")
+
+
+def _why_not_batched(rig: Rig, scenario: Scenario) -> str:
+    if not scenario.batchable:
+        return "a replay runs in a world of its own"
+    try:
+        Batch(rig.world, 1, threads=1)
+    except ExecutionError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,287 @@
+"""One task of a sweep, and the code that works on tasks wherever it is sent."""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import mujoco.batch
+import numpy as np
+
+from mjrig.errors import MjrigError
+from mjrig.properties.per_actuator import patch
+from mjrig.scene.scene import Scene, find
+from mjrig.sim.batch import Batch
+from mjrig.sim.world import World
+from mjrig.tuning.objectives.objective_hosts import Host, WorldHost
+from mjrig.tuning.objectives.objective_replay import ReplayTest
+from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.tuning.sweeps.batched import BatchHost
+from mjrig.tuning.sweeps.bundle import Bundle
+from mjrig.tuning.sweeps.space import Target
+
+OK, DIVERGED, FAILED = "ok", "diverged", "failed"
+#: What controllers write into their actuators; all else is put back between two tasks.
+_GAINS = {
+    f"actuator_{name}"
+    for name in (
+        "biasprm", "gainprm", "dynprm", "forcerange", "forcelimited", "actrange", "actlimited",
+    )
+}  # fmt: skip
+_NEVER = ("opt.", "name", "mesh_", "tex_", "hfield_", "skin_", "plugin", "key_", "cam_", "light_")
+
+
+class Scenario(Protocol):
+    """A test: `FreeRun`, `SignalTest`, `ReplayTest`."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]: ...
+    @property
+    def batchable(self) -> bool: ...
+    @property
+    def duration(self) -> float: ...
+    def prepare(self, world: World) -> None: ...
+    def run(
+        self, host: Host, randomisation: Randomisation, seeds: list[int]
+    ) -> list[dict[str, float]]: ...
+
+
+class Source(Protocol):
+    """Where a worker gets the scene from: `LocalScene` or `Bundle`."""
+
+    @property
+    def digest(self) -> str: ...
+    def load(self) -> Scene: ...
+    def locate(self, file: Path) -> Path: ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all tasks of a sweep have in common.
+
+    Attributes:
+        actor: whose joints are tested.
+        scenario: the test.
+        randomisation: what a seed changes.
+        execution: as of `World`.
+        live: the parameters that are set in a running world; the others need a new one.
+    """
+
+    actor: str
+    scenario: Scenario
+    randomisation: Randomisation = field(default_factory=Randomisation)
+    execution: str = "auto"
+    live: frozenset[str] = frozenset()
+
+    def fixed(self, task: "Task") -> list[tuple[str, object]]:
+        """The values of a task that need a world of their own."""
+        return [pair for pair in task.values if pair[0] not in self.live]
+
+    def fingerprint(self, source: Source) -> str:
+        """What the results depend on besides parameters and seed, as a hash."""
+        said = f"{source.digest} {self.actor} {self.scenario} {self.randomisation} {self.execution}"
+        return sha256(said.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One point of the space with one seed; `id` is a hash of all that decides its result."""
+
+    id: str
+    values: tuple[tuple[str, Any], ...]
+    seed: int
+
+    @classmethod
+    def of(cls, fingerprint: str, values: Mapping[str, object], seed: int) -> "Task":
+        """A task with its hash; the order of the values does not matter to it."""
+        said = json.dumps([fingerprint, seed, dict(sorted(values.items()))], default=str)
+        # A whole property comes before single actuators of it, which it would overwrite.
+        ordered = sorted(values.items(), key=lambda pair: bool(Target.of(pair[0]).pattern))
+        return cls(sha256(said.encode()).hexdigest()[:16], tuple(ordered), seed)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task; `seconds` is its share of wall time."""
+
+    task: Task
+    status: str
+    metrics: Mapping[str, float]
+    seconds: float
+    error: str = ""
+
+
+def evaluate(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> list[Outcome]:
+    """Work on tasks: in a batch with so many threads, or one by one with 0.
+
+    Tasks of a batch differ only in what can be set in a running world.
+
+    Whatever goes wrong with a task is told in its outcome. Empty: the bundle is not here; send it.
+    """
+    if isinstance(source, Bundle):
+        if not source.is_here:
+            return []
+        source.unpack()
+    if isinstance(job.scenario, ReplayTest):
+        job = replace(job, scenario=job.scenario.moved(source.locate))
+    with _quiet():
+        if threads:
+            try:
+                return _together(source, job, tasks, threads)
+            except MjrigError:
+                pass  # a value is refused, or there is no batch of it: they tell one by one
+        return [_alone(source, job, task) for task in tasks]
+
+
+def _together(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> list[Outcome]:
+    began = time.perf_counter()
+    rig = _rig(source, job, tasks[0])
+    batch = rig.batch(len(tasks), threads)
+    edges = [rig.load_into(batch, i, task) for i, task in enumerate(tasks)]
+    host = BatchHost(batch, job.actor, np.array(edges))
+    found = _run(host, job, tasks)
+    share = (time.perf_counter() - began) / len(tasks)
+    return [Outcome(t, status, m, share) for t, (status, m) in zip(tasks, found, strict=True)]
+
+
+def _alone(source: Source, job: Job, task: Task) -> Outcome:
+    began = time.perf_counter()
+    try:
+        rig = _rig(source, job, task)
+        rig.configure(task)
+        ((status, metrics),) = _run(WorldHost(rig.world, job.actor), job, [task])
+        return Outcome(task, status, metrics, time.perf_counter() - began)
+    except Exception as error:  # whatever a component of somebody else raises
+        text = " ".join(str(error).split()) or type(error).__name__
+        if not isinstance(error, MjrigError):
+            text = f"{type(error).__name__}: {text}"
+        return Outcome(task, FAILED, {}, time.perf_counter() - began, text)
+
+
+def _run(host: Host, job: Job, tasks: Sequence[Task]) -> list[tuple[str, dict[str, float]]]:
+    seeds = [task.seed for task in tasks]
+    random = job.randomisation
+    if random.start:
+        count = len(host.readout.names)
+        host.displace([random.start_offsets(seed, count) for seed in seeds])
+    # A world that diverges makes numbers nobody looks at.
+    with np.errstate(all="ignore"):
+        found = job.scenario.run(host, random, seeds)
+    return [
+        (OK, metrics) if alive else (DIVERGED, {})
+        for alive, metrics in zip(host.alive, found, strict=True)
+    ]
+
+
+class Rig:
+    """A world ready for tests, which takes the live values of one task after the other."""
+
+    def __init__(self, world: World, job: Job) -> None:
+        self.world, self._job = world, job
+        job.scenario.prepare(world)
+        model = world.model
+        names = [f for f in mujoco.batch.MODEL_FIELDS if not f.startswith(_NEVER)]
+        if not job.randomisation.changes_model:
+            names = [f for f in names if f in _GAINS]
+        self._base = {name: np.array(getattr(model, name)) for name in names}
+
+    def configure(self, task: Task) -> None:
+        """Take the values and the seed of a task, and start over.
+
+        Raises:
+            MjrigError: a value is refused.
+        """
+        self._put_back()
+        for name, value in task.values:
+            if name in self._job.live:
+                assign(self.world, name, value)
+        self._job.randomisation.apply(self.world.model, self.world.data, task.seed)
+        self.world.reset()
+
+    def batch(self, count: int, threads: int) -> Batch:
+        """Worlds that start as copies of this one, for `load_into`.
+
+        Raises:
+            ExecutionError: something in it runs in Python.
+        """
+        self._put_back()
+        made = Batch(self.world, count, threads=threads)
+        model = self.world.model
+        self._shared = {name: np.array(getattr(model, name)) for name in self._base}
+        return made
+
+    def load_into(self, batch: Batch, index: int, task: Task) -> Any:
+        """Give a world of a batch the values of a task; returns its limits (n, 2)."""
+        self.configure(task)
+        batch.reset([index])
+        model = self.world.model
+        for name, shared in self._shared.items():
+            now = getattr(model, name)
+            if not np.array_equal(now, shared):
+                batch.expand(name)[index] = now
+        return WorldHost(self.world, self._job.actor).readout.edges(model)
+
+    def _put_back(self) -> None:
+        if self._job.randomisation.changes_model:
+            for name, base in self._base.items():
+                if name not in _GAINS:
+                    getattr(self.world.model, name)[...] = base
+
+
+def assign(world: World, name: str, value: object) -> None:
+    """Set a property of a running world, of all actuators or those a pattern matches.
+
+    Raises:
+        MjrigError: there is no such property, or it refuses the value.
+    """
+    target = Target.of(name)
+    obj, prop = find(world, target.path)
+    if target.pattern:
+        patch(obj, {prop: {target.pattern: value}})
+    else:
+        obj.property_named(prop).assign(obj, value)
+
+
+_memory = threading.local()  # a worker's, from one call to the next
+
+
+def _rig(source: Source, job: Job, task: Task) -> Rig:
+    """The rig for a task; the last one again if nothing differs that needs a new world."""
+    fixed = job.fixed(task)
+    key = (source.digest, job, repr(fixed))
+    kept = getattr(_memory, "kept", None)
+    if kept is not None and kept[0] == key and kept[1] in (None, task.seed):
+        rig: Rig = kept[2]
+        return rig
+    scene = source.load()
+    for name, value in fixed:
+        scene.set(name, value)
+    # The draws of the scene itself happen when a world is built: another seed, another world.
+    seed = task.seed if draws(scene) else None
+    world_seed = None if seed is None else scene.seed + seed
+    rig = Rig(World(scene, job.execution, seed=world_seed), job)
+    _memory.kept = (key, seed, rig)
+    return rig
+
+
+def draws(scene: Scene) -> bool:
+    """Whether a scene, or one it includes, has random draws of its own."""
+    return bool(scene.randomise) or any(draws(include.scene()) for include in scene.include)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Divergence is told in the table, not in the log as well."""
+    logger = logging.getLogger("mjrig")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before

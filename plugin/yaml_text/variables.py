@@ -1,0 +1,209 @@
+"""Variables of a scene file: `vars: {kp: 40}` above, `${kp}` wherever a value stands.
+
+A value that is exactly `${name}` becomes the variable's value, whatever its type; inside a longer
+text the value is put in as text. `$${` stands for a plain `${`.
+"""
+
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from mjrig.errors import PropertyError
+from mjrig.names import suggestion
+from mjrig.yaml_text.yaml_document import MAX_NODES, Keys
+from mjrig.yaml_text.yaml_edit import matched, same
+
+MAX_DEPTH = 50
+_MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_ALONE = re.compile(r"\$\{([^{}]*)\}")
+#: So many characters of a text weigh as much as one value.
+_CHARACTERS = 80
+
+
+class Resolved:
+    """The data of a scene file with its variables put in.
+
+    Args:
+        template: the data as written.
+        overrides: values that win over those of the file; they are taken as they are.
+
+    Raises:
+        PropertyError: a variable does not exist or needs itself; `keys` lead to the place.
+    """
+
+    def __init__(self, template: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
+        self.template, self.overrides = template, overrides
+        self._written = template.get("vars") or {}
+        self._values: dict[str, Any] = dict(overrides)
+        self._open: list[str] = []  # variables being worked out, outermost first
+        self._weight = 0
+        #: Path → the key as written, where that has a variable in it.
+        self._written_keys: dict[Keys, str] = {}
+        if not isinstance(self._written, Mapping):
+            raise PropertyError(f"scene.vars: must be a mapping, got {self._written!r}", ("vars",))
+        for name in overrides:
+            if name not in self._written:
+                hint = suggestion(name, self._written)
+                raise PropertyError(
+                    f"the scene has no variable {name!r}; {hint}",
+                    ("vars",),
+                    at=(name,),
+                    about_key=True,
+                )
+        for name in self._written:
+            self._value(name, ("vars", name))
+        #: What the file says, variables put in; `vars` itself stays as written.
+        self.data: dict[str, Any] = {
+            key: value if key == "vars" else self._resolve(value, (key,), (key,))
+            for key, value in template.items()
+        }
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The value of every variable."""
+        return {name: deepcopy(self._values[name]) for name in self._written}
+
+    def path_as_written(self, path: Keys) -> Keys:
+        """A path into the data as the path into the text."""
+        ends = range(1, len(path) + 1)
+        return tuple(self._written_keys.get(path[:end], path[end - 1]) for end in ends)
+
+    def template_for(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The template that says `data`: as written where that is unchanged, literal elsewhere."""
+        rest = {key: value for key, value in data.items() if key != "vars"}
+        template = without_vars(self.template)
+        found: dict[str, Any] = _kept(template, without_vars(self.data), rest)
+        if "vars" in data:
+            found["vars"] = data["vars"]
+        return found
+
+    # Putting values in --------------------------------------------------------------------------
+
+    def _resolve(self, raw: Any, path: Keys, written: Keys) -> Any:
+        """A value with its variables put in; `written` is its path in the text."""
+        if isinstance(raw, str):
+            return self._text(raw, written)
+        if isinstance(raw, list):
+            return [self._resolve(v, (*path, i), (*written, i)) for i, v in enumerate(raw)]
+        if not isinstance(raw, Mapping):
+            return raw
+        made: dict[str, Any] = {}
+        for key, value in raw.items():
+            name = self._key(key, (*written, key))
+            if name in made:
+                raise PropertyError(
+                    f"the key {name!r} stands twice, with its variables put in",
+                    (*written, key),
+                    about_key=True,
+                )
+            if name != key:
+                self._written_keys[(*path, name)] = key
+            made[name] = self._resolve(value, (*path, name), (*written, key))
+        return made
+
+    def _key(self, key: str, written: Keys) -> str:
+        if "${" not in key:
+            return key
+        try:
+            return _MARK.sub(lambda mark: self._inserted(mark, written), key)
+        except PropertyError as error:
+            raise PropertyError(str(error), error.keys, about_key=True) from None
+
+    def _text(self, raw: str, written: Keys) -> Any:
+        if "${" not in raw:
+            return raw
+        alone = _ALONE.fullmatch(raw)
+        if alone:
+            value = self._value(alone[1], written)
+            self._charge(_weight(value), written)
+            return deepcopy(value)
+        return _MARK.sub(lambda mark: self._inserted(mark, written), raw)
+
+    def _inserted(self, mark: re.Match[str], written: Keys) -> str:
+        if mark[0] == "$${":
+            return "${"
+        if mark[1] is None:
+            raise PropertyError("'${' has no '}'; write '$${' for a plain '${'", written)
+        value = self._value(mark[1], written)
+        if value is None or isinstance(value, Mapping | list):
+            what = {type(None): "empty", list: "a list"}.get(type(value), "a mapping")
+            raise PropertyError(
+                f"the variable {mark[1]!r} is {what}; it cannot stand inside a text", written
+            )
+        text = _as_text(value)
+        self._charge(1 + len(text) // _CHARACTERS, written)
+        return text
+
+    def _value(self, name: str, written: Keys) -> Any:
+        if name in self._values:
+            return self._values[name]
+        if name not in self._written:
+            hint = suggestion(name, self._written)
+            raise PropertyError(f"there is no variable {name!r}; {hint}", written)
+        if name in self._open:
+            chain = " → ".join([*self._open[self._open.index(name) :], name])
+            raise PropertyError(f"the variable {name!r} needs itself: {chain}", written)
+        if len(self._open) > MAX_DEPTH:
+            raise PropertyError(f"more than {MAX_DEPTH} variables stand in each other", written)
+        self._open.append(name)
+        path = ("vars", name)
+        self._values[name] = self._resolve(self._written[name], path, path)
+        self._open.pop()
+        return self._values[name]
+
+    def _charge(self, weight: int, written: Keys) -> None:
+        """Variables of variables grow without bound; nothing is copied beyond the limit."""
+        self._weight += weight
+        if self._weight > MAX_NODES:
+            raise PropertyError(f"the variables make more than {MAX_NODES} values", written)
+
+
+def escaped(data: Any) -> Any:
+    """Plain data as it is written where variables are put in: `${` becomes `$${`."""
+    if isinstance(data, str):
+        return data.replace("${", "$${")
+    if isinstance(data, list | tuple):
+        return [escaped(item) for item in data]
+    if isinstance(data, Mapping):
+        return {escaped(key): escaped(value) for key, value in data.items()}
+    return data
+
+
+def without_vars(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a scene but for its variables."""
+    return {key: value for key, value in data.items() if key != "vars"}
+
+
+def _kept(raw: Any, resolved: Any, new: Any) -> Any:
+    """`raw`, which means `resolved`, with the smallest change that makes it mean `new`."""
+    if same(resolved, new):
+        return raw
+    if isinstance(raw, Mapping) and isinstance(new, Mapping):
+        written = dict(zip(resolved, raw, strict=True))
+        return {
+            written.get(k, escaped(k)): (
+                _kept(raw[written[k]], resolved[k], v) if k in written else escaped(v)
+            )
+            for k, v in new.items()
+        }
+    if isinstance(raw, list) and isinstance(new, list | tuple):
+        kept, _ = matched(resolved, list(new))
+        before = {j: i for i, j in kept.items()}
+        return [
+            _kept(raw[before[j]], resolved[before[j]], v) if j in before else escaped(v)
+            for j, v in enumerate(new)
+        ]
+    return escaped(new)
+
+
+def _weight(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return 1 + sum(_weight(k) + _weight(v) for k, v in value.items())
+    if isinstance(value, list):
+        return 1 + sum(map(_weight, value))
+    return 1 + (len(value) // _CHARACTERS if isinstance(value, str) else 0)
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

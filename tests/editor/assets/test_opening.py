@@ -1,0 +1,80 @@
+"""Files the editor opens, the command that does it, and a window in a script."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from mjrig.editor import command
+from mjrig.editor.assets.opening import open_file
+from mjrig.editor.script import ScriptSimulation
+from mjrig.editor.session.session import Session
+from mjrig.errors import BindingError, MissingExtraError, MjrigError, SceneError
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+from tests.editor.windows import BOX, SWINGS
+
+
+def test_a_scene_is_opened_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "scene.yaml").write_text(SWINGS)
+    scene = open_file(tmp_path / "scene.yaml")
+    assert scene.path == tmp_path / "scene.yaml"
+    assert scene.to_text() == SWINGS
+
+
+def test_a_model_becomes_a_new_scene_around_it(tmp_path: Path) -> None:
+    (tmp_path / "Mein Röbot.xml").write_text(BOX)
+    scene = open_file(tmp_path / "Mein Röbot.xml")
+    assert scene.path is None
+    assert [a.name for a in scene.actors] == ["Mein_Robot"]
+    assert list(World(scene, "python").articulations) == ["Mein_Robot"]
+
+
+def test_nothing_is_an_empty_scene() -> None:
+    assert open_file(None).actors == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone.yaml", "gone.yaml"),
+        ("gone.xml", "there is no such file"),
+        ("gone.h5", "gone.h5: there is no such file"),
+        ("walk.onnx", "is a network; open its robot's scene, and drop it on the robot"),
+        ("a.png", "is of no kind the editor opens; those are .yaml"),
+        ("a folder", "is of no kind the editor opens"),
+    ],
+)
+def test_what_cannot_be_opened_says_why(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "a folder").mkdir()
+    with pytest.raises(MjrigError) as caught:
+        open_file(tmp_path / name)
+    assert reason in str(caught.value)
+
+
+def test_the_command_needs_its_extra_and_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    options = parser.parse_args(["edit", "a.yaml"])
+    assert options.file == Path("a.yaml")
+    with monkeypatch.context() as patch:
+        patch.setattr("mjrig.editor.command.find_spec", lambda name: None)
+        with pytest.raises(MissingExtraError, match="imgui_bundle is not installed"):
+            options.run(options)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    with pytest.raises(SceneError, match="there is no display"):
+        options.run(options)
+
+
+def test_a_script_keeps_its_world() -> None:
+    scene = Scene.parse(SWINGS)
+    world = World(scene, "python")
+    session = Session(scene, ScriptSimulation(world))
+    session.set("left.PDController.kp", 4)
+    with pytest.raises(BindingError, match="the script holds the one it made"):
+        session.set("left.pose.position", [1, 0, 0])
+    assert session.scene.to_text() == SWINGS.replace("kp: 10,", "kp: 4,")
+    assert session.simulation.world is world
+    session.play()
+    assert not session.simulation.playing  # the script's own loop steps

@@ -1,0 +1,85 @@
+"""What is copied can be pasted; what cannot be pasted says why."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mjrig.editor.inspector import clipboard
+from mjrig.editor.inspector.fields import Field, Target
+from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.session.state import EditorState
+from mjrig.errors import PropertyError
+from tests.editor.inspector.inspected import SCENE, registered
+from tests.editor.ui_driver import editor_state
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[EditorState]:
+    with registered(monkeypatch):
+        yield editor_state(SCENE)
+
+
+def target(state: EditorState, path: str) -> Target:
+    obj = state.described(path)
+    assert obj is not None
+    return Target(path, obj)
+
+
+def test_a_value_is_copied_as_it_stands_in_the_file(state: EditorState) -> None:
+    one = target(state, "one.Everything")
+    texts = {
+        name: clipboard.value_text(Field((one,), one.obj.property_named(name), Edits(state)))
+        for name in ("gain", "where", "colour", "maybe", "which", "curve", "knob", "weights")
+    }
+    assert texts == {
+        "gain": "60",
+        "where": "[1, 2, 3]",
+        "colour": "red",
+        "maybe": "null",
+        "which": "[.*]",
+        "curve": "[]",
+        "knob": "null",
+        "weights": "{}",
+    }
+
+
+def test_a_category_is_what_is_authored_under_its_heading(state: EditorState) -> None:
+    one = target(state, "one.Everything")
+    assert clipboard.category_text(one.obj, "Numbers") == "gain: 60\nwhere: [1, 2, 3]\n"
+    assert clipboard.category_text(one.obj, "General") == "{}\n"
+
+
+def test_a_whole_component_replaces_another(state: EditorState) -> None:
+    text = clipboard.object_text(target(state, "one.Everything").obj)
+    assert text == "type: Everything\ngain: 60\nwhere: [1, 2, 3]\n"
+    state.session.set("two.Everything.note", "old")
+    assert clipboard.values_to_paste(target(state, "two.Everything"), text) == {
+        "two.Everything.note": UNSET,
+        "two.Everything.gain": 60,
+        "two.Everything.where": [1, 2, 3],
+    }
+
+
+def test_an_actor_keeps_its_name(state: EditorState) -> None:
+    text = clipboard.object_text(target(state, "one").obj)
+    values = clipboard.values_to_paste(target(state, "two"), text)
+    assert set(values) == {"two.model", "two.components"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "cannot paste: the clipboard has no text"),
+        ("[1", "cannot paste: the clipboard is no value: value:1:3: not valid YAML"),
+        ("5", "cannot paste: one.Everything needs a mapping, got 5"),
+        ("type: PDController", "cannot paste: the clipboard has a PDController, one.Everything is"),
+        ("gian: 5", "cannot paste: Everything has no property 'gian'; did you mean 'gain'?"),
+        ("{}", "cannot paste: the clipboard has no properties"),
+    ],
+)
+def test_a_text_that_cannot_be_pasted_says_why(
+    state: EditorState, text: str, expected: str
+) -> None:
+    with pytest.raises(PropertyError) as caught:
+        clipboard.values_to_paste(target(state, "one.Everything"), text)
+    assert str(caught.value).startswith(expected)

@@ -1,0 +1,162 @@
+"""Rings that are read while they are written, and curves thinned out for the screen."""
+
+import threading
+from collections.abc import Callable
+from math import isnan
+
+import numpy as np
+import pytest
+
+from mjrig.editor.plots.curves import thinned, value_at
+from mjrig.editor.session.ring import Ring
+from mjrig.editor.ui.text_filter import matches
+
+
+def filled(ring: Ring, *times: float) -> Ring:
+    for time in times:
+        ring.add(time, 10.0 * time)
+    return ring
+
+
+def test_the_oldest_sample_goes_first() -> None:
+    ring = filled(Ring(4), 1, 2, 3)
+    assert ring.ordered().tolist() == [[1, 2, 3], [10, 20, 30]]
+    filled(ring, 4, 5, 6)
+    assert ring.ordered().tolist() == [[3, 4, 5, 6], [30, 40, 50, 60]]
+    assert (ring.count, ring.capacity, ring.latest) == (4, 4, 60.0)
+
+
+def test_an_empty_ring_has_nothing() -> None:
+    ring = Ring(4)
+    assert ring.ordered().shape == (2, 0)
+    assert ring.since(1.0).shape == (2, 0)
+    assert isnan(ring.latest)
+    filled(ring, 1, 2)
+    ring.clear()
+    assert (ring.count, ring.ordered().shape) == (0, (2, 0))
+    assert filled(ring, 0.5).ordered().tolist() == [[0.5], [5.0]]
+
+
+@pytest.mark.parametrize(
+    ("begin", "times"),
+    [(-1, [3, 4, 5, 6]), (3, [3, 4, 5, 6]), (4.5, [4, 5, 6]), (5, [4, 5, 6]), (9, [6])],
+)
+def test_samples_since_a_time_begin_with_the_one_before(begin: float, times: list[int]) -> None:
+    ring = filled(Ring(4), 1, 2, 3, 4, 5, 6)
+    assert ring.since(begin)[0].tolist() == times
+
+
+def test_what_did_not_happen_after_going_back_is_forgotten() -> None:
+    ring = filled(Ring(4), 1, 2, 3, 4, 5, 6)
+    filled(ring, 4.5)
+    assert ring.ordered().tolist() == [[3, 4, 4.5], [30, 40, 45]]
+    filled(ring, 4.5)
+    assert ring.ordered()[0].tolist() == [3, 4, 4.5]
+    filled(ring, 5, 6)
+    assert ring.ordered()[0].tolist() == [4, 4.5, 5, 6]
+    filled(ring, 0)
+    assert ring.ordered()[0].tolist() == [0]
+
+
+def test_a_reader_never_sees_a_torn_sample() -> None:
+    ring = Ring(64)
+    stop = threading.Event()
+
+    def write() -> None:
+        number, rounds = 0, 0
+        while not stop.is_set():
+            number += 1
+            ring.add(float(number), -2.0 * number)
+            if number == 1000:
+                rounds += 1
+                number = 0
+                if rounds % 3 == 0:
+                    ring.clear()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(3000):
+            time, values = ring.ordered()
+            assert np.all(np.diff(time) > 0.0)
+            np.testing.assert_array_equal(values, -2.0 * time)
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_samples_that_are_overwritten_during_the_copy_are_dropped() -> None:
+    class Interrupted(Ring):
+        def _copy(self, first: int, end: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+            copied = super()._copy(first, end)
+            for action in actions:
+                action()
+            actions.clear()
+            return copied
+
+    ring = Interrupted(4)
+    actions: list[Callable[[], object]] = []
+    filled(ring, 1, 2, 3, 4)
+    actions = [lambda: filled(ring, 5, 6)]
+    assert ring.ordered()[0].tolist() == [3, 4]
+    actions = [ring.clear]
+    assert ring.ordered().shape == (2, 0)
+
+
+# Curves -----------------------------------------------------------------------------------------
+
+
+def samples(count: int, end: float = 10.0) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    time = np.linspace(0.0, end, count)
+    return np.stack([time, np.sin(time)])
+
+
+def test_few_samples_are_drawn_as_they_are() -> None:
+    data = samples(101)
+    np.testing.assert_array_equal(thinned(data, -1.0, 11.0), data)
+    part = thinned(data, 2.0, 3.0)
+    assert part[0][[0, -1]] == pytest.approx([1.9, 3.1])  # one more on each side
+    assert part.flags.c_contiguous
+
+
+def test_many_samples_keep_their_peaks_and_few_points() -> None:
+    data = samples(30_000)
+    data[1, 12_345] = 7.0
+    data[1, 20_001] = -8.0
+    curve = thinned(data, 0.0, 10.0, 500)
+    assert curve.shape[1] <= 504
+    assert (curve[1].max(), curve[1].min()) == (7.0, -8.0)
+    assert np.all(np.diff(curve[0]) >= 0.0)
+    peak = curve[0][curve[1].argmax()]
+    assert abs(peak - data[0, 12_345]) <= 10.0 / 250
+
+
+def test_a_moving_window_shows_the_same_points() -> None:
+    data = samples(30_000)
+    one, two = (thinned(data, begin, begin + 5.0, 400) for begin in (1.0, 1.1))
+    common = (one[0] > 1.5) & (one[0] < 5.5)
+    assert np.isin(one[0][common], two[0]).all()
+
+
+def test_a_gap_hides_only_itself() -> None:
+    data = samples(10_000)
+    data[1, 5000] = np.nan
+    assert not np.isnan(thinned(data, 0.0, 10.0, 100)[1]).any()
+
+
+def test_nothing_to_draw() -> None:
+    assert thinned(np.zeros((2, 0)), 0.0, 1.0).shape == (2, 0)
+    assert thinned(samples(10), 5.0, 5.0).shape[1] <= 3
+
+
+def test_the_nearest_sample_is_read() -> None:
+    data = np.array([[0.0, 1.0, 2.0], [5.0, 6.0, 7.0]])
+    assert [value_at(data, t) for t in (0.0, 0.4, 0.6, 2.0)] == [5.0, 5.0, 6.0, 7.0]
+    assert isnan(value_at(data, -0.1)) and isnan(value_at(data, 2.1))
+    assert isnan(value_at(np.zeros((2, 0)), 0.0))
+
+
+def test_words_match_in_any_order_and_case() -> None:
+    assert matches("", "anything") and matches("  ", "x")
+    assert matches("EFFORT fl", "dog.FL_hip.raw_effort")
+    assert not matches("effort rr", "dog.FL_hip.raw_effort")

@@ -1,0 +1,152 @@
+"""The replay panel in the window: drop, scrub, compare, report."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mjrig.editor.assets.drops import drop_files
+from mjrig.recording.recorder import Recorder
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+from tests.editor.windows import SWINGS, Bench
+
+pytest.importorskip("h5py")
+PANEL = "//Replay/"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A window on the scene of `take.h5`, with one gain changed since."""
+    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    world = World(Scene.load(tmp_path / "swings.yaml"), "python")
+    with Recorder(world, tmp_path / "take.h5"):
+        for robot in world.articulations.values():
+            robot.setpoints.values[0] = 0.4
+        world.step(300)
+    bench.state.session.set("right.PDController.kp", 24)
+    return bench
+
+
+def wait_until(ctx: Any, done: Any) -> None:
+    while not done():
+        ctx.yield_()
+
+
+def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Path) -> None:
+    panel, replaying = bench.window.replay, bench.window.replay.replaying
+    seen: dict[str, Any] = {}
+    pages: list[str] = []
+    panel.show_page = pages.append
+
+    def works(ctx: Any) -> None:
+        drop_files(bench.state, [tmp_path / "take.h5"])
+        ctx.yield_(2)
+        wait_until(ctx, lambda: replaying.recording is not None)
+        ctx.yield_(3)
+        ctx.item_input_value(PANEL + "##scrub", 0.3)
+        seen["time"] = replaying.time
+        ctx.item_click(PANEL + "##mode")
+        ctx.item_click("//##Combo_00/targets")
+        ctx.item_click(PANEL + "##rate")
+        ctx.item_click("//##Combo_00/0.25x")
+        ctx.item_click(PANEL + "loop")
+        ctx.item_click(PANEL + "Step")
+        seen["set"] = replaying.mode, replaying.rate, replaying.loop
+        seen["stepped"] = bench.state.simulation.frame.steps
+        ctx.item_click(PANEL + "###compare")
+        seen["runs"] = panel.check is not None
+        wait_until(ctx, lambda: panel.check is None)
+        ctx.yield_(3)
+        ctx.item_click(PANEL + "Open report")
+        ctx.item_click(PANEL + "Close")
+        seen["closed"] = replaying.path
+
+    answers: list[Any] = []
+    take = panel._take
+
+    def keep() -> None:
+        take()
+        answers.append(panel.answer)
+
+    panel._take = keep  # type: ignore[method-assign]
+    bench.run(works)
+    assert seen["time"] == pytest.approx(0.3)
+    assert seen["set"] == ("targets", 0.25, True)
+    assert (seen["stepped"], seen["runs"], seen["closed"]) == (1, True, None)
+    (answer,) = answers
+    assert answer.verdict == "differs"
+    assert answer.findings[0].startswith("kp of swing is 24 here, 20 in the recording:")
+    assert answer.joints[0][0].endswith("swing")
+    report = tmp_path / "take-report" / "report.html"
+    assert pages == [report.as_uri()]
+    assert json.loads(report.with_suffix(".json").read_text())["verdict"] == "differs"
+    assert not bench.problems
+
+
+def test_a_comparison_can_be_cancelled(bench: Bench, tmp_path: Path) -> None:
+    panel = bench.window.replay
+
+    def cancels(ctx: Any) -> None:
+        panel.open(tmp_path / "take.h5")
+        panel.replaying.wait()
+        bench.window.show_recording(tmp_path / "take.h5")
+        wait_until(ctx, lambda: panel.replaying.recording is not None)
+        ctx.yield_(3)
+        ctx.item_click(PANEL + "###compare")
+        assert panel.check is not None
+        ctx.item_click(PANEL + "###compare")
+
+    bench.run(cancels)
+    assert panel.check is None
+    assert panel.answer is None
+    assert not bench.problems
+
+
+def test_a_comparison_that_cannot_be_made_says_why(bench: Bench, tmp_path: Path) -> None:
+    panel = bench.window.replay
+    panel.open(tmp_path / "take.h5")
+    panel.replaying.wait()
+    panel.replaying.path = tmp_path / "gone.h5"
+    panel.compare()
+    assert panel.check is not None
+    panel.check.wait()
+    panel.tick()
+    panel.close()
+    assert bench.problems == [f"{tmp_path / 'gone.h5'}: there is no such file"]
+    assert panel.answer is None
+
+
+def test_what_cannot_be_read_asks_for_hints(bench: Bench, tmp_path: Path) -> None:
+    panel = bench.window.replay
+    (tmp_path / "a.h5").write_bytes(b"text")
+
+    def types(ctx: Any) -> None:
+        bench.window.show_recording(tmp_path / "a.h5")
+        wait_until(ctx, lambda: panel.replaying.problem)
+        ctx.yield_(2)
+        ctx.item_input(PANEL + "##hints")
+        ctx.key_chars_replace("fps")
+        ctx.item_click(PANEL + "Read again")
+
+    bench.run(types)
+    assert bench.problems[-1] == "fps: write KEY=VALUE, as in fps=50"
+
+
+def test_its_scene_is_opened_after_asking(bench: Bench, tmp_path: Path) -> None:
+    panel = bench.window.replay
+
+    def opens(ctx: Any) -> None:
+        bench.window.show_recording(tmp_path / "take.h5")
+        wait_until(ctx, lambda: panel.replaying.recording is not None)
+        ctx.yield_(2)
+        ctx.item_click(PANEL + "Its scene")
+        ctx.yield_(2)
+        ctx.item_click("//Unsaved changes/Don't save")
+        ctx.yield_(2)
+        wait_until(ctx, lambda: panel.replaying.recording is not None)
+
+    bench.run(opens)
+    assert bench.state.scene.to_text() == SWINGS
+    assert not bench.problems

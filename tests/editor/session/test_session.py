@@ -1,0 +1,176 @@
+"""Sessions: every edit reaches the running world, can be undone, or changes nothing."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mjrig.editor.session.session import Session, live_edits
+from mjrig.editor.session.simulation import Simulation
+from mjrig.errors import MjrigError, PropertyError
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
+
+TEXT = """\
+mjrig: 1   # two of a kind
+sim: {timestep: 0.002}
+actors:
+  - name: left
+    model: package:mjrig.assets/pendulum/pendulum.xml
+    components:
+      - type: PDController
+        kp: 10      # soft
+        kv: 0.5
+  - name: right
+    model: package:mjrig.assets/pendulum/pendulum.xml
+    pose: {position: [0, 2, 0]}
+    components:
+      - {type: PDController, kp: 20, kv: 1}
+"""
+BOX = """<mujoco><worldbody><body name="box"><freejoint name="root"/>
+<geom size=".1 .1 .1" type="box"/></body></worldbody></mujoco>"""
+
+
+def _session(text: str = TEXT, base: Path | str = ".") -> Session:
+    scene = Scene.parse(text, base)
+    return Session(scene, Simulation(World(scene, "python")))
+
+
+def _kp(session: Session, actor: str = "left") -> float:
+    return float(session.simulation.world[actor].controllers[0].gains()["kp"][0])
+
+
+def test_a_property_edit_reaches_the_running_world_without_a_new_one() -> None:
+    session = _session()
+    world = session.simulation.world
+    session.set("left.PDController.kp", 33)
+    assert _kp(session) == 33.0
+    assert session.simulation.world is world
+
+
+def test_a_drag_is_one_undo_entry() -> None:
+    session = _session()
+    for value in range(40, 60):
+        session.set("left.PDController.kp", value, merge=True)
+    session.seal()
+    session.set("left.PDController.kp", 70, merge=True)
+    assert list(session.undo_stack.names) == ["Set left.PDController.kp"] * 2
+    session.undo()
+    assert _kp(session) == 59.0
+    session.undo()
+    assert _kp(session) == 10.0
+    session.redo()
+    assert _kp(session) == 59.0
+
+
+def test_a_refused_edit_changes_nothing_anywhere() -> None:
+    session = _session()
+    before = session.scene.to_text()
+    for value in (-1, {"nope": 3}, "text", [1, 2, 3]):
+        with pytest.raises(PropertyError):
+            session.set("left.PDController.kp", value)
+    assert session.scene.to_text() == before
+    assert _kp(session) == 10.0
+    assert not session.is_dirty
+    assert not len(session.undo_stack)
+
+
+def test_a_structural_edit_keeps_the_state_and_the_memory() -> None:
+    session = _session()
+    session.simulation.world["left"].set_targets({".*": 0.5})
+    session.simulation.advance(200)
+    qpos = session.simulation.world["left"].position
+    with session.edit("Add actor") as scene:
+        scene.add_actor("third", model="package:mjrig.assets/pendulum/pendulum.xml")
+    world = session.simulation.world
+    assert list(world.articulations) == ["left", "right", "third"]
+    assert np.array_equal(world["left"].position, qpos)
+    assert world["left"].setpoints.position[0] == 0.5
+    assert world.time == pytest.approx(0.4)
+
+
+def test_a_scene_that_does_not_build_leaves_the_old_world_running() -> None:
+    session = _session()
+    before, world = session.scene.to_text(), session.simulation.world
+    with pytest.raises(MjrigError, match="no file"), session.edit("Add actor") as scene:
+        scene.add_actor("third", model="nothing_here.xml")
+    assert session.scene.to_text() == before
+    assert session.simulation.world is world
+    session.simulation.advance(5)
+
+
+def test_moving_an_actor_moves_its_free_root_by_as_much(tmp_path: Path) -> None:
+    (tmp_path / "box.xml").write_text(BOX)
+    text = "mjrig: 1\nactors:\n  - {name: box, model: box.xml, pose: {position: [0, 0, 3]}}\n"
+    session = _session(text, tmp_path)
+    session.simulation.advance(20)
+    before = session.simulation.world.data.qpos.copy()
+    assert before[2] < 3.0
+    session.set("box.pose.position", [1, 2, 3])
+    after = session.simulation.world.data.qpos
+    assert np.allclose(after - before, [1, 2, 0, 0, 0, 0, 0])
+
+
+def test_many_random_edits_undone_give_the_text_byte_for_byte() -> None:
+    session = _session()
+    rng = random.Random(3)
+    for i in range(100):
+        actor = rng.choice(["left", "right"])
+        kind = rng.randrange(5)
+        if kind == 0:
+            session.set(f"{actor}.PDController.kp", rng.randint(1, 99))
+        elif kind == 1:
+            session.set(f"{actor}.PDController.kv", {".*": round(rng.random(), 3)})
+        elif kind == 2:
+            session.set(f"{actor}.PDController.delay.steps", rng.randint(0, 3))
+        elif kind == 3:
+            session.set(f"{actor}.PDController.enabled", rng.random() < 0.5)
+        else:
+            session.set(f"{actor}.pose.position", [i, rng.randint(0, 9), 0])
+    assert session.scene.to_text() != TEXT
+    while session.undo():
+        pass
+    assert session.scene.to_text() == TEXT
+    assert not session.is_dirty
+    while session.redo():
+        pass
+    assert session.is_dirty
+
+
+def test_saving_marks_clean_and_undoing_past_it_dirty(tmp_path: Path) -> None:
+    file = tmp_path / "scene.yaml"
+    file.write_text(TEXT)
+    scene = Scene.load(file)
+    session = Session(scene, Simulation(World(scene, "python")))
+    session.set("left.PDController.kp", 12)
+    assert session.is_dirty
+    session.save()
+    assert not session.is_dirty
+    assert "kp: 12      # soft" in file.read_text()
+    session.undo()
+    assert session.is_dirty
+
+
+def test_stop_goes_back_to_the_start_and_tells_what_was_edited_meanwhile() -> None:
+    session = _session()
+    session.play()
+    session.simulation.advance(10)
+    assert session.stop() is None
+    session.play()
+    session.set("left.PDController.kp", 50)
+    began = session.stop()
+    assert began is not None
+    assert began["actors"][0]["components"][0]["kp"] == 10
+    assert session.simulation.frame.steps == 0
+    assert _kp(session) == 50.0
+
+
+def test_what_takes_a_new_world() -> None:
+    scene = Scene.parse(TEXT).to_data()
+    moved = Scene.parse(TEXT.replace("[0, 2, 0]", "[0, 3, 0]")).to_data()
+    softer = Scene.parse(TEXT.replace("kp: 20", "kp: 2")).to_data()
+    assert live_edits(scene, moved) is None
+    edits = live_edits(scene, softer)
+    assert edits is not None
+    assert [(e.actor, e.component, e.name, e.value) for e in edits] == [(1, 0, "kp", 2)]

@@ -1,0 +1,302 @@
+"""Tune: which joints are meant, what tasks find, and how it gets into the scene."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mjrig.editor.tune.tune import Task, Tune
+from mjrig.editor.tune.tune_settings import Axis
+from mjrig.gains.gain_presets import read_preset
+from mjrig.scene.scene import Scene
+from mjrig.tuning.sweeps.results import Ranked
+from tests.editor.gains.test_gain_edits import LEGS, authored, rows_of
+from tests.editor.tune.tuned import STEP, recorded, tune_legs, tune_on, work
+from tests.editor.ui_driver import editor_state
+
+
+@pytest.fixture
+def tune(models: Path) -> Tune:
+    return tune_legs(models)
+
+
+def actuators(tune: Tune) -> list[str]:
+    tune.refresh()
+    return [row.actuator for row in tune.rows]
+
+
+def kp_of(tune: Tune, actuator: str) -> float:
+    return rows_of(tune.state)[actuator].values["kp"]
+
+
+def said(tune: Tune) -> list[str]:
+    return [line.text for line in tune.state.console.lines]
+
+
+# Joints -----------------------------------------------------------------------------------------
+
+
+def test_without_a_choice_all_joints_that_are_shown_are_meant(tune: Tune) -> None:
+    assert actuators(tune) == ["left_hip", "left_knee", "right_hip", "right_knee"]
+    assert tune.who == "4 joints, all that are shown"
+    tune.tuning.filter = "knee"
+    assert actuators(tune) == ["left_knee", "right_knee"]
+
+
+def test_who_chose_last_counts(tune: Tune) -> None:
+    tune.tuning.choose(tune.tuning.rows[1])
+    assert actuators(tune) == ["left_knee"]
+    assert tune.who == "1 joint, chosen in the gain table"
+    tune.state.selection.paths = ["dog.joint:right_hip", "dog.actuator:left_hip"]
+    assert actuators(tune) == ["left_hip", "right_hip"]
+    assert tune.who == "2 joints, selected in the hierarchy"
+    tune.tuning.choose(tune.tuning.rows[3])
+    assert actuators(tune) == ["right_knee"]
+
+
+def test_a_selection_without_joints_leaves_the_choice_of_the_table(tune: Tune) -> None:
+    tune.tuning.choose(tune.tuning.rows[1])
+    tune.refresh()
+    tune.state.selection.only("dog.PDController")
+    assert actuators(tune) == ["left_knee"]
+
+
+def test_an_actor_without_gains_is_told_of(tune: Tune) -> None:
+    tune.state.selection.only("cat")
+    tune.refresh()
+    text = "no controller with gains is shown; select an actor that has one"
+    assert tune.who == text
+    assert not tune.run(Task.RESPOND)
+    assert tune.state.problems == {"tune respond": text}
+    assert said(tune) == [f"respond: {text}"]
+
+
+def test_joints_of_two_actors_are_refused(models: Path) -> None:
+    part = "\n  - {{name: {}, model: hinge.xml, components: [{{type: PDController, kp: 9}}]}}"
+    text = "mjrig: 1\nactors:" + part.format("a") + part.format("b")
+    tune = tune_on(editor_state(Scene.parse(text, models)), None)
+    assert not tune.run(Task.ASSIGN)
+    assert tune.state.problems["tune assign"] == (
+        "the chosen joints are of several actors; choose those of one"
+    )
+
+
+# Tasks ------------------------------------------------------------------------------------------
+
+
+def test_responses_have_frequencies_and_change_nothing(tune: Tune) -> None:
+    tune.tuning.choose(tune.tuning.rows[0])
+    tune.refresh()
+    work(tune, Task.RESPOND)
+    (one,) = tune.found[Task.RESPOND].result
+    assert one.label == "dog.left_hip"
+    assert one.measured is not None and len(one.measured.frequency) > 3
+    assert tune.runner.told[-1][0] > 0  # type: ignore[attr-defined]
+    assert not tune.state.session.is_dirty
+    assert said(tune) == ["respond chirp on dog, 1 joint: done in 0.0 s"]
+
+
+def test_assigned_gains_are_one_edit(tune: Tune) -> None:
+    work(tune, Task.ASSIGN)
+    assert tune.apply(Task.ASSIGN)
+    assert list(tune.state.session.undo_stack.names) == ["Assign 5 Hz to 4 joints"]
+    plan = tune.found[Task.ASSIGN].result
+    assert kp_of(tune, "left_hip") == pytest.approx(plan.assignments[0].kp, rel=1e-3)
+    assert kp_of(tune, "left_hip") != 50
+    tune.state.session.undo()
+    assert authored(tune.state) == 50
+    assert kp_of(tune, "left_hip") == 50
+
+
+def test_only_the_chosen_joints_get_gains(tune: Tune) -> None:
+    tune.tuning.choose(tune.tuning.rows[1])
+    tune.refresh()
+    work(tune, Task.ASSIGN)
+    assert tune.apply(Task.ASSIGN)
+    assert kp_of(tune, "left_knee") != 50
+    assert kp_of(tune, "left_hip") == kp_of(tune, "right_knee") == 50
+
+
+def test_a_result_that_no_longer_fits_changes_nothing(tune: Tune) -> None:
+    work(tune, Task.ASSIGN)
+    tune.state.session.set("dog.PDController.actuators", "left_.*")
+    tune.refresh()
+    assert not tune.apply(Task.ASSIGN)
+    problem = "dog.PDController.right_hip: is not among the rows of the gain table any more"
+    assert tune.state.problems["tune assign"] == problem
+    assert authored(tune.state) == 50
+
+
+def test_a_fit_is_one_edit(tune: Tune, tmp_path: Path) -> None:
+    tune.fit.recordings = [recorded(tune, tmp_path / "walk.npz", kp=70.0)]
+    tune.fit.parameters = ["torque_limit", "kp"]
+    tune.tuning.choose(tune.tuning.rows[0])
+    tune.refresh()
+    work(tune, Task.FIT)
+    found = tune.found[Task.FIT].result
+    assert [e.parameter for e in found.estimates] == ["kp", "torque_limit"]
+    assert not found["left_hip", "torque_limit"].identifiable
+    assert tune.apply(Task.FIT)
+    assert list(tune.state.session.undo_stack.names) == ["Fit dog"]
+    assert kp_of(tune, "left_hip") == pytest.approx(found["left_hip", "kp"].value, rel=1e-3)
+    assert kp_of(tune, "left_knee") == 50
+    assert rows_of(tune.state)["left_hip"].values["torque_limit"] == 30
+
+
+def test_a_fit_needs_recordings_and_parameters(tune: Tune) -> None:
+    assert not tune.run(Task.FIT)
+    assert tune.state.problems["tune fit"] == ("add a recording that the parameters are to explain")
+    tune.fit.recordings, tune.fit.parameters = [Path("walk.npz")], []
+    assert not tune.run(Task.FIT)
+    assert tune.state.problems["tune fit"] == "tick a parameter to fit"
+
+
+def test_a_recording_that_is_not_there_is_told_of(tune: Tune, tmp_path: Path) -> None:
+    tune.fit.recordings = [tmp_path / "none.h5"]
+    work(tune, Task.FIT)
+    found = tune.found[Task.FIT]
+    assert "none.h5" in found.problem and found.result is None
+    assert said(tune) == [f"fit kp, kv of dog, 4 joints: {found.problem}"]
+
+
+# Sweeps -----------------------------------------------------------------------------------------
+
+
+def swept(tune: Tune, **axes: Axis) -> Any:
+    tune.sweep.axes = axes
+    work(tune, Task.SWEEP)
+    return tune.found[Task.SWEEP].result
+
+
+def test_the_best_point_of_a_sweep_is_one_edit(tune: Tune) -> None:
+    result = swept(tune, kp=Axis(20, 80, 2), kv=Axis(1, 4, 2))
+    assert len(result.ranking) == 4
+    assert tune.runner.told[-1] == (1.0, "4 of 4")  # type: ignore[attr-defined]
+    assert tune.apply(Task.SWEEP)
+    assert list(tune.state.session.undo_stack.names) == ["Best of 4 points"]
+    assert kp_of(tune, "right_knee") == result.best.values["dog.PDController.kp"]
+
+
+def test_a_picked_point_is_applied_instead_of_the_best(tune: Tune) -> None:
+    result = swept(tune, kp=Axis(20, 80, 2))
+    tune.picked = 1
+    assert tune.apply(Task.SWEEP)
+    assert kp_of(tune, "left_hip") == result.ranking[1].values["dog.PDController.kp"]
+
+
+def test_a_sweep_of_some_joints_leaves_the_others(tune: Tune) -> None:
+    tune.tuning.choose(tune.tuning.rows[1])
+    tune.refresh()
+    result = swept(tune, kp=Axis(20, 80, 2))
+    assert list(result.best.values) == ["dog.PDController.kp[left_knee]"]
+    assert tune.apply(Task.SWEEP)
+    assert kp_of(tune, "left_knee") in (20, 80)
+    assert kp_of(tune, "left_hip") == 50
+
+
+def test_other_properties_are_swept_by_path(tune: Tune) -> None:
+    tune.sweep.more, tune.sweep.way, tune.sweep.samples = "dog.PDController.kv=1:4\n", "lhs", 3
+    result = swept(tune)
+    assert [list(r.values) for r in result.ranking] == [["dog.PDController.kv"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"axes": {}}, "tick a gain to sweep"),
+        ({"axes": {"kp": Axis(5, 5)}}, "low must be below high, both finite; got 5 and 5"),
+        ({"axes": {"ki": Axis(1, 2)}}, "ki: the chosen joints are without ki; choose others"),
+        ({"test": "replay"}, "choose a recording to compare with"),
+        ({"test": "run", "seconds": 0.0}, "the duration of a run must be > 0, got 0"),
+    ],
+)
+def test_what_is_wrong_with_a_sweep_is_told(
+    tune: Tune, change: dict[str, Any], problem: str
+) -> None:
+    tune.sweep.axes = {"kp": Axis(20, 80)}
+    for name, value in change.items():
+        setattr(tune.sweep, name, value)
+    assert not tune.run(Task.SWEEP)
+    assert tune.state.problems["tune sweep"].endswith(problem)
+
+
+def test_a_metric_that_there_is_not_is_told_of(tune: Tune) -> None:
+    tune.sweep.axes, tune.sweep.objective = {"kp": Axis(20, 80, 2)}, "rsme"
+    work(tune, Task.SWEEP)
+    assert "did you mean 'rmse'?" in tune.found[Task.SWEEP].problem
+
+
+def test_a_point_that_failed_cannot_be_applied(tune: Tune) -> None:
+    result = swept(tune, kp=Axis(20, 80, 2))
+    result.ranking[1] = Ranked(result.ranking[1].values, float("inf"), ())
+    assert tune.why_not_applied(Task.SWEEP) == ""
+    tune.picked = 1
+    assert tune.why_not_applied(Task.SWEEP) == "this point did not work"
+    assert not tune.apply(Task.SWEEP)
+    assert tune.state.problems["tune sweep"] == "this point did not work"
+
+
+def test_an_axis_begins_around_what_is_in_force() -> None:
+    assert Axis.around([40.0, 60.0]) == Axis(20.0, 120.0)
+    assert Axis.around([0.0]) == Axis.around([float("inf")]) == Axis(0.0, 1.0)
+
+
+# Keeping ----------------------------------------------------------------------------------------
+
+
+def test_results_are_saved_as_presets(tune: Tune, models: Path, tmp_path: Path) -> None:
+    work(tune, Task.ASSIGN)
+    assert tune.save(Task.ASSIGN, "five_hertz")
+    assert tune.save(Task.ASSIGN, "")
+    folder = models / "gains"
+    assert sorted(p.name for p in folder.iterdir()) == ["five_hertz.yaml", "tuned.yaml"]
+    swept(tune, kp=Axis(20, 80, 2))
+    assert tune.save(Task.SWEEP, "best")
+    assert {*read_preset(folder / "best.yaml")} == {"PDController"}
+    tune.fit.recordings = [recorded(tune, tmp_path / "walk.npz", kp=70.0)]
+    tune.tuning.choose(tune.tuning.rows[0])
+    tune.refresh()
+    work(tune, Task.FIT)
+    assert tune.save(Task.FIT, "fitted")
+    kp = read_preset(folder / "fitted.yaml")["PDController"]["kp"]
+    assert list(kp) == ["left_hip"]
+    assert said(tune)[-1] == f"gains saved to {folder / 'fitted.yaml'}"
+    assert not tune.state.session.is_dirty
+
+
+def test_a_result_is_old_once_the_scene_was_edited_by_others(tune: Tune) -> None:
+    work(tune, Task.ASSIGN)
+    assert not tune.is_old(tune.found[Task.ASSIGN])
+    assert tune.apply(Task.ASSIGN)
+    assert not tune.is_old(tune.found[Task.ASSIGN])
+    tune.state.session.set("dog.PDController.kv", 3.0)
+    assert tune.is_old(tune.found[Task.ASSIGN])
+
+
+def test_another_scene_begins_without_results(tune: Tune, models: Path) -> None:
+    work(tune, Task.ASSIGN)
+    tune.state.open(Scene.parse(tune.state.scene.to_text(), models))
+    tune.hear()
+    assert tune.found == {}
+
+
+def test_replays_and_free_runs_are_tests_too(tune: Tune, tmp_path: Path) -> None:
+    tune.sweep.test, tune.sweep.seconds = "run", 0.1
+    assert "travel" in swept(tune, kp=Axis(20, 80, 2)).plan.job.scenario.metrics
+    tune.sweep.test, tune.sweep.recording = "replay", tmp_path / "walk.npz"
+    tune.sweep.signal = STEP
+    assert "max_error" in tune.job(Task.SWEEP).scenario.metrics  # type: ignore[attr-defined]
+
+
+def test_gains_of_an_included_scene_are_shown_but_not_applied(models: Path) -> None:
+    (models / "legs.yaml").write_text(LEGS.format(kp=50))
+    tune = tune_on(editor_state(Scene.parse("mjrig: 1\ninclude: [legs.yaml]\n", models)))
+    work(tune, Task.ASSIGN)
+    locked = (
+        "dog.PDController.left_hip: it is described in legs.yaml, which this scene includes; "
+        "edit that file"
+    )
+    assert tune.why_not_applied(Task.ASSIGN) == locked
+    tune.sweep.axes = {"kp": Axis(20, 80)}
+    assert not tune.run(Task.SWEEP)
+    assert tune.state.problems["tune sweep"] == locked

@@ -1,0 +1,193 @@
+"""The Tune panel: it draws at any moment, and clicks run, cancel and apply."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from imgui_bundle.imgui.test_engine_checks import CHECK
+
+from mjrig.editor.tune.tune import Task, Tune
+from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
+from mjrig.editor.tune.tune_settings import TESTS, WAYS, Axis
+from mjrig.gains.response import Kind, Signal
+from mjrig.tuning.sweeps.results import Ranked
+from tests.editor.gains.test_gain_edits import LEGS
+from tests.editor.tune.tuned import CHIRP, STEP, recorded, tune_legs, work
+from tests.editor.ui_driver import plain_imgui
+from tests.editor.windows import Bench
+
+
+@pytest.fixture
+def tune(models: Path) -> Tune:
+    return tune_legs(models)
+
+
+def panel_of(tune: Tune) -> TunePanel:
+    panel = TunePanel(tune.state, tune.tuning)
+    panel.tune = tune
+    return panel
+
+
+def draw(panel: TunePanel, task: Task, frames: int = 2) -> None:
+    """One task as the panel shows it."""
+
+    def show() -> None:
+        panel.tune.refresh()
+        panel._task(task, _LOOKS[task])
+
+    with plain_imgui(show) as some:
+        some(frames)
+
+
+def test_forms_draw_whatever_is_chosen_in_them(tune: Tune) -> None:
+    panel = panel_of(tune)
+    with plain_imgui(panel.draw) as frames:
+        frames(2)
+    for task in Task:
+        draw(panel, task)
+    tune.sweep.axes = {"kp": Axis(20, 80), "kv": Axis(1, 2, log=True)}
+    for way in WAYS:
+        tune.sweep.way = way
+        draw(panel, Task.SWEEP)
+    for test in TESTS:
+        tune.sweep.test = test
+        draw(panel, Task.SWEEP)
+    tune.fit.recordings = [Path("walk.h5")]
+    tune.assign.has_step = True
+    draw(panel, Task.FIT)
+    draw(panel, Task.ASSIGN)
+    tune.state.selection.only("cat")
+    for task in Task:
+        draw(panel, task)
+
+
+@pytest.mark.parametrize("signal", [CHIRP, STEP, Signal(Kind.SINE, 0.05, 20.0, duration=0.2)])
+def test_responses_are_drawn(tune: Tune, signal: Signal) -> None:
+    tune.respond.signal = signal
+    work(tune, Task.RESPOND)
+    draw(panel_of(tune), Task.RESPOND)
+
+
+def test_gains_fits_and_problems_are_drawn(tune: Tune, tmp_path: Path) -> None:
+    panel = panel_of(tune)
+    work(tune, Task.ASSIGN)
+    draw(panel, Task.ASSIGN)
+    tune.fit.recordings = [recorded(tune, tmp_path / "walk.npz", kp=70.0)]
+    tune.fit.parameters = ["kp", "torque_limit"]
+    work(tune, Task.FIT)
+    assert not all(e.identifiable for e in tune.found[Task.FIT].result.estimates)
+    draw(panel, Task.FIT)
+    tune.fit.recordings = [tmp_path / "none.npz"]
+    work(tune, Task.FIT)
+    draw(panel, Task.FIT)
+
+
+def test_sweeps_of_any_size_are_drawn(tune: Tune) -> None:
+    panel = panel_of(tune)
+    tune.sweep.axes = {"kp": Axis(20, 80, 2)}
+    work(tune, Task.SWEEP)
+    draw(panel, Task.SWEEP)
+    tune.sweep.axes["kv"] = Axis(1, 2, 2)
+    tune.sweep.more = "dog.PDController.torque_limit=20,.inf"
+    work(tune, Task.SWEEP)
+    draw(panel, Task.SWEEP)
+    ranking = tune.found[Task.SWEEP].result.ranking
+    ranking[:] = [Ranked(r.values, float("inf"), r.rows) for r in ranking]
+    draw(panel, Task.SWEEP)
+
+
+# The whole window -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bench(models: Path) -> Iterator[Bench]:
+    made = Bench.on(LEGS.format(kp=50), models)
+    made.state.selection.only("dog")
+    made.window.tune.tune.assign.poses = 2
+    yield made
+    made.window.tune.tune.close()
+
+
+def open_task(ctx: Any, task: Task) -> None:
+    ctx.yield_(3)
+    ctx.window_focus("//Tune")
+    ctx.item_click(f"//Tune/tasks/{task}")
+    ctx.yield_(2)
+
+
+def wait(ctx: Any, tune: Tune) -> None:
+    while tune.running is not None:
+        ctx.yield_()
+    ctx.yield_(2)
+
+
+def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
+    tune = bench.window.tune.tune
+
+    def cancel(ctx: Any) -> None:
+        tune.respond.signal = Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5000.0)
+        open_task(ctx, Task.RESPOND)
+        ctx.item_click("//Tune/**/Run")
+        while tune.runner.progress.share is None:
+            ctx.yield_()
+        CHECK(tune.running is Task.RESPOND)
+        ctx.item_click("//Tune/**/Cancel")
+        ctx.yield_(2)
+        CHECK(tune.running is None)
+        CHECK(bench.said == ["respond: cancelled"])
+
+    def apply(ctx: Any) -> None:
+        open_task(ctx, Task.ASSIGN)
+        ctx.item_input_value("//Tune/**/frequency", 3.0)
+        ctx.item_click("//Tune/**/Run")
+        wait(ctx, tune)
+        CHECK(tune.assign.frequency == 3.0)
+        ctx.item_click("//Tune/**/Apply")
+        ctx.yield_(2)
+        CHECK(bench.entries == ["Assign 3 Hz to 4 joints"])
+        bench.state.session.undo()
+        ctx.item_click("//Tune/**/Save preset")
+        ctx.yield_(2)
+        CHECK(tune.preset_path("tuned").is_file())
+
+    def sweep_while_hidden(ctx: Any) -> None:
+        tune.sweep.signal = STEP
+        open_task(ctx, Task.SWEEP)
+        ctx.item_click("//Tune/**/kp/kp")
+        ctx.yield_(2)
+        CHECK(tune.sweep.axes == {"kp": Axis(25.0, 100.0)})
+        ctx.item_click("//Tune/**/Run")
+        ctx.window_focus("//Gains")
+        wait(ctx, tune)
+        CHECK(Task.SWEEP in tune.found)
+        ctx.window_focus("//Tune")
+        ctx.yield_(2)
+        ctx.item_click("//Tune/**/###2")
+        ctx.yield_(2)
+        CHECK(tune.picked == 2)
+        ctx.item_click("//Tune/**/Apply")
+        ctx.yield_(2)
+        CHECK(bench.entries[-1] == "Best of 5 points")
+
+    bench.run(cancel, apply, sweep_while_hidden)
+    assert bench.problems == []
+
+
+def test_a_recording_is_added_by_the_file_chooser(bench: Bench, models: Path) -> None:
+    tune = bench.window.tune.tune
+
+    def choose(ctx: Any) -> None:
+        open_task(ctx, Task.FIT)
+        ctx.item_click("//Tune/**/Add…")
+        ctx.yield_(3)
+        ctx.set_ref("//$FOCUSED")
+        ctx.item_input_value("**/##path", str(models / "walk.npz"))
+        ctx.yield_(3)
+        CHECK(tune.fit.recordings == [models / "walk.npz"])
+        open_task(ctx, Task.FIT)
+        ctx.item_click("//Tune/**/x")
+        ctx.yield_(2)
+        CHECK(tune.fit.recordings == [])
+
+    bench.run(choose)

@@ -1,0 +1,68 @@
+"""A small robot, and the Tune panel's work done at once instead of in a process."""
+
+from pathlib import Path
+
+import numpy as np
+
+from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.tune.tune import Task, Tune
+from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune_runner import Finished, Runner
+from mjrig.errors import MjrigError
+from mjrig.gains.response import Kind, Signal
+from mjrig.recording.npz_file import write_npz
+from mjrig.sim.world import World
+from tests.editor.gains.test_gain_edits import legs
+from tests.plugin.tuning.fitting.fit_worlds import noisy, record, with_others
+
+#: A chirp that is over soon.
+CHIRP = Signal(Kind.CHIRP, 0.05, 2.0, 20.0, 0.3)
+STEP = Signal(Kind.STEP, 0.05, duration=0.1)
+
+
+class AtOnce(Runner):
+    """Does a job in `start`."""
+
+    def start(self, job: Job) -> None:
+        self.told: list[tuple[float | None, str]] = []
+        try:
+            result = job.run(lambda share, text: self.told.append((share, text)))
+            self._finished = Finished(job, result)
+        except MjrigError as error:
+            self._finished = Finished(job, None, str(error))
+
+
+def tune_on(state: EditorState, actor: str | None = "dog") -> Tune:
+    """Tune with short tests, on one actor."""
+    tune = Tune(state, Tuning(state), AtOnce())
+    if actor is not None:
+        state.selection.only(actor)
+    tune.respond.signal, tune.sweep.signal = CHIRP, STEP
+    tune.assign.poses = 2
+    tune.refresh()
+    return tune
+
+
+def tune_legs(models: Path) -> Tune:
+    """Tune on a robot with two legs."""
+    return tune_on(legs(models))
+
+
+def work(tune: Tune, task: Task) -> None:
+    """Run a task to its end."""
+    assert tune.run(task), tune.state.problems
+    tune.refresh()
+    assert tune.running is None
+
+
+def recorded(tune: Tune, path: Path, **gains: float) -> Path:
+    """A recording of the scene with other gains, while its first joint is moved to and fro."""
+    values = {f"dog.PDController.{name}": value for name, value in gains.items()}
+    world = World(with_others(tune.state.scene, values))
+
+    def move(time: float, setpoints: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+        setpoints[0] += 0.1 * np.sin(2.0 * np.pi * (1.0 + 2.0 * time) * time)
+
+    write_npz(noisy(record(world, move, 0.6), 0, 1e-4, 1e-3), path)
+    return path

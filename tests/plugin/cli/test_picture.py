@@ -1,0 +1,75 @@
+"""Pictures drawn without a window, by whatever can draw here."""
+
+import struct
+from pathlib import Path
+
+import mujoco
+import pytest
+
+from mjrig.cli import picture
+
+MODEL = """
+<mujoco>
+  <visual><global offwidth="320" offheight="200"/></visual>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <camera name="hero" pos="0 -2 0" xyaxes="1 0 0 0 0 1"/>
+    <body><joint name="j"/><geom size="0.3" rgba="1 0 0 1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def model() -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(MODEL)
+
+
+def test_a_picture_has_the_size_of_the_models_buffer(model: mujoco.MjModel, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    file = tmp_path / "new" / "p.png"
+    reason = picture.draw(model, mujoco.MjData(model), file)
+    if reason is not None:
+        pytest.skip(f"no graphics backend works here: {reason}")
+    data = file.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert struct.unpack(">II", data[16:24]) == (320, 200)
+
+
+def test_where_nothing_can_draw_the_reason_of_the_last_backend_comes_back(
+    model: mujoco.MjModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL")
+    backends = [("egl", ["/nonexistent/program"])]
+    monkeypatch.setattr(picture, "_backends", lambda: backends)
+    reason = picture.draw(model, mujoco.MjData(model), tmp_path / "p.png")
+    assert reason == ("egl: [Errno 2] No such file or directory: '/nonexistent/program'")
+    assert not (tmp_path / "p.png").exists()
+
+
+def test_a_backend_that_exits_with_an_error_says_its_last_line() -> None:
+    script = "import sys; sys.exit('first\\nno display')"
+    import sys
+
+    assert picture._attempt([sys.executable, "-c", script], "egl") == "egl: no display"
+    assert picture._attempt([sys.executable, "-c", "raise SystemExit(3)"], "egl") == (
+        "egl: exit code 3"
+    )
+    assert picture._attempt([sys.executable, "-c", ""], "egl") == ""
+
+
+def test_without_pillow_the_reason_is_the_extra(
+    model: mujoco.MjModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picture, "find_spec", lambda name: None)
+    assert picture.draw(model, mujoco.MjData(model), tmp_path / "p.png") == (
+        "a picture needs the extra 'plot': pip install 'mjrig[plot]'"
+    )
+
+
+def test_a_window_is_tried_only_where_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert picture._backends() == [("egl", []), ("osmesa", [])]
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert picture._backends()[-1] == ("glfw", [])

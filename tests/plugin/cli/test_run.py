@@ -1,0 +1,219 @@
+"""A run without a window: steps, statistics, files."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import mjrig
+from mjrig.check import check
+from mjrig.cli.cli import main
+from mjrig.cli.run import base_position, run
+from mjrig.cli.trace import Trace
+from mjrig.terminal.progress import Progress
+from tests.worlds import arm
+
+SCENE = """\
+mjrig: 1
+actors:
+  - {name: dog, model: legs.xml, keyframe: home, components: [{type: PDController}]}
+"""
+BALL = """
+<mujoco>
+  <option timestep="0.01" gravity="0 0 -10"/>
+  <worldbody><body><freejoint/><geom size="0.1"/></body></worldbody>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def world(models: Path) -> mjrig.World:
+    return mjrig.World(mjrig.Scene.parse(SCENE, models))
+
+
+def test_a_run_takes_the_steps_of_its_duration(world: mjrig.World) -> None:
+    text = run(world, 0.05)
+    assert world.steps == 25
+    assert text.startswith("scene: 0.05 s simulated in ")
+    assert ", 25 steps of 2 ms, execution " in text
+
+
+def test_a_run_of_no_duration_says_so(world: mjrig.World) -> None:
+    text = run(world, 0.0)
+    assert "(no steps), 0 steps of 2 ms" in text
+    assert world.steps == 0
+
+
+def test_a_run_says_how_far_a_free_base_moved(tmp_path: Path) -> None:
+    (tmp_path / "ball.xml").write_text(BALL)
+    scene = mjrig.Scene.parse("mjrig: 1\nactors: [{name: b, model: ball.xml}]\n", tmp_path)
+    world = mjrig.World(scene)
+    lines = run(world, 0.1).splitlines()
+    # Semi-implicit Euler: sum of 10·0.01²·k over k = 1 … 10.
+    assert lines[1:] == [
+        "b: base moved by (+0.000, +0.000, -0.055) m",
+        "events: none",
+    ]
+
+
+def test_a_robot_that_stands_on_the_world_has_no_base(world: mjrig.World) -> None:
+    assert base_position(world, world["dog"]) is None
+
+
+def test_a_thing_that_lies_beside_a_robot_is_not_its_base(tmp_path: Path) -> None:
+    cube = '<body name="cube"><freejoint/><geom type="sphere" size=".1"/></body></worldbody>'
+    (tmp_path / "arm.xml").write_text(arm().replace("</worldbody>", cube))
+    scene = mjrig.Scene.parse("mjrig: 1\nactors: [{name: a, model: arm.xml}]\n", tmp_path)
+    world = mjrig.World(scene)
+    assert base_position(world, world["a"]) is None
+
+
+def test_things_without_actuators_are_only_told_of_where_they_move() -> None:
+    world = mjrig.World(
+        mjrig.Scene.parse("""mjrig: 1
+actors:
+  - {name: ground, prop: {type: GroundProp}}
+  - {name: ball, prop: {type: SphereProp, radius: 0.1, free: true}, pose: {position: [0, 0, 0.1]}}
+""")
+    )
+    lines = run(world, 0.1).splitlines()
+    assert lines[1:] == ["ball: base moved by (+0.000, +0.000, -0.000) m", "events: none"]
+    assert check.report(world).splitlines()[0] == "without actuators: ground, ball"
+
+
+def test_the_scenes_own_camera_takes_the_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hero = '<worldbody><camera name="hero"/>'
+    (tmp_path / "arm.xml").write_text(arm().replace("<worldbody>", hero))
+    text = "mjrig: 1\nactors:\n  - {name: a, model: arm.xml}\n"
+    asked: list[str] = []
+    monkeypatch.setattr("mjrig.cli.picture.draw", lambda *given: asked.append(given[3]))
+    for more in ("", "  - {name: view, prop: {type: CameraProp}}\n"):
+        world = mjrig.World(mjrig.Scene.parse(text + more, tmp_path))
+        run(world, 0.0, picture=tmp_path / "p.png")
+    assert asked == ["", "view/camera"]
+
+
+def test_a_run_lists_events(world: mjrig.World) -> None:
+    world["dog"].setpoints.position[0] = float("nan")
+    lines = run(world, 0.01).splitlines()
+    at = lines.index("events: 1")
+    assert "dog.left_hip: position setpoint is nan" in lines[at + 1]
+
+
+def test_a_trace_samples_what_is_bound(world: mjrig.World) -> None:
+    robot = world["dog"]
+    trace = Trace([b.actuator for b in robot.bindings])
+    world.step()
+    trace.sample(robot, world.time)
+    assert trace.names == ["left_hip", "left_knee", "right_hip", "right_knee"]
+    assert trace.time == [0.002]
+    assert trace.target[0].tolist() == [0.1, 0.2, 0.3, 0.4]
+    assert trace.effort[0].shape == trace.position[0].shape == (4,)
+
+
+# Plots and pictures -----------------------------------------------------------------------------
+
+
+def test_a_plot_is_written_to_a_folder_that_is_made(world: mjrig.World, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "new" / "plot.png"
+    assert run(world, 0.05, plot=file).splitlines()[-1] == f"plot: {file}"
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_of_no_samples_is_written_all_the_same(world: mjrig.World, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run(world, 0.0, plot=tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").is_file()
+
+
+def test_without_matplotlib_the_run_names_the_extra_and_is_fine(
+    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (models / "s.yaml").write_text(SCENE)
+    file = models / "plot.png"
+    assert main(["run", str(models / "s.yaml"), "--duration", "0.01", "--plot", str(file)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("no plot: a plot needs the extra 'plot': pip install 'mjrig[plot]' (")
+    assert not file.exists()
+
+
+def test_a_picture_of_the_end_is_drawn(world: mjrig.World, tmp_path: Path) -> None:
+    file = tmp_path / "p.png"
+    last = run(world, 0.01, picture=file).splitlines()[-1]
+    if last.startswith("no picture: "):
+        pytest.skip(f"no graphics backend works here: {last}")
+    assert last == f"picture: {file}"
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_that_cannot_be_drawn_is_said_and_the_run_is_fine(
+    world: mjrig.World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mjrig.cli.picture.draw", lambda *given: "egl: no display")
+    text = run(world, 0.01, picture=tmp_path / "p.png")
+    assert text.splitlines()[-1] == "no picture: egl: no display"
+
+
+@pytest.mark.parametrize("option", ["--plot", "--picture"])
+def test_a_file_that_cannot_be_written_is_said_before_the_run(
+    models: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    (models / "s.yaml").write_text(SCENE)
+    (models / "folder.png").mkdir()
+    scene = str(models / "s.yaml")
+    for name, problem in (
+        ("out.gif", "must end in .png"),
+        ("folder.png", "cannot be written"),
+        ("s.yaml/out.png", "cannot be written: File exists"),
+    ):
+        assert main(["run", scene, "--duration", "1e9", option, str(models / name)]) == 1
+        assert capsys.readouterr().err == f"mjrig: {models / name}: {problem}\n"
+
+
+# Progress ---------------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A stderr that says it is a terminal, and remembers."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+
+def test_a_long_run_shows_a_bar_on_a_terminal_and_takes_it_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = Terminal()
+    clock = iter([0.0, 0.2, 1.0, 1.05, 2.0])
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    with Progress(100, 0.01) as progress:
+        progress.update(10)  # too early to bother anybody
+        progress.update(25)
+        progress.update(26)  # too soon after the last time
+        progress.update(50)
+    shown = terminal.text.split("\r")
+    assert shown[1] == "████████······················  25%  0.2 s simulated, 3 s left "
+    assert shown[2] == "███████████████···············  50%  0.5 s simulated, 2 s left "
+    assert shown[3].strip() == ""
+    assert len(shown[3]) >= len(shown[2])
+
+
+def test_no_bar_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(1, 1.0) as progress:
+        progress.update(1)
+    assert capsys.readouterr().err == ""

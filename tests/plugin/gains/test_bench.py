@@ -1,0 +1,199 @@
+"""A bench gives the response of a robot that hangs still, and says why a joint stays short."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+from mjrig.components import PDController, PIDController
+from mjrig.errors import BindingError
+from mjrig.gains.bench import Bench, Recorder, Response, bound, respond
+from mjrig.gains.response import Kind, Signal
+from mjrig.sim.world import World
+from tests.worlds import GRIPPER, hinge, make_world, refused
+
+QUADRUPED = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))
+#: A rod that hangs to the side: gravity pulls with 9.81 · 0.2 N·m at rest.
+ROD = """
+<mujoco>
+  <compiler angle="radian" autolimits="true"/>
+  <option timestep="0.001"/>
+  <worldbody>
+    <body name="rod">
+      <joint name="swing" axis="0 1 0" {joint}/>
+      <inertial pos="0.2 0 0" mass="1" diaginertia="0.05 0.05 0.05"/>
+    </body>
+  </worldbody>
+  <actuator><motor name="drive" joint="swing"/></actuator>
+</mujoco>"""
+
+
+def one(xml: str, controller: PDController, signal: Signal | None = None) -> Response:
+    bench = Bench(make_world(xml, [controller]))
+    (found,) = bench.run("robot", ["drive"], signal or Signal())
+    return found
+
+
+def causes(xml: str, controller: PDController, signal: Signal | None = None) -> list[str]:
+    return [cause.partition(":")[0] for cause in one(xml, controller, signal).causes]
+
+
+def test_a_joint_of_known_inertia_overshoots_as_its_damping_ratio_says() -> None:
+    # I = 0.5, kp = 50: ω = 10 rad/s, critical kv = 10; kv = 5 is ζ = 0.5.
+    found = one(hinge(), PDController(kp=50, kv=5), Signal(duration=3.0)).metrics
+    assert found is not None
+    assert found.overshoot == pytest.approx(0.163, abs=0.01)
+    assert found.saturation == 0.0
+    assert found.steady_state_error == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_held_base_is_a_fixed_base() -> None:
+    """The same sag as a model without the free joint, with contacts off."""
+    bench = Bench(World(QUADRUPED), settle=1.0)
+    (found,) = bench.run("quadruped", ["FL_thigh"], Signal(duration=1.0))
+    spec = mujoco.MjSpec.from_file(
+        str(files("mjrig.assets").joinpath("quadruped", "quadruped.xml"))
+    )
+    home = np.array(spec.key("home").qpos)[7:]
+    for key in list(spec.keys):
+        spec.delete(key)
+    spec.delete(spec.joint("root"))
+    model = spec.compile()
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    data = mujoco.MjData(model)
+    data.qpos[:] = home
+    stiff = np.array([150, 150, 220] * 4)
+    limit = np.array([33.5, 33.5, 45] * 4)
+    target = home.copy()
+    for k in range(2000):
+        target[1] = home[1] + (0.1 if k >= 1000 else 0.0)
+        effort = stiff * (target - data.qpos) - 5 * data.qvel
+        data.ctrl[:] = np.clip(effort, -limit, limit)
+        mujoco.mj_step(model, data)
+    assert found.trace is not None
+    assert found.trace.position[-1] == pytest.approx(data.qpos[1], abs=1e-6)
+
+
+def test_joints_are_tested_one_after_the_other_from_one_state() -> None:
+    bench = Bench(World(QUADRUPED))
+    names = ["FL_hip", "FL_calf"]
+    both = bench.run("quadruped", names, Signal(duration=0.3))
+    alone = bench.run("quadruped", names[1:], Signal(duration=0.3))
+    together = bench.run("quadruped", names, Signal(duration=0.3), together=True)
+    assert [r.actuator for r in both] == names
+    assert both[1].trace is not None and alone[0].trace is not None
+    assert np.array_equal(both[1].trace.position, alone[0].trace.position)
+    assert together[1].trace is not None
+    assert not np.array_equal(together[1].trace.position, alone[0].trace.position)
+
+
+def test_what_commands_is_taken_off() -> None:
+    world = World(QUADRUPED.parent / "quadruped_trot.yaml")
+    bench = Bench(world)
+    (found,) = bench.run("quadruped", ["FL_hip"], Signal(duration=0.3))
+    assert found.trace is not None
+    assert found.trace.target[0] == pytest.approx(found.trace.target[-1])
+
+
+# Causes -----------------------------------------------------------------------------------------
+
+
+def test_gravity_is_named_with_its_share() -> None:
+    found = one(ROD.format(joint=""), PDController(kp=100, kv=10), Signal(duration=3.0))
+    assert found.metrics is not None and found.metrics.steady_state_error is not None
+    assert found.metrics.steady_state_error < 0.0  # it hangs below
+    assert [c.partition(":")[0] for c in found.causes] == ["gravity sag"]
+    assert "at kp 100" in found.causes[0]
+
+
+def test_saturation_is_named_first() -> None:
+    found = causes(
+        ROD.format(joint='damping="1"'), PDController(kp=100, kv=1, torque_limit=0.5), _LONG
+    )
+    assert found[0] == "saturation"
+
+
+def test_dry_friction_is_named() -> None:
+    assert causes(hinge(joint='frictionloss="4"'), PDController(kp=50, kv=10), _LONG) == [
+        "dry friction"
+    ]
+
+
+def test_a_joint_limit_is_named() -> None:
+    xml = hinge(joint='range="-1 0.05"')
+    assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["joint limit"]
+
+
+def test_a_lower_joint_limit_is_named() -> None:
+    xml = hinge(joint='range="-0.05 1"')
+    down = Signal(amplitude=-0.1, duration=3.0)
+    assert causes(xml, PDController(kp=50, kv=10), down) == ["joint limit"]
+
+
+def test_contact_of_a_running_robot_is_named_and_not_called_friction() -> None:
+    world = World(QUADRUPED)
+    robot = world["quadruped"]
+    world.step(300)
+    binding = bound(robot, "FL_calf")
+    recorder = Recorder(robot, [binding])
+    robot.set_targets({"FL_calf": float(robot.setpoints.position[2]) + 0.1})
+    for _ in range(1000):
+        world.step()
+        recorder.note(world.time)
+    (trace,) = recorder.traces()
+    found = respond(world, robot, binding, trace, Signal(amplitude=0.1))
+    assert [c.partition(":")[0] for c in found.causes] == ["contact"]
+
+
+def test_a_spring_is_named() -> None:
+    xml = hinge(joint='stiffness="20"')
+    assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["the joint's own spring"]
+
+
+def test_without_stiffness_nothing_pulls() -> None:
+    assert one(hinge(), PDController(kp=0, kv=10)).causes == (
+        "kp is 0: nothing pulls it to the target",
+    )
+
+
+def test_an_integral_removes_the_sag() -> None:
+    pid = PIDController(kp=100, kv=10, ki=200)
+    found = one(ROD.format(joint=""), pid, Signal(duration=5.0))
+    assert found.metrics is not None
+    assert found.metrics.steady_state_error == pytest.approx(0.0, abs=1e-4)
+    assert found.causes == ()
+
+
+# Refusals ---------------------------------------------------------------------------------------
+
+
+def test_divergence_is_told_instead_of_numbers() -> None:
+    found = one(hinge(inertia=0.001), PDController(kp=1e6, kv=1e4, torque_limit=1e9))
+    assert found.metrics is None
+    assert "diverged" in found.problem
+
+
+def test_an_unknown_actuator_is_refused_with_the_nearest() -> None:
+    bench = Bench(make_world(hinge(), [PDController()]))
+    with refused(BindingError, "robot has no actuator 'driv'; did you mean 'drive'?"):
+        bench.run("robot", ["driv"], Signal())
+
+
+def test_an_actuator_without_a_law_is_refused() -> None:
+    bench = Bench(make_world(GRIPPER, [PDController(actuators="leg")]))
+    with refused(BindingError, "robot: no law is bound to 'grip'; it has no gains"):
+        bench.run("robot", ["grip"], Signal())
+
+
+def test_a_run_can_be_stopped() -> None:
+    bench = Bench(World(QUADRUPED))
+    asked = iter([False, True])
+    found = bench.run(
+        "quadruped", ["FL_hip", "FR_hip"], Signal(Kind.SINE, duration=0.1), stop=lambda: next(asked)
+    )
+    assert [r.actuator for r in found] == ["FL_hip"]
+
+
+_LONG = Signal(duration=3.0)

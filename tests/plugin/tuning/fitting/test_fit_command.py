@@ -1,0 +1,108 @@
+"""mjrig tune fit: from files to files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mjrig
+from mjrig.cli.cli import main
+from mjrig.tuning.fitting.fit import fit
+from mjrig.tuning.fitting.fit_report import put
+from tests.places import ROOT
+from tests.plugin.tuning.fitting.fit_worlds import chirp, record, swing, with_others
+
+pytest.importorskip("h5py")
+PD = "robot.PDController"
+TRUE = {f"{PD}.kp": 31.0, f"{PD}.kv": 1.5, f"{PD}.delay": {"steps": 2}}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """A scene and a recording of it with other gains."""
+    scene = swing(tmp_path)
+    scene.save(tmp_path / "scene.yaml")
+    world = mjrig.World(with_others(scene, TRUE))
+    command = chirp(0.3, 0.5, 4.0, 0.5)
+    base = world["robot"].setpoints.values.copy()
+    with mjrig.Recorder(world, tmp_path / "chirp.h5"):
+        for _ in range(250):
+            values = base.copy()
+            command(world.time, values)
+            world["robot"].setpoints.values[:] = values
+            world.step()
+    return str(tmp_path / "scene.yaml"), str(tmp_path / "chirp.h5")
+
+
+def test_what_is_found_is_written_into_the_scene(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene, recording = files
+    names = "kp,kv,delay,torque_limit"
+    assert main(["tune", "fit", scene, recording, "--parameters", names, "--write"]) == 0
+    out = capsys.readouterr().out
+    assert "never reached: all that is known is that it is above" in out
+    assert out.splitlines()[-1] == f"wrote {scene}; {scene}~ is what it was"
+    controller = mjrig.World(scene)["robot"].controllers[0]
+    np.testing.assert_allclose(controller.gains()["kp"], 31.0, rtol=1e-4)
+    np.testing.assert_allclose(controller.gains()["kv"], 1.5, rtol=1e-4)
+    assert controller.gains()["torque_limit"] == 100.0
+    assert controller.delay.steps.tolist() == [2.0]  # type: ignore[attr-defined]
+
+
+def test_as_json_and_as_a_preset(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene, recording = files
+    preset = tmp_path / "found.yaml"
+    given = ["--parameters", "kp,kv,delay", "--json", "--each", "--preset", str(preset)]
+    assert main(["tune", "fit", scene, recording, *given]) == 0
+    data = json.loads(capsys.readouterr().out)
+    kp = data["estimates"][0]
+    assert (kp["joint"], kp["parameter"], kp["old"]) == ("swing", "kp", 40.0)
+    assert kp["value"] == pytest.approx(31.0, rel=1e-4)
+    assert preset.read_text().startswith("mjrig_gains: 1\nPDController:\n")
+
+
+def test_a_recording_that_is_not_there(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", "fit", files[0], "none.h5"]) == 1
+    assert capsys.readouterr().err == "mjrig: none.h5: there is no such file\n"
+
+
+def test_bounds_that_cannot_be_read(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["tune", "fit", *files, "--bounds", "kp=low"])
+    assert "write NAME=LOW:HIGH, as in kp=20:200; got kp=low" in capsys.readouterr().err
+
+
+def test_joint_parameters_go_to_dynamics_and_patterns_keep_the_rest(tmp_path: Path) -> None:
+    scene = swing(tmp_path)
+    scene.set("robot.dynamics.armature", {".*": 0.02})
+    world = mjrig.World(with_others(scene, {"robot.dynamics.armature": {"swing": 0.05}}))
+    found = fit(scene, [record(world, chirp(0.3, 0.5, 4.0, 0.5), 0.5)], ["armature"])
+    put(found, scene)
+    assert scene["robot"].to_data()["dynamics"] == {"armature": {"swing": 0.05}}
+
+
+def test_the_example_of_the_page_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = ROOT
+    if not (root / "docs/fitting.md").exists():
+        pytest.skip("no checkout beside the tests")
+    text = (root / "docs/fitting.md").read_text(encoding="utf-8")
+    example = text.split("```python\n")[1].split("```")[0]
+    (tmp_path / "config").symlink_to(root / "config")
+    (tmp_path / "assets").symlink_to(root / "assets")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(compile(example, "docs/fitting.md", "exec"), names)
+    assert "swing  kp" in capsys.readouterr().out
+    scene = names["scene"]
+    assert isinstance(scene, mjrig.Scene)
+    assert mjrig.World(scene)["pendulum"].controllers[0].gains()["kp"] == pytest.approx(80.0)

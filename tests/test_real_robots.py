@@ -69,6 +69,7 @@ ROBOTS = {
     "g1_menagerie": Robot(0.002, keyframe="stand"),
     "go1_playground": Robot(0.004, keyframe="home", sags=0.25),
     "go2_menagerie": Robot(0.005, motors=12, kp=80, kv=3, joints=LEGS, height=0.33),
+    "go2_stairs_rlgym": Robot(0.005, motors=12, kp=80, kv=3, joints=LEGS, height=0.33),
     "go2_unitree": Robot(0.005, motors=12, kp=80, kv=3, joints=LEGS, height=0.33),
     "go2w_unitree": Robot(
         0.005,

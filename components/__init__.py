@@ -22,12 +22,13 @@ from mjrig.components.controllers.passthrough_controller import PassthroughContr
 from mjrig.components.controllers.pd_controller import PDController
 from mjrig.components.controllers.pid_controller import PIDController
 from mjrig.components.controllers.trot_gait import TrotGait
-from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, PositionTable
+from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.feedback import PD, PID
 from mjrig.components.laws.law import Law
 from mjrig.components.laws.networks import GRU, LSTM, MLP
 from mjrig.components.laws.pipeline import Pipeline
+from mjrig.components.laws.position_table import PositionTable
 from mjrig.components.policies.policy import Policy
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.terms.term import ObservationTerm

@@ -7,14 +7,11 @@ Imports count wherever they stand: at the top, inside functions, under TYPE_CHEC
 that name a module.
 """
 
-import argparse
 import ast
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -117,12 +114,13 @@ def imports(name: str, text: str, known: Iterable[str]) -> Iterator[Import]:
             targets = [w if w in known else str(node.module) for w in wholes]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             match = _MODULE.fullmatch(node.value)
-            targets, how = [match[1]] if match else [], "string"
+            targets = [match[1]] if match else []
         else:
             continue
+        kind = "string" if isinstance(node, ast.Constant) else how
         for target in dict.fromkeys(targets):
             if target in known and target != name:
-                yield Import(name, target, node.lineno, how)
+                yield Import(name, target, node.lineno, kind)
 
 
 def _nodes(node: ast.AST, how: str) -> Iterator[tuple[ast.AST, str]]:

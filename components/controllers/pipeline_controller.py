@@ -2,39 +2,30 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from functools import partial
 from typing import Any, ClassVar
 
-import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.components.executions.compiled import CompiledStep, why_no_numba
-from mjrig.components.executions.native import (
-    NativeEfforts,
-    limits_of,
-    native_effort_of,
-    native_form_of,
-    take_memory,
-    why_not_native,
-)
+from mjrig.components.executions.compiled_run import CompiledRun, why_no_numba
+from mjrig.components.executions.native_form import limits_of, native_form_of, why_not_native
+from mjrig.components.executions.native_run import NativeRun
+from mjrig.components.executions.python_run import ImplicitRun, PythonRun
+from mjrig.components.executions.run import EveryTick, PipelineRun
 from mjrig.components.laws.clamp import Clamp, MaxEffort
 from mjrig.components.laws.delay import Delay
-from mjrig.components.laws.gather import Buffer, Operation, as_slice, gather, merge, scaled
+from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.law import Law
 from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.laws.space import Precision, Space
 from mjrig.control.controller import ArticulationController
-from mjrig.control.effort_log import EffortLog, LiveEfforts, SeenEfforts
-from mjrig.control.execution import Execution, Support, is_rk4
+from mjrig.control.effort_log import EffortLog
+from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
-from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
+from mjrig.control.setpoints import Source
 from mjrig.errors import PropertyError
 from mjrig.properties.per_actuator import PerActuator, patch, resolved
 from mjrig.properties.property_kinds import Bool, Choice, Float, Int, Nested, NestedList
-
-#: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
-NativeTelemetry = tuple[FloatArray, FloatArray | None]
 
 
 class EffortMode(StrEnum):
@@ -121,10 +112,8 @@ class PipelineController(ArticulationController):
 
     _pipe: Pipeline
     _tick: float
-    _run: Callable[[], None]
-    _native_write: list[Operation]
-    _looked_at: float
-    _looked: NativeTelemetry
+    _limit: MaxEffort
+    _ticks: EveryTick
 
     def validate(self) -> None:
         super().validate()
@@ -139,14 +128,9 @@ class PipelineController(ArticulationController):
 
     def prepare(self) -> None:
         super().prepare()
-        self._factor = np.zeros(0)
-        self._never_ticked = True
-        self._version = -1
+        self._run: PipelineRun | None = None
         self._custom: dict[str, FloatArray] = {}
-        self._compiled: CompiledStep | None = None
-        self._ran_on: list[int] | None = None
-        self._forget_native()
-        self._run = self._tick_explicit  # unbound, its first look at the setpoints says so
+        self._ran_on: list[int] = []
 
     # Hooks --------------------------------------------------------------------------------------
 
@@ -174,37 +158,18 @@ class PipelineController(ArticulationController):
     # Bind: everything that can be decided is decided here ----------------------------------------
 
     def on_bind(self, model: Any, data: Any) -> None:
-        before = self._bring_pipeline_home()
+        before = self._pipe if self._run is not None else None
+        if self._run is not None:
+            self._run.bring_home()
         lowered, self._lowered = self._lowered, None
         self._model, self._data = model, data
-        self._factor = np.array([b.factor for b in self.bindings])
-        self._tick = self.decimation * float(model.opt.timestep)
-        law = self.law or self.make_law()
-        self._limit = MaxEffort()
-        for part in (law, self._limit):
-            part.spread_over(self._slots)
-        parts: list[Law | Clamp] = [law, *self.clamps]
-        anywhere = all(part.any_space for part in parts)
-        size = self.num_bindings
-        factor = self._factor if anywhere else np.ones(size)
-        space = Space(size, None, self._dtype(), factor)
-        clamps = [*self.clamps, self._limit]
-        self._check_parts(space)
-        try:
-            self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
-            law.check_dt(self._tick)
-        except PropertyError as error:
-            raise (error if self.law is None else error.below("law")) from error
-        except ValueError as error:
-            raise PropertyError(f"{self.label}: {error}") from error
-        self._keep_memory(before)
-        self._ran_on = [b.actuator_id for b in self.bindings]
-        self._custom = {name: np.zeros(size) for name in law.custom_names}
-        law._custom = self._custom
-        self._compiled = None
-        self._plan(data)
-        self._load()
-        self._never_ticked = True
+        self.make_pipeline(float(model.opt.timestep))
+        ids = [b.actuator_id for b in self.bindings]
+        if before is not None and ids == self._ran_on:
+            _keep_memory(before, self._pipe)
+        self._ran_on = ids
+        self._ticks = EveryTick(self, model, data)
+        self._start(PythonRun if self.effort is EffortMode.EXPLICIT else ImplicitRun)
         # Bound again after a structural change:
         if lowered is not None:
             self._leave_native(lowered, "its structure changed while it ran")
@@ -213,27 +178,35 @@ class PipelineController(ArticulationController):
             fallback = Execution("python", f"not compiled: {compiled.reason}")
             self.run_as(self._execution if compiled.available else fallback)
 
-    def _bring_pipeline_home(self) -> tuple[Any, Pipeline] | None:
-        """The pipeline there was, with its memory, and the actuators it ran on."""
-        if self._ran_on is None:
-            return None
-        if self._compiled is not None:
-            self._compiled.write_back()
-        if self._lowered is not None:
-            take_memory(self, self._lowered)
-        return self._ran_on, self._pipe
+    def make_pipeline(self, timestep: float) -> None:
+        """Make the pipeline for the actuators it owns, with its parameters; no data is needed.
 
-    def _keep_memory(self, before: tuple[Any, Pipeline] | None) -> None:
-        """After a structural change, remember what still has the same meaning and shape."""
-        ids = [b.actuator_id for b in self.bindings]
-        if before is None or before[0] != ids:
-            return
-        old, new = before[1], self._pipe
-        if type(old.law) is not type(new.law) or old.space.dtype != new.space.dtype:
-            return
-        saved, fresh = old.state.save(), new.state.save()
-        same = {n for n in fresh if n in saved and saved[n].shape == fresh[n].shape}
-        new.state.restore({n: saved[n] if n in same else fresh[n] for n in fresh})
+        Raises:
+            PropertyError: a part does not fit the actuators.
+        """
+        self._tick = self.decimation * timestep
+        law = self.law or self.make_law()
+        self._limit = MaxEffort()
+        for part in (law, self._limit):
+            part.spread_over(self._slots)
+        parts: list[Law | Clamp] = [law, *self.clamps]
+        size = self.num_bindings
+        in_actuator_space = all(part.any_space for part in parts)
+        factor = np.array([b.factor for b in self.bindings]) if in_actuator_space else np.ones(size)
+        dtype = np.float32 if self.precision is Precision.FLOAT32 else np.float64
+        space = Space(size, None, dtype, factor)
+        self._check_parts(space)
+        clamps = [*self.clamps, self._limit]
+        try:
+            self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
+            law.check_dt(self._tick)
+        except PropertyError as error:
+            raise (error if self.law is None else error.below("law")) from error
+        except ValueError as error:
+            raise PropertyError(f"{self.label}: {error}") from error
+        self._custom = {name: np.zeros(size) for name in law.custom_names}
+        law._custom = self._custom
+        self._load_parts()
 
     def _check_parts(self, space: Space) -> None:
         """Refuse clamps and a delay that do not fit the actuators, and say where they are."""
@@ -244,92 +217,25 @@ class PipelineController(ArticulationController):
                 raise error.below("clamps", i) from None
         self.delay_room()
 
-    def _dtype(self) -> Any:
-        return np.float32 if self.precision is Precision.FLOAT32 else np.float64
-
-    def _plan(self, data: Any) -> None:
-        """Prepare the operations that read the state, read the setpoints and write ctrl."""
-        factor = self._pipe.space.factor
-        q = self._state(data.qpos, data.actuator_length, "qpos_address")
-        qd = self._state(data.qvel, data.actuator_velocity, "dof_address")
-        rows = [self._row(POSITION), self._row(VELOCITY), self._row(FEEDFORWARD)]
-        if self.clamp_targets:
-            rows[POSITION] = self._inside_joint_range(*rows[POSITION])
-        state = [scaled(*q, factor), scaled(*qd, factor)]
-        targets = [
-            scaled(*rows[POSITION], factor),
-            scaled(*rows[VELOCITY], factor),
-            scaled(*rows[FEEDFORWARD], factor, divide=True),
-        ]
-        q_, qd_, target_q, target_qd, feedforward = (buffer for buffer, _ in (*state, *targets))
-        self._inputs = (q_, qd_, target_q, target_qd, feedforward)
-        self._read_state = tuple(op for _, operations in state for op in operations)
-        self._read_targets = tuple(op for _, operations in targets for op in operations)
-        self._write = tuple(self._writers(data.ctrl))
-        implicit = self.effort is EffortMode.IMPLICIT
-        self._tick_once = self._tick_implicit if implicit else self._tick_explicit
-        self._run = self._tick_once if self.decimation == 1 else self._run_decimated
-        self._version = -1
-
-    def _state(
-        self, joint: FloatArray, actuator: FloatArray, address: str
-    ) -> tuple[Buffer, list[Operation]]:
-        on_joint = [i for i, b in enumerate(self.bindings) if b.on_joint]
-        dtype = self._dtype()
-        joints = gather(joint, [getattr(self.bindings[i], address) for i in on_joint], dtype)
-        if len(on_joint) == self.num_bindings:
-            return joints
-        others = [i for i, b in enumerate(self.bindings) if not b.on_joint]
-        lengths = gather(actuator, [self.bindings[i].output_address for i in others], dtype)
-        parts = [(np.array(on_joint), *joints), (np.array(others), *lengths)]
-        return merge([p for p in parts if len(p[0])], self.num_bindings)
-
-    def _row(self, row: int) -> tuple[Buffer, list[Operation]]:
-        return gather(self.setpoints.values[row], self.columns.tolist(), self._dtype())
-
-    def _inside_joint_range(
-        self, target: Buffer, operations: list[Operation]
-    ) -> tuple[Buffer, list[Operation]]:
-        low, high = self._target_range(target.dtype)
-        inside = np.zeros_like(target)
-        return inside, [
-            *operations,
-            partial(np.maximum, target, low, out=inside),
-            partial(np.minimum, inside, high, out=inside),
-        ]
-
-    def _target_range(self, dtype: Any = np.float64) -> tuple[Buffer, Buffer]:
-        """The range position targets are held in, joint units."""
-        unlimited = (-np.inf, np.inf)
-        ranges = [b.joint_range if self.clamp_targets else None for b in self.bindings]
-        table = np.array([r or unlimited for r in ranges], dtype).reshape(-1, 2)
-        return table[:, 0].copy(), table[:, 1].copy()
-
-    def _writers(self, ctrl: FloatArray) -> list[Operation]:
-        value: Buffer = self._pipe._effort
-        operations: list[Operation] = []
-        if not np.array_equal(self._pipe.space.factor, self._factor):  # ran in joint space
-            value, operations = scaled(value, [], self._factor, divide=True)
-        addresses = [b.ctrl_address for b in self.bindings]
-        where: Any = as_slice(addresses)
-        if where is not None:
-            return [*operations, partial(np.copyto, ctrl[where], value)]
-        index = np.array(addresses, dtype=np.intp)
-        return [*operations, partial(ctrl.__setitem__, index, value)]
-
-    def _load(self) -> None:
+    def _load_parts(self) -> None:
         """Hand the resolved values to the parts."""
-        self._outgrow_native(self.delay_room())
-        if self._lowered is not None:
-            self._look_back(self._lowered)
-        elif self._compiled is not None:
-            self._compiled.write_back()
         if self.law is None:
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
-        self._version = -1  # what the law precomputed from the setpoints holds gains too
-        if self._compiled is not None:
-            self._compiled.refresh()
+
+    def _start(self, kind: type[PythonRun | CompiledRun]) -> None:
+        self._run = kind(self, self._model, self._data, self._ticks)
+
+    # Live edits ---------------------------------------------------------------------------------
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        super().on_change(names)
+        if self._run is None:
+            return
+        self._outgrow_native(self.delay_room())
+        self._run.before_change()
+        self._load_parts()
+        self._run.refresh()
         self._leave_native_if_unfit()
         if self._lowered is not None and self.enabled:
             self._lowered.load(self.native_form())
@@ -341,7 +247,6 @@ class PipelineController(ArticulationController):
             return
         native = self.supports()["native"]
         if not native.available:
-            take_memory(self, lowered)
             self._leave_native(lowered, native.reason)
 
     def _outgrow_native(self, steps: int) -> None:
@@ -350,7 +255,6 @@ class PipelineController(ArticulationController):
         if lowered is None or self.delay is None:
             return
         if not lowered.room_for(self.delay.lags(self._tick).tolist()):
-            take_memory(self, lowered)
             self._leave_native(lowered, f"it has no room for a delay of {steps} steps")
 
     def _leave_native(self, lowered: Lowered, why: str) -> None:
@@ -358,6 +262,8 @@ class PipelineController(ArticulationController):
         supports = self.supports()
         if not supports["python"].available:
             raise PropertyError(f"{self.label}: {supports['python'].reason}, and {why}")
+        if isinstance(self._run, NativeRun):
+            self._run.bring_home()
         lowered.drive_directly()
         self._lowered = None
         name = "compiled" if supports["compiled"].available else "python"
@@ -365,127 +271,40 @@ class PipelineController(ArticulationController):
 
     # Run ----------------------------------------------------------------------------------------
 
-    def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
-        self._run()
+    def run_as(self, execution: Execution) -> None:
+        super().run_as(execution)
+        if execution.name == "compiled":
+            self._start(CompiledRun)
+        elif execution.name == "python":
+            self._start(PythonRun if self.effort is EffortMode.EXPLICIT else ImplicitRun)
 
-    def stepper(self, model: Any, data: Any) -> Callable[[], object]:
+    def lower(self, lowered: Lowered) -> None:
+        super().lower(lowered)
+        self._run = NativeRun(self, self._model, self._data, lowered)
+
+    def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
+        self.stepper(model, data)()
+
+    def stepper(self, model: Any, data: Any) -> Operation:
+        return self._running().stepper()
+
+    def native_writers(self) -> list[Operation]:
+        return self._run.writers() if isinstance(self._run, NativeRun) else []
+
+    def _running(self) -> PipelineRun:
+        if self._run is None:
+            _ = self.setpoints  # unbound, this says so
+            raise AssertionError
         return self._run
 
-    def _tick_explicit(self) -> None:
-        fresh = self._bound_to.setpoints.version != self._version and self._take_targets()
-        for read in self._read_state:
-            read()
-        self._pipe.advance(*self._inputs, self._tick, fresh)
-        for write in self._write:
-            write()
-
-    def _tick_implicit(self) -> None:
-        self._take_targets()
-        for read in self._read_state:
-            read()
-        self._pipe.advance_implicit(*self._inputs, self._tick, self._inverse_mass())
-        for write in self._write:
-            write()
-
-    def _run_decimated(self) -> None:
-        """Tick on steps 0, k, 2k after a reset; hold the effort in between."""
-        step = round(self._data.time / self._model.opt.timestep)
-        if self._never_ticked or step % self.decimation == 0:
-            self._never_ticked = False
-            self._tick_once()
-        else:
-            for write in self._write:
-                write()
-
-    def _take_targets(self) -> bool:
-        self._version = self._bound_to.setpoints.version
-        for read in self._read_targets:
-            read()
-        return True
-
-    def _inverse_mass(self) -> FloatArray:
-        """The block of M⁻¹ of the owned joints, in the pipeline's space."""
-        dofs = np.array([b.dof_address for b in self.bindings], dtype=np.intp)
-        unit = np.zeros((len(dofs), self._model.nv))
-        unit[np.arange(len(dofs)), dofs] = 1.0
-        solved = np.zeros_like(unit)
-        mujoco.mj_solveM(self._model, self._data, solved, unit)
-        factor = self._pipe.space.factor
-        block: FloatArray = solved[:, dofs] * factor[:, None] * factor[None, :]
-        return block
+    @property
+    def guards_ctrl(self) -> bool:
+        return self._run is not None and self._run.guards_ctrl
 
     @property
     def needs_position_stage(self) -> bool:
         implicit = self.effort is EffortMode.IMPLICIT
         return implicit or super().needs_position_stage
-
-    def on_change(self, names: tuple[str, ...]) -> None:
-        super().on_change(names)
-        if self.is_bound:
-            self._load()
-
-    # Telemetry ----------------------------------------------------------------------------------
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline it runs; in actuator space where `pipeline.space.factor` is not one."""
-        self._bring_memory_home()
-        return self._pipe
-
-    def _bring_memory_home(self) -> None:
-        """Whoever runs the law, what it remembers is in the pipeline's state afterwards."""
-        if self._compiled is not None:
-            self._compiled.write_back()
-        if self._lowered is not None:
-            take_memory(self, self._lowered)
-
-    @property
-    def custom_inputs(self) -> dict[str, FloatArray]:
-        """Extra inputs of the law by name, one value per binding: write into them."""
-        return self._custom
-
-    @property
-    def raw_effort(self) -> FloatArray:
-        if not self.is_bound:
-            return np.zeros(0)
-        if self._lowered is not None:
-            return self._look(self._lowered)[0]
-        raw: FloatArray = self._pipe.space.factor * self._pipe._raw
-        return raw
-
-    def effort_log(self) -> EffortLog | None:
-        lowered = self._lowered
-        if lowered is None:
-            return LiveEfforts(self.columns, self._pipe._raw, self._pipe.space.factor)
-        if is_rk4(self._model):  # its telemetry is of the last stage, which no row shows
-            return SeenEfforts(self, self.columns)
-        return NativeEfforts(self, lowered)
-
-    @property
-    def clamp_names(self) -> tuple[str, ...]:
-        """The clamps in order, `torque_limit` last."""
-        return (*(c._role for c in self.clamps), "torque_limit")
-
-    @property
-    def clamp_counts(self) -> dict[str, Any]:
-        """For each clamp, in how many ticks since the reset it acted, per binding.
-
-        Of a law MuJoCo runs, all steps count with `count_clamps`; else only those after which
-        somebody looked at its telemetry.
-        """
-        if self._compiled is not None:
-            self._compiled.write_back()
-        if self._lowered is not None and self.enabled:
-            self._look(self._lowered)
-        return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
-
-    # Other ways to run --------------------------------------------------------------------------
-
-    def watcher(self) -> Callable[[float], object] | None:
-        if self._lowered is None or not self.count_clamps:
-            return None
-        lowered = self._lowered
-        return lambda time: self._look(lowered)
 
     def supports(self) -> dict[str, Support]:
         found = self._pipe.executions if self.is_bound else super().supports()
@@ -501,18 +320,6 @@ class PipelineController(ArticulationController):
             found["native"] = Support(False, why)
         return found
 
-    def run_as(self, execution: Execution) -> None:
-        super().run_as(execution)
-        if execution.name == "compiled":
-            self._compiled = CompiledStep(self, self._pipe, self._data)
-            self._tick_once = self._compiled
-            self._write = tuple(self._writers(self._data.ctrl))  # between ticks, from its buffers
-            self._run = self._tick_once if self.decimation == 1 else self._run_decimated
-
-    @property
-    def guards_ctrl(self) -> bool:
-        return self._compiled is not None and self.decimation == 1
-
     def native_form(self) -> NativeForm:
         return native_form_of(self)
 
@@ -526,93 +333,90 @@ class PipelineController(ArticulationController):
         except PropertyError as error:
             raise error.below("delay") from None
 
-    def lower(self, lowered: Lowered) -> None:
-        super().lower(lowered)
-        ctrl = self._data.ctrl
-        self._native_write = [
-            *self._read_targets,
-            *(
-                partial(ctrl.__setitem__, lowered.inputs[:, k].copy(), row)
-                for k, row in enumerate(self._inputs[2:])
-            ),
-        ]
+    # Telemetry ----------------------------------------------------------------------------------
 
-    def native_writers(self) -> list[Operation]:
-        return self._native_write
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline it runs; in actuator space where `pipeline.space.factor` is not one."""
+        if self._run is not None:
+            self._run.bring_home()
+        return self._pipe
+
+    @property
+    def custom_inputs(self) -> dict[str, FloatArray]:
+        """Extra inputs of the law by name, one value per binding: write into them."""
+        return self._custom
+
+    @property
+    def raw_effort(self) -> FloatArray:
+        return np.zeros(0) if self._run is None else self._run.raw_effort()
 
     @property
     def native_effort(self) -> FloatArray | None:
-        if self._lowered is None:
-            return None
-        return self._look(self._lowered)[1]
+        return None if self._run is None else self._run.effort()
 
-    def _look(self, lowered: Lowered) -> NativeTelemetry:
-        """What MuJoCo's actuators did in the last step; counts the clamps that acted in it."""
-        now = float(self._data.time)
-        if now != self._looked_at:
-            raw, effort, acted = native_effort_of(self, lowered)
-            self._looked_at, self._looked = now, (raw, effort)
-            for count, one in zip(self._pipe._acted, acted, strict=True):
-                np.add(count, one, out=count)
-        return self._looked
+    def effort_log(self) -> EffortLog | None:
+        return None if self._run is None else self._run.effort_log()
 
-    def _look_back(self, lowered: Lowered) -> None:
-        """Before anything changes: the last step was taken with the numbers as they are."""
-        if lowered.aside is None:
-            self._look(lowered)
-        elif self.enabled:  # switched on again; meanwhile there was nothing to see
-            self._looked_at = float(self._data.time)
+    def watcher(self) -> Callable[[float], object] | None:
+        return None if self._run is None else self._run.watcher()
 
-    def _forget_native(self) -> None:
-        self._looked_at = 0.0  # the time after a reset
-        self._looked = (np.zeros(self.num_bindings), None)
+    @property
+    def clamp_names(self) -> tuple[str, ...]:
+        """The clamps in order, `torque_limit` last."""
+        return (*(c._role for c in self.clamps), "torque_limit")
+
+    @property
+    def clamp_counts(self) -> dict[str, Any]:
+        """For each clamp, in how many ticks since the reset it acted, per binding.
+
+        Of a law MuJoCo runs, all steps count with `count_clamps`; else only those after which
+        its telemetry was read.
+        """
+        if self._run is not None:
+            self._run.count_clamps()
+        return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
 
     # Memory -------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        if self.is_bound:
+        if self._run is not None:
             self._pipe.reset()
-        if self._compiled is not None:
-            self._compiled.refresh()
-        if self._lowered is not None:
-            self._lowered.start_over()
-            self._forget_native()
-        self._never_ticked = True
-        self._version = -1
+            self._ticks.is_due = True
+            self._run.reset()
 
     def memory_signature(self) -> object:
-        if not self.is_bound:
+        if self._run is None:
             return None
         law, clamps = type(self._pipe.law).__name__, self.clamp_names
         delayed = self.delay is not None
         return law, clamps, delayed, self.decimation, str(self.precision), self.clamp_targets
 
     def memory(self) -> Any:
-        if not self.is_bound:
+        if self._run is None:
             return None
-        self._bring_memory_home()
-        pipe, native = self._pipe, None
-        if (lowered := self._lowered) is not None:
-            if lowered.aside is None:
-                self._look(lowered)
-            native = lowered.memory(), lowered.aside is not None, lowered.awaits_command
-        seen = self._looked_at, self._looked
-        buffers = (pipe._raw.copy(), pipe._effort.copy())
-        return pipe.state.save(), buffers, pipe.clamp_counts, self._never_ticked, native, seen
+        self._run.bring_home()
+        pipe = self._pipe
+        own = self._run.memory()
+        buffers = pipe._raw.copy(), pipe._effort.copy()
+        return pipe.state.save(), buffers, pipe.clamp_counts, self._ticks.is_due, own
 
     def restore(self, memory: Any) -> None:
-        if memory is None:
+        if memory is None or self._run is None:
             return
-        state, (raw, effort), counts, self._never_ticked, native, seen = memory
-        self._pipe.state.restore(state)
-        if self._lowered is None or native is not None:
-            self._looked_at, self._looked = seen
-        if self._lowered is not None and native is not None:
-            law_memory, was_aside, self._lowered.awaits_command = native
-            self._lowered.recall(law_memory, was_aside)
-        self._pipe._raw[:], self._pipe._effort[:] = raw, effort
-        for mine, saved in zip(self._pipe._acted, counts, strict=True):
+        state, (raw, effort), counts, self._ticks.is_due, own = memory
+        pipe = self._pipe
+        pipe.state.restore(state)
+        pipe._raw[:], pipe._effort[:] = raw, effort
+        for mine, saved in zip(pipe._acted, counts, strict=True):
             mine[:] = saved
-        self._version = -1
-        if self._compiled is not None:
-            self._compiled.refresh()
+        self._run.restore(own)
+
+
+def _keep_memory(before: Pipeline, now: Pipeline) -> None:
+    """After a structural change, remember what still has the same meaning and shape."""
+    if type(before.law) is not type(now.law) or before.space.dtype != now.space.dtype:
+        return
+    saved, fresh = before.state.save(), now.state.save()
+    same = {n for n in fresh if n in saved and saved[n].shape == fresh[n].shape}
+    now.state.restore({n: saved[n] if n in same else fresh[n] for n in fresh})

@@ -1,15 +1,15 @@
-"""What the other executions see of a controller that owns a pipeline."""
+"""What an execution sees of the controller whose pipeline it runs."""
 
 from typing import Any, Protocol
 
+from mjrig.arrays import FloatArray
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.space import Array
 from mjrig.control.setpoints import Setpoints
 from mjrig.model.binding import ActuatorBinding, BindingTable
 
 
 class PipelineHost(Protocol):
-    """A bound controller; `_pipe` is the pipeline as it is, with no look at its telemetry."""
+    """A bound controller; `_pipe` is its pipeline, `_tick` the time between two runs of it [s]."""
 
     _pipe: Pipeline
     _tick: float
@@ -26,5 +26,14 @@ class PipelineHost(Protocol):
     def decimation(self) -> Any: ...
     @property
     def delay(self) -> Any: ...
-    def _target_range(self) -> tuple[Array, Array]: ...
+    @property
+    def enabled(self) -> Any: ...
+    @property
+    def count_clamps(self) -> Any: ...
+    @property
+    def clamp_targets(self) -> Any: ...
+    @property
+    def raw_effort(self) -> FloatArray | None: ...
+    @property
+    def native_effort(self) -> FloatArray | None: ...
     def report_non_finite(self, binding: ActuatorBinding) -> None: ...

@@ -2,19 +2,20 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.space import Array, Space
 from mjrig.errors import PropertyError
 from mjrig.properties.component import Component
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.property_kinds import Samples
 
 T = TypeVar("T", bound=Component)
+#: Calls that work bounds out, and the arrays that hold the lowest and highest effort afterwards.
+Bounds = tuple[list[Operation], Array, Array]
 
 
 def twin(part: T) -> T:
@@ -35,24 +36,50 @@ class Clamp(Component):
 
     def prepare(self) -> None:
         self._space: Space | None = None
+        #: Grows with every change of the parameters: programs made before are stale.
+        self._revision = 0
 
     def enter(self, space: Space) -> None:
         """Take the resolved parameters into a space; called again after every change of them."""
         self._space = space
+        self._revision += 1
 
     def on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
             self.enter(self._space)
 
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds | None:
+        """Hook: the bounds as calls on these very arrays; None: `bounds` is all there is."""
+        return None
+
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Lowest and highest effort at this state."""
-        raise NotImplementedError
+        prepared = self.prepare_bounds(q, qd)
+        if prepared is None:
+            raise NotImplementedError
+        operations, low, high = prepared
+        for operation in operations:
+            operation()
+        return low, high
 
     def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
         """Write the effort that is left to `out`, which may be `effort` itself."""
         low, high = self.bounds(q, qd)
         np.maximum(effort, low, out=out)
         np.minimum(out, high, out=out)
+
+    def program(self, effort: Array, q: Array, qd: Array, out: Array) -> list[Operation]:
+        """`apply` as calls that hold these very arrays, until a parameter changes."""
+        prepared = self.prepare_bounds(q, qd)
+        overridden = type(self).apply is not Clamp.apply or type(self).bounds is not Clamp.bounds
+        if prepared is None or overridden:
+            return [partial(self.apply, effort, q, qd, out)]
+        operations, low, high = prepared
+        return [
+            *operations,
+            partial(np.maximum, effort, low, out=out),
+            partial(np.minimum, out, high, out=out),
+        ]
 
     def over_rows(self, rows: int) -> Self:
         """A twin that applies to arrays (rows, n)."""
@@ -110,18 +137,15 @@ class MaxEffort(Clamp):
         """Take limits given in joint units."""
         space = self._space
         assert space is not None
+        self._revision += 1
         a, b = space.effort(low), space.effort(high)
         self._low, self._high = np.minimum(a, b), np.maximum(a, b)
 
     def over_rows(self, rows: int) -> Self:
         return self  # its limits are (n,) whatever they are applied to
 
-    def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        return self._low, self._high
-
-    def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
-        np.maximum(effort, self._low, out=out)
-        np.minimum(out, self._high, out=out)
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
+        return [], self._low, self._high
 
     def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
         zero = np.zeros_like(q)
@@ -193,20 +217,27 @@ class DCMotor(Clamp):
         plain = (self._saturation > 0.0) & ~np.isnan(ratio)
         self._corner = np.where(plain, corner, self._limit)
         self._minus_corner, self._minus_max = -self._corner, -self._max
-        self._speed, self._low, self._high = (space.zeros() for _ in range(3))
+        self._speed = space.zeros()
+        # Both ends of the curve at once: 1 − v/vlim above, −1 − v/vlim below.
+        self._ends = np.zeros((2, *space.shape), space.dtype)
+        self._signs = np.array([1, -1], space.dtype).reshape(2, *(1 for _ in space.shape))
 
-    def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        speed, low, high = self._speed, self._low, self._high
-        np.maximum(qd, self._minus_corner, out=speed)
-        np.minimum(speed, self._corner, out=speed)
-        np.divide(speed, self._limit, out=speed)
-        np.subtract(1, speed, out=high)
-        np.multiply(self._saturation, high, out=high)
-        np.minimum(high, self._max, out=high)
-        np.subtract(-1, speed, out=low)
-        np.multiply(self._saturation, low, out=low)
-        np.maximum(low, self._minus_max, out=low)
-        return low, high
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
+        speed, ends = self._speed, self._ends
+        high, low = ends
+        return (
+            [
+                partial(np.maximum, qd, self._minus_corner, out=speed),
+                partial(np.minimum, speed, self._corner, out=speed),
+                partial(np.divide, speed, self._limit, speed),
+                partial(np.subtract, self._signs, speed, ends),
+                partial(np.multiply, self._saturation, ends, ends),
+                partial(np.minimum, high, self._max, out=high),
+                partial(np.maximum, low, self._minus_max, out=low),
+            ],
+            low,
+            high,
+        )
 
     def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
         low, high = self.bounds(q, qd)
@@ -221,113 +252,4 @@ class DCMotor(Clamp):
         return ""
 
     def why_not_native(self) -> str:
-        return ""
-
-
-class PositionTable(Clamp):
-    """|τ| ≤ L(q), piecewise linear in the joint position, constant beyond the ends.
-
-    One table for all actuators, or one each. At a position that stands twice the left value counts.
-    """
-
-    any_space = True
-
-    positions = Samples(
-        [], unit="rad", category="Table", doc="Joint positions, not decreasing; one row each."
-    )
-    efforts = Samples(
-        [], min=0.0, unit="N·m", category="Table", doc="Largest effort at these positions."
-    )
-
-    def __init__(self, positions: npt.ArrayLike = (), efforts: npt.ArrayLike = ()) -> None:
-        super().__init__()
-        if np.size(positions) or np.size(efforts):
-            self.assign({"positions": positions, "efforts": efforts})
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a table from a text file: two columns, comma or blank, `#` comments.
-
-        Raises:
-            ValueError: it cannot be read, or is no such table.
-        """
-        try:
-            text = Path(path).read_text(encoding="utf-8").replace(",", " ")
-            table = np.loadtxt(text.splitlines(), ndmin=2)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{path}: not a table of positions and efforts: {error}") from error
-        if table.shape[1:] != (2,):
-            raise ValueError(f"{path}: must have two columns, got {table.shape[1]}")
-        return cls(table[:, 0], table[:, 1])
-
-    def validate(self) -> None:
-        x, y = self.positions, self.efforts
-        if not self.is_authored("positions") or not self.is_authored("efforts"):
-            return
-        if x.shape != y.shape:
-            raise PropertyError(
-                f"{self.label}.efforts: must have the shape of positions {x.shape}, got {y.shape}",
-                ("efforts",),
-            )
-        if x.shape[-1] < 2:
-            raise PropertyError(
-                f"{self.label}.positions: must have at least 2 values, got {x.shape[-1]}",
-                ("positions",),
-            )
-        if (np.diff(x, axis=-1) < 0.0).any():
-            raise PropertyError(f"{self.label}.positions: must not decrease", ("positions",))
-
-    def enter(self, space: Space) -> None:
-        super().enter(space)
-        x, y = self.positions, self.efforts
-        if not x.size or not y.size:
-            raise PropertyError(f"{self.label}: needs positions and efforts", ("positions",))
-        if x.ndim == 2 and x.shape[0] != space.size:
-            raise PropertyError(
-                f"{self.label}.positions: must have {space.size} rows, one per actuator, "
-                f"got {x.shape[0]}",
-                ("positions",),
-            )
-        rows = np.broadcast_to(x, (space.size, x.shape[-1]))
-        limits = np.broadcast_to(y, rows.shape)
-        factor = np.broadcast_to(space.factor, (space.size,))[:, None]
-        # A negative gear turns the table round.
-        self._x = np.where(factor < 0.0, (rows * factor)[:, ::-1], rows * factor).astype(
-            space.dtype
-        )
-        scaled = limits / np.abs(factor)
-        self._y = np.where(factor < 0.0, scaled[:, ::-1], scaled).astype(space.dtype)
-        self._rows = np.arange(space.size)
-
-    def _segment(self, q: Array) -> tuple[npt.NDArray[np.intp], Array, Array]:
-        """Index of the segment left of each position, its width and its rise."""
-        k = np.clip((self._x < q[..., None]).sum(axis=-1) - 1, 0, self._x.shape[1] - 2)
-        width = self._x[self._rows, k + 1] - self._x[self._rows, k]
-        rise = self._y[self._rows, k + 1] - self._y[self._rows, k]
-        return k, width, rise
-
-    def limit(self, q: Array) -> Array:
-        """L(q)."""
-        k, width, rise = self._segment(q)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            share = np.where(width > 0.0, (q - self._x[self._rows, k]) / width, 0.0)
-            inside = self._y[self._rows, k] + share.astype(q.dtype) * rise
-        last = q >= self._x[:, -1]
-        found: Array = np.where(
-            q <= self._x[:, 0], self._y[:, 0], np.where(last, self._y[:, -1], inside)
-        )
-        return found
-
-    def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        limit = self.limit(q)
-        return -limit, limit
-
-    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
-        _, width, rise = self._segment(q)
-        inside = (q > self._x[:, 0]) & (q < self._x[:, -1]) & (width > 0.0)
-        slope = np.where(inside, rise / np.where(width > 0.0, width, 1.0), 0.0)
-        zero = np.zeros_like(slope)
-        return -slope, zero, slope, zero
-
-    def why_not_compiled(self) -> str:
         return ""

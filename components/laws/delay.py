@@ -59,6 +59,7 @@ class Delay(Component):
         self._settled: object = UNSETTLED
         self._in_seconds = self._is_random = False
         self._row: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._arrived: Array = np.zeros((3, 0))
 
     def validate(self) -> None:
         ways = [n for n in ("steps", "seconds", "random") if self.is_authored(n)]
@@ -123,6 +124,7 @@ class Delay(Component):
         self._space = space
         self._rows = self.depth(dt) + 1
         self._settled = UNSETTLED
+        self._arrived = np.zeros((3, *space.shape), space.dtype)
         state.fit = self.fitted
         state.add("delay_ring", np.zeros((self._rows, 3, *space.shape), space.dtype))
         state.add("delay_count", np.zeros(space.shape, np.int64))
@@ -174,41 +176,43 @@ class Delay(Component):
 
     # Run ----------------------------------------------------------------------------------------
 
+    @property
+    def arriving(self) -> tuple[Array, Array, Array]:
+        """Position, velocity and feedforward that arrived last: always the same arrays."""
+        return self._arrived[0], self._arrived[1], self._arrived[2]
+
     def pass_on(
         self, target_q: Array, target_qd: Array, feedforward: Array, state: State, dt: float | None
-    ) -> tuple[Array, Array, Array]:
-        """Push a command and return the one that arrives now."""
+    ) -> None:
+        """Push a command and let the one that is due arrive."""
         if self._settled != (dt, state.version):
             self._settle(state, dt)
-        ring = state.delay_ring
-        head = (int(state.delay_head[0]) + 1) % self._rows
+        ring, rows = state.delay_ring, self._rows
+        head = (int(state.delay_head[0]) + 1) % rows
         state.delay_head[0] = head
         newest = ring[head]
         newest[0], newest[1], newest[2] = target_q, target_qd, feedforward
         if self._is_filling:
-            return self._arriving(state, head)
-        if self._common_lag is not None:
-            arrived: Array = ring[(head - self._common_lag) % self._rows]
+            self._fill(state, head)
+        elif self._common_lag is not None:
+            self._arrived[...] = ring[(head - self._common_lag) % rows]
         else:
-            arrived = self._take(ring, np.subtract(head, self._lags, out=self._row))
-        return arrived[0], arrived[1], arrived[2]
+            self._take(ring, np.subtract(head, self._lags, self._row))
 
-    def _arriving(self, state: State, head: int) -> tuple[Array, Array, Array]:
+    def _fill(self, state: State, head: int) -> None:
         """As long as some actuators have fewer commands than their delay: the oldest counts."""
         count = state.delay_count
         np.minimum(self._lags, count, out=self._row)
-        arrived = self._take(state.delay_ring, np.subtract(head, self._row, out=self._row))
+        self._take(state.delay_ring, np.subtract(head, self._row, self._row))
         np.minimum(count + 1, self._rows - 1, out=count)
         self._is_filling = bool((count < self._rows - 1).any())
-        return arrived[0], arrived[1], arrived[2]
 
-    def _take(self, ring: Array, row: npt.NDArray[np.int64]) -> Array:
+    def _take(self, ring: Array, row: npt.NDArray[np.int64]) -> None:
         """The commands in these rows, one row per actuator."""
-        np.remainder(row, self._rows, out=row)
-        np.multiply(row, self._stride, out=row)
-        np.add(row, self._base, out=self._place)
+        np.remainder(row, self._rows, row)
+        np.multiply(row, self._stride, row)
+        np.add(row, self._base, self._place)
         ring.reshape(-1).take(self._place, None, self._arrived, "clip")
-        return self._arrived
 
     def _settle(self, state: State, dt: float | None) -> None:
         """Work out what holds until a delay, the tick or the memory changes."""
@@ -222,7 +226,6 @@ class Delay(Component):
         self._base = np.arange(self._stride).reshape(3, *shape)
         self._row = np.zeros(shape, np.int64)
         self._place = np.zeros((3, *shape), np.int64)
-        self._arrived = np.zeros((3, *shape), state.delay_ring.dtype)
         self._settled = (dt, state.version)
 
     def why_not_compiled(self) -> str:

@@ -2,10 +2,12 @@
 
 import math
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.law import Law, Slopes, commit
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
@@ -56,7 +58,8 @@ class PD(Law):
     def enter(self, space: Space) -> None:
         super().enter(space)
         self._scratch = [space.zeros() for _ in range(3)]
-        if space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK:
+        left_to_right = space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK
+        if left_to_right:
             self._take, self._sum = self._take_left_to_right, self._sum_left_to_right
         else:
             self._take, self._sum = self._take_as_engine, self._sum_as_engine
@@ -66,6 +69,7 @@ class PD(Law):
         """Take gains given in joint units; `command` must follow."""
         space = self._space
         assert space is not None
+        self._revision += 1
         self._kp, self._kv = space.gain(kp), space.gain(kv)
         self._minus_kp, self._minus_kv = -self._kp, -self._kv
         self._constant = space.effort(constant_effort)
@@ -81,41 +85,45 @@ class PD(Law):
         self._targets = (target_q, target_qd, feedforward)
         self._take()
 
-    def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
-        self._sum(q, qd, out)
+    def program(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> list[Operation]:
+        return self._sum(q, qd, out)
 
     # ((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v): the first half is ready beforehand
 
     def _take_as_engine(self) -> None:
         target_q, target_qd, feedforward = self._targets
         commanded, b, _ = self._scratch
-        np.multiply(self._kp, target_q, out=commanded)
-        np.multiply(self._kv, target_qd, out=b)
-        np.add(commanded, b, out=commanded)
-        np.add(feedforward, self._constant, out=b)
-        np.add(commanded, b, out=commanded)
+        np.multiply(self._kp, target_q, commanded)
+        np.multiply(self._kv, target_qd, b)
+        np.add(commanded, b, commanded)
+        np.add(feedforward, self._constant, b)
+        np.add(commanded, b, commanded)
 
-    def _sum_as_engine(self, q: Array, qd: Array, out: Array) -> None:
+    def _sum_as_engine(self, q: Array, qd: Array, out: Array) -> list[Operation]:
         commanded, b, c = self._scratch
-        np.multiply(self._minus_kp, q, out=b)
-        np.multiply(self._minus_kv, qd, out=c)
-        np.add(b, c, out=b)
-        np.add(commanded, b, out=out)
+        return [
+            partial(np.multiply, self._minus_kp, q, b),
+            partial(np.multiply, self._minus_kv, qd, c),
+            partial(np.add, b, c, b),
+            partial(np.add, commanded, b, out),
+        ]
 
     # const + ff + kp·(q* − q) + kv·(v* − v), from left to right
 
     def _take_left_to_right(self) -> None:
-        np.add(self._constant, self._targets[2], out=self._scratch[0])
+        np.add(self._constant, self._targets[2], self._scratch[0])
 
-    def _sum_left_to_right(self, q: Array, qd: Array, out: Array) -> None:
+    def _sum_left_to_right(self, q: Array, qd: Array, out: Array) -> list[Operation]:
         target_q, target_qd, _ = self._targets
         commanded, b, c = self._scratch
-        np.subtract(target_q, q, out=b)
-        np.multiply(self._kp, b, out=b)
-        np.add(commanded, b, out=b)
-        np.subtract(target_qd, qd, out=c)
-        np.multiply(self._kv, c, out=c)
-        np.add(b, c, out=out)
+        return [
+            partial(np.subtract, target_q, q, b),
+            partial(np.multiply, self._kp, b, b),
+            partial(np.add, commanded, b, b),
+            partial(np.subtract, target_qd, qd, c),
+            partial(np.multiply, self._kv, c, c),
+            partial(np.add, b, c, out),
+        ]
 
     def compute(
         self,
@@ -178,6 +186,7 @@ class PID(PD):
         """Take the integral's parameters given in joint units."""
         space = self._space
         assert space is not None
+        self._revision += 1
         self._ki = space.gain(ki)
         self._high = space.motion_size(integral_max)
         self._low = -self._high
@@ -191,39 +200,46 @@ class PID(PD):
     def remember(self, state: State, space: Space) -> None:
         state.add("integral", space.zeros())
 
-    def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
-        integral = self._integral
-        np.subtract(self._targets[0], q, out=integral)
-        np.multiply(integral, self._dtype(dt), out=integral)
-        np.add(state.integral, integral, out=integral)
-        np.maximum(integral, self._low, out=integral)
-        np.minimum(integral, self._high, out=integral)
-        self._sum(q, qd, out)
+    def program(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> list[Operation]:
+        integral, step = self._integral, np.full_like(self._integral, self._dtype(dt))
+        bounded = bool(np.isfinite(self._high).any())
+        return [
+            partial(np.subtract, self._targets[0], q, integral),
+            partial(np.multiply, integral, step, integral),
+            partial(np.add, state.integral, integral, integral),
+            *([partial(np.maximum, integral, self._low, out=integral)] if bounded else []),
+            *([partial(np.minimum, integral, self._high, out=integral)] if bounded else []),
+            *self._sum(q, qd, out),
+        ]
 
     # (((kp·q* + kv·v*) + (ff + const)) + ki·I) + ((−kp)·q + (−kv)·v)
 
-    def _sum_as_engine(self, q: Array, qd: Array, out: Array) -> None:
+    def _sum_as_engine(self, q: Array, qd: Array, out: Array) -> list[Operation]:
         commanded, b, c = self._scratch
-        np.multiply(self._ki, self._integral, out=out)
-        np.add(commanded, out, out=out)
-        np.multiply(self._minus_kp, q, out=b)
-        np.multiply(self._minus_kv, qd, out=c)
-        np.add(b, c, out=b)
-        np.add(out, b, out=out)
+        return [
+            partial(np.multiply, self._ki, self._integral, out),
+            partial(np.add, commanded, out, out),
+            partial(np.multiply, self._minus_kp, q, b),
+            partial(np.multiply, self._minus_kv, qd, c),
+            partial(np.add, b, c, b),
+            partial(np.add, out, b, out),
+        ]
 
     # const + ff + kp·(q* − q) + ki·I + kv·(v* − v), from left to right
 
-    def _sum_left_to_right(self, q: Array, qd: Array, out: Array) -> None:
+    def _sum_left_to_right(self, q: Array, qd: Array, out: Array) -> list[Operation]:
         target_q, target_qd, _ = self._targets
         commanded, b, c = self._scratch
-        np.subtract(target_q, q, out=b)
-        np.multiply(self._kp, b, out=b)
-        np.add(commanded, b, out=b)
-        np.multiply(self._ki, self._integral, out=c)
-        np.add(b, c, out=b)
-        np.subtract(target_qd, qd, out=c)
-        np.multiply(self._kv, c, out=c)
-        np.add(b, c, out=out)
+        return [
+            partial(np.subtract, target_q, q, b),
+            partial(np.multiply, self._kp, b, b),
+            partial(np.add, commanded, b, b),
+            partial(np.multiply, self._ki, self._integral, c),
+            partial(np.add, b, c, b),
+            partial(np.subtract, target_qd, qd, c),
+            partial(np.multiply, self._kv, c, c),
+            partial(np.add, b, c, out),
+        ]
 
     def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
         commit(state.integral, self._integral, good)

@@ -1,6 +1,8 @@
 """Implicit effort: the effort at the end of the step it acts in."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,54 @@ PROBE = 1e-4
 #: A network's slope may take at most this share of what keeps the step stable.
 STABLE_SHARE = 0.9
 Effort = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class ImplicitEffort:
+    """Raw and clamped effort at the end of a step, and for each clamp which actuators it held."""
+
+    raw: Array
+    effort: Array
+    acted: list[Any]
+
+
+def implicit_effort(
+    law: Law,
+    state: State,
+    clamps: Sequence[Clamp],
+    q: Array,
+    qd: Array,
+    dt: float,
+    inverse_mass: Array,
+    remember: Callable[[], None],
+    iterations: int = 4,
+    tolerance: float = 1e-5,
+) -> ImplicitEffort:
+    """Solve for the effort that holds at the end of the step it acts in.
+
+    `remember` advances the law's memory: an integral before it is used, a network's state after.
+    """
+    exact = law.implicit() is Implicit.EXACT
+    if exact:
+        remember()
+    wide = np.asarray(q, np.float64), np.asarray(qd, np.float64)
+    raw, clamped = law_effort(law, state, clamps, *wide, dt, inverse_mass)
+    if not exact:
+        remember()
+    impulse, at_q, at_qd = solve_implicit(
+        clamped, *wide, dt, inverse_mass, iterations=iterations, tolerance=tolerance
+    )
+    before, acted = raw(at_q, at_qd), []
+    unclamped = before.copy()
+    for clamp in clamps:
+        after = np.zeros_like(before)
+        clamp.apply(before, at_q, at_qd, after)
+        acted.append(before != after)
+        before = after
+    effort = impulse / dt
+    for clamp in clamps:
+        clamp.apply(effort, at_q, at_qd, effort)
+    return ImplicitEffort(unclamped, effort, acted)
 
 
 def solve_implicit(

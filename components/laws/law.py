@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
 from mjrig.properties.component import Component
@@ -45,6 +46,8 @@ class Law(Component):
 
     def prepare(self) -> None:
         self._space: Space | None = None
+        #: Grows with every change of the parameters: programs made before are stale.
+        self._revision = 0
         nothing = np.zeros(0)
         self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
         self._custom: Mapping[str, Array] = {}
@@ -52,6 +55,7 @@ class Law(Component):
     def enter(self, space: Space) -> None:
         """Take the resolved parameters into a space; called again after every change of them."""
         self._space = space
+        self._revision += 1
 
     def on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
@@ -85,9 +89,17 @@ class Law(Component):
         """Take setpoints that hold until the next call; a law may precompute with them."""
         self._targets = (target_q, target_qd, feedforward)
 
+    def program(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> list[Operation]:
+        """Calls that write the raw effort for the setpoints of the last `command`.
+
+        They hold these very arrays, so that a step only runs them, until a parameter changes.
+        """
+        return [lambda: self.compute(q, qd, *self._targets, state, dt, out)]
+
     def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
         """Write the raw effort for the setpoints of the last `command`."""
-        self.compute(q, qd, *self._targets, state, dt, out)
+        for operation in self.program(q, qd, state, dt, out):
+            operation()
 
     def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
         """Hook: commit what the last `compute` wants remembered.

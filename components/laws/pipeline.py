@@ -1,26 +1,26 @@
 """Pipeline: delay → law → clamps, on arrays of shape (n,) or (batch, n)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from math import isfinite
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.laws.clamp import Clamp, DCMotor
+from mjrig.components.laws.clamp import Clamp
 from mjrig.components.laws.delay import Delay
-from mjrig.components.laws.feedback import PD, PID
-from mjrig.components.laws.implicit import law_effort, solve_implicit
-from mjrig.components.laws.law import Implicit, Law, Slopes
+from mjrig.components.laws.gather import Operation
+from mjrig.components.laws.implicit import implicit_effort
+from mjrig.components.laws.inputs import Input, InputRows
+from mjrig.components.laws.law import Law, Slopes
 from mjrig.components.laws.scatter import Scatter
+from mjrig.components.laws.slopes import slopes_behind
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
+from mjrig.components.laws.support import supports
 from mjrig.control.execution import Support
-from mjrig.names import Slots, listed
-
-Input = npt.ArrayLike | None
-Inputs = tuple[Array, Array, Array, Array, Array]
-_NAMES = ("q", "qd", "target_q", "target_qd", "feedforward")
+from mjrig.names import Slots
 
 
 class Pipeline:
@@ -87,19 +87,15 @@ class Pipeline:
         if delay is not None:
             delay.remember(self._state, space, dt)
         self._raw, self._effort = space.zeros(), space.zeros()
-        self._block = np.zeros((5, *space.shape), space.dtype)
-        a, b, c, d, e = self._block
-        self._rows: Inputs = (a, b, c, d, e)
+        self._inputs = InputRows(space)
         self._acted = [np.zeros(space.shape, np.int64) for _ in clamps]
-        self.arrange()
+        self._program: tuple[Operation, ...] = ()
+        self._prepared_for: tuple[object, ...] = ()
         self._scatter: Scatter | None = None
 
-    def arrange(self) -> None:
-        """Decide which buffer each clamp writes: in turns, so that the last one is the effort."""
-        buffers = (self._effort, self.space.zeros())
-        turns = (buffers[(len(self.clamps) - 1 - k) % 2] for k in range(len(self.clamps)))
-        applies = [clamp.apply for clamp in self.clamps]
-        self._stages = tuple(zip(applies, self._acted, turns, strict=True))
+    def take_buffers(self, raw: Array, effort: Array) -> None:
+        """Compute into these arrays from now on; `prepare` must follow."""
+        self._raw, self._effort = raw, effort
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -126,50 +122,7 @@ class Pipeline:
     @property
     def executions(self) -> dict[str, Support]:
         """Which executions can run this, with the reason."""
-        parts: list[Any] = [self.law, *([self.delay] if self.delay else []), *self.clamps]
-        compiled = [why for p in parts if (why := p.why_not_compiled())]
-        native = [why for p in parts if (why := p.why_not_native())]
-        native = native or self._why_not_native_together()[:1]
-        if self.space.dtype == np.float32:
-            native.append("MuJoCo computes in float64")
-            compiled.append("the kernel computes in float64")
-        return {
-            "python": Support(True, "the reference; runs anything"),
-            "compiled": Support(not compiled, "; ".join(compiled) or "every part has a kernel"),
-            "native": Support(
-                not native,
-                "; ".join(native) or "every part has a MuJoCo form",
-                exact=not any(isinstance(clamp, DCMotor) for clamp in self.clamps),
-            ),
-        }
-
-    def _why_not_native_together(self) -> list[str]:
-        """Why parts that each have a MuJoCo form have none together."""
-        motors = [c for c in self.clamps if isinstance(c, DCMotor)]
-        rules = (
-            (
-                isinstance(self.law, PD) and bool(self.law._constant.any()),
-                "a constant effort is not part of a MuJoCo actuator",
-            ),
-            (len(motors) > 1, "it has more than one DCMotor"),
-            (
-                bool(motors) and self.clamps[0] is not motors[0],
-                "something is clamped before the DCMotor",
-            ),
-            (
-                bool(motors) and isinstance(self.law, PID),
-                "a dcmotor actuator uses its integral before it is updated",
-            ),
-            (
-                any(not np.isfinite(m._limit).all() for m in motors),
-                "its DCMotor has no velocity limit",
-            ),
-            (
-                any((m._saturation <= 0.0).any() for m in motors),
-                "its DCMotor has no saturation effort",
-            ),
-        )
-        return [reason for holds, reason in rules if holds]
+        return supports(self.space, self.law, self.delay, self.clamps)
 
     def reset(self, mask: npt.ArrayLike | None = None) -> None:
         """Forget everything, or what belongs to the actuators of a bool mask.
@@ -204,111 +157,66 @@ class Pipeline:
             ValueError: a shape is wrong, a value is not finite, a target is missing that a gain
                 needs, or dt is missing. Nothing was remembered.
         """
-        inputs = self._inputs(q, qd, target_q, target_qd, feedforward, dt, custom_inputs)
-        self.advance(*inputs, dt if dt is not None else 0.0)
+        given = (q, qd, target_q, target_qd, feedforward)
+        at_q, at_qd, *targets = self._inputs.take(given, self.law, self.delay, dt, custom_inputs)
+        revisions = [part._revision for part in (self.law, *self.clamps)]
+        ready_for = (dt, self._state.version, *revisions)
+        if ready_for != self._prepared_for:
+            self.prepare(at_q, at_qd, tuple(targets), dt if dt is not None else 0.0)
+            self._prepared_for = ready_for
+        self.advance()
         return self._effort.copy()
 
-    def advance(
-        self,
-        q: Array,
-        qd: Array,
-        target_q: Array,
-        target_qd: Array,
-        feedforward: Array,
-        dt: float,
-        fresh: bool = True,
-    ) -> Array:
-        """One unchecked step on arrays of the right shape and type; returns the live buffer.
+    def prepare(self, q: Array, qd: Array, targets: tuple[Array, ...], dt: float) -> None:
+        """Make the calls of a step on these very arrays, of the right shape and type.
 
-        `fresh` False: the setpoints are those of the last call. Where an effort is not finite, what
-        that actuator remembers stays as it was.
+        `advance` runs them. Again after every change of a parameter or of the memory's layout.
         """
-        state, law, raw, effort = self._state, self.law, self._raw, self._effort
-        # 1. delay
-        if self.delay is not None:
-            law.command(*self.delay.pass_on(target_q, target_qd, feedforward, state, dt))
-        elif fresh:
-            law.command(target_q, target_qd, feedforward)
-        # 2. law
-        law.respond(q, qd, state, dt, raw)
+        law, delay, raw, state = self.law, self.delay, self._raw, self._state
+        self._targets = targets if delay is None else delay.arriving
+        self.command()
+        program: list[Operation] = []
+        if delay is not None:
+            program.append(_delayed(law, delay, targets, state, dt))
+        program += law.program(q, qd, state, dt, raw)
         if self._remembers:
-            law.advance(state, self._finite())
-        # 3. clamps
+            program.append(self._remember)
         before = raw
-        for apply, count, after in self._stages:
-            apply(before, q, qd, after)
-            if before.tobytes() != after.tobytes():
-                np.add(count, before != after, out=count)
+        for k, (clamp, count) in enumerate(zip(self.clamps, self._acted, strict=True)):
+            is_last = k == len(self.clamps) - 1
+            after = self._effort if is_last else self.space.zeros()
+            program += [*clamp.program(before, q, qd, after), _counting(before, after, count)]
             before = after
-        if not self._stages:
-            effort[...] = raw
-        return effort
+        if not self.clamps:
+            program.append(partial(np.copyto, self._effort, raw))
+        self._program = tuple(program)
+
+    @property
+    def program(self) -> tuple[Operation, ...]:
+        """The calls of one step, as `prepare` made them."""
+        return self._program
+
+    def command(self) -> None:
+        """Let the law take the setpoints it was prepared for; with a delay, each step does."""
+        self.law.command(*self._targets)
+
+    def advance(self) -> None:
+        """One unchecked step with the arrays it was prepared for.
+
+        Where an effort is not finite, what that actuator remembers stays as it was.
+        """
+        if self.delay is None:
+            self.command()
+        for operation in self._program:
+            operation()
+
+    def _remember(self) -> None:
+        self.law.advance(self._state, self._finite())
 
     def _finite(self) -> npt.NDArray[np.bool_] | None:
         """Which raw efforts are finite; None: all."""
         raw = self._raw
         return None if isfinite(np.vdot(raw, raw)) else np.isfinite(raw)
-
-    def _inputs(
-        self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        target_q: Input,
-        target_qd: Input,
-        feedforward: Input,
-        dt: float | None,
-        custom_inputs: Mapping[str, npt.ArrayLike] | None,
-    ) -> Inputs:
-        """The inputs, checked and copied into buffers of ours."""
-        self.law.check_dt(dt)
-        if self.delay is not None:
-            self.delay.check_dt(dt)
-        for name, gain in self.law.needs().items():
-            if (target_q if name == "target_q" else target_qd) is None:
-                raise ValueError(f"{name} is None but {gain} is not zero; give {name}")
-        if custom_inputs or self.law.custom_names:
-            self._take_custom(custom_inputs or {})
-        given = (q, qd, target_q, target_qd, feedforward)
-        shape = self.space.shape
-        for row, value, name in zip(self._rows, given, _NAMES, strict=True):
-            if value is None:
-                row[...] = 0.0
-            elif getattr(value, "shape", None) == shape:
-                row[...] = value
-            else:
-                row[...] = self._array(name, value)
-        block = self._block
-        if not isfinite(np.vdot(block, block)):
-            for row, name in zip(self._rows, _NAMES, strict=True):
-                self._refuse_non_finite(name, row)
-        return self._rows
-
-    def _take_custom(self, inputs: Mapping[str, npt.ArrayLike]) -> None:
-        names = self.law.custom_names
-        missing, unknown = set(names) - set(inputs), set(inputs) - set(names)
-        if missing:
-            raise ValueError(f"custom_inputs must give {listed(sorted(missing))}")
-        if unknown:
-            raise ValueError(
-                f"custom_inputs has {listed(sorted(unknown))}; "
-                f"{type(self.law).__name__} takes {listed(names)}"
-            )
-        custom = {name: self._array(name, inputs[name]) for name in names}
-        for name, array in custom.items():
-            self._refuse_non_finite(name, array)
-        self.law._custom = custom
-
-    def _array(self, name: str, value: npt.ArrayLike) -> Array:
-        array = np.asarray(value, dtype=self.space.dtype)
-        if array.shape != self.space.shape:
-            raise ValueError(f"{name} must have shape {self.space.shape}, got {array.shape}")
-        return array
-
-    def _refuse_non_finite(self, name: str, array: Array) -> None:
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            index = ", ".join(map(str, bad[0]))
-            raise ValueError(f"{name}[{index}] is {array[tuple(bad[0])]}; must be finite")
 
     # Other ways to step -------------------------------------------------------------------------
 
@@ -363,7 +271,8 @@ class Pipeline:
         Raises:
             ValueError: as `step`; also dt ≤ 0, a batch, or an inverse mass of another shape.
         """
-        inputs = self._inputs(q, qd, target_q, target_qd, feedforward, dt, None)
+        given = (q, qd, target_q, target_qd, feedforward)
+        inputs = self._inputs.take(given, self.law, self.delay, dt)
         if dt is None or not dt > 0.0:
             raise ValueError(f"step_implicit needs dt > 0, got {dt}")
         if self.space.batch is not None:
@@ -387,32 +296,24 @@ class Pipeline:
         tolerance: float = 1e-5,
     ) -> Array:
         """`step_implicit` without the checks; returns an own array."""
-        law, state = self.law, self._state
-        if self.delay is not None:
-            law.command(*self.delay.pass_on(target_q, target_qd, feedforward, state, dt))
-        else:
+        law, state, delay = self.law, self._state, self.delay
+        if delay is None:
             law.command(target_q, target_qd, feedforward)
-        exact = law.implicit() is Implicit.EXACT
-        if exact:
+        else:
+            delay.pass_on(target_q, target_qd, feedforward, state, dt)
+            law.command(*delay.arriving)
+
+        def remember() -> None:
             law.respond(q, qd, state, dt, self._raw)
-            law.advance(state, self._finite())
-        wide = np.asarray(q, np.float64), np.asarray(qd, np.float64)
-        raw, clamped = law_effort(law, state, self.clamps, *wide, dt, inverse_mass)
-        if not exact:
-            law.respond(q, qd, state, dt, self._raw)
-            law.advance(state, self._finite())
-        impulse, at_q, at_qd = solve_implicit(
-            clamped, *wide, dt, inverse_mass, iterations=iterations, tolerance=tolerance
+            self._remember()
+
+        solved = implicit_effort(
+            law, state, self.clamps, q, qd, dt, inverse_mass, remember, iterations, tolerance
         )
-        effort = self._raw[...] = raw(at_q, at_qd)
-        for clamp, count in zip(self.clamps, self._acted, strict=True):
-            before = effort.copy()
-            clamp.apply(effort, at_q, at_qd, effort)
-            np.add(count, before != effort, out=count)
-        effort = impulse / dt
-        for clamp in self.clamps:
-            clamp.apply(effort, at_q, at_qd, effort)
-        self._effort[...] = effort
+        self._raw[...] = solved.raw
+        for count, acted in zip(self._acted, solved.acted, strict=True):
+            np.add(count, acted, out=count)
+        self._effort[...] = solved.effort
         return self._effort.copy()
 
     def jacobian(
@@ -432,45 +333,49 @@ class Pipeline:
         Raises:
             NotImplementedError: the law or a clamp has no derivative (networks).
         """
-        q_, qd_, *targets = self._inputs(q, qd, target_q, target_qd, feedforward, dt, None)
+        given = (q, qd, target_q, target_qd, feedforward)
+        q_, qd_, *targets = self._inputs.take(given, self.law, self.delay, dt)
         saved = self._state.save()
         raw, effort = self._raw.copy(), self._effort.copy()
         try:
-            return self._slopes(q_, qd_, tuple(targets), dt if dt is not None else 0.0)
+            return self._slopes(q_, qd_, targets, dt if dt is not None else 0.0)
         finally:
             self._state.restore(saved)
             self._raw[...], self._effort[...] = raw, effort
 
-    def _slopes(self, q: Array, qd: Array, targets: tuple[Array, ...], dt: float) -> Slopes:
+    def _slopes(self, q: Array, qd: Array, targets: Sequence[Array], dt: float) -> Slopes:
         state = self._state
-        target_q, target_qd, feedforward = targets
         if self.delay is not None:
-            target_q, target_qd, feedforward = self.delay.pass_on(
-                target_q, target_qd, feedforward, state, dt
-            )
+            self.delay.pass_on(*targets, state, dt)
+            targets = self.delay.arriving
         effort = np.zeros_like(self._raw)
-        self.law.compute(q, qd, target_q, target_qd, feedforward, state, dt, effort)
-        slopes = self.law.slopes(state, dt)
-        for clamp in self.clamps:
-            slopes = _through(clamp, effort, q, qd, slopes)
-            clamp.apply(effort, q, qd, effort)
-        return slopes
+        self.law.compute(q, qd, *targets, state, dt, effort)
+        return slopes_behind(self.clamps, self.law.slopes(state, dt), effort, q, qd)
 
 
-def _through(clamp: Clamp, effort: Array, q: Array, qd: Array, slopes: Slopes) -> Slopes:
-    """Slopes behind a clamp: the effort's own inside the bounds, the bound's where it holds."""
-    low, high = (np.array(b) for b in clamp.bounds(q, qd))
-    low_q, low_qd, high_q, high_qd = clamp.bound_slopes(q, qd)
-    # min(max(τ, low), high): the upper bound has the last word.
-    at_high, at_low = np.maximum(effort, low) > high, effort < low
+def _delayed(
+    law: Law, delay: Delay, targets: tuple[Array, ...], state: State, dt: float
+) -> Operation:
+    """Push the setpoints; the law takes what arrives, unless that is what it has already."""
+    target_q, target_qd, feedforward = targets
+    arriving, arrived, taken = delay.arriving, delay._arrived, b""
 
-    def pick(own: Array, at_lower: Array | float, at_upper: Array | float) -> Array:
-        picked: Array = np.where(at_high, at_upper, np.where(at_low, at_lower, own))
-        return picked
+    def pass_on() -> None:
+        nonlocal taken
+        delay.pass_on(target_q, target_qd, feedforward, state, dt)
+        now = arrived.tobytes()
+        if now != taken:
+            taken = now
+            law.command(*arriving)
 
-    return Slopes(
-        pick(slopes.q, low_q, high_q),
-        pick(slopes.qd, low_qd, high_qd),
-        pick(slopes.target_q, 0.0, 0.0),
-        pick(slopes.target_qd, 0.0, 0.0),
-    )
+    return pass_on
+
+
+def _counting(before: Array, after: Array, count: npt.NDArray[np.int64]) -> Operation:
+    """Count the actuators a clamp acted on; comparing bytes is the cheapest way to see none."""
+
+    def look() -> None:
+        if before.tobytes() != after.tobytes():
+            np.add(count, before != after, count)
+
+    return look

@@ -1,10 +1,9 @@
 """Articulation: one robot in the world, its actuators, components and setpoints."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -16,23 +15,25 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.events import Event, EventLog
 from mjrig.control.execution import Execution
 from mjrig.control.finite_guard import Guard
+from mjrig.control.keyframe_hold import KeyframeHold, Pinned
 from mjrig.control.live_actuator import LiveActuator
 from mjrig.control.lowering import Lowered
-from mjrig.control.passthrough_writers import direct_writers, row_of, takes_rows
+from mjrig.control.passthrough_writers import row_of, takes_rows
+from mjrig.control.plan import ControlPlan, basis_of, following_pose
 from mjrig.control.seeding import Seeds
 from mjrig.control.sensors import read_sensors
 from mjrig.control.setpoints import Lease, Setpoints, Source, Targets
+from mjrig.control.telemetry import Telemetry
 from mjrig.errors import BindingError, PropertyError
 from mjrig.files.paths import Gate
 from mjrig.model.actor_model import ActorModel, ActorState
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
+from mjrig.model.keyframes import captured
 from mjrig.names import Slots, listed, suggestion, unique
 from mjrig.properties.actions import action
 from mjrig.properties.component import ActorComponent, component_named
 from mjrig.properties.properties import HasProperties
-
-if TYPE_CHECKING:
-    from mjrig.scene.actor import Keyframe
+from mjrig.scene.actor import Keyframe
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
 
@@ -46,11 +47,6 @@ class Articulation(HasProperties):
 
     # Nobody assigns properties here, and the hot path pays for each look at a name.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
-
-    #: Whether a law reads what MuJoCo computes inside the step.
-    needs_position_stage: bool
-    #: Whether nothing of ours has to run between physics steps.
-    is_idle: bool
 
     def __init__(
         self,
@@ -77,20 +73,17 @@ class Articulation(HasProperties):
         self._control: Control | None = None
         self._sensors: Mapping[str, FloatArray] | None = None
         self._components: tuple[ActorComponent, ...] = ()
-        self._table = BindingTable((), ())
         single = [b for b in self._described if b.output_count == 1]
         inputs = {b.actuator: b.ctrl_count for b in self._described if not takes_rows(b)}
         self._setpoints = Setpoints(
             Slots([b.names for b in single], self.label), inputs, self.label
         )
-        self._pinned: FloatArray | None = None
-        self._pinned_inputs: dict[str, FloatArray] = {}
-        self._pinned_name = ""
+        self._hold = KeyframeHold(self._setpoints)
         self._ctrl = data.ctrl[where.ctrl]
         self._guard = Guard(self.label, self._described, self._setpoints, data, where.ctrl, events)
         self._seeds = Seeds(model, data, self._described, where.ctrl.start)
         self._initial = self._where.initial
-        self._plan()
+        self._replan()
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -165,7 +158,7 @@ class Articulation(HasProperties):
     @property
     def bindings(self) -> BindingTable:
         """The actuators a law is or can be bound to, and those it cannot, with the reason."""
-        return self._table
+        return self._plan.table
 
     @property
     def components(self) -> tuple[ActorComponent, ...]:
@@ -232,13 +225,13 @@ class Articulation(HasProperties):
             component.disown()
             raise
         self._components = (*self._components, component)
-        self._plan()
+        self._replan()
         self._seed(changed=self._owned() ^ before)
 
     def run_as(self, controller: ArticulationController, execution: Execution) -> None:
         """Change how a controller runs; `native` needs a model that was compiled for it."""
         self._run_as(controller, execution)
-        self._plan()
+        self._replan()
 
     def _run_as(self, controller: ArticulationController, execution: Execution) -> None:
         controller.run_as(execution)
@@ -260,7 +253,7 @@ class Articulation(HasProperties):
         if isinstance(component, ArticulationController):
             component.unbind()
         component.disown()
-        self._plan()
+        self._replan()
         self._seed(changed=self._owned() ^ before)
 
     def _attach(self, component: ActorComponent) -> None:
@@ -284,20 +277,8 @@ class Articulation(HasProperties):
 
     def _child_changed(self, child: HasProperties) -> None:
         """A component's properties changed: plan again if that changes who writes what."""
-        if child in self._components and self._working() != self._planned:
-            self._plan()
-
-    def _working(self) -> list[tuple[object, ...]]:
-        """What the plan depends on."""
-        found: list[tuple[object, ...]] = [
-            (c.enabled, c.num_bindings, c.lowered is None, c.watcher() is None)
-            for c in self.controllers
-        ]
-        return [*found, *((c.needs_position_stage,) for c in self._others())]
-
-    def _others(self) -> list[ActorComponent]:
-        """The components that are no controllers."""
-        return [c for c in self._components if not isinstance(c, ArticulationController)]
+        if child in self._components and basis_of(self._components) != self._plan.basis:
+            self._replan()
 
     def rebind(self, controller: ArticulationController) -> None:
         """Bind a controller again after a structural change; all or nothing.
@@ -311,88 +292,66 @@ class Articulation(HasProperties):
         python = controller.supports()["python"]
         if controller.lowered is None and not python.available:
             raise BindingError(f"{controller.label}: {python.reason}: it needs a new world")
-        self._plan()
+        self._replan()
         self._seed(changed=self._owned() ^ before)
 
     def _owned(self) -> set[int]:
         return {b.actuator_id for c in self.controllers for b in c.bindings}
 
-    def _plan(self) -> None:
+    def _replan(self) -> None:
         """Decide who writes what; afterwards `apply_controls` only executes."""
-        owned = self._following_pose()
-        self._table = BindingTable(
-            [b for b in self._described if b.is_bindable or b.actuator_id in owned],
-            [b for b in self._described if not b.is_bindable and b.actuator_id not in owned],
+        commands: list[Callable[[], object]] = []
+        if self._control is not None:
+            commands.append(self._control.push)
+        if self._hold.pinned is not None:
+            commands.append(self._hold)
+        self._plan = plan = ControlPlan(
+            self._components,
+            self._described,
+            self._setpoints,
+            self._guard,
+            self._model,
+            self._data,
+            trajectory=None if self._trajectory is None else self._follow_now,
+            commands=commands,
         )
-        self._planned = self._working()
-        working = [c for c in self.controllers if c.enabled and c.is_bound]
-        driven = {b.actuator_id for c in working for b in c.bindings}
-        direct = [b for b in self._described if b.actuator_id not in driven]
-        active = [c for c in working if c.lowered is None]
-        self._native = tuple(
-            write for c in working if c.lowered is not None for write in c.native_writers()
-        )
-        steppers = tuple(c.stepper(self._model, self._data) for c in active)
-        # What MuJoCo runs is written when setpoints or ctrl changed; beside a law ctrl always does.
-        self._active = (*steppers, *self._native) if steppers else ()
-        self._watch_ctrl = not active or not all(c.guards_ctrl for c in active)
-        for controller in self.controllers:
-            if controller.lowered is not None:
-                _switch(controller.lowered, controller if controller.enabled else None)
+        self._before, self._writes = plan.before, plan.writes
+        if plan.watches_ctrl:
+            self._guard.keep_good_ctrl()
+            self._writes = (*plan.writes, self._watch_ctrl)
+        self._telemetry = Telemetry(plan.table, self.controllers, self._data)
         self._setpoints.touch()
-        self._direct = tuple(direct_writers(self._setpoints, direct, self._data.ctrl))
-        hooks: list[Callable[[float], object]] = [
-            c.before_controls
-            for c in self._components
-            if type(c).before_controls is not ActorComponent.before_controls
-        ]
-        hooks += [w for c in working if (w := c.watcher()) is not None]
-        if self._trajectory is not None:
-            hooks.append(partial(self._write_trajectory, self._trajectory))
-        self._hooks = tuple(hooks)
-        self.needs_position_stage = any(c.needs_position_stage for c in (*active, *self._others()))
-        self.is_idle = not self._active and not self._hooks
         self._on_plan()
-        self._factor = np.array([b.factor for b in self._table])
-        self._ctrl_addresses = np.array([b.ctrl_address for b in self._table], dtype=np.intp)
+
+    @property
+    def needs_position_stage(self) -> bool:
+        """Whether a law or component reads what MuJoCo computes inside the step."""
+        return self._plan.needs_position_stage
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of ours has to run between physics steps."""
+        return self._plan.is_idle
 
     # One step -----------------------------------------------------------------------------------
 
     def apply_controls(self) -> None:
         """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
-        setpoints = self._setpoints
-        for hook in self._hooks:
-            hook(self._data.time)
-        if self._control is not None:
-            self._control.push()
-        if self._pinned is not None:
-            self._pin()
-        if setpoints.changed():
+        for prepare in self._before:
+            prepare()
+        if self._setpoints.changed():
             self._take_setpoints()
-        if self._guard.inputs:
-            self._guard.check_inputs()
-        for step in self._active:
-            step()
-        for write in self._direct:
+        for write in self._writes:
             write()
-        if self._watch_ctrl:
-            now = self._ctrl.tobytes()
-            if now != self._guard.ctrl:
-                self._take_ctrl(now)
-
-    def _pin(self) -> None:
-        self._setpoints.flat[:] = self._pinned
-        for name, values in self._pinned_inputs.items():
-            self._setpoints.input_values[name][:] = values
 
     def _take_setpoints(self) -> None:
         """Setpoints changed: check them, and hand them to what MuJoCo runs itself."""
         self._guard.check_setpoints()
-        for write in self._native:
+        for write in self._plan.native:
             write()
         if self._unsettled:
             self._settle()
-        if self._native:
+        if self._plan.native:
             self._guard.keep_ctrl()
 
     def _settle(self) -> None:
@@ -403,11 +362,15 @@ class Articulation(HasProperties):
                 law.settle()
         self._unsettled = not all(enabled for _, enabled in lowered)
 
-    def _take_ctrl(self, now: bytes) -> None:
-        """Ctrl changed: it must be finite, and what MuJoCo runs itself must have its setpoints."""
+    def _watch_ctrl(self) -> None:
+        """Ctrl must be finite, and what MuJoCo runs itself must have its setpoints."""
+        now = self._ctrl.tobytes()
+        if now == self._guard.ctrl:
+            return
         self._guard.check_ctrl(now)
-        if self._native and not self._active:  # somebody else wrote into ctrl
-            for write in (*self._native, *self._direct):
+        plan = self._plan
+        if plan.native and not plan.is_active:  # it was written to from outside
+            for write in (*plan.native, *plan.direct):
                 write()
             self._guard.keep_ctrl()
 
@@ -460,6 +423,7 @@ class Articulation(HasProperties):
                 self._setpoints,
             )
             self._control.reset(self._initial.qpos)
+            self._replan()
         return self._control
 
     @property
@@ -474,19 +438,21 @@ class Articulation(HasProperties):
         The hold goes through the controllers and wins over every other command.
         """
         state = self.keyframe(keyframe)
-        self._pinned = self._keyframe_setpoints(state)
-        self._pinned_inputs = self._seeds.inputs(state)
-        self._pinned_name = keyframe
+        inputs = self._seeds.inputs(state)
+        self._hold.pinned = Pinned(self._keyframe_setpoints(state), inputs, keyframe)
+        self._replan()
 
     @action
     def release_hold(self) -> None:
         """End a hold; the setpoints stay where they were pinned."""
-        self._pinned, self._pinned_inputs, self._pinned_name = None, {}, ""
+        if self._hold.pinned is not None:
+            self._hold.pinned = None
+            self._replan()
 
     @property
     def held(self) -> str:
         """The keyframe that is held, or empty."""
-        return self._pinned_name
+        return self._hold.pinned.keyframe if self._hold.pinned is not None else ""
 
     @action
     def clear(self) -> None:
@@ -513,15 +479,13 @@ class Articulation(HasProperties):
             raise BindingError(f"{self.name} has no keyframe {name!r}; {hint}")
         return self._where.keyframes[name]
 
-    def capture(self, name: str) -> "Keyframe":
+    def capture(self, name: str) -> Keyframe:
         """The present state as a keyframe, to keep with the scene: `actor.add_keyframe(...)`.
 
         It has the joints, the velocities that are not zero, the activations, and what the actuators
         that no law drives are commanded. Free joints of an actor that does not stand at the origin
         are given in the world (`absolute`): not a bit is lost on the way.
         """
-        from mjrig.model.keyframes import captured
-
         lowered = {
             b.actuator for c in self.controllers if c.lowered is not None for b in c.bindings
         }
@@ -532,7 +496,7 @@ class Articulation(HasProperties):
     def _direct_commands(self) -> dict[str, FloatArray]:
         """What the actuators are commanded whose setpoints do not follow the pose."""
         found: dict[str, FloatArray] = {}
-        following = self._following_pose()
+        following = following_pose(self.controllers)
         columns = {name: i for i, name in enumerate(self.actuator_names)}
         for binding in self._described:
             if binding.actuator_id in following:
@@ -558,7 +522,11 @@ class Articulation(HasProperties):
         if trajectory is not None:
             self._write_trajectory(trajectory, float(self._data.time))
         self._trajectory = trajectory
-        self._plan()
+        self._replan()
+
+    def _follow_now(self) -> None:
+        if self._trajectory is not None:
+            self._write_trajectory(self._trajectory, self._data.time)
 
     def _write_trajectory(self, trajectory: Trajectory, time: float) -> None:
         rows = trajectory(time)
@@ -573,15 +541,14 @@ class Articulation(HasProperties):
         """Ask the trajectory in the middle of a step, for what MuJoCo runs itself."""
         if self._trajectory is not None:
             self._write_trajectory(self._trajectory, time)
-            if self._pinned is not None:
-                self._pin()
+            self._hold()
             if self._setpoints.changed():
                 self._take_setpoints()
 
     @property
     def follows_stages(self) -> bool:
         """Whether a trajectory moves the setpoints of lowered laws."""
-        return self._trajectory is not None and bool(self._native)
+        return self._trajectory is not None and bool(self._plan.native)
 
     # Reset and seeding --------------------------------------------------------------------------
 
@@ -611,12 +578,14 @@ class Articulation(HasProperties):
 
     def prime(self) -> None:
         """Hand the seeded setpoints to what MuJoCo runs itself, before anybody looks at forces."""
-        for write in self._native:
+        for write in self._plan.native:
             write()
 
     def _seed(self, changed: set[int] | None = None) -> None:
         """Setpoints from the pose; `changed` limits it to those actuator ids."""
-        seeds = self._seeds.rows(self._data.qpos, self._initial.ctrl, self._following_pose())
+        seeds = self._seeds.rows(
+            self._data.qpos, self._initial.ctrl, following_pose(self.controllers)
+        )
         good = self._guard.setpoints.reshape(seeds.shape)
         single = [b for b in self._described if b.output_count == 1]
         for column, binding in enumerate(single):
@@ -630,37 +599,19 @@ class Articulation(HasProperties):
     def _keyframe_setpoints(self, state: ActorState) -> FloatArray:
         qpos = self._data.qpos.copy()
         qpos[self._where.qpos] = state.qpos
-        return self._seeds.rows(qpos, state.ctrl, self._following_pose()).reshape(-1)
-
-    def _following_pose(self) -> set[int]:
-        """Ids of the actuators whose setpoints are positions of a law."""
-        return {b.actuator_id for c in self.controllers if c.follows_pose for b in c.bindings}
+        return self._seeds.rows(qpos, state.ctrl, following_pose(self.controllers)).reshape(-1)
 
     # Telemetry ----------------------------------------------------------------------------------
 
     @property
     def effort(self) -> FloatArray:
         """Effort per binding after our clamps, joint units (N·m or N)."""
-        effort: FloatArray = self._factor * self._data.ctrl[self._ctrl_addresses]
-        self._overlay(effort, lambda controller: controller.native_effort)
-        return effort
+        return self._telemetry.effort()
 
     @property
     def raw_effort(self) -> FloatArray:
         """Effort per binding as the law computed it, before any clamp, joint units."""
-        raw = self.effort
-        self._overlay(raw, lambda controller: controller.raw_effort)
-        return raw
-
-    def _overlay(
-        self, efforts: FloatArray, read: Callable[[ArticulationController], FloatArray | None]
-    ) -> None:
-        """Put what enabled controllers say in the places of the actuators they own."""
-        index = {b.actuator_id: i for i, b in enumerate(self._table)}
-        for controller in self.controllers:
-            values = read(controller) if controller.enabled else None
-            if values is not None:
-                efforts[[index[b.actuator_id] for b in controller.bindings]] = values
+        return self._telemetry.raw_effort()
 
     @property
     def applied_effort(self) -> FloatArray:
@@ -668,33 +619,17 @@ class Articulation(HasProperties):
 
         A joint's actuatorfrcrange limits the sum of its actuators; each takes its share of the cut.
         """
-        force = self._data.actuator_force
-        applied = np.array([b.gear * force[b.output_address] for b in self._table])
-        for joint in {b.joint_id for b in self._table if b.joint_force_range is not None}:
-            own = [i for i, b in enumerate(self._table) if b.joint_id == joint]
-            low, high = self._table[own[0]].joint_force_range or (-np.inf, np.inf)
-            total = float(applied[own].sum())
-            if not low <= total <= high:
-                applied[own] *= min(max(total, low), high) / total
-        return applied
+        return self._telemetry.applied_effort()
 
     @property
     def position(self) -> FloatArray:
         """Position per binding: qpos of the joint, or actuator length."""
-        return self._measure("qpos_address", self._data.qpos, self._data.actuator_length)
+        return self._telemetry.position()
 
     @property
     def velocity(self) -> FloatArray:
         """Velocity per binding."""
-        return self._measure("dof_address", self._data.qvel, self._data.actuator_velocity)
-
-    def _measure(self, address: str, joint: FloatArray, actuator: FloatArray) -> FloatArray:
-        return np.array(
-            [
-                joint[getattr(b, address)] if b.on_joint else actuator[b.output_address]
-                for b in self._table
-            ]
-        )
+        return self._telemetry.velocity()
 
     # Snapshots ----------------------------------------------------------------------------------
 
@@ -702,9 +637,7 @@ class Articulation(HasProperties):
         """What `restore` needs to continue bit-exactly, beyond MuJoCo's own state."""
         return {
             "setpoints": self._setpoints.snapshot(),
-            "pinned": None if self._pinned is None else self._pinned.copy(),
-            "pinned_inputs": self._pinned_inputs,
-            "pinned_name": self._pinned_name,
+            "hold": self._hold.memory(),
             "guard": self._guard.memory(),
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
@@ -735,9 +668,9 @@ class Articulation(HasProperties):
     def restore(self, memory: Mapping[str, Any]) -> None:
         """Take back what `memory` returned, after `check_memory`."""
         self._setpoints.restore(memory["setpoints"])
-        self._pinned = None if memory["pinned"] is None else memory["pinned"].copy()
-        self._pinned_name = memory["pinned_name"]
-        self._pinned_inputs = memory["pinned_inputs"]
+        if memory["hold"] is not self._hold.pinned:
+            self._hold.restore(memory["hold"])
+            self._replan()
         self._guard.restore(memory["guard"])
         self._unsettled = True
         self._setpoints.touch()
@@ -752,14 +685,6 @@ class Articulation(HasProperties):
             f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
             f"{len(self._components)} components)"
         )
-
-
-def _switch(lowered: Lowered, controller: ArticulationController | None) -> None:
-    """Lowered actuators run the law, or pass their feedforward input on."""
-    if controller is not None:
-        lowered.load(controller.native_form())
-    else:
-        lowered.drive_directly()
 
 
 def _owns(component: ActorComponent) -> str:

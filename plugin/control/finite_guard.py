@@ -92,6 +92,11 @@ class Guard:
         ctrl[bad] = np.frombuffer(self.ctrl)[bad]
         self.keep_ctrl()
 
+    def keep_good_ctrl(self) -> None:
+        """Begin to watch: what is in ctrl now is good, as far as it is finite."""
+        if np.vdot(self._ctrl, self._ctrl) < LARGEST**2:
+            self.keep_ctrl()
+
     def keep_ctrl(self) -> None:
         """What is in ctrl now is good."""
         self.ctrl = self._ctrl.tobytes()

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, PositionTable
+from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.feedback import PD, PID
 from mjrig.components.laws.law import Law
 from mjrig.components.laws.pipeline import Pipeline
+from mjrig.components.laws.position_table import PositionTable
 from mjrig.components.laws.space import Array
 from mjrig.errors import PropertyError
 
@@ -139,7 +140,8 @@ def test_a_bad_target_does_not_reach_the_integral() -> None:
 def test_an_effort_that_is_not_finite_leaves_that_actuators_memory_alone() -> None:
     pipe = Pipeline(PID(1.0, 1.0), size=2)
     q = np.array([np.nan, 0.0])
-    pipe.advance(q, np.zeros(2), np.ones(2), np.zeros(2), np.zeros(2), 0.1)
+    pipe.prepare(q, np.zeros(2), (np.ones(2), np.zeros(2), np.zeros(2)), 0.1)
+    pipe.advance()
     assert pipe.state.integral.tolist() == [0.0, 0.1]
 
 

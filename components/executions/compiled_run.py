@@ -7,9 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.executions.pipeline_host import PipelineHost
-from mjrig.components.laws.clamp import DCMotor, MaxEffort, PositionTable
+from mjrig.components.executions.run import EveryTick, PipelineRun
+from mjrig.components.executions.state_inputs import target_range, write_ctrl
+from mjrig.components.laws.clamp import DCMotor, MaxEffort
 from mjrig.components.laws.feedback import PD, PID, SumOrder
-from mjrig.components.laws.pipeline import Pipeline
+from mjrig.components.laws.gather import Operation
+from mjrig.components.laws.position_table import PositionTable
 
 
 def why_no_numba() -> str:
@@ -18,40 +21,40 @@ def why_no_numba() -> str:
     return "" if found else "needs the extra 'fast': pip install 'mjrig[fast]' (no numba)"
 
 
-class CompiledStep:
-    """One tick of a controller as one call; it shares the pipeline's buffers.
+class CompiledRun(PipelineRun):
+    """One tick of a controller as one call; it shares the pipeline's buffers."""
 
-    `refresh` must follow every change of a parameter, `write_back` precede every look at the
-    pipeline's memory.
-    """
-
-    def __init__(self, controller: PipelineHost, pipe: Pipeline, data: Any) -> None:
+    def __init__(self, host: PipelineHost, model: Any, data: Any, ticks: EveryTick) -> None:
         from mjrig.components.executions import kernel
 
+        super().__init__(host, model, data)
+        self._ticks = ticks
+        self.guards_ctrl = host.decimation == 1
         self._kernel, self._tick = kernel, kernel.tick
-        self._controller, self._pipe, self._data = controller, pipe, data
-        size, clamps = controller.num_bindings, len(pipe.clamps)
+        pipe, size = self._pipe, host.num_bindings
         self._index = np.array(
             [
-                [b.qpos_address for b in controller.bindings],
-                [b.dof_address for b in controller.bindings],
-                [b.ctrl_address for b in controller.bindings],
-                controller.columns,
+                [b.qpos_address for b in host.bindings],
+                [b.dof_address for b in host.bindings],
+                [b.ctrl_address for b in host.bindings],
+                host.columns,
             ],
             dtype=np.float64,
         )
         self._values = np.zeros((2, size))
         # The pipeline's own buffers become rows of the kernel's, so that both mean the same.
-        pipe._raw, pipe._effort = self._values
-        pipe.arrange()
-        self._acted = np.zeros((clamps, size))
+        pipe.take_buffers(*self._values)
+        self._acted = np.zeros((len(pipe.clamps), size))
         self._lags = np.zeros((3, size))
         self._status = np.zeros(1)
         self.refresh()
 
+    def stepper(self) -> Operation:
+        held = write_ctrl(self._host, self._data.ctrl, self._values[1])
+        return self._ticks.around(self, held)
+
     def refresh(self) -> None:
-        """Take the parameters and the memory of the pipeline as they are now."""
-        kernel, pipe, controller = self._kernel, self._pipe, self._controller
+        kernel, pipe, controller = self._kernel, self._pipe, self._host
         size, dt = controller.num_bindings, controller._tick
         integral, ring = np.zeros(size), np.zeros((0, 3, size))
         if isinstance(pipe.law, PID):
@@ -93,7 +96,7 @@ class CompiledStep:
         gain[kernel.FACTOR] = pipe.space.factor
         gain[kernel.KP], gain[kernel.KV] = law._kp, law._kv
         gain[kernel.CONSTANT] = law._constant
-        low, high = self._controller._target_range()
+        low, high = target_range(self._host)
         gain[kernel.TARGET_LOW], gain[kernel.TARGET_HIGH] = low, high
         if isinstance(law, PID):
             gain[kernel.KI], gain[kernel.INTEGRAL_MAX] = law._ki, law._high
@@ -129,12 +132,11 @@ class CompiledStep:
 
     def _report(self) -> None:
         self._status[0] = 0.0
-        for binding, effort in zip(self._controller.bindings, self._values[1], strict=True):
+        for binding, effort in zip(self._host.bindings, self._values[1], strict=True):
             if not abs(effort) <= self._kernel.LARGEST:
-                self._controller.report_non_finite(binding)
+                self._host.report_non_finite(binding)
 
-    def write_back(self) -> None:
-        """Bring the counters home."""
+    def bring_home(self) -> None:
         kernel, pipe = self._kernel, self._pipe
         for mine, theirs in zip(self._acted, pipe._acted, strict=True):
             theirs[...] = mine

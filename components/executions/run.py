@@ -1,0 +1,109 @@
+"""PipelineRun: one way to run the pipeline of a controller."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.executions.pipeline_host import PipelineHost
+from mjrig.components.laws.gather import Operation
+from mjrig.control.effort_log import EffortLog, LiveEfforts
+
+LARGEST = 1e10
+
+
+class PipelineRun:
+    """The base of the executions: a law that runs here, in this process.
+
+    The controller calls `before_change` before its parameters change and `refresh` afterwards. The
+    pipeline's state holds what the law remembers after `bring_home`.
+    """
+
+    #: Whether it never writes a ctrl that is not finite.
+    guards_ctrl = True
+
+    def __init__(self, host: PipelineHost, model: Any, data: Any) -> None:
+        self._host, self._pipe = host, host._pipe
+        self._model, self._data = model, data
+
+    def stepper(self) -> Operation:
+        """What is called before every physics step."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Take the parameters and the memory of the pipeline as they are now."""
+
+    def before_change(self) -> None:
+        """Parameters are about to change: look at what was done with those that were."""
+        self.bring_home()
+
+    def bring_home(self) -> None:
+        """Let the pipeline's state hold what the law remembers."""
+
+    def reset(self) -> None:
+        """The world was reset, and the pipeline's state with it."""
+        self.refresh()
+
+    # Telemetry ----------------------------------------------------------------------------------
+
+    def raw_effort(self) -> FloatArray:
+        """The law's effort in the last step, before clamps, joint units."""
+        raw: FloatArray = self._pipe.space.factor * self._pipe._raw
+        return raw
+
+    def effort(self) -> FloatArray | None:
+        """Effort behind the clamps, joint units; None: it is what ctrl says."""
+        return None
+
+    def count_clamps(self) -> None:
+        """Bring the counters of the clamps up to date."""
+        self.bring_home()
+
+    def watcher(self) -> Callable[[float], object] | None:
+        """What looks at the last step before the next one; None: nothing."""
+        return None
+
+    def effort_log(self) -> EffortLog:
+        """How its efforts get into a recording."""
+        return LiveEfforts(self._host.columns, self._pipe._raw, self._pipe.space.factor)
+
+    # Memory, besides the pipeline's state -------------------------------------------------------
+
+    def memory(self) -> Any:
+        """What `restore` needs, as an own copy."""
+        return None
+
+    def restore(self, memory: Any) -> None:
+        """Take back what `memory` returned; the pipeline's state is restored already."""
+        self.refresh()
+
+
+class EveryTick:
+    """Runs a tick on the steps 0, k, 2k after a reset, and holds its effort in between."""
+
+    def __init__(self, host: PipelineHost, model: Any, data: Any) -> None:
+        self._decimation = int(host.decimation)
+        self._model, self._data = model, data
+        #: Whether the first tick is still to come, whatever the step.
+        self.is_due = True
+
+    def around(self, tick: Operation, hold: Operation) -> Operation:
+        """What is called before every step: the tick itself where every step is one."""
+        if self._decimation == 1:
+            return tick
+        model, data, decimation = self._model, self._data, self._decimation
+
+        def step() -> None:
+            if self.is_due or round(data.time / model.opt.timestep) % decimation == 0:
+                self.is_due = False
+                tick()
+            else:
+                hold()
+
+        return step
+
+
+def is_bad(values: Any) -> Any:
+    """Which values MuJoCo would not take."""
+    return ~(np.abs(values) <= LARGEST)

@@ -1,0 +1,127 @@
+"""ControlPlan: who writes what before every physics step, decided once."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from mjrig.control.controller import ArticulationController
+from mjrig.control.finite_guard import Guard
+from mjrig.control.lowering import Lowered
+from mjrig.control.passthrough_writers import direct_writers
+from mjrig.control.setpoints import Setpoints
+from mjrig.model.binding import ActuatorBinding, BindingTable
+from mjrig.properties.component import ActorComponent
+
+Write = Callable[[], object]
+
+
+class ControlPlan:
+    """The calls that a step of one articulation consists of; made anew after every change.
+
+    Args:
+        components: what is on the actor, in order.
+        actuators: all of its actuators.
+        trajectory: the call that moves the setpoints along a trajectory; None: there is none.
+        commands: calls that write setpoints of commands that hold until they are changed.
+    """
+
+    def __init__(
+        self,
+        components: Sequence[ActorComponent],
+        actuators: Sequence[ActuatorBinding],
+        setpoints: Setpoints,
+        guard: Guard,
+        model: Any,
+        data: Any,
+        trajectory: Write | None = None,
+        commands: Sequence[Write] = (),
+    ) -> None:
+        controllers = [c for c in components if isinstance(c, ArticulationController)]
+        others = [c for c in components if not isinstance(c, ArticulationController)]
+        working = [c for c in controllers if c.enabled and c.is_bound]
+        active = [c for c in working if c.lowered is None]
+        self.basis = basis_of(components)
+        self.table = _table(controllers, actuators)
+        #: Calls that hand setpoints to what MuJoCo runs itself.
+        self.native: tuple[Write, ...] = tuple(
+            write for c in working if c.lowered is not None for write in c.native_writers()
+        )
+        driven = {b.actuator_id for c in working for b in c.bindings}
+        rest = [b for b in actuators if b.actuator_id not in driven]
+        self.direct: tuple[Write, ...] = tuple(direct_writers(setpoints, rest, data.ctrl))
+        steppers: tuple[Write, ...] = tuple(c.stepper(model, data) for c in active)
+        #: Whether a law runs here, so that ctrl is written in every step.
+        self.is_active = bool(steppers)
+        #: Whether somebody has to look that ctrl is finite, and still what was written.
+        self.watches_ctrl = not active or not all(c.guards_ctrl for c in active)
+        hooks = _hooks(components, working, data)
+        if trajectory is not None:
+            hooks.append(trajectory)
+        #: What is called in every step, before the setpoints are looked at.
+        self.before: tuple[Write, ...] = (*hooks, *commands)
+        inputs: tuple[Write, ...] = (guard.check_inputs,) if guard.inputs else ()
+        # What MuJoCo runs is written when setpoints or ctrl changed; beside a law ctrl always does.
+        beside = self.native if steppers else ()
+        #: What is called in every step, after the setpoints were looked at.
+        self.writes: tuple[Write, ...] = (*inputs, *steppers, *beside, *self.direct)
+        #: Whether a law or component reads what MuJoCo computes inside the step.
+        self.needs_position_stage = any(c.needs_position_stage for c in (*active, *others))
+        #: Whether nothing of ours has to run between physics steps.
+        self.is_idle = not steppers and not hooks
+        for controller in controllers:
+            if controller.lowered is not None:
+                _switch(controller.lowered, controller if controller.enabled else None)
+
+
+def basis_of(components: Sequence[ActorComponent]) -> list[tuple[object, ...]]:
+    """What a plan depends on: where it differs, a new plan is needed."""
+    found: list[tuple[object, ...]] = []
+    for component in components:
+        if isinstance(component, ArticulationController):
+            is_watching = component.watcher() is not None
+            lowered = component.lowered is not None
+            found.append((component.enabled, component.num_bindings, lowered, is_watching))
+            found.append((component.execution,))
+        else:
+            found.append((component.needs_position_stage,))
+    return found
+
+
+def following_pose(controllers: Sequence[ArticulationController]) -> set[int]:
+    """Ids of the actuators whose setpoints are positions of a law."""
+    return {b.actuator_id for c in controllers if c.follows_pose for b in c.bindings}
+
+
+def _table(
+    controllers: Sequence[ArticulationController], actuators: Sequence[ActuatorBinding]
+) -> BindingTable:
+    owned = following_pose(controllers)
+    return BindingTable(
+        [b for b in actuators if b.is_bindable or b.actuator_id in owned],
+        [b for b in actuators if not b.is_bindable and b.actuator_id not in owned],
+    )
+
+
+def _hooks(
+    components: Sequence[ActorComponent], working: Sequence[ArticulationController], data: Any
+) -> list[Write]:
+    """What the components do before the controllers, as calls without arguments."""
+    hooks: list[Callable[[float], object]] = [
+        c.before_controls
+        for c in components
+        if type(c).before_controls is not ActorComponent.before_controls
+    ]
+    hooks += [watch for c in working if (watch := c.watcher()) is not None]
+    return [partial(_call, hook, data) for hook in hooks]
+
+
+def _call(hook: Callable[[float], object], data: Any) -> None:
+    hook(data.time)
+
+
+def _switch(lowered: Lowered, controller: ArticulationController | None) -> None:
+    """Lowered actuators run the law, or pass their feedforward input on."""
+    if controller is not None:
+        lowered.load(controller.native_form())
+    else:
+        lowered.drive_directly()

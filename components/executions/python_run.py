@@ -9,7 +9,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.executions.run import LARGEST, EveryTick, PipelineRun, is_bad
 from mjrig.components.executions.state_inputs import StateInputs, write_ctrl
-from mjrig.components.laws.gather import Operation, scaled
+from mjrig.components.laws.gather import Buffer, Operation, scaled
 
 _LARGEST_SQUARE = LARGEST**2
 
@@ -30,8 +30,11 @@ class PythonRun(PipelineRun):
         factor = np.array([b.factor for b in self._host.bindings])
         in_joint_space = not np.array_equal(self._pipe.space.factor, factor)
         own = self._pipe._effort
-        self._value, convert = scaled(own, [], factor, divide=True) if in_joint_space else (own, [])
-        self._convert = tuple(convert)
+        self._value: Buffer = own
+        self._convert: tuple[Operation, ...] = ()
+        if in_joint_space:
+            self._value, convert = scaled(own, [], factor, divide=True)
+            self._convert = tuple(convert)
         self._write = write_ctrl(self._host, self._data.ctrl, self._value)
 
     def refresh(self) -> None:

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
+from mjrig.components.laws.clip import clip
 from mjrig.components.laws.gather import Buffer, Operation, as_slice, gather, merge, scaled
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 
@@ -27,11 +29,11 @@ class StateInputs:
         )
         self.q, self.qd = q[0], qd[0]
         #: Position, velocity and feedforward.
-        self.targets = tuple(buffer for buffer, _ in targets)
+        self.targets = targets[0][0], targets[1][0], targets[2][0]
         self.read_state: tuple[Operation, ...] = (*q[1], *qd[1])
         self.read_targets = tuple(op for _, operations in targets for op in operations)
 
-    def _state(self, joint: Buffer, actuator: Buffer, address: str) -> Gathered:
+    def _state(self, joint: FloatArray, actuator: FloatArray, address: str) -> Gathered:
         bindings = self._host.bindings
         on_joint = [i for i, b in enumerate(bindings) if b.on_joint]
         joints = gather(joint, [getattr(bindings[i], address) for i in on_joint], self._dtype)
@@ -52,8 +54,7 @@ class StateInputs:
         inside = np.zeros_like(target)
         return inside, [
             *operations,
-            partial(np.maximum, target, low, out=inside),
-            partial(np.minimum, inside, high, out=inside),
+            partial(clip, target, low, high, inside),
         ]
 
 

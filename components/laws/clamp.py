@@ -7,6 +7,7 @@ from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
+from mjrig.components.laws.clip import clip
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.space import Array, Space
 from mjrig.errors import PropertyError
@@ -64,9 +65,7 @@ class Clamp(Component):
 
     def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
         """Write the effort that is left to `out`, which may be `effort` itself."""
-        low, high = self.bounds(q, qd)
-        np.maximum(effort, low, out=out)
-        np.minimum(out, high, out=out)
+        clip(effort, *self.bounds(q, qd), out)
 
     def program(self, effort: Array, q: Array, qd: Array, out: Array) -> list[Operation]:
         """`apply` as calls that hold these very arrays, until a parameter changes."""
@@ -75,11 +74,7 @@ class Clamp(Component):
         if prepared is None or overridden:
             return [partial(self.apply, effort, q, qd, out)]
         operations, low, high = prepared
-        return [
-            *operations,
-            partial(np.maximum, effort, low, out=out),
-            partial(np.minimum, out, high, out=out),
-        ]
+        return [*operations, partial(clip, effort, low, high, out)]
 
     def over_rows(self, rows: int) -> Self:
         """A twin that applies to arrays (rows, n)."""
@@ -220,20 +215,26 @@ class DCMotor(Clamp):
         self._speed = space.zeros()
         # Both ends of the curve at once: 1 − v/vlim above, −1 − v/vlim below.
         self._ends = np.zeros((2, *space.shape), space.dtype)
+        unbounded = np.full_like(self._max, np.inf)
+        self._least = np.stack([-unbounded, self._minus_max]).reshape(2, *self._row(space))
+        self._most = np.stack([self._max, unbounded]).reshape(2, *self._row(space))
         self._signs = np.array([1, -1], space.dtype).reshape(2, *(1 for _ in space.shape))
+
+    @staticmethod
+    def _row(space: Space) -> tuple[int, ...]:
+        """The shape of one value per actuator that fits arrays of the pipeline's shape."""
+        return (*(1 for _ in space.shape[1:]), space.size)
 
     def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
         speed, ends = self._speed, self._ends
         high, low = ends
         return (
             [
-                partial(np.maximum, qd, self._minus_corner, out=speed),
-                partial(np.minimum, speed, self._corner, out=speed),
+                partial(clip, qd, self._minus_corner, self._corner, speed),
                 partial(np.divide, speed, self._limit, speed),
                 partial(np.subtract, self._signs, speed, ends),
                 partial(np.multiply, self._saturation, ends, ends),
-                partial(np.minimum, high, self._max, out=high),
-                partial(np.maximum, low, self._minus_max, out=low),
+                partial(clip, ends, self._least, self._most, ends),
             ],
             low,
             high,

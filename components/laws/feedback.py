@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.components.laws.clip import clip
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.law import Law, Slopes, commit
 from mjrig.components.laws.space import Array, Space
@@ -207,8 +208,7 @@ class PID(PD):
             partial(np.subtract, self._targets[0], q, integral),
             partial(np.multiply, integral, step, integral),
             partial(np.add, state.integral, integral, integral),
-            *([partial(np.maximum, integral, self._low, out=integral)] if bounded else []),
-            *([partial(np.minimum, integral, self._high, out=integral)] if bounded else []),
+            *([partial(clip, integral, self._low, self._high, integral)] if bounded else []),
             *self._sum(q, qd, out),
         ]
 

@@ -14,6 +14,8 @@ from mjrig.names import listed
 Input = npt.ArrayLike | None
 #: q, qd, target_q, target_qd, feedforward.
 Inputs = tuple[Array, Array, Array, Array, Array]
+#: target_q, target_qd, feedforward.
+Targets = tuple[Array, Array, Array]
 _NAMES = ("q", "qd", "target_q", "target_qd", "feedforward")
 
 

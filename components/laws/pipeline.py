@@ -12,7 +12,7 @@ from mjrig.components.laws.clamp import Clamp
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.implicit import implicit_effort
-from mjrig.components.laws.inputs import Input, InputRows
+from mjrig.components.laws.inputs import Input, InputRows, Targets
 from mjrig.components.laws.law import Law, Slopes
 from mjrig.components.laws.scatter import Scatter
 from mjrig.components.laws.slopes import slopes_behind
@@ -158,16 +158,16 @@ class Pipeline:
                 needs, or dt is missing. Nothing was remembered.
         """
         given = (q, qd, target_q, target_qd, feedforward)
-        at_q, at_qd, *targets = self._inputs.take(given, self.law, self.delay, dt, custom_inputs)
-        revisions = [part._revision for part in (self.law, *self.clamps)]
-        ready_for = (dt, self._state.version, *revisions)
+        at_q, at_qd, a, b, c = self._inputs.take(given, self.law, self.delay, dt, custom_inputs)
+        revisions = [clamp._revision for clamp in self.clamps]
+        ready_for = (dt, self._state.version, self.law._revision, *revisions)
         if ready_for != self._prepared_for:
-            self.prepare(at_q, at_qd, tuple(targets), dt if dt is not None else 0.0)
+            self.prepare(at_q, at_qd, (a, b, c), dt if dt is not None else 0.0)
             self._prepared_for = ready_for
         self.advance()
         return self._effort.copy()
 
-    def prepare(self, q: Array, qd: Array, targets: tuple[Array, ...], dt: float) -> None:
+    def prepare(self, q: Array, qd: Array, targets: Targets, dt: float) -> None:
         """Make the calls of a step on these very arrays, of the right shape and type.
 
         `advance` runs them. Again after every change of a parameter or of the memory's layout.
@@ -334,16 +334,16 @@ class Pipeline:
             NotImplementedError: the law or a clamp has no derivative (networks).
         """
         given = (q, qd, target_q, target_qd, feedforward)
-        q_, qd_, *targets = self._inputs.take(given, self.law, self.delay, dt)
+        q_, qd_, a, b, c = self._inputs.take(given, self.law, self.delay, dt)
         saved = self._state.save()
         raw, effort = self._raw.copy(), self._effort.copy()
         try:
-            return self._slopes(q_, qd_, targets, dt if dt is not None else 0.0)
+            return self._slopes(q_, qd_, (a, b, c), dt if dt is not None else 0.0)
         finally:
             self._state.restore(saved)
             self._raw[...], self._effort[...] = raw, effort
 
-    def _slopes(self, q: Array, qd: Array, targets: Sequence[Array], dt: float) -> Slopes:
+    def _slopes(self, q: Array, qd: Array, targets: Targets, dt: float) -> Slopes:
         state = self._state
         if self.delay is not None:
             self.delay.pass_on(*targets, state, dt)
@@ -353,9 +353,7 @@ class Pipeline:
         return slopes_behind(self.clamps, self.law.slopes(state, dt), effort, q, qd)
 
 
-def _delayed(
-    law: Law, delay: Delay, targets: tuple[Array, ...], state: State, dt: float
-) -> Operation:
+def _delayed(law: Law, delay: Delay, targets: Targets, state: State, dt: float) -> Operation:
     """Push the setpoints; the law takes what arrives, unless that is what it has already."""
     target_q, target_qd, feedforward = targets
     arriving, arrived, taken = delay.arriving, delay._arrived, b""

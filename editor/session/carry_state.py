@@ -19,7 +19,7 @@ def carry(old: World, new: World) -> None:
     An actor whose pose was edited moves by that edit. Controllers that are the same keep their
     memory. Time goes on.
     """
-    new.data.time, new._steps = old.data.time, old.steps
+    new.data.time, new._stepper.steps = old.data.time, old.steps
     for name, robot in new.articulations.items():
         if name in old.articulations:
             source = old.articulations[name]

@@ -57,10 +57,9 @@ class Articulation(HasProperties):
         folder: Path = Path(),
         gate: Gate | None = None,
         described: Sequence[ActuatorBinding] | None = None,
-        on_plan: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__()
-        self._on_plan = on_plan
+        self._on_plan: Callable[[], None] = lambda: None
         self._folder, self._gate = folder, gate
         self._where, self._model, self._data, self._events = where, model, data, events
         self._described = list(
@@ -315,13 +314,17 @@ class Articulation(HasProperties):
             trajectory=None if self._trajectory is None else self._follow_now,
             commands=commands,
         )
-        self._before, self._writes = plan.before, plan.writes
+        self._calls_before, self._calls = plan.before, plan.writes
         if plan.watches_ctrl:
             self._guard.keep_good_ctrl()
-            self._writes = (*plan.writes, self._watch_ctrl)
+            self._calls = (*plan.writes, self._watch_ctrl)
         self._telemetry = Telemetry(plan.table, self.controllers, self._data)
         self._setpoints.touch()
         self._on_plan()
+
+    def when_planned(self, call: Callable[[], None]) -> None:
+        """Have a call made whenever what runs between the steps changes."""
+        self._on_plan = call
 
     @property
     def needs_position_stage(self) -> bool:
@@ -337,11 +340,11 @@ class Articulation(HasProperties):
 
     def apply_controls(self) -> None:
         """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
-        for prepare in self._before:
+        for prepare in self._calls_before:
             prepare()
         if self._setpoints.changed():
             self._take_setpoints()
-        for write in self._writes:
+        for write in self._calls:
             write()
 
     def _take_setpoints(self) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
-from mjrig.control.execution import Execution, why_not_lowered_here
+from mjrig.control.execution import Execution
 from mjrig.errors import ExecutionError
 from mjrig.model.actor_model import ActorModel, spans
 from mjrig.model.build import Built
@@ -33,7 +33,8 @@ from mjrig.properties.component import ActorComponent
 from mjrig.scene.actor import Actor
 from mjrig.scene.placement import flattened
 from mjrig.scene.scene import Scene
-from mjrig.sim.world import Key, World
+from mjrig.sim.assembly import Assembly, Key, assemble, choose_executions
+from mjrig.sim.world import World
 
 #: The keyframe that is the world right after a reset, setpoints included.
 START = "start"
@@ -120,17 +121,16 @@ class _LoweredWorld(World):
         """Label and reason of everything the file does not have, in scene order."""
         return [about for _, about in sorted((self.left_out | self._disabled).items())]
 
-    def _come_alive(self, built: Built, executions: Mapping[Key, Execution]) -> None:
-        if built.spec is None:
+    def _assemble(self, scene: Scene, seed: int | None, execution: str) -> Assembly:
+        made = assemble(scene, seed, execution, self._log, self._choose)
+        if made.built.spec is None:
             raise ExecutionError("the model of the scene is an .mjb: it is exported already")
-        self.built = built
-        super()._come_alive(built, executions)
+        self.built = made.built
+        return made
 
-    def _choose_executions(self) -> dict[Key, Execution]:
-        chosen = super()._choose_executions()
-        actuation = self.scene.effective_sim().actuation
-        not_here = why_not_lowered_here(self.model, actuation)
-        for i, robot in enumerate(self.articulations.values()):
+    def _choose(self, alive: Assembly, requested: str, not_here: str) -> dict[Key, Execution]:
+        chosen = choose_executions(alive, requested, not_here)
+        for i, robot in enumerate(alive.robots):
             for j, component in enumerate(robot.components):
                 planned = chosen.get((i, j))
                 reason = _why_not(component, not_here, planned)

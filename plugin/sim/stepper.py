@@ -1,0 +1,234 @@
+"""Stepper: how a world advances, chosen whenever what runs between the steps changes."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import mujoco
+import numpy as np
+
+from mjrig.control.articulation import Articulation
+from mjrig.control.events import Event, EventLog
+from mjrig.control.execution import is_rk4
+
+_logger = logging.getLogger("mjrig")
+#: Steps so many times, and returns how many steps were taken.
+Advance = Callable[[int], int]
+
+
+class StepNotes(Protocol):
+    """Something that takes notes of every physics step, such as a recorder."""
+
+    def before_step(self) -> None:
+        """Controls are written, the step comes next."""
+
+    #: Whether `after_step` is wanted; asked after `plan_changed`.
+    looks_after: bool
+
+    def after_step(self) -> None:
+        """The step was taken."""
+
+    def plan_changed(self) -> None:
+        """What runs between the steps changed."""
+
+    def state_replaced(self, why: str) -> None:
+        """The state was put to something else: a `reset` or a `restore`."""
+
+
+class Stepper:
+    """Advances one MjData; `advance` is the leanest way that does all that is asked for.
+
+    Args:
+        start_over: resets the world after MuJoCo had to reset its data.
+    """
+
+    advance: Advance
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        robots: Sequence[Articulation],
+        log: EventLog,
+        start_over: Callable[[], None],
+        *,
+        pause_on_event: bool,
+    ) -> None:
+        self._model, self._data, self._robots, self._log = model, data, robots, log
+        self._timestep = float(model.opt.timestep)
+        self._start_over = start_over
+        self._pause_on_event = pause_on_event
+        self._notes: StepNotes | None = None
+        self.is_paused = False
+        #: Physics steps since the last reset.
+        self.steps = 0
+        for robot in robots:
+            robot.when_planned(self.replan)
+        self.replan()
+
+    @property
+    def notes(self) -> StepNotes | None:
+        """What takes notes of every step; steps are taken one by one then."""
+        return self._notes
+
+    @notes.setter
+    def notes(self, notes: StepNotes | None) -> None:
+        self._notes = notes
+        self.replan()
+
+    def state_replaced(self, why: str, steps: int) -> None:
+        """The state is another one: after so many steps since a reset."""
+        self.steps = steps
+        if self._notes is not None:
+            self._notes.state_replaced(why)
+
+    def replan(self) -> None:
+        """Choose how to step, after what runs between the steps changed."""
+        robots, notes = self._robots, self._notes
+        self._applies = tuple(robot.apply_controls for robot in robots)
+        if notes is not None:
+            notes.plan_changed()
+            self._applies = (*self._applies, notes.before_step)
+        inner: Advance
+        if self._pause_on_event:
+            inner = self._watching
+        elif any(robot.needs_position_stage for robot in robots):
+            inner = self._in_stages
+        elif notes is None and all(robot.is_idle for robot in robots):
+            inner = self._idle
+        else:
+            inner = self._controlled
+        if is_rk4(self._model) and any(robot.follows_stages for robot in robots):
+            inner = self._following(inner)
+        self.advance = inner
+        if notes is not None and notes.looks_after:
+            self.advance = self._noted(inner)
+
+    def _idle(self, n: int) -> int:
+        """Everything is in MuJoCo's hands: nothing runs between the steps."""
+        data = self._data
+        began = data.time
+        for apply_controls in self._applies:
+            apply_controls()
+        if n == 1:
+            mujoco.mj_step(self._model, data)
+        else:
+            mujoco.mj_step(self._model, data, n)
+        self.steps += n
+        if data.time < began + (n - 0.5) * self._timestep or not began:
+            self._note_divergence(began)
+        return n
+
+    def _controlled(self, n: int) -> int:
+        model, data, mj_step, applies = self._model, self._data, mujoco.mj_step, self._applies
+        began = data.time
+        for _ in range(n):
+            for apply_controls in applies:
+                apply_controls()
+            mj_step(model, data)
+        self.steps += n
+        if data.time < began + (n - 0.5) * self._timestep or not began:
+            self._note_divergence(began)
+        return n
+
+    def _in_stages(self, n: int) -> int:
+        """Steps whose laws see lengths and masses of the very state they act on."""
+        began = self._data.time
+        for _ in range(n):
+            self._once_in_stages()
+        self.steps += n
+        if self._data.time < began + (n - 0.5) * self._timestep or not began:
+            self._note_divergence(began)
+        return n
+
+    def _once_in_stages(self) -> None:
+        model, data = self._model, self._data
+        if is_rk4(model):
+            mujoco.mj_fwdPosition(model, data)
+            mujoco.mj_fwdVelocity(model, data)
+            for apply_controls in self._applies:
+                apply_controls()
+            mujoco.mj_step(model, data)
+            return
+        mujoco.mj_step1(model, data)
+        for apply_controls in self._applies:
+            apply_controls()
+        mujoco.mj_step2(model, data)
+
+    def _watching(self, n: int) -> int:
+        """Steps until something happens that must not go unseen."""
+        for done in range(n):
+            if self.is_paused:
+                return done
+            before = self._log.count
+            self._in_stages(1)
+            self.is_paused = self._log.count > before
+        return n
+
+    def _noted(self, inner: Advance) -> Advance:
+        """One by one, since the notes look after each."""
+
+        def advance(n: int) -> int:
+            for done in range(n):
+                notes = self._notes
+                if not inner(1):
+                    return done
+                if notes is not None:
+                    notes.after_step()
+            return n
+
+        return advance
+
+    def _following(self, inner: Advance) -> Advance:
+        """Steps whose trajectories are asked at every stage, through MuJoCo's control callback."""
+        ours = self._data._address
+        robots = [robot for robot in self._robots if robot.follows_stages]
+
+        def advance(n: int) -> int:
+            previous = mujoco.get_mjcb_control()
+
+            def at_every_stage(model: Any, data: Any) -> None:
+                if previous is not None:
+                    previous(model, data)
+                if data._address == ours:
+                    for robot in robots:
+                        robot.follow_stage(data.time)
+
+            mujoco.set_mjcb_control(at_every_stage)
+            try:
+                return inner(n)
+            finally:
+                mujoco.set_mjcb_control(previous)
+
+        return advance
+
+    # Divergence ---------------------------------------------------------------------------------
+
+    def _note_divergence(self, began: float) -> None:
+        """Look whether MuJoCo put everything back since a time; if so, reset the world.
+
+        Time runs backwards then, except in the very first step: there only the warnings tell.
+        """
+        warning = mujoco.mjtWarning
+        for kind, what in (
+            (warning.mjWARN_BADQACC, "acceleration"),
+            (warning.mjWARN_BADQVEL, "velocity"),
+            (warning.mjWARN_BADQPOS, "position"),
+        ):
+            record = self._data.warning[int(kind)]
+            if record.number:
+                event = self._divergence(began, what, int(record.lastinfo))
+                self._log.add(event)
+                _logger.warning("%s", event)
+                # MuJoCo forgot everything but our memory: start over, alike in every execution.
+                self._start_over()
+                return
+
+    def _divergence(self, began: float, what: str, index: int) -> Event:
+        model = self._model
+        address = model.jnt_qposadr if what == "position" else model.jnt_dofadr
+        joint = int(np.searchsorted(address, index, side="right")) - 1
+        robot = next(r for r in self._robots if joint in r.model_map.joint_ids)
+        actor, name = robot.name, model.joint(joint).name.removeprefix(robot.model_map.prefix)
+        text = f"{actor}.{name}: diverged: its {what} became too large; the world was reset"
+        return Event(began, actor, "diverged", "", name, text)

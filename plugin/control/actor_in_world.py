@@ -1,0 +1,159 @@
+"""ActorInWorld: where one actor is in a compiled model, and what it is called there."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import mujoco
+
+from mjrig.arrays import FloatArray
+from mjrig.control.events import Event, EventLog
+from mjrig.control.finite_guard import Guard
+from mjrig.control.live_actuator import LiveActuator
+from mjrig.control.passthrough_writers import takes_rows
+from mjrig.control.sensors import read_sensors
+from mjrig.control.setpoints import Setpoints
+from mjrig.errors import BindingError
+from mjrig.files.paths import Gate
+from mjrig.model.actor_model import ActorModel, ActorState
+from mjrig.model.binding import ActuatorBinding, describe_actuators
+from mjrig.names import Slots, listed, suggestion
+from mjrig.properties.properties import HasProperties
+
+
+class ActorInWorld(HasProperties):
+    """The actor's share of the world: addresses, names, actuators, setpoints, keyframes."""
+
+    # Properties are never assigned here, and the hot path pays for each look at a name.
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        where: ActorModel,
+        model: Any,
+        data: Any,
+        events: EventLog,
+        folder: Path = Path(),
+        gate: Gate | None = None,
+        described: Sequence[ActuatorBinding] | None = None,
+    ) -> None:
+        super().__init__()
+        self._folder, self._gate = folder, gate
+        self._where, self._model, self._data, self._events = where, model, data, events
+        self._described = list(
+            described
+            if described is not None
+            else describe_actuators(model, where.actuator_ids.tolist(), where.prefix, where.aliases)
+        )
+        self._sensors: Mapping[str, FloatArray] | None = None
+        single = [b for b in self._described if b.output_count == 1]
+        inputs = {b.actuator: b.ctrl_count for b in self._described if not takes_rows(b)}
+        self._setpoints = Setpoints(
+            Slots([b.names for b in single], self.label), inputs, self.label
+        )
+        self._ctrl = data.ctrl[where.ctrl]
+        self._guard = Guard(self.label, self._described, self._setpoints, data, where.ctrl, events)
+
+    @property
+    def label(self) -> str:
+        return self._where.name
+
+    @property
+    def name(self) -> str:
+        """The actor's name."""
+        return self._where.name
+
+    @property
+    def model(self) -> Any:
+        """The world's MjModel."""
+        return self._model
+
+    @property
+    def data(self) -> Any:
+        """The world's MjData."""
+        return self._data
+
+    @property
+    def model_map(self) -> ActorModel:
+        """Addresses of this actor in the world's model."""
+        return self._where
+
+    @property
+    def actuators(self) -> tuple[ActuatorBinding, ...]:
+        """Every actuator, bound or not, in id order."""
+        return tuple(self._described)
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Local names of all single-output actuators, in id order."""
+        return self._setpoints.names
+
+    def actuator(self, name: str) -> LiveActuator:
+        """One actuator by local name, what a person called it, or its joint: what it does now.
+
+        Raises:
+            BindingError: there is none, or there are several, of that name.
+        """
+        found = [b for b in self._described if b.actuator == name]
+        found = found or [b for b in self._described if name in b.names]
+        if len(found) != 1:
+            names = [n for b in self._described for n in b.names]
+            hint = listed(b.actuator for b in found) if found else suggestion(name, names)
+            many = "several actuators" if found else "no actuator"
+            raise BindingError(f"{self.name} has {many} {name!r}; {hint}")
+        return LiveActuator(self._model, self._data, found[0])
+
+    @property
+    def sensors(self) -> Mapping[str, FloatArray]:
+        """Every sensor by local name: a read-only view of what it reads."""
+        if self._sensors is None:
+            self._sensors = MappingProxyType(read_sensors(self._model, self._data, self._where))
+        return self._sensors
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Local names of all joints, in id order."""
+        kind = mujoco.mjtObj.mjOBJ_JOINT
+        names = (mujoco.mj_id2name(self._model, kind, i) or "" for i in self._where.joint_ids)
+        return tuple(str(n).removeprefix(self._where.prefix) for n in names)
+
+    @property
+    def keyframes(self) -> tuple[str, ...]:
+        """Local names of the keyframes, of the model and of the scene."""
+        return tuple(self._where.keyframes)
+
+    def keyframe(self, name: str) -> ActorState:
+        """A keyframe of this actor by local name, at the actor's own place.
+
+        Raises:
+            BindingError: there is none of that name.
+        """
+        if name not in self._where.keyframes:
+            hint = suggestion(name, self._where.keyframes)
+            raise BindingError(f"{self.name} has no keyframe {name!r}; {hint}")
+        return self._where.keyframes[name]
+
+    @property
+    def setpoints(self) -> Setpoints:
+        """What is commanded."""
+        return self._setpoints
+
+    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
+        """The actuators of those ids, in id order."""
+        wanted = set(actuator_ids)
+        return [b for b in self._described if b.actuator_id in wanted]
+
+    def folder(self) -> Path:
+        return self._folder
+
+    def gate(self) -> Gate | None:
+        return self._gate
+
+    def report_non_finite(self, binding: ActuatorBinding) -> None:
+        """Note that an effort was not finite, and that the last finite ctrl is held."""
+        self._guard.report_non_finite(binding)
+
+    def report(self, kind: str, message: str, *, joint: str = "") -> None:
+        """Note something that happened to this actor."""
+        self._events.add(Event(float(self._data.time), self.name, kind, "", joint, message))

@@ -1,0 +1,276 @@
+"""ControlledActor: components on an actor, and the step in which they write its ctrl."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mjrig.arrays import FloatArray
+from mjrig.control.actor_in_world import ActorInWorld
+from mjrig.control.controller import ArticulationController
+from mjrig.control.execution import Execution
+from mjrig.control.lowering import Lowered
+from mjrig.control.plan import ControlPlan, Write, basis_of, following_pose
+from mjrig.control.seeding import Seeds
+from mjrig.control.telemetry import Telemetry
+from mjrig.errors import BindingError
+from mjrig.model.actor_model import ActorState
+from mjrig.model.binding import BindingTable
+from mjrig.names import unique
+from mjrig.properties.component import ActorComponent, component_named
+from mjrig.properties.properties import HasProperties
+
+
+class ControlledActor(ActorInWorld):
+    """An actor with components; `apply_controls` runs before every physics step."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._on_plan: Callable[[], None] = lambda: None
+        self._unsettled = False
+        self._components: tuple[ActorComponent, ...] = ()
+        self._seeds = Seeds(self._model, self._data, self._described, self._where.ctrl.start)
+        self._initial = self._where.initial
+
+    # Components ---------------------------------------------------------------------------------
+
+    @property
+    def bindings(self) -> BindingTable:
+        """The actuators a law is or can be bound to, and those it cannot, with the reason."""
+        return self._plan.table
+
+    @property
+    def components(self) -> tuple[ActorComponent, ...]:
+        """What hangs on this actor, in order."""
+        return self._components
+
+    @property
+    def controllers(self) -> tuple[ArticulationController, ...]:
+        """The components that are controllers, in order."""
+        return tuple(c for c in self._components if isinstance(c, ArticulationController))
+
+    def children(self) -> list[HasProperties]:
+        return list(self._components)
+
+    def part(self, name: str) -> HasProperties:
+        return component_named(self, self._components, name)
+
+    def add_component(self, component: ActorComponent, execution: Execution | None = None) -> None:
+        """Bind a component and hang it on the actor; all or nothing.
+
+        What it takes over is seeded from the current pose; the other components keep their memory.
+
+        Args:
+            component: an own one, not on any actor.
+            execution: how a controller runs; None: in python. `native` needs a model that was
+                compiled for it, as `World` does.
+
+        Raises:
+            BindingError: it does not fit, or claims an actuator that has an owner.
+            PropertyError: a per-actuator value does not fit the actuators.
+        """
+        if component._parent is not None:
+            raise BindingError(
+                f"{component.label} already belongs to {component._parent.label}; pass a copy()"
+            )
+        role = unique(type(component).__name__, [c._role for c in self._components])
+        component.own(self, role, "components")
+        before = self._owned()
+        try:
+            self._attach(component)
+            if isinstance(component, ArticulationController) and execution is not None:
+                self._run_as(component, execution)
+        except BaseException:
+            if isinstance(component, ArticulationController):
+                component.unbind()
+            component.disown()
+            raise
+        self._components = (*self._components, component)
+        self._replan()
+        self._seed(changed=self._owned() ^ before)
+
+    def run_as(self, controller: ArticulationController, execution: Execution) -> None:
+        """Change how a controller runs; `native` needs a model that was compiled for it."""
+        self._run_as(controller, execution)
+        self._replan()
+
+    def _run_as(self, controller: ArticulationController, execution: Execution) -> None:
+        controller.run_as(execution)
+        if execution.name == "native":
+            timestep = float(self._model.opt.timestep)
+            controller.lower(Lowered(self._model, self._data, controller.bindings, timestep))
+
+    def remove_component(self, component: ActorComponent) -> None:
+        """Take a component off; what it owned is driven directly from then on.
+
+        Raises:
+            BindingError: it is not on this actor.
+        """
+        if component not in self._components:
+            raise BindingError(f"{component!r} is not a component of {self.name!r}")
+        before = self._owned()
+        self._components = tuple(c for c in self._components if c is not component)
+        component.detach()
+        if isinstance(component, ArticulationController):
+            component.unbind()
+        component.disown()
+        self._replan()
+        self._seed(changed=self._owned() ^ before)
+
+    def _attach(self, component: ActorComponent) -> None:
+        if isinstance(component, ArticulationController):
+            self._check_overlap(component)
+            component._host = self
+            component.bind(self._model, self._data, self._where.actuator_ids.tolist())
+        component.attach(self)
+
+    def _check_overlap(self, newcomer: ArticulationController) -> None:
+        claimed = {b.actuator_id for b in newcomer.select(self._described, self.label)}
+        claimants = [*self._components, newcomer]
+        for other in self.controllers:
+            for binding in other.bindings:
+                if binding.actuator_id in claimed and other is not newcomer:
+                    raise BindingError(
+                        f"{self.name}: actuator {binding.actuator!r} is claimed by "
+                        f"{_claim(claimants, other)} and {_claim(claimants, newcomer)}; "
+                        "make the patterns disjoint"
+                    )
+
+    def _child_changed(self, child: HasProperties) -> None:
+        """A component's properties changed: plan again if that changes who writes what."""
+        if child in self._components and basis_of(self._components) != self._plan.basis:
+            self._replan()
+
+    def rebind(self, controller: ArticulationController) -> None:
+        """Bind a controller again after a structural change; all or nothing.
+
+        Raises:
+            BindingError: the new patterns do not fit.
+        """
+        before = self._owned()
+        self._check_overlap(controller)
+        controller.bind(self._model, self._data, self._where.actuator_ids.tolist())
+        python = controller.supports()["python"]
+        if controller.lowered is None and not python.available:
+            raise BindingError(f"{controller.label}: {python.reason}: it needs a new world")
+        self._replan()
+        self._seed(changed=self._owned() ^ before)
+
+    def _owned(self) -> set[int]:
+        return {b.actuator_id for c in self.controllers for b in c.bindings}
+
+    # The plan -----------------------------------------------------------------------------------
+
+    def _replan(self) -> None:
+        """Decide who writes what; afterwards `apply_controls` only executes."""
+        self._plan = plan = ControlPlan(
+            self._components,
+            self._described,
+            self._setpoints,
+            self._guard,
+            self._model,
+            self._data,
+            trajectory=self._trajectory_call(),
+            commands=self._standing_commands(),
+        )
+        self._calls_before, self._calls = plan.before, plan.writes
+        if plan.watches_ctrl:
+            self._guard.keep_good_ctrl()
+            self._calls = (*plan.writes, self._watch_ctrl)
+        self._telemetry = Telemetry(plan.table, self.controllers, self._data)
+        self._setpoints.touch()
+        self._on_plan()
+
+    def _trajectory_call(self) -> Write | None:
+        """The call that moves the setpoints along a trajectory; None: there is none."""
+        return None
+
+    def _standing_commands(self) -> Sequence[Write]:
+        """Calls that write setpoints of commands that hold until they are changed."""
+        return ()
+
+    def when_planned(self, call: Callable[[], None]) -> None:
+        """Have a call made whenever what runs between the steps changes."""
+        self._on_plan = call
+
+    @property
+    def needs_position_stage(self) -> bool:
+        """Whether a law or component reads what MuJoCo computes inside the step."""
+        return self._plan.needs_position_stage
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of ours has to run between physics steps."""
+        return self._plan.is_idle
+
+    # One step -----------------------------------------------------------------------------------
+
+    def apply_controls(self) -> None:
+        """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
+        for prepare in self._calls_before:
+            prepare()
+        if self._setpoints.changed():
+            self._take_setpoints()
+        for write in self._calls:
+            write()
+
+    def _take_setpoints(self) -> None:
+        """Setpoints changed: check them, and hand them to what MuJoCo runs itself."""
+        self._guard.check_setpoints()
+        for write in self._plan.native:
+            write()
+        if self._unsettled:
+            self._settle()
+        if self._plan.native:
+            self._guard.keep_ctrl()
+
+    def _settle(self) -> None:
+        """The state is another one: what MuJoCo remembers of the laws it runs is made right."""
+        lowered = [(c.lowered, c.enabled) for c in self.controllers if c.lowered is not None]
+        for law, enabled in lowered:
+            if enabled:
+                law.settle()
+        self._unsettled = not all(enabled for _, enabled in lowered)
+
+    def _watch_ctrl(self) -> None:
+        """Ctrl must be finite, and what MuJoCo runs itself must have its setpoints."""
+        now = self._ctrl.tobytes()
+        if now == self._guard.ctrl:
+            return
+        self._guard.check_ctrl(now)
+        plan = self._plan
+        if plan.native and not plan.is_active:  # it was written to from outside
+            for write in (*plan.native, *plan.direct):
+                write()
+            self._guard.keep_ctrl()
+
+    def prime(self) -> None:
+        """Hand the seeded setpoints to what MuJoCo runs itself, before anybody looks at forces."""
+        for write in self._plan.native:
+            write()
+
+    # Seeding ------------------------------------------------------------------------------------
+
+    def _seed(self, changed: set[int] | None = None) -> None:
+        """Setpoints from the pose; `changed` limits it to those actuator ids."""
+        seeds = self._seeds.rows(
+            self._data.qpos, self._initial.ctrl, following_pose(self.controllers)
+        )
+        good = self._guard.setpoints.reshape(seeds.shape)
+        single = [b for b in self._described if b.output_count == 1]
+        for column, binding in enumerate(single):
+            if changed is None or binding.actuator_id in changed:
+                self._setpoints.values[:, column] = good[:, column] = seeds[:, column]
+
+    def _seed_inputs(self, state: ActorState) -> None:
+        for name, values in self._seeds.inputs(state).items():
+            self._setpoints.input_values[name][:] = self._guard.inputs[name][:] = values
+
+    def _keyframe_setpoints(self, state: ActorState) -> FloatArray:
+        qpos = self._data.qpos.copy()
+        qpos[self._where.qpos] = state.qpos
+        return self._seeds.rows(qpos, state.ctrl, following_pose(self.controllers)).reshape(-1)
+
+
+def _claim(claimants: list[ActorComponent], controller: ArticulationController) -> str:
+    patterns = ", ".join(map(repr, controller.actuators))
+    index = claimants.index(controller)
+    return f"components[{index}] {type(controller).__name__} ({patterns})"

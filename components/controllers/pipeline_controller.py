@@ -10,7 +10,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components.executions.compiled_run import CompiledRun, why_no_numba
 from mjrig.components.executions.native_form import limits_of, native_form_of, why_not_native
 from mjrig.components.executions.native_run import NativeRun
-from mjrig.components.executions.python_run import ImplicitRun, PythonRun
+from mjrig.components.executions.python_run import DirectRun, ImplicitRun, PythonRun
 from mjrig.components.executions.run import EveryTick, PipelineRun
 from mjrig.components.laws.clamp import Clamp, MaxEffort
 from mjrig.components.laws.delay import Delay
@@ -169,7 +169,7 @@ class PipelineController(ArticulationController):
             _keep_memory(before, self._pipe)
         self._ran_on = ids
         self._ticks = EveryTick(self, model, data)
-        self._start(PythonRun if self.effort is EffortMode.EXPLICIT else ImplicitRun)
+        self._run = self._python_run()
         # Bound again after a structural change:
         if lowered is not None:
             self._leave_native(lowered, "its structure changed while it ran")
@@ -223,8 +223,11 @@ class PipelineController(ArticulationController):
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
 
-    def _start(self, kind: type[PythonRun | CompiledRun]) -> None:
-        self._run = kind(self, self._model, self._data, self._ticks)
+    def _python_run(self) -> PipelineRun:
+        kind = DirectRun if DirectRun.fits(self) else PythonRun
+        if self.effort is EffortMode.IMPLICIT:
+            kind = ImplicitRun
+        return kind(self, self._model, self._data, self._ticks)
 
     # Live edits ---------------------------------------------------------------------------------
 
@@ -274,9 +277,9 @@ class PipelineController(ArticulationController):
     def run_as(self, execution: Execution) -> None:
         super().run_as(execution)
         if execution.name == "compiled":
-            self._start(CompiledRun)
+            self._run = CompiledRun(self, self._model, self._data, self._ticks)
         elif execution.name == "python":
-            self._start(PythonRun if self.effort is EffortMode.EXPLICIT else ImplicitRun)
+            self._run = self._python_run()
 
     def lower(self, lowered: Lowered) -> None:
         super().lower(lowered)

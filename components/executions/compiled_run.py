@@ -46,7 +46,6 @@ class CompiledRun(PipelineRun):
         pipe.take_buffers(*self._values)
         self._acted = np.zeros((len(pipe.clamps), size))
         self._lags = np.zeros((3, size))
-        self._status = np.zeros(1)
         self.refresh()
 
     def stepper(self) -> Operation:
@@ -78,7 +77,7 @@ class CompiledRun(PipelineRun):
         self._arrays = [
             sizes, self._data.qpos, self._data.qvel, controller.setpoints.values, self._data.ctrl,
             self._index, self._gains(size), kinds, clamps, tables, ring, self._lags, integral,
-            self._values, self._acted, self._status,
+            self._values, self._acted,
         ]  # fmt: skip
         assert all(a.dtype == np.float64 and a.flags.c_contiguous for a in self._arrays)
         self._pointers = np.array([a.ctypes.data for a in self._arrays], dtype=np.uint64)
@@ -126,12 +125,10 @@ class CompiledRun(PipelineRun):
         return kinds, clamps, tables
 
     def __call__(self) -> None:
-        self._tick(self._address)
-        if self._status[0]:
+        if self._tick(self._address):
             self._report()
 
     def _report(self) -> None:
-        self._status[0] = 0.0
         for binding, effort in zip(self._host.bindings, self._values[1], strict=True):
             if not abs(effort) <= self._kernel.LARGEST:
                 self._host.report_non_finite(binding)

@@ -16,7 +16,7 @@ _numba: Any = numba  # its types are incomplete
 carray, types = _numba.carray, _numba.types
 #: Entries of the table of pointers, each to float64.
 (SIZES, QPOS, QVEL, SETPOINTS, CTRL, INDEX, GAIN, KINDS, CLAMPS, TABLES, RING, LAGS, INTEGRAL,
- VALUES, ACTED, STATUS) = range(16)  # fmt: skip
+ VALUES, ACTED) = range(15)  # fmt: skip
 #: Entries of `sizes`.
 SIZE, COLUMNS, NUM_CLAMPS, NUM_TABLES, TABLE_LENGTH, ROWS, HAS_INTEGRAL, STEP, TEXTBOOK = range(9)
 #: Rows of `index`: addresses and the column in the setpoints.
@@ -47,12 +47,12 @@ def look_up(x: Any, y: Any, q: float) -> float:
     return float(y[k] + share * (y[k + 1] - y[k]))
 
 
-_SIGNATURE = types.void(types.CPointer(types.CPointer(types.float64)))
+_SIGNATURE = types.int64(types.CPointer(types.CPointer(types.float64)))
 
 
 @_numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _tick(pointers: Any) -> None:
-    """One tick of all actuators; an effort that is not finite leaves ctrl alone and is noted."""
+def _tick(pointers: Any) -> int:
+    """One tick of all actuators; returns how many efforts were not finite: their ctrl stays."""
     sizes = carray(pointers[SIZES], (9,))
     n, rows, clamps = int(sizes[SIZE]), int(sizes[ROWS]), int(sizes[NUM_CLAMPS])
     columns, tables = int(sizes[COLUMNS]), int(sizes[NUM_TABLES])
@@ -64,9 +64,8 @@ def _tick(pointers: Any) -> None:
     ring, lags = carray(pointers[RING], (rows, 3, n)), carray(pointers[LAGS], (3, n))
     integral = carray(pointers[INTEGRAL], (n,))
     values, acted = carray(pointers[VALUES], (2, n)), carray(pointers[ACTED], (clamps, n))
-    status = carray(pointers[STATUS], (1,))
     qpos, qvel, ctrl = pointers[QPOS], pointers[QVEL], pointers[CTRL]
-    head = 0
+    head, refused = 0, 0
     if rows > 0:
         head = (int(lags[HEAD, 0]) + 1) % rows
         lags[HEAD, 0] = head
@@ -133,8 +132,9 @@ def _tick(pointers: Any) -> None:
         if abs(effort) <= LARGEST:
             ctrl[int(index[AT_CTRL, i])] = effort
         else:
-            status[0] = 1.0
+            refused += 1
+    return refused
 
 
 #: The kernel as a function of the address of its table of pointers; it keeps the GIL.
-tick = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_tick.address)
+tick = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(_tick.address)

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.gather import Operation
@@ -102,8 +100,3 @@ class EveryTick:
                 hold()
 
         return step
-
-
-def is_bad(values: Any) -> Any:
-    """Which values MuJoCo would not take."""
-    return ~(np.abs(values) <= LARGEST)

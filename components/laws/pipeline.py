@@ -90,6 +90,7 @@ class Pipeline:
         self._inputs = InputRows(space)
         self._acted = [np.zeros(space.shape, np.int64) for _ in clamps]
         self._program: tuple[Operation, ...] = ()
+        self._unclamped = self._raw
         self._prepared_for: tuple[object, ...] = ()
         self._scatter: Scatter | None = None
 
@@ -167,12 +168,16 @@ class Pipeline:
         self.advance()
         return self._effort.copy()
 
-    def prepare(self, q: Array, qd: Array, targets: Targets, dt: float) -> None:
+    def prepare(
+        self, q: Array, qd: Array, targets: Targets, dt: float, out: Array | None = None
+    ) -> None:
         """Make the calls of a step on these very arrays, of the right shape and type.
 
         `advance` runs them. Again after every change of a parameter or of the memory's layout.
+        With `out` the effort goes there, and the last clamp is counted by `count_last`.
         """
         law, delay, raw, state = self.law, self.delay, self._raw, self._state
+        effort = self._effort if out is None else out
         self._targets = targets if delay is None else delay.arriving
         self.command()
         program: list[Operation] = []
@@ -184,17 +189,28 @@ class Pipeline:
         before = raw
         for k, (clamp, count) in enumerate(zip(self.clamps, self._acted, strict=True)):
             is_last = k == len(self.clamps) - 1
-            after = self._effort if is_last else self.space.zeros()
-            program += [*clamp.program(before, q, qd, after), _counting(before, after, count)]
-            before = after
+            after = effort if is_last else self.space.zeros()
+            program += clamp.program(before, q, qd, after)
+            if out is None or not is_last:
+                program.append(_counting(before, after, count))
+            before, self._unclamped = after, before
         if not self.clamps:
-            program.append(partial(np.copyto, self._effort, raw))
+            program.append(partial(np.copyto, effort, raw))
         self._program = tuple(program)
 
     @property
     def program(self) -> tuple[Operation, ...]:
         """The calls of one step, as `prepare` made them."""
         return self._program
+
+    @property
+    def unclamped(self) -> Array:
+        """The effort before the last clamp."""
+        return self._unclamped
+
+    def count_last(self, effort: Array) -> None:
+        """Count the actuators that the last clamp acted on."""
+        np.add(self._acted[-1], self._unclamped != effort, self._acted[-1])
 
     def command(self) -> None:
         """Let the law take the setpoints it was prepared for; with a delay, each step does."""

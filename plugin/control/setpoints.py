@@ -116,6 +116,7 @@ class Setpoints:
         self.leases: list[Lease] = []
         self.version = 0
         self._seen = b""
+        self._bytes = self.flat.tobytes
         self._slots = slots
         self._public = [self.values[k, :] for k in range(3)]
         self._public_inputs = {n: a[:] for n, a in self.input_values.items()}
@@ -142,7 +143,7 @@ class Setpoints:
 
     def changed(self) -> bool:
         """Whether any value differs from the last call; comparing bytes is the cheapest way."""
-        now = self.flat.tobytes()
+        now = self._bytes()
         if now == self._seen:
             return False
         self._seen = now

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import mujoco
 import numpy as np
+from mujoco import mj_step
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.events import Event, EventLog
@@ -62,6 +63,7 @@ class Stepper:
         self.is_paused = False
         #: Physics steps since the last reset.
         self.steps = 0
+        self._time = 0.0
         for robot in robots:
             robot.when_planned(self.replan)
         self.replan()
@@ -78,7 +80,7 @@ class Stepper:
 
     def state_replaced(self, why: str, steps: int) -> None:
         """The state is another one: after so many steps since a reset."""
-        self.steps = steps
+        self.steps, self._time = steps, float(self._data.time)
         if self._notes is not None:
             self._notes.state_replaced(why)
 
@@ -104,41 +106,47 @@ class Stepper:
         if notes is not None and notes.looks_after:
             self.advance = self._noted(inner)
 
+    # Where MuJoCo has to reset its data, time starts over: only then is it below n + ½ steps after
+    # n steps, but for the first steps after a reset.
+
     def _idle(self, n: int) -> int:
         """Everything is in MuJoCo's hands: nothing runs between the steps."""
         data = self._data
-        began = data.time
         for apply_controls in self._applies:
             apply_controls()
         if n == 1:
-            mujoco.mj_step(self._model, data)
+            mj_step(self._model, data)
         else:
-            mujoco.mj_step(self._model, data, n)
+            mj_step(self._model, data, n)
         self.steps += n
-        if data.time < began + (n - 0.5) * self._timestep or not began:
-            self._note_divergence(began)
+        now = data.time
+        if now < (n + 0.5) * self._timestep:
+            self._look_for_divergence()
+        self._time = now
         return n
 
     def _controlled(self, n: int) -> int:
-        model, data, mj_step, applies = self._model, self._data, mujoco.mj_step, self._applies
-        began = data.time
+        model, data, applies = self._model, self._data, self._applies
         for _ in range(n):
             for apply_controls in applies:
                 apply_controls()
             mj_step(model, data)
         self.steps += n
-        if data.time < began + (n - 0.5) * self._timestep or not began:
-            self._note_divergence(began)
+        now = data.time
+        if now < (n + 0.5) * self._timestep:
+            self._look_for_divergence()
+        self._time = now
         return n
 
     def _in_stages(self, n: int) -> int:
         """Steps whose laws see lengths and masses of the very state they act on."""
-        began = self._data.time
         for _ in range(n):
             self._once_in_stages()
         self.steps += n
-        if self._data.time < began + (n - 0.5) * self._timestep or not began:
-            self._note_divergence(began)
+        now = self._data.time
+        if now < (n + 0.5) * self._timestep:
+            self._look_for_divergence()
+        self._time = now
         return n
 
     def _once_in_stages(self) -> None:
@@ -148,7 +156,7 @@ class Stepper:
             mujoco.mj_fwdVelocity(model, data)
             for apply_controls in self._applies:
                 apply_controls()
-            mujoco.mj_step(model, data)
+            mj_step(model, data)
             return
         mujoco.mj_step1(model, data)
         for apply_controls in self._applies:
@@ -204,11 +212,8 @@ class Stepper:
 
     # Divergence ---------------------------------------------------------------------------------
 
-    def _note_divergence(self, began: float) -> None:
-        """Look whether MuJoCo put everything back since a time; if so, reset the world.
-
-        Time runs backwards then, except in the very first step: there only the warnings tell.
-        """
+    def _look_for_divergence(self) -> None:
+        """Look whether MuJoCo put everything back in the last steps; if so, reset the world."""
         warning = mujoco.mjtWarning
         for kind, what in (
             (warning.mjWARN_BADQACC, "acceleration"),
@@ -217,18 +222,18 @@ class Stepper:
         ):
             record = self._data.warning[int(kind)]
             if record.number:
-                event = self._divergence(began, what, int(record.lastinfo))
+                event = self._divergence(what, int(record.lastinfo))
                 self._log.add(event)
                 _logger.warning("%s", event)
                 # MuJoCo forgot everything but our memory: start over, alike in every execution.
                 self._start_over()
                 return
 
-    def _divergence(self, began: float, what: str, index: int) -> Event:
+    def _divergence(self, what: str, index: int) -> Event:
         model = self._model
         address = model.jnt_qposadr if what == "position" else model.jnt_dofadr
         joint = int(np.searchsorted(address, index, side="right")) - 1
         robot = next(r for r in self._robots if joint in r.model_map.joint_ids)
         actor, name = robot.name, model.joint(joint).name.removeprefix(robot.model_map.prefix)
         text = f"{actor}.{name}: diverged: its {what} became too large; the world was reset"
-        return Event(began, actor, "diverged", "", name, text)
+        return Event(self._time, actor, "diverged", "", name, text)

@@ -1,6 +1,6 @@
 """What the controllers with a law share: delay → law → clamps on the actuators they own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -290,6 +290,12 @@ class PipelineController(ArticulationController):
 
     def stepper(self, model: Any, data: Any) -> Operation:
         return self._running().stepper()
+
+    def step_calls(self, model: Any, data: Any) -> Sequence[Operation]:
+        return self._running().calls()
+
+    def setpoint_calls(self) -> Sequence[Operation]:
+        return self._running().setpoint_calls()
 
     def native_writers(self) -> list[Operation]:
         return self._run.writers() if isinstance(self._run, NativeRun) else []

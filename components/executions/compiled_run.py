@@ -1,6 +1,7 @@
 """The compiled execution: a controller's pipeline handed to the fused kernel."""
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,15 @@ class CompiledRun(PipelineRun):
         pipe.take_buffers(*self._values)
         self._acted = np.zeros((len(pipe.clamps), size))
         self._lags = np.zeros((3, size))
+        self._calls: list[Operation] = []
         self.refresh()
 
     def stepper(self) -> Operation:
         held = write_ctrl(self._host, self._data.ctrl, self._values[1])
         return self._ticks.around(self, held)
+
+    def calls(self) -> Sequence[Operation]:
+        return self._calls if self._host.decimation == 1 else super().calls()
 
     def refresh(self) -> None:
         kernel, pipe, controller = self._kernel, self._pipe, self._host
@@ -82,6 +87,16 @@ class CompiledRun(PipelineRun):
         assert all(a.dtype == np.float64 and a.flags.c_contiguous for a in self._arrays)
         self._pointers = np.array([a.ctypes.data for a in self._arrays], dtype=np.uint64)
         self._address = self._pointers.ctypes.data
+        self._calls[:] = [self._ticking()]  # the articulation holds this very list
+
+    def _ticking(self) -> Operation:
+        tick, address, report = self._tick, self._address, self._report
+
+        def step() -> None:
+            if tick(address):
+                report()
+
+        return step
 
     def _is_textbook(self) -> bool:
         law = self._pipe.law

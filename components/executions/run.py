@@ -1,6 +1,6 @@
 """PipelineRun: one way to run the pipeline of a controller."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mjrig.arrays import FloatArray
@@ -28,6 +28,14 @@ class PipelineRun:
     def stepper(self) -> Operation:
         """What is called before every physics step."""
         raise NotImplementedError
+
+    def calls(self) -> Sequence[Operation]:
+        """The same as a sequence of calls."""
+        return (self.stepper(),)
+
+    def setpoint_calls(self) -> Sequence[Operation]:
+        """What is called before a step whose setpoints differ from the last one's."""
+        return ()
 
     def refresh(self) -> None:
         """Take the parameters and the memory of the pipeline as they are now."""

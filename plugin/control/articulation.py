@@ -200,7 +200,7 @@ class Articulation(ControlledActor):
         if self._trajectory is not None:
             self._write_trajectory(self._trajectory, time)
             self._hold()
-            if self._setpoints.changed():
+            if self._setpoints.flat.tobytes() != self._setpoints.seen:
                 self._take_setpoints()
 
     @property

@@ -22,6 +22,9 @@ from mjrig.properties.properties import HasProperties
 class ControlledActor(ActorInWorld):
     """An actor with components; `apply_controls` runs before every physics step."""
 
+    #: What `apply_controls` calls; another function after every change of the plan.
+    control_step: Write
+
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._on_plan: Callable[[], None] = lambda: None
@@ -171,10 +174,13 @@ class ControlledActor(ActorInWorld):
             trajectory=self._trajectory_call(),
             commands=self._standing_commands(),
         )
-        self._calls_before, self._calls = plan.before, plan.writes
+        calls = plan.writes
         if plan.watches_ctrl:
             self._guard.keep_good_ctrl()
-            self._calls = (*plan.writes, self._watch_ctrl)
+            calls = (*plan.writes, self._watch)
+        self.control_step = self._control_step(plan.before, calls)
+        if plan.watches_ctrl and not plan.before and not plan.writes:
+            self.control_step = self._quiet_step()
         self._telemetry = Telemetry(plan.table, self.controllers, self._data)
         self._setpoints.touch()
         self._on_plan()
@@ -205,17 +211,40 @@ class ControlledActor(ActorInWorld):
 
     def apply_controls(self) -> None:
         """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
-        for prepare in self._calls_before:
-            prepare()
-        if self._setpoints.changed():
-            self._take_setpoints()
-        for write in self._calls:
-            write()
+        self.control_step()
+
+    def _control_step(self, before: Sequence[Write], calls: Sequence[Write]) -> Write:
+        """`apply_controls` as one function, with as few looks at names as can be."""
+        setpoints, take = self._setpoints, self._take_setpoints
+        values = setpoints.flat.tobytes
+
+        def step() -> None:
+            for prepare in before:
+                prepare()
+            if values() != setpoints.seen:
+                take()
+            for write in calls:
+                write()
+
+        return step
+
+    def _quiet_step(self) -> Write:
+        """The same where MuJoCo runs everything: look whether anything was written at all."""
+        setpoints, guard = self._setpoints, self._guard
+        values, ctrl = setpoints.flat.tobytes, self._ctrl.tobytes
+        busy = self._control_step((), (self._watch,))
+
+        def step() -> None:
+            if values() != setpoints.seen or ctrl() != guard.ctrl:
+                busy()
+
+        return step
 
     def _take_setpoints(self) -> None:
         """Setpoints changed: check them, and hand them to what MuJoCo runs itself."""
+        self._setpoints.changed()
         self._guard.check_setpoints()
-        for write in self._plan.native:
+        for write in (*self._plan.on_setpoints, *self._plan.native):
             write()
         if self._unsettled:
             self._settle()
@@ -230,7 +259,7 @@ class ControlledActor(ActorInWorld):
                 law.settle()
         self._unsettled = not all(enabled for _, enabled in lowered)
 
-    def _watch_ctrl(self) -> None:
+    def _watch(self) -> None:
         """Ctrl must be finite, and what MuJoCo runs itself must have its setpoints."""
         now = self._ctrl.tobytes()
         if now == self._guard.ctrl:

@@ -304,6 +304,17 @@ class ArticulationController(ActorComponent):
         """What is called before every physics step; a subclass may give something leaner."""
         return lambda: self.compute_and_apply(model, data, self.setpoints.source)
 
+    def step_calls(self, model: Any, data: Any) -> Sequence[Callable[[], object]]:
+        """What is called before every physics step, one after the other.
+
+        The articulation holds on to this very sequence: a controller may change a list of its own.
+        """
+        return (self.stepper(model, data),)
+
+    def setpoint_calls(self) -> Sequence[Callable[[], object]]:
+        """Hook: what is called before a step whose setpoints differ from the last one's."""
+        return ()
+
     def watcher(self) -> Callable[[float], object] | None:
         """Hook: what wants to look at the last step before the next one; None: nothing."""
         return None

@@ -49,9 +49,11 @@ class ControlPlan:
         driven = {b.actuator_id for c in working for b in c.bindings}
         rest = [b for b in actuators if b.actuator_id not in driven]
         self.direct: tuple[Write, ...] = tuple(direct_writers(setpoints, rest, data.ctrl))
-        steppers: tuple[Write, ...] = tuple(c.stepper(model, data) for c in active)
+        steps = [c.step_calls(model, data) for c in active]
         #: Whether a law runs here, so that ctrl is written in every step.
-        self.is_active = bool(steppers)
+        self.is_active = bool(active)
+        #: What is called before a step whose setpoints differ from the last one's.
+        self.on_setpoints: tuple[Write, ...] = tuple(w for c in active for w in c.setpoint_calls())
         #: Whether somebody has to look that ctrl is finite, and still what was written.
         self.watches_ctrl = not active or not all(c.guards_ctrl for c in active)
         hooks = _hooks(components, working, data)
@@ -61,16 +63,32 @@ class ControlPlan:
         self.before: tuple[Write, ...] = (*hooks, *commands)
         inputs: tuple[Write, ...] = (guard.check_inputs,) if guard.inputs else ()
         # What MuJoCo runs is written when setpoints or ctrl changed; beside a law ctrl always does.
-        beside = self.native if steppers else ()
+        beside = self.native if active else ()
         #: What is called in every step, after the setpoints were looked at.
-        self.writes: tuple[Write, ...] = (*inputs, *steppers, *beside, *self.direct)
+        self.writes = _in_a_row([inputs, *steps, beside, self.direct])
         #: Whether a law or component reads what MuJoCo computes inside the step.
         self.needs_position_stage = any(c.needs_position_stage for c in (*active, *others))
         #: Whether nothing of ours has to run between physics steps.
-        self.is_idle = not steppers and not hooks
+        self.is_idle = not active and not hooks
         for controller in controllers:
             if controller.lowered is not None:
                 _switch(controller.lowered, controller if controller.enabled else None)
+
+
+def _in_a_row(parts: Sequence[Sequence[Write]]) -> Sequence[Write]:
+    """All calls one after the other; a list may change later, and is looked at then."""
+    filled = [part for part in parts if part]
+    if len(filled) == 1:
+        return filled[0]
+    calls: list[Write] = []
+    for part in filled:
+        calls += [partial(_each, part)] if isinstance(part, list) else part
+    return tuple(calls)
+
+
+def _each(calls: Sequence[Write]) -> None:
+    for call in calls:
+        call()
 
 
 def basis_of(components: Sequence[ActorComponent]) -> list[tuple[object, ...]]:

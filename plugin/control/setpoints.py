@@ -115,8 +115,8 @@ class Setpoints:
         self.input_values = {name: np.zeros(size) for name, size in (inputs or {}).items()}
         self.leases: list[Lease] = []
         self.version = 0
-        self._seen = b""
-        self._bytes = self.flat.tobytes
+        #: The bytes of the values that `changed` saw last.
+        self.seen = b""
         self._slots = slots
         self._public = [self.values[k, :] for k in range(3)]
         self._public_inputs = {n: a[:] for n, a in self.input_values.items()}
@@ -143,16 +143,16 @@ class Setpoints:
 
     def changed(self) -> bool:
         """Whether any value differs from the last call; comparing bytes is the cheapest way."""
-        now = self._bytes()
-        if now == self._seen:
+        now = self.flat.tobytes()
+        if now == self.seen:
             return False
-        self._seen = now
+        self.seen = now
         self.version += 1
         return True
 
     def touch(self) -> None:
         """Make the next `changed` true: what was made of the values is to be made again."""
-        self._seen = b""
+        self.seen = b""
 
     def match(self, pattern: str) -> list[int]:
         """Columns of the actuators a pattern matches, by actuator or joint name.

@@ -13,8 +13,23 @@ from mjrig.control.events import Event, EventLog
 from mjrig.control.execution import is_rk4
 
 _logger = logging.getLogger("mjrig")
-#: Steps so many times, and returns how many steps were taken.
-Advance = Callable[[int], int]
+
+
+class Advance(Protocol):
+    """Steps so many times, and returns how many steps were taken."""
+
+    def __call__(self, n: int = 1) -> int: ...
+
+
+def _checked(n: int) -> int:
+    """How many steps to take.
+
+    Raises:
+        ValueError: it is negative.
+    """
+    if n < 0:
+        raise ValueError(f"cannot step {n} times")
+    return n
 
 
 class StepNotes(Protocol):
@@ -63,7 +78,10 @@ class Stepper:
         self.is_paused = False
         #: Physics steps since the last reset.
         self.steps = 0
-        self._time = 0.0
+        #: The time before the steps that are taken, once they are taken: before the next ones.
+        self._now = 0.0
+        #: Called with `advance` whenever it is another function.
+        self.on_advance: Callable[[Advance], object] = lambda advance: None
         for robot in robots:
             robot.when_planned(self.replan)
         self.replan()
@@ -80,14 +98,14 @@ class Stepper:
 
     def state_replaced(self, why: str, steps: int) -> None:
         """The state is another one: after so many steps since a reset."""
-        self.steps, self._time = steps, float(self._data.time)
+        self.steps, self._now = steps, float(self._data.time)
         if self._notes is not None:
             self._notes.state_replaced(why)
 
     def replan(self) -> None:
         """Choose how to step, after what runs between the steps changed."""
         robots, notes = self._robots, self._notes
-        self._applies = tuple(robot.apply_controls for robot in robots)
+        self._applies = tuple(robot.control_step for robot in robots)
         if notes is not None:
             notes.plan_changed()
             self._applies = (*self._applies, notes.before_step)
@@ -97,56 +115,68 @@ class Stepper:
         elif any(robot.needs_position_stage for robot in robots):
             inner = self._in_stages
         elif notes is None and all(robot.is_idle for robot in robots):
-            inner = self._idle
+            inner = self._idle()
         else:
-            inner = self._controlled
+            inner = self._controlled()
         if is_rk4(self._model) and any(robot.follows_stages for robot in robots):
             inner = self._following(inner)
         self.advance = inner
         if notes is not None and notes.looks_after:
             self.advance = self._noted(inner)
+        self.on_advance(self.advance)
 
     # Where MuJoCo has to reset its data, time starts over: only then is it below n + ½ steps after
     # n steps, but for the first steps after a reset.
 
-    def _idle(self, n: int) -> int:
+    def _idle(self) -> Advance:
         """Everything is in MuJoCo's hands: nothing runs between the steps."""
-        data = self._data
-        for apply_controls in self._applies:
-            apply_controls()
-        if n == 1:
-            mj_step(self._model, data)
-        else:
-            mj_step(self._model, data, n)
-        self.steps += n
-        now = data.time
-        if now < (n + 0.5) * self._timestep:
-            self._look_for_divergence()
-        self._time = now
-        return n
+        model, data, timestep, applies = self._model, self._data, self._timestep, self._applies
 
-    def _controlled(self, n: int) -> int:
-        model, data, applies = self._model, self._data, self._applies
-        for _ in range(n):
+        def advance(n: int = 1) -> int:
             for apply_controls in applies:
                 apply_controls()
-            mj_step(model, data)
-        self.steps += n
-        now = data.time
-        if now < (n + 0.5) * self._timestep:
-            self._look_for_divergence()
-        self._time = now
-        return n
+            if n == 1:
+                mj_step(model, data)
+            else:
+                mj_step(model, data, _checked(n))
+            self.steps += n
+            now = data.time
+            if now < (n + 0.5) * timestep:
+                self._look_for_divergence(now)
+            else:
+                self._now = now
+            return n
 
-    def _in_stages(self, n: int) -> int:
+        return advance
+
+    def _controlled(self) -> Advance:
+        model, data, timestep, applies = self._model, self._data, self._timestep, self._applies
+
+        def advance(n: int = 1) -> int:
+            for _ in range(n if n > 0 else _checked(n)):
+                for apply_controls in applies:
+                    apply_controls()
+                mj_step(model, data)
+            self.steps += n
+            now = data.time
+            if now < (n + 0.5) * timestep:
+                self._look_for_divergence(now)
+            else:
+                self._now = now
+            return n
+
+        return advance
+
+    def _in_stages(self, n: int = 1) -> int:
         """Steps whose laws see lengths and masses of the very state they act on."""
-        for _ in range(n):
+        for _ in range(_checked(n)):
             self._once_in_stages()
         self.steps += n
         now = self._data.time
         if now < (n + 0.5) * self._timestep:
-            self._look_for_divergence()
-        self._time = now
+            self._look_for_divergence(now)
+        else:
+            self._now = now
         return n
 
     def _once_in_stages(self) -> None:
@@ -163,9 +193,9 @@ class Stepper:
             apply_controls()
         mujoco.mj_step2(model, data)
 
-    def _watching(self, n: int) -> int:
+    def _watching(self, n: int = 1) -> int:
         """Steps until something happens that must not go unseen."""
-        for done in range(n):
+        for done in range(_checked(n)):
             if self.is_paused:
                 return done
             before = self._log.count
@@ -176,8 +206,8 @@ class Stepper:
     def _noted(self, inner: Advance) -> Advance:
         """One by one, since the notes look after each."""
 
-        def advance(n: int) -> int:
-            for done in range(n):
+        def advance(n: int = 1) -> int:
+            for done in range(_checked(n)):
                 notes = self._notes
                 if not inner(1):
                     return done
@@ -192,7 +222,7 @@ class Stepper:
         ours = self._data._address
         robots = [robot for robot in self._robots if robot.follows_stages]
 
-        def advance(n: int) -> int:
+        def advance(n: int = 1) -> int:
             previous = mujoco.get_mjcb_control()
 
             def at_every_stage(model: Any, data: Any) -> None:
@@ -212,7 +242,7 @@ class Stepper:
 
     # Divergence ---------------------------------------------------------------------------------
 
-    def _look_for_divergence(self) -> None:
+    def _look_for_divergence(self, now: float) -> None:
         """Look whether MuJoCo put everything back in the last steps; if so, reset the world."""
         warning = mujoco.mjtWarning
         for kind, what in (
@@ -228,6 +258,7 @@ class Stepper:
                 # MuJoCo forgot everything but our memory: start over, alike in every execution.
                 self._start_over()
                 return
+        self._now = now
 
     def _divergence(self, what: str, index: int) -> Event:
         model = self._model
@@ -236,4 +267,4 @@ class Stepper:
         robot = next(r for r in self._robots if joint in r.model_map.joint_ids)
         actor, name = robot.name, model.joint(joint).name.removeprefix(robot.model_map.prefix)
         text = f"{actor}.{name}: diverged: its {what} became too large; the world was reset"
-        return Event(self._time, actor, "diverged", "", name, text)
+        return Event(self._now, actor, "diverged", "", name, text)

@@ -21,9 +21,9 @@ from mjrig.scene.load_context import MAX_FILES, Reading, decoded, read_scene_fil
 from mjrig.scene.scene_parts import CollisionGroup, Frame, Include, Randomise
 from mjrig.scene.scene_text import FORMAT, SceneText, new_text
 from mjrig.scene.sim_options import SimOptions
+from mjrig.yaml_text.comparison import same
 from mjrig.yaml_text.variables import Resolved
 from mjrig.yaml_text.yaml_document import Keys
-from mjrig.yaml_text.yaml_edit import same
 
 #: What a path calls the scene itself: `scene.seed`.
 SCENE = "scene"

@@ -12,7 +12,8 @@ from mjrig.properties.property_kinds import FilePath, Nested, NestedList
 from mjrig.scene.actor import Actor
 from mjrig.scene.placement import described
 from mjrig.scene.scene import Scene
-from mjrig.yaml_text.yaml_edit import format_flow, same
+from mjrig.yaml_text.comparison import same
+from mjrig.yaml_text.formatting import format_flow
 
 
 class Change(StrEnum):

@@ -32,7 +32,7 @@ from mjrig.scene.actuator import Actuator
 from mjrig.scene.placement import Placements
 from mjrig.scene.scene import Scene
 from mjrig.sim.native_compile import lower
-from mjrig.yaml_text.yaml_edit import same
+from mjrig.yaml_text.comparison import same
 
 _logger = logging.getLogger("mjrig")
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION

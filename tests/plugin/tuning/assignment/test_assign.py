@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mjrig.check.check import findings
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.errors import BindingError, PropertyError
 from mjrig.gains.gain_presets import read_preset
 from mjrig.gains.response import Kind, Signal

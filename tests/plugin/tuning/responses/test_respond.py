@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.errors import BindingError, PropertyError
 from mjrig.gains.bench import Bench
 from mjrig.gains.response import Kind, Signal

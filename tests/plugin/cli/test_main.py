@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.errors import SceneError
 
 SCENE = """\

@@ -10,7 +10,7 @@ from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.scene import existing
+from mjrig.scene.scene_path import existing
 from mjrig.sim.world import World
 from mjrig.yaml_text.comparison import same
 from mjrig.yaml_text.formatting import format_flow

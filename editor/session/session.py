@@ -17,7 +17,7 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.undo import Data, UndoStack
 from mjrig.errors import BindingError, MjrigError
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.yaml_text.comparison import same
 

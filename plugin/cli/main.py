@@ -131,7 +131,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from mjrig.cli.run import run
     from mjrig.properties.actions import call_action
-    from mjrig.scene.scene import find
+    from mjrig.scene.scene_path import find
     from mjrig.sim.world import World
 
     world = World(load_scene(options), options.execution)
@@ -183,8 +183,8 @@ def _watch(options: argparse.Namespace) -> NoReturn:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from mjrig.scene.scene import Scene
-    from mjrig.scene_edit.scene_diff import differences
+    from mjrig.scene_edit.diff import differences
+    from mjrig.scene_edit.scene import Scene
 
     found = differences(Scene.load(options.before), Scene.load(options.after))
     print("\n".join(map(str, found)) if found else "no differences")

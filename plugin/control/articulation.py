@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -26,13 +26,12 @@ from mjrig.errors import BindingError, PropertyError
 from mjrig.files.paths import Gate
 from mjrig.model.actor_model import ActorModel, ActorState
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
+from mjrig.model.keyframes import captured
 from mjrig.names import Slots, listed, suggestion, unique
 from mjrig.properties.actions import action
 from mjrig.properties.component import ActorComponent, component_named
 from mjrig.properties.properties import HasProperties
-
-if TYPE_CHECKING:
-    from mjrig.scene.actor import Keyframe
+from mjrig.scene.actor_parts import Keyframe
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
 
@@ -513,15 +512,13 @@ class Articulation(HasProperties):
             raise BindingError(f"{self.name} has no keyframe {name!r}; {hint}")
         return self._where.keyframes[name]
 
-    def capture(self, name: str) -> "Keyframe":
+    def capture(self, name: str) -> Keyframe:
         """The present state as a keyframe, to keep with the scene: `actor.add_keyframe(...)`.
 
         It has the joints, the velocities that are not zero, the activations, and what the actuators
         that no law drives are commanded. Free joints of an actor that does not stand at the origin
         are given in the world (`absolute`): not a bit is lost on the way.
         """
-        from mjrig.model.keyframes import captured
-
         lowered = {
             b.actuator for c in self.controllers if c.lowered is not None for b in c.bindings
         }

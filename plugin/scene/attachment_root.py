@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from mjrig.scene.actor import Actor
+from mjrig.scene.actor import ActorDescription
 from mjrig.scene.scene_parts import Frame
 
 
-def root_name(name: str, actors: Iterable[Actor], frames: Iterable[Frame] = ()) -> str:
+def root_name(name: str, actors: Iterable[ActorDescription], frames: Iterable[Frame] = ()) -> str:
     """The name at the end of an actor's chain of attachments: itself where it is on none."""
     on = {frame.name: frame.on for frame in frames}
     on |= {a.name: a.attach.to if a.attach is not None else "world" for a in actors}

@@ -30,7 +30,7 @@ from mjrig.names import listed, suggestion
 from mjrig.properties.properties import HasProperties
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.placement import Placements
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.native_compile import lower
 from mjrig.yaml_text.comparison import same
 

@@ -36,7 +36,7 @@ class Job:
 
     def replay(self, source: Path) -> Replay:
         """Replay one file in a fresh world."""
-        from mjrig.scene.scene import Scene
+        from mjrig.scene_edit.scene import Scene
         from mjrig.sim.world import World
 
         variables = dict(map(split, self.variables))

@@ -66,7 +66,7 @@ def split(text: str) -> tuple[str, object]:
 
 def load_scene(options: argparse.Namespace) -> Any:
     """The scene the options name, with what they change in it."""
-    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene import Scene
 
     variables = dict(split(text) for text in options.var)
     scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mjrig.terminal.scene_options import add_scene_options
 
 if TYPE_CHECKING:
-    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene import Scene
     from mjrig.tuning.sweeps.results import Ranked
     from mjrig.tuning.sweeps.sweep_plan import Plan
     from mjrig.tuning.sweeps.sweep_tasks import Scenario

@@ -160,7 +160,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace) -> NoReturn:
-    """Check again and again, until somebody interrupts it."""
+    """Check again and again, until interrupted."""
     from mjrig.check.check import report
     from mjrig.scene_edit.watch import files_of, watch
     from mjrig.sim.world import World

@@ -9,7 +9,7 @@ import mujoco
 from mjrig.errors import PropertyError
 from mjrig.properties.properties import HasProperties
 from mjrig.scene.actuator import Actuator, Problem
-from mjrig.scene.actuator_types import Bias, Dyn, Gain
+from mjrig.scene.actuator_kinds import Bias, Dyn, Gain
 
 _CALLBACKS = {"dyntype": "act_dyn", "gaintype": "act_gain", "biastype": "act_bias"}
 

@@ -18,9 +18,8 @@ from mjrig.model.keyframes import compiled_keys
 from mjrig.model.model_sizes import share_sizes
 from mjrig.model.write_actuators import Authored, finish_actuators
 from mjrig.model_files.model_source import load, one_line
-from mjrig.scene.attachment_root import root_name
 from mjrig.scene.included import Placed
-from mjrig.scene.placement import Placements, place
+from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid
 from mjrig.scene.scene import SceneDescription
 from mjrig.scene.sim_options import SimOptions, copy_options, differing_option

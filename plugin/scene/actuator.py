@@ -18,9 +18,17 @@ from mjrig.properties.property_kinds import (
     Text,
     Vector,
 )
-from mjrig.scene.actuator_kinds import Inputs, Interpolation, Limited, Reference, SensorList
+from mjrig.scene.actuator_kinds import (
+    Bias,
+    Dyn,
+    Gain,
+    Inputs,
+    Interpolation,
+    Limited,
+    Reference,
+    SensorList,
+)
 from mjrig.scene.actuator_sensor import ActuatorSensor
-from mjrig.scene.actuator_types import Bias, Dyn, Gain
 from mjrig.scene.live_readings import LiveReadings, RunningRobot
 
 #: The properties that say what an actuator acts on; exactly one is given.

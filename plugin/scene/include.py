@@ -1,6 +1,6 @@
 """Include: another scene file inside of a scene, with what is set on top of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -12,17 +12,15 @@ from mjrig.properties.property_kinds import FilePath, Text
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import NAME
 from mjrig.scene.apply_data import keys_of
-from mjrig.scene.load_context import Reading
+from mjrig.scene.load_context import Elsewhere, Reading
 from mjrig.scene.sim_options import SimOptions
 from mjrig.yaml_text.yaml_document import Keys
 
 SCENES = (".yaml", ".yml")
-#: Gives an error about a value its place in the file that set it.
-Elsewhere = Callable[[LocatedError], SceneError | None]
 
 
 class IncludedScene(Protocol):
-    """What an include, and whoever looks through included files, needs of a scene."""
+    """A scene as an include, and code that walks through included files, sees it."""
 
     @property
     def path(self) -> Path | None:
@@ -65,7 +63,7 @@ class IncludedScene(Protocol):
 
 @runtime_checkable
 class IncludingScene(Protocol):
-    """What an include needs of the scene it is in."""
+    """A scene as the includes in it see it."""
 
     @property
     def reading(self) -> Reading:

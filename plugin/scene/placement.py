@@ -1,6 +1,6 @@
 """From a scene to the actors that will stand in the world: includes, copies, random draws."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from mjrig.scene.included import Placed, described, own_copy
 from mjrig.scene.randomise import Draw, draws, is_for_bound
 from mjrig.scene.replicate import Copies
 from mjrig.scene.scene import SceneDescription
+from mjrig.scene.scene_parts import Frame
 from mjrig.scene.sim_options import SimOptions
 
 S = TypeVar("S", bound=SceneDescription)
@@ -54,7 +55,7 @@ def flattened(cls: type[S], placements: Placements, sim: SimOptions | None) -> S
     return scene
 
 
-# Names -------------------------------------------------------------------------------------------
+# Names ------------------------------------------------------------------------------------------
 
 
 def actor_names(scene: SceneDescription) -> list[str]:
@@ -97,6 +98,25 @@ def _replicated(actors: list[Placed]) -> Iterator[Placed]:
             item = own_copy(placed.item)
             copy.apply(item)
             yield Placed(item, placed.original, placed.scene, placed.keys)
+
+
+# Attachments ------------------------------------------------------------------------------------
+
+
+def root_name(name: str, actors: Iterable[ActorDescription], frames: Iterable[Frame] = ()) -> str:
+    """The name at the end of an actor's chain of attachments: itself where it is on none."""
+    on = {frame.name: frame.on for frame in frames}
+    on |= {a.name: a.attach.to if a.attach is not None else "world" for a in actors}
+    frame_names = set(on) - {a.name for a in actors}
+    seen = [name]
+    root = name
+    while True:
+        parent = on.get(seen[-1], "world").partition("/")[0]
+        if parent == "world" or parent not in on or parent in seen:
+            return root
+        seen.append(parent)
+        if parent not in frame_names:
+            root = parent
 
 
 # Random draws -----------------------------------------------------------------------------------

@@ -13,8 +13,7 @@ from mjrig.files.paths import write_atomically
 from mjrig.files.sandbox import Sandbox
 from mjrig.properties.properties import HasProperties
 from mjrig.scene.apply_data import update
-from mjrig.scene.include import Elsewhere
-from mjrig.scene.load_context import Reading, decoded, read_scene_file, sandbox_of
+from mjrig.scene.load_context import Elsewhere, Reading, decoded, read_scene_file, sandbox_of
 from mjrig.scene.scene_text import SceneText, new_text
 from mjrig.yaml_text.yaml_document import Keys
 
@@ -69,7 +68,7 @@ class SceneFile(HasProperties):
 
     @classmethod
     def read_file(cls, path: Path, reading: Reading) -> Self:
-        """Read a scene file as somebody outside of it wants it read.
+        """Read a scene file with variables, sandbox and including files given from outside.
 
         Raises:
             SceneError: it cannot be read, or something in it is wrong.
@@ -120,7 +119,7 @@ class SceneFile(HasProperties):
 
         Args:
             path: where to; None: the file it was read from or saved to last.
-            overwrite: also if somebody else changed that file in the meantime.
+            overwrite: also if the file was changed on disk since it was read.
 
         Raises:
             SceneError: there is no path, the file was changed since it was read, or it cannot be

@@ -14,7 +14,7 @@ from mjrig.properties.properties import HasProperties
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actuator import OTHER_ROOT, Actuator
 from mjrig.scene.actuator_view import ActuatorView
-from mjrig.scene.attachment_root import root_name
+from mjrig.scene.placement import root_name
 from mjrig.scene.scene import SceneDescription
 
 _KINDS = ("joint", "body", "site", "tendon")

@@ -176,10 +176,10 @@ def place_heads(actor: ActorDescription) -> list[str]:
 
 
 def _elements(actor: ActorDescription) -> list[str] | None:
-    """What a place on an actor may be called, alone and with its kind; None: nobody can say."""
+    """What a place on an actor may be called, alone and with its kind; None: not known."""
     try:
         found = names_of(actor)
-    except LocatedError:  # a model that cannot be read keeps nobody from renaming the actor
+    except LocatedError:  # an actor whose model cannot be read can still be renamed
         return None
     return [name for kind in ON for n in found[kind] for name in (n, f"{kind}:{n}")]
 

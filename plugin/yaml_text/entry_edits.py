@@ -59,11 +59,8 @@ class EntryEdits:
         splices: list[Splice] = []
         for i in sorted(plan.gone):
             if i >= first:
-                start, end = (
-                    self._places.line_start(entries[i].start),
-                    self._places.next_line(entries[i].end),
-                )
-                splices.append((start, end, ""))
+                start = self._places.line_start(entries[i].start)
+                splices.append((start, self._places.next_line(entries[i].end), ""))
         for place, fresh in plan.fresh.items():
             block = format_block(fresh, column)
             before = max(place - 1, 0)

@@ -13,7 +13,9 @@ class Scene(SceneDescription):
     """Actors and simulation options, made in Python or read from a file."""
 
     # Narrower than in the description; assigning anything else is refused when it happens.
-    actors = NestedList(Actor, polymorphic=False, structural=True, doc="What is in the scene.")
+    actors: NestedList[Actor] = NestedList(  # pyright: ignore[reportIncompatibleVariableOverride]
+        Actor, polymorphic=False, structural=True, doc="What is in the scene."
+    )
 
     def __getitem__(self, name: str) -> Actor:
         """An actor by name; one of an included file as a copy that refuses to be changed.

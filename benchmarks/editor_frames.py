@@ -56,7 +56,7 @@ def display() -> Iterator[str]:
 def frames(seconds: float) -> None:
     """Open the editor for a while and print what it managed."""
     from mjrig.editor.main import Editor
-    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene import Scene
 
     scene = Scene.load(SCENE)
     scene.set("sim.timestep", TIMESTEP)

@@ -17,7 +17,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.window.window import Window
 from mjrig.errors import SceneError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mjrig.recording.reading import read_recording as read_recording
     from mjrig.recording.recorder import Recorder as Recorder
     from mjrig.recording.recording import Recording as Recording
-    from mjrig.scene.actor import Actor as Actor
     from mjrig.scene.pose import Pose as Pose
-    from mjrig.scene.scene import Scene as Scene
+    from mjrig.scene_edit.actor import Actor as Actor
+    from mjrig.scene_edit.scene import Scene as Scene
     from mjrig.sim.batch import Batch as Batch
     from mjrig.sim.world import Snapshot as Snapshot
     from mjrig.sim.world import World as World
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "action": "properties.actions",
-    "Actor": "scene.actor",
+    "Actor": "scene_edit.actor",
     "Articulation": "control.articulation",
     "Batch": "sim.batch",
     "ActuatorBinding": "model.binding",
@@ -58,7 +58,7 @@ _HOME = {
     "read_recording": "recording.reading",
     "Recorder": "recording.recorder",
     "Recording": "recording.recording",
-    "Scene": "scene.scene",
+    "Scene": "scene_edit.scene",
     "Lease": "control.setpoints",
     "Setpoints": "control.setpoints",
     "Source": "control.setpoints",

@@ -1,5 +1,5 @@
 """`python -m mjrig`."""
 
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 
 raise SystemExit(main())

@@ -101,7 +101,7 @@ def test_imports_are_absolute_and_by_the_name_mjrig(folder: str) -> None:
 
 
 def test_importing_mjrig_and_its_command_line_is_light() -> None:
-    script = f"import sys, mjrig, mjrig.cli.cli; print([m for m in {HEAVY!r} if m in sys.modules])"
+    script = f"import sys, mjrig, mjrig.cli.main; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )

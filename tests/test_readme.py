@@ -69,7 +69,7 @@ def _scene_examples() -> list[tuple[str, str]]:
 
 
 def test_every_scene_of_the_page_about_scenes_loads_and_runs(tmp_path: Path) -> None:
-    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene import Scene
     from mjrig.sim.world import World
 
     examples = _scene_examples()
@@ -89,7 +89,7 @@ def test_every_scene_of_the_page_about_scenes_loads_and_runs(tmp_path: Path) -> 
 def test_the_program_of_the_page_about_scenes_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene import Scene
 
     monkeypatch.chdir(tmp_path)
     (example,) = blocks("docs/scenes.md", "python")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from tests.places import ROOT
 
 PAGE = ROOT / "docs/sweeps.md"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.control.policy import PolicyComponent
 from tests.places import ROOT
 

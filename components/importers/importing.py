@@ -19,7 +19,7 @@ from mjrig.components.importers.writing import policy_data, relative, scene_data
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError, SceneError
 from mjrig.files.paths import write_atomically
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 POLICY = "policy.yaml"

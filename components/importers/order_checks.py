@@ -9,7 +9,7 @@ from mjrig.components.importers.sources.found import Found, Order
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.names import listed
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.sim2sim.diagnose.order_probe import TURNS, doubt, order_probe, suspicion, telling_command
 

@@ -13,7 +13,7 @@ from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import Source
 from mjrig.errors import SceneError
 from mjrig.scene.scene_text import FORMAT
-from mjrig.yaml_text.yaml_edit import format_flow, format_inside_flow
+from mjrig.yaml_text.formatting import format_flow, format_inside_flow
 
 #: How far a tick may be from a whole number of steps.
 ROUNDING = 1e-6

@@ -28,8 +28,8 @@ from mjrig.properties.component import Component
 from mjrig.properties.mapping_kinds import Table, a_name, anything
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import Choice, FilePath, Int, Nested, OptionalFloat, Text
+from mjrig.yaml_text.formatting import format_block
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document
-from mjrig.yaml_text.yaml_edit import format_block
 
 __all__ = ["PolicyFile", "given"]
 

@@ -17,7 +17,7 @@ from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent, Component
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.prop import Prop
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 
 #: How deep and how far a folder is searched; a home folder has no end.
 DEPTH, FILES = 6, 5000

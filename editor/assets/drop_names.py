@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mjrig.files.paths import PACKAGE
 from mjrig.names import unique
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 
 #: File names that say nothing; the folder says more.
 _VAGUE = ("scene", "model", "robot", "main", "index")

@@ -24,12 +24,12 @@ from mjrig.gains.gain_rows import gain_rows
 from mjrig.names import literal
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent, Component
-from mjrig.scene.actor import Actor
 from mjrig.scene.actuator import Actuator
+from mjrig.scene.include import SCENES
 from mjrig.scene.prop import Prop
-from mjrig.scene.scene import Scene
-from mjrig.scene.scene_parts import SCENES
 from mjrig.scene.sim_options import SimOptions, settling
+from mjrig.scene_edit.actor import Actor
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 Point = Sequence[float]

@@ -11,8 +11,9 @@ from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed
-from mjrig.scene.actor import Actor
-from mjrig.scene.scene import SCENE, Scene
+from mjrig.scene.scene_path import SCENE
+from mjrig.scene_edit.actor import Actor
+from mjrig.scene_edit.scene import Scene
 
 _LEAF = int(imgui.TreeNodeFlags_.leaf) | int(imgui.TreeNodeFlags_.no_tree_push_on_open)
 _NODE = (

@@ -10,8 +10,8 @@ from mjrig.errors import SceneError
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.scene.actor import MODELS
-from mjrig.scene.scene import Scene
-from mjrig.scene.scene_parts import SCENES
+from mjrig.scene.include import SCENES
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim2sim.folder import SUFFIXES
 
 _POLICIES = (".onnx", ".pt")

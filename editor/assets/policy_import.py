@@ -16,8 +16,8 @@ from mjrig.editor.session.user_files import free_file
 from mjrig.errors import BindingError, MjrigError
 from mjrig.files.paths import write_atomically
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
-from mjrig.scene.actor import Actor
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.actor import Actor
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim2sim.play.start import commands
 
 FOLDER = "policies"

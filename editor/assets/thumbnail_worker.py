@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import MjrigError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 READY = "ready"

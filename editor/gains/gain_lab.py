@@ -18,7 +18,7 @@ from mjrig.gains.bench import Bench, Recorder, Response, bound, respond
 from mjrig.gains.gain_rows import holder_of
 from mjrig.gains.response import Signal
 from mjrig.names import literal
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 #: How long the gains must stay as they are before a test is run again [s].

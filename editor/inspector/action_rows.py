@@ -10,10 +10,11 @@ from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.scene import existing
+from mjrig.scene.scene_path import existing
 from mjrig.sim.world import World
+from mjrig.yaml_text.comparison import same
+from mjrig.yaml_text.formatting import format_flow
 from mjrig.yaml_text.yaml_document import parse_value
-from mjrig.yaml_text.yaml_edit import format_flow, same
 
 #: What stands in a field of a plain type before anybody typed.
 _FIRST: dict[str, object] = {"str": "", "bool": False, "int": 0, "float": 0.0}

@@ -11,8 +11,9 @@ import numpy as np
 from mjrig.editor.session.edits import UNSET, Edits
 from mjrig.properties.properties import HasProperties, Property
 from mjrig.properties.property_kinds import Nested, NestedList
-from mjrig.scene.scene import Scene, path_of
-from mjrig.yaml_text.yaml_edit import same
+from mjrig.scene.scene_path import path_of
+from mjrig.scene_edit.scene import Scene
+from mjrig.yaml_text.comparison import same
 
 _PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (np.ndarray | np.generic, lambda value: value.tolist()),

@@ -29,8 +29,8 @@ from mjrig.properties.mapping_kinds import Table, a_name
 from mjrig.properties.per_actuator import DEFAULT, PerActuator
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import number
+from mjrig.yaml_text.formatting import format_flow
 from mjrig.yaml_text.yaml_document import parse_value
-from mjrig.yaml_text.yaml_edit import format_flow
 
 #: Draws the value of one entry of a mapping.
 ValueWidget = Callable[[Field, Sheet, dict[str, Any], str], None]

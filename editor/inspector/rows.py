@@ -31,7 +31,7 @@ from mjrig.properties.mapping_kinds import Numbers, Table
 from mjrig.properties.per_actuator import PatternMap, PerActuator
 from mjrig.properties.properties import HasProperties, Property
 from mjrig.properties.property_kinds import Float, Int, Nested, NestedList, OptionalFloat, Vector
-from mjrig.yaml_text.yaml_edit import format_block
+from mjrig.yaml_text.formatting import format_block
 
 NONE = "none"
 #: Kinds with rows of their own below: what stands in the row, and the rows.

@@ -31,8 +31,8 @@ from mjrig.properties.property_kinds import (
 )
 from mjrig.scene.actuator_kinds import Limited
 from mjrig.scene.sim_options import ModelOption
+from mjrig.yaml_text.formatting import format_flow
 from mjrig.yaml_text.yaml_document import parse_value
-from mjrig.yaml_text.yaml_edit import format_flow
 
 MIXED = "-"
 PAYLOAD = "MJRIG"

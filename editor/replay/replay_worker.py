@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MjrigError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.sim2sim.replay import replay
 from mjrig.sim2sim.report.report import write_report

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from mjrig.files.paths import write_atomically
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 
 INTERVAL = 10.0  # [s]
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import MjrigError
 from mjrig.names import listed
-from mjrig.scene.scene import Scene, find
+from mjrig.scene.scene_path import find
+from mjrig.scene_edit.scene import Scene
 
 #: Stands for a value in `Edits.put`: nothing authored.
 UNSET = object()

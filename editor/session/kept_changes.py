@@ -7,8 +7,9 @@ from typing import Any
 from mjrig.editor.session.undo import Data
 from mjrig.errors import PropertyError
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.scene import Scene, existing, find
-from mjrig.scene_edit.scene_diff import Change, Difference, differences
+from mjrig.scene.scene_path import existing, find
+from mjrig.scene_edit.diff import Change, Difference, differences
+from mjrig.scene_edit.scene import Scene
 
 Revert = Callable[[Scene], None]
 #: Where the things that a difference is about are listed.

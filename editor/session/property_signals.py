@@ -13,7 +13,7 @@ from mjrig.names import Slots
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.properties.properties import HasProperties, Property
 from mjrig.properties.property_kinds import Bool, Float, Int, OptionalFloat, Vector
-from mjrig.scene.scene import find
+from mjrig.scene.scene_path import find
 from mjrig.sim.world import World
 
 SCALARS = (Bool, Float, Int, OptionalFloat)

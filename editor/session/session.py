@@ -17,9 +17,9 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.undo import Data, UndoStack
 from mjrig.errors import BindingError, MjrigError
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.yaml_text.yaml_edit import same
+from mjrig.yaml_text.comparison import same
 
 
 @dataclass(frozen=True)

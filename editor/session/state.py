@@ -12,7 +12,8 @@ from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.scene import SCENE, Scene, existing
+from mjrig.scene.scene_path import SCENE, existing
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 

@@ -9,7 +9,7 @@ from mjrig.editor.tune.tune_jobs import AssignJob, FitJob, Job, Joints, RespondJ
 from mjrig.errors import PropertyError
 from mjrig.gains.gain_rows import GainRow, rounded
 from mjrig.gains.response import Kind, Signal
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.assignment.assign import Inertia, Wish
 from mjrig.tuning.fitting.plant import PARAMETERS
 from mjrig.tuning.objectives.objective_replay import ReplayTest

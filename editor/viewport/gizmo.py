@@ -10,8 +10,8 @@ from imgui_bundle import imgui, imguizmo
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices
-from mjrig.scene.actor import Actor
 from mjrig.scene.pose import Pose, Rigid, composed, rotation
+from mjrig.scene_edit.actor import Actor
 
 _gizmo = imguizmo.im_guizmo
 #: Grid of a snapped move [m] and turn [deg].

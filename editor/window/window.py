@@ -41,8 +41,8 @@ from mjrig.editor.window.capture import Video, save_picture
 from mjrig.editor.window.toolbar import StatusBar, Toolbar, neighbour
 from mjrig.errors import MjrigError
 from mjrig.scene.actor import MODELS
-from mjrig.scene.scene import Scene
-from mjrig.scene.scene_parts import SCENES
+from mjrig.scene.include import SCENES
+from mjrig.scene_edit.scene import Scene
 
 _CTRL, _SHIFT = imgui.Key.mod_ctrl, imgui.Key.mod_shift
 _GLOBAL = imgui.InputFlags_.route_global

@@ -8,8 +8,8 @@ from mjrig.properties import registry
 from mjrig.properties.component import Component
 from mjrig.properties.properties import HasProperties, Property
 from mjrig.properties.property_kinds import Nested, NestedList
-from mjrig.scene.scene import Scene
 from mjrig.scene.scene_text import FORMAT
+from mjrig.scene_edit.scene import Scene
 from mjrig.terminal.table import format_table
 
 Schema = dict[str, Any]

@@ -20,7 +20,7 @@ from mjrig.model.keyframes import captured
 from mjrig.names import listed
 from mjrig.properties.actions import action
 from mjrig.properties.component import ActorComponent
-from mjrig.scene.actor import Keyframe
+from mjrig.scene.actor_parts import Keyframe
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
 

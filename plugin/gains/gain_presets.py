@@ -17,8 +17,8 @@ from mjrig.files.paths import write_atomically
 from mjrig.gains.gain_rows import Change, GainRow
 from mjrig.names import Slots, listed, literal, suggestion
 from mjrig.properties.property_kinds import number
+from mjrig.yaml_text.formatting import format_block
 from mjrig.yaml_text.yaml_document import Document
-from mjrig.yaml_text.yaml_edit import format_block
 
 MARK = "mjrig_gains"
 FORMAT = 1

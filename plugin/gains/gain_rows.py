@@ -12,8 +12,9 @@ from mjrig.gains.gain_origins import sources
 from mjrig.names import Slots, literal
 from mjrig.properties.per_actuator import DEFAULT, PerActuator
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.placement import Placed
-from mjrig.scene.scene import Scene, find
+from mjrig.scene.included import Placed
+from mjrig.scene.scene_path import find
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 #: The columns everybody wants, in this order; others follow by name.

@@ -16,8 +16,8 @@ from mjrig.model.model_references import Element, find_elements, name_everything
 from mjrig.model.write_actuators import add_actuators
 from mjrig.model_files.model_source import load, one_line
 from mjrig.names import listed
-from mjrig.scene.actor import Actor
-from mjrig.scene.placement import Placed
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.included import Placed
 from mjrig.scene.pose import Rigid
 
 
@@ -30,7 +30,7 @@ class Part:
 
     def __init__(self, placed: Placed) -> None:
         self.placed = placed
-        self.actor: Actor = placed.item
+        self.actor: ActorDescription = placed.item
         self.name = placed.name
         self.spec = load(self.actor)
         name_everything(self.spec)

@@ -8,7 +8,8 @@ import mujoco
 
 from mjrig.errors import PropertyError
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.actuator import Actuator, Bias, Dyn, Gain, Problem
+from mjrig.scene.actuator import Actuator, Problem
+from mjrig.scene.actuator_kinds import Bias, Dyn, Gain
 
 _CALLBACKS = {"dyntype": "act_dyn", "gaintype": "act_gain", "biastype": "act_bias"}
 

@@ -12,8 +12,10 @@ import mujoco
 from mjrig.errors import PropertyError
 from mjrig.model_files.model_source import is_binary, model_file
 from mjrig.names import listed
-from mjrig.scene.actor import Actor, Base
-from mjrig.scene.placement import Placed, Placements
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import Base
+from mjrig.scene.included import Placed
+from mjrig.scene.placement import Placements
 from mjrig.scene.pose import composed, rotation
 from mjrig.scene.sim_options import SimOptions
 
@@ -22,7 +24,7 @@ _NEEDS_SPEC = "an .mjb is compiled already and takes nothing more; use the model
 _EDITS = ("attach", "dynamics", "renamed", "removed", "actuators", "replicate", "keyframes")
 
 
-def prefix_of(actor: Actor) -> str:
+def prefix_of(actor: ActorDescription) -> str:
     """What the MuJoCo names of an actor start with."""
     return "" if is_binary(actor) else f"{actor.name}/"
 
@@ -55,7 +57,7 @@ def binary_actor(placements: Placements) -> Placed | None:
     return found
 
 
-def load_binary(actor: Actor, sim: SimOptions) -> Any:
+def load_binary(actor: ActorDescription, sim: SimOptions) -> Any:
     """The compiled model, with the scene's options and at the actor's place.
 
     Raises:
@@ -78,7 +80,7 @@ def load_binary(actor: Actor, sim: SimOptions) -> Any:
     return model
 
 
-def _check_edits(actor: Actor) -> None:
+def _check_edits(actor: ActorDescription) -> None:
     for name in _EDITS:
         if getattr(actor, name):
             raise _refused(actor, name)
@@ -88,11 +90,11 @@ def _check_edits(actor: Actor) -> None:
         raise _refused(actor, "scenery")
 
 
-def _refused(actor: Actor, name: str) -> PropertyError:
+def _refused(actor: ActorDescription, name: str) -> PropertyError:
     return PropertyError(f"{actor.label}.{name}: {_NEEDS_SPEC}", (name,))
 
 
-def _move(model: Any, actor: Actor) -> None:
+def _move(model: Any, actor: ActorDescription) -> None:
     """Put the free bodies at the actor's pose: that is where an initial state is read from."""
     assert actor.pose is not None
     if actor.pose.relative_to:

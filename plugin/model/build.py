@@ -18,10 +18,10 @@ from mjrig.model.keyframes import compiled_keys
 from mjrig.model.model_sizes import share_sizes
 from mjrig.model.write_actuators import Authored, finish_actuators
 from mjrig.model_files.model_source import load, one_line
-from mjrig.scene.attachment_root import root_name
-from mjrig.scene.placement import Placed, Placements, place
+from mjrig.scene.included import Placed
+from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid
-from mjrig.scene.scene import Scene
+from mjrig.scene.scene import SceneDescription
 from mjrig.scene.sim_options import SimOptions, copy_options, differing_option
 
 _GROUNDS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
@@ -37,7 +37,7 @@ class Built:
     placements: Placements
 
 
-def build(scene: Scene, seed: int | None = None) -> Built:
+def build(scene: SceneDescription, seed: int | None = None) -> Built:
     """Compile a scene.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mjrig.errors import PropertyError
 from mjrig.names import Slots, compile_pattern, suggestion
-from mjrig.scene.placement import Placed
+from mjrig.scene.included import Placed
 
 WORLD = "world"
 

@@ -11,7 +11,7 @@ from mjrig.errors import PropertyError
 from mjrig.model.actor_spec import Part
 from mjrig.model.model_references import Element, elements
 from mjrig.names import suggestion
-from mjrig.scene.placement import Placed
+from mjrig.scene.included import Placed
 from mjrig.scene.pose import Rigid
 
 WORLD = "world"

@@ -12,12 +12,13 @@ from mjrig.errors import BindingError, PropertyError
 from mjrig.model.actor_model import ActorModel, ActorState, StateIndex
 from mjrig.model.keyframes import Key, key_state, scene_keys
 from mjrig.names import Slots, listed, suggestion
-from mjrig.scene.actor import Actor, FreeBody, Velocity
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import FreeBody, Velocity
 from mjrig.scene.pose import Rigid
 
 
 def with_states(
-    model: Any, where: ActorModel, actor: Actor, keys: Mapping[str, Key], origin: Rigid
+    model: Any, where: ActorModel, actor: ActorDescription, keys: Mapping[str, Key], origin: Rigid
 ) -> ActorModel:
     """An actor in the model with its keyframes and its initial state.
 
@@ -65,7 +66,11 @@ def _default_state(model: Any, where: ActorModel) -> ActorState:
 
 
 def _put_by_pattern(
-    actor: Actor, name: str, index: StateIndex, places: Mapping[str, slice], values: FloatArray
+    actor: ActorDescription,
+    name: str,
+    index: StateIndex,
+    places: Mapping[str, slice],
+    values: FloatArray,
 ) -> None:
     joints = index.single
     slots = Slots([(joint,) for joint in joints], actor.label, "hinge or slide joint")
@@ -73,7 +78,7 @@ def _put_by_pattern(
         values[places[joints[i]]] = value
 
 
-def spread(actor: Actor, keys: tuple[str, ...], slots: Slots) -> dict[int, float]:
+def spread(actor: ActorDescription, keys: tuple[str, ...], slots: Slots) -> dict[int, float]:
     """Slot → value of a property by pattern, whose errors say which one it is."""
     values: Any = actor
     for key in keys:
@@ -88,7 +93,9 @@ def spread(actor: Actor, keys: tuple[str, ...], slots: Slots) -> dict[int, float
 # Free bodies ------------------------------------------------------------------------------------
 
 
-def _put_free_bodies(actor: Actor, index: StateIndex, state: ActorState, origin: Rigid) -> None:
+def _put_free_bodies(
+    actor: ActorDescription, index: StateIndex, state: ActorState, origin: Rigid
+) -> None:
     joints = {index.bodies[joint]: joint for joint in index.free}
     for i, free in enumerate(actor.free_bodies):
         if free.body not in joints:
@@ -120,7 +127,7 @@ def _put_velocity(given: Velocity | FreeBody, qvel: FloatArray) -> None:
         qvel[3:] = given.angular
 
 
-def _free_root(actor: Actor, index: StateIndex) -> str:
+def _free_root(actor: ActorDescription, index: StateIndex) -> str:
     free = index.free
     if len(free) == 1:
         return free[0]

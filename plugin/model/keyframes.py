@@ -11,7 +11,8 @@ from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
 from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE, ActorModel, ActorState, StateIndex, locate
 from mjrig.names import suggestion
-from mjrig.scene.actor import Actor, Keyframe
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import Keyframe
 from mjrig.scene.pose import Rigid
 
 Values = Mapping[str, FloatArray]
@@ -110,7 +111,7 @@ def _model_key(model: Any, index: StateIndex, k: int, says: Collection[str]) -> 
 # From the scene ---------------------------------------------------------------------------------
 
 
-def scene_keys(actor: Actor, index: StateIndex) -> dict[str, Key]:
+def scene_keys(actor: ActorDescription, index: StateIndex) -> dict[str, Key]:
     """The keyframes a scene gives an actor.
 
     Raises:
@@ -130,7 +131,7 @@ def scene_keys(actor: Actor, index: StateIndex) -> dict[str, Key]:
     return found
 
 
-def _scene_key(keyframe: Keyframe, actor: Actor, index: StateIndex) -> Key:
+def _scene_key(keyframe: Keyframe, actor: ActorDescription, index: StateIndex) -> Key:
     check = _Check(keyframe, actor)
     kinds = {name: f"{_KINDS[t]} joint" for name, t in index.types.items()}
     positions = {name: QPOS_SIZE[t] for name, t in index.types.items()}
@@ -154,7 +155,7 @@ def _scene_key(keyframe: Keyframe, actor: Actor, index: StateIndex) -> Key:
 class _Check:
     """Takes the tables of a keyframe, if their names and lengths fit."""
 
-    def __init__(self, keyframe: Keyframe, actor: Actor) -> None:
+    def __init__(self, keyframe: Keyframe, actor: ActorDescription) -> None:
         self._keyframe, self._actor = keyframe, actor
 
     def values(

@@ -13,7 +13,8 @@ from mjrig.model.model_references import KINDS, Element, find_elements
 from mjrig.model.removal import Pair, remove
 from mjrig.model.renaming import rename
 from mjrig.names import Slots, listed, unique
-from mjrig.scene.actor import Actor, Base
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import Base
 
 _FREE = mujoco.mjtJoint.mjJNT_FREE
 
@@ -31,7 +32,7 @@ class Edits:
         return None if pair in self.removed else self.renamed.get(pair, name)
 
 
-def edit_model(spec: Any, actor: Actor) -> Edits:
+def edit_model(spec: Any, actor: ActorDescription) -> Edits:
     """Apply `base`, `scenery`, `removed`, `renamed` and `dynamics` to a spec of the actor alone.
 
     Its bodies, joints, actuators and keyframes must have names, and the keyframes be empty.
@@ -78,7 +79,7 @@ def _is_root(body: Any) -> bool:
     return body.parent is not None and body.parent.name == "world"
 
 
-def _set_base(spec: Any, actor: Actor) -> list[Pair]:
+def _set_base(spec: Any, actor: ActorDescription) -> list[Pair]:
     if actor.attach is not None:
         if actor.base is Base.FREE:
             problem = f"{actor.label}.base: {actor.label!r} is attached, which fixes its base"
@@ -91,7 +92,7 @@ def _set_base(spec: Any, actor: Actor) -> list[Pair]:
     return []
 
 
-def _fix(spec: Any, actor: Actor, key: str) -> list[Pair]:
+def _fix(spec: Any, actor: ActorDescription, key: str) -> list[Pair]:
     """Take away the free joint of the root; returns what went."""
     free = [j for body in roots(spec) for j in body.joints if j.type == _FREE]
     if len(free) > 1:
@@ -104,7 +105,7 @@ def _fix(spec: Any, actor: Actor, key: str) -> list[Pair]:
     return remove(spec, [Element("joint", j) for j in free])
 
 
-def _free(spec: Any, actor: Actor) -> None:
+def _free(spec: Any, actor: ActorDescription) -> None:
     found = roots(spec)
     if len(found) != 1:
         names = listed(b.name for b in found)
@@ -128,7 +129,7 @@ def _free(spec: Any, actor: Actor) -> None:
 # Names ------------------------------------------------------------------------------------------
 
 
-def _remove_named(spec: Any, actor: Actor, edits: Edits) -> None:
+def _remove_named(spec: Any, actor: ActorDescription, edits: Edits) -> None:
     found: dict[Element, None] = {}
     for i, pattern in enumerate(actor.removed):
         at = (i,) if isinstance(actor.authored("removed"), list) else ()
@@ -137,7 +138,7 @@ def _remove_named(spec: Any, actor: Actor, edits: Edits) -> None:
     edits.removed.update(remove(spec, found))
 
 
-def _rename_named(spec: Any, actor: Actor, edits: Edits) -> None:
+def _rename_named(spec: Any, actor: ActorDescription, edits: Edits) -> None:
     names: dict[Element, str] = {}
     for old, new in actor.renamed.items():
         with _about(actor, "renamed", (old,), about_key=True):
@@ -155,7 +156,7 @@ def _rename_named(spec: Any, actor: Actor, edits: Edits) -> None:
 
 @contextmanager
 def _about(
-    actor: Actor, name: str, at: tuple[Hashable, ...] = (), *, about_key: bool = False
+    actor: ActorDescription, name: str, at: tuple[Hashable, ...] = (), *, about_key: bool = False
 ) -> Iterator[None]:
     """Errors in here are about a property of the actor."""
     try:
@@ -168,7 +169,7 @@ def _about(
 # Dynamics ---------------------------------------------------------------------------------------
 
 
-def _set_dynamics(spec: Any, actor: Actor) -> None:
+def _set_dynamics(spec: Any, actor: ActorDescription) -> None:
     if actor.dynamics is None:
         return
     joints = [j for j in spec.joints if j.type != _FREE]

@@ -12,7 +12,7 @@ from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.actuator_checks import check, check_delay
 from mjrig.model.actuator_writing import position_type, retire, write
 from mjrig.names import compile_pattern, enumerated, suggestion
-from mjrig.scene.actor import Actor
+from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actuator import NO_SITE, OTHER_ROOT, Actuator
 
 _TRN = mujoco.mjtTrn
@@ -52,7 +52,7 @@ class Authored:
         return None
 
 
-def add_actuators(spec: Any, actor: Actor) -> Authored:
+def add_actuators(spec: Any, actor: ActorDescription) -> Authored:
     """Add an actor's authored actuators to a spec of the actor alone, one per match.
 
     Raises:
@@ -87,7 +87,7 @@ def add_actuators(spec: Any, actor: Actor) -> Authored:
 
 
 def finish_actuators(
-    world: Any, actor: Actor, authored: Authored, root_of: Callable[[str], str]
+    world: Any, actor: ActorDescription, authored: Authored, root_of: Callable[[str], str]
 ) -> None:
     """What can only be done when all actors are in the world: references between them, delays.
 
@@ -161,7 +161,7 @@ def element_names(spec: Any, kind: str) -> list[str]:
     return [e.name for e in elements if e.name]
 
 
-def _add(spec: Any, actuator: Actuator, actor: Actor) -> list[Any]:
+def _add(spec: Any, actuator: Actuator, actor: ActorDescription) -> list[Any]:
     (kind,) = actuator.given_targets()
     targets = match(actuator, kind, actuator.__dict__[kind], element_names(spec, kind))
     made = []
@@ -186,7 +186,7 @@ def _add(spec: Any, actuator: Actuator, actor: Actor) -> list[Any]:
 def _replace(
     spec: Any,
     actuator: Actuator,
-    actor: Actor,
+    actor: ActorDescription,
     own: Mapping[str, Any],
     replaced: dict[str, int],
     changed: set[str],
@@ -230,7 +230,7 @@ def _check_fit(actuator: Actuator, element: Any) -> None:
         raise actuator.refusal("refsite", NO_SITE)
 
 
-def _refer(spec: Any, actuator: Actuator, actor: Actor, element: Any) -> None:
+def _refer(spec: Any, actuator: Actuator, actor: ActorDescription, element: Any) -> None:
     """Write a reference site; one of another actor is written when that is there."""
     reference = actuator.refsite
     if not reference:
@@ -248,7 +248,7 @@ def _refer(spec: Any, actuator: Actuator, actor: Actor, element: Any) -> None:
         element.refsite = element.target  # a site that exists, until the other's does
 
 
-def _references(actor: Actor, made: list[list[Any]]) -> Iterator[tuple[int, str, str]]:
+def _references(actor: ActorDescription, made: list[list[Any]]) -> Iterator[tuple[int, str, str]]:
     for i, (actuator, elements) in enumerate(zip(actor.actuators, made, strict=True)):
         for element in elements:
             if "/" in actuator.refsite and element.refsite == element.target:

@@ -9,7 +9,7 @@ from mjrig.errors import PropertyError
 from mjrig.model_files.asset_files import check_assets
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.model_files.urdf import find_meshes
-from mjrig.scene.actor import Actor
+from mjrig.scene.actor import ActorDescription
 
 ARCHIVES = (".mjz", ".zip")
 BINARY = ".mjb"
@@ -20,7 +20,7 @@ _ADVICE = {
 }
 
 
-def load(actor: Actor) -> Any:
+def load(actor: ActorDescription) -> Any:
     """The spec of an actor's model, as the file or the prop says; every file it needs exists.
 
     Raises:
@@ -47,7 +47,7 @@ def load(actor: Actor) -> Any:
     return spec
 
 
-def model_file(actor: Actor) -> Path:
+def model_file(actor: ActorDescription) -> Path:
     """The file of an actor's model.
 
     Raises:
@@ -62,7 +62,7 @@ def model_file(actor: Actor) -> Path:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
 
 
-def is_binary(actor: Actor) -> bool:
+def is_binary(actor: ActorDescription) -> bool:
     """Whether an actor's model is compiled already."""
     return actor.model is not None and actor.model.suffix.lower() == BINARY
 
@@ -74,7 +74,7 @@ def one_line(error: BaseException) -> str:
     return f"{text} ({advice})" if advice else text
 
 
-def _filled(actor: Actor) -> Any:
+def _filled(actor: ActorDescription) -> Any:
     """The spec a prop makes."""
     assert actor.prop is not None
     spec = mujoco.MjSpec()

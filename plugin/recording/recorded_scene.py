@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mjrig.errors import RecordingError
 from mjrig.recording.recording import Recording
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 
 
 def scene_of(

@@ -1,17 +1,14 @@
-"""Actor: one robot or thing of a scene, as the file describes it."""
+"""ActorDescription: one robot or thing of a scene, as the file describes it."""
 
-import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate, is_in_package
 from mjrig.names import unique
 from mjrig.properties.component import ActorComponent, component_named
-from mjrig.properties.mapping_kinds import Table, a_name, numbers
+from mjrig.properties.mapping_kinds import Table, a_name
 from mjrig.properties.per_actuator import PatternMap
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import (
@@ -22,28 +19,23 @@ from mjrig.properties.property_kinds import (
     NestedList,
     Patterns,
     Text,
-    Vector,
+)
+from mjrig.scene.actor_parts import (
+    NAME,
+    Attachment,
+    Base,
+    Dynamics,
+    FreeBody,
+    Keyframe,
+    Replicate,
+    Velocity,
 )
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.actuator_view import ActuatorList
-from mjrig.scene.pose import PLACE, Pose, Transform
+from mjrig.scene.pose import Pose
 from mjrig.scene.prop import Prop
 
-if TYPE_CHECKING:
-    from mjrig.scene_edit.elements import Element
-
-#: Copies of one actor.
-MAX_COPIES = 10_000
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
-
-
-class Base(StrEnum):
-    """How the root of an actor is held."""
-
-    MODEL = "model"
-    FREE = "free"
-    FIXED = "fixed"
 
 
 class ComponentList(NestedList[ActorComponent]):
@@ -54,105 +46,8 @@ class ComponentList(NestedList[ActorComponent]):
         return unique(str(kind), taken)
 
 
-class Attachment(HasProperties):
-    """What an actor is fixed to."""
-
-    to = Text(
-        "world",
-        structural=True,
-        refers=PLACE,
-        doc="actor/body or actor/site, an actor (its root body), a frame of the scene, or world.",
-    )
-    child = Text(
-        "",
-        structural=True,
-        refers=("body", "site"),
-        doc="Body or site of this actor that is put there; empty: the model's origin.",
-    )
-
-
-class Velocity(HasProperties):
-    """How fast a free body starts."""
-
-    linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="In the world.")
-    angular = Vector([0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="In the body's own frame.")
-
-
-class FreeBody(Transform):
-    """Where a free body of a model starts, in the actor's own frame; what is not given stays."""
-
-    body = Text("", structural=True, refers=("body",), doc="Name of a body with a free joint.")
-    linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Velocity, in the world.")
-    angular = Vector(
-        [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Velocity, in the body's own frame."
-    )
-
-
-class Dynamics(HasProperties):
-    """Joint parameters written over the model's, by joint name pattern."""
-
-    armature = PatternMap(min=0.0, structural=True, unit="kg·m² or kg", doc="Rotor inertia.")
-    damping = PatternMap(min=0.0, structural=True, unit="N·m·s/rad or N·s/m", doc="Damping.")
-    frictionloss = PatternMap(min=0.0, structural=True, unit="N·m or N", doc="Dry friction.")
-    stiffness = PatternMap(min=0.0, structural=True, unit="N·m/rad or N/m", doc="Spring.")
-
-
-class Keyframe(HasProperties):
-    """A state of one actor, kept in the scene; what is not given is as the model starts."""
-
-    name = Text("", structural=True, doc="Name; one of the model's own of that name is replaced.")
-    joints = Table(
-        numbers,
-        structural=True,
-        refers=("joint",),
-        doc="Positions by joint: one number, four for a ball (w, x, y, z), seven for a free joint "
-        "(position and quaternion in the actor's own frame).",
-    )
-    velocities = Table(
-        numbers, structural=True, refers=("joint",), doc="Velocities by joint: one, three or six."
-    )
-    activations = Table(
-        numbers, structural=True, refers=("actuator",), doc="Activations by actuator."
-    )
-    controls = Table(numbers, structural=True, refers=("actuator",), doc="Controls by actuator.")
-    absolute = Bool(
-        False,
-        structural=True,
-        doc="Free joints are given in the world, not in the actor's own frame.",
-    )
-
-    def validate(self) -> None:
-        if "name" in self._authored and not self.name:
-            raise PropertyError(f"{self.label}.name: must not be empty", ("name",))
-
-
-class Replicate(HasProperties):
-    """Copies of an actor on a grid: `dog_0`, `dog_1`, …; what is attached to it is copied too."""
-
-    count = Vector(
-        [1, 1, 1], min=1, partial=True, structural=True, doc="How many along x, y and z."
-    )
-    spacing = Vector(
-        [1.0, 1.0, 1.0],
-        unit="m",
-        partial=True,
-        structural=True,
-        doc="Distances along x, y and z.",
-    )
-
-    def validate(self) -> None:
-        for i, value in enumerate(self.count):
-            if value != int(value):
-                problem = f"{self.label}.count: must be whole numbers, got {value:g}"
-                raise PropertyError(problem, ("count",), at=(i,))
-        total = self.count.prod()
-        if total > MAX_COPIES:
-            problem = f"{self.label}.count: must be at most {MAX_COPIES} copies, got {total:g}"
-            raise PropertyError(problem, ("count",))
-
-
-class Actor(HasProperties):
-    """One robot or thing in a scene."""
+class ActorDescription(HasProperties):
+    """One robot or thing in a scene, as its file describes it."""
 
     name = Text("", structural=True, doc="Name; letters, digits, _ and -.")
     model = FilePath(
@@ -207,14 +102,12 @@ class Actor(HasProperties):
 
     #: The folder file names are relative to, where the actor stands alone; None: the scene's.
     _base: Path | None
-    #: The names of the model's elements, and what they were read from.
-    _names: tuple[object, dict[str, Sequence[str]]] | None
     _gate: Gate | None
     #: Why it cannot be changed; empty: it can.
     _seal: str
 
     def prepare(self) -> None:
-        self._base, self._names, self._gate, self._seal = None, None, None, ""
+        self._base, self._gate, self._seal = None, None, ""
 
     @property
     def label(self) -> str:
@@ -316,61 +209,3 @@ class Actor(HasProperties):
         if all(actuator is not a for a in self.actuators):
             raise PropertyError(f"{actuator!r} is not an actuator of {self.label!r}")
         self.actuators = tuple(a for a in self.actuators if a is not actuator)
-
-    def joint(self, name: str) -> "Element":
-        """A joint of the model, to hang actuators on.
-
-        Raises:
-            BindingError: there is none of that name; the same for `body`, `site` and `tendon`.
-        """
-        return _element(self, "joint", name)
-
-    def body(self, name: str) -> "Element":
-        """A body of the model."""
-        return _element(self, "body", name)
-
-    def site(self, name: str) -> "Element":
-        """A site of the model."""
-        return _element(self, "site", name)
-
-    def tendon(self, name: str) -> "Element":
-        """A tendon of the model."""
-        return _element(self, "tendon", name)
-
-    def use_motors(self, pattern: str = ".*") -> ActorComponent:
-        """Make the model's position actuators motors, under a PDController of the same gains.
-
-        Args:
-            pattern: names of the model's actuators; those that are no position actuators stay.
-
-        Returns:
-            The PDController.
-
-        Raises:
-            BindingError: the pattern matches no position actuator.
-        """
-        found: ActorComponent = _later("scene_edit.actuator_conversion").use_motors(self, pattern)
-        return found
-
-    def use_position_actuators(self, component: ActorComponent) -> list[Actuator]:
-        """Take a PDController off and make the motors it owns position actuators of its gains.
-
-        Returns:
-            The actuators that were authored, one per group of equal gains.
-
-        Raises:
-            BindingError: it does something a position actuator cannot, or is not on this actor.
-        """
-        module = _later("scene_edit.actuator_conversion")
-        found: list[Actuator] = module.use_position_actuators(self, component)
-        return found
-
-
-def _element(actor: Actor, kind: str, name: str) -> "Element":
-    found: Element = _later("scene_edit.elements").element(actor, kind, name)
-    return found
-
-
-def _later(module: str) -> Any:
-    """A module that itself needs actors."""
-    return import_module(f"mjrig.{module}")

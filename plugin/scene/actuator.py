@@ -1,9 +1,8 @@
 """Actuator: an actuator authored on top of what the model has."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from math import isinf
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 from weakref import ref
 
 from mjrig.errors import BindingError, PropertyError
@@ -19,12 +18,18 @@ from mjrig.properties.property_kinds import (
     Text,
     Vector,
 )
-from mjrig.scene.actuator_kinds import Inputs, Interpolation, Limited, Reference, SensorList
+from mjrig.scene.actuator_kinds import (
+    Bias,
+    Dyn,
+    Gain,
+    Inputs,
+    Interpolation,
+    Limited,
+    Reference,
+    SensorList,
+)
 from mjrig.scene.actuator_sensor import ActuatorSensor
-
-if TYPE_CHECKING:
-    from mjrig.control.articulation import Articulation
-    from mjrig.control.live_actuator import LiveActuator
+from mjrig.scene.live_readings import LiveReadings, RunningRobot
 
 #: The properties that say what an actuator acts on; exactly one is given.
 TARGETS = ("joint", "body", "site", "tendon", "cranksite")
@@ -32,42 +37,6 @@ OTHER_ROOT = "Setting refsite is only allowed for references that share the same
 NO_SITE = "To set the refsite reference, site must be set first."
 
 Problem = tuple[str, str]
-
-
-class Dyn(StrEnum):
-    """How the activation follows the control."""
-
-    NONE = "none"
-    INTEGRATOR = "integrator"
-    FILTER = "filter"
-    FILTEREXACT = "filterexact"
-    MUSCLE = "muscle"
-    DCMOTOR = "dcmotor"
-    PID = "pid"
-    USER = "user"
-
-
-class Gain(StrEnum):
-    """What the control or activation is multiplied by."""
-
-    FIXED = "fixed"
-    AFFINE = "affine"
-    MUSCLE = "muscle"
-    DCMOTOR = "dcmotor"
-    SO3 = "so3"
-    PID = "pid"
-    USER = "user"
-
-
-class Bias(StrEnum):
-    """The force without any control."""
-
-    NONE = "none"
-    AFFINE = "affine"
-    MUSCLE = "muscle"
-    DCMOTOR = "dcmotor"
-    SO3 = "so3"
-    USER = "user"
 
 
 class Actuator(Component):
@@ -243,7 +212,7 @@ class Actuator(Component):
     sensors = SensorList(structural=True, doc="Sensors that read this actuator.")
 
     #: The running robots it is in, and its names there; set by the newest world.
-    _live: tuple[tuple["ref[Articulation]", str], ...]
+    _live: tuple[tuple[ref[RunningRobot], str], ...]
 
     def __init__(self, *, copy: bool = True, **values: object) -> None:
         if copy and "sensors" in values:
@@ -329,7 +298,7 @@ class Actuator(Component):
             )
         return "jointinparent" if self.inparent else given[0]
 
-    def live(self) -> list["LiveActuator"]:
+    def live(self) -> list[LiveReadings]:
         """What it became in the newest world of its scene, one per match.
 
         Raises:
@@ -341,7 +310,7 @@ class Actuator(Component):
             raise BindingError(f"{self.label} is in no world; build a World from its scene first")
         return found
 
-    def link(self, places: Sequence[tuple["Articulation", str]]) -> None:
+    def link(self, places: Sequence[tuple[RunningRobot, str]]) -> None:
         """Read from these robots from now on; they are not kept alive."""
         self._live = tuple((ref(robot), name) for robot, name in places)
 

@@ -1,4 +1,4 @@
-"""Property kinds of authored actuators: limits that may be automatic, inputs, references."""
+"""Property kinds of authored actuators: types of law, automatic limits, inputs, references."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -12,6 +12,42 @@ from mjrig.scene.actuator_sensor import ActuatorSensor
 #: Bits of an input signature by name; a chart of an orientation is one of the last two.
 INPUTS: Mapping[str, int] = {"pos": 1, "vel": 2, "ff": 4, "voltage": 8, "none": 16, "pressure": 32}
 CHARTS: Mapping[str, int] = {"expmap": 1, "quat": 2}
+
+
+class Dyn(StrEnum):
+    """How the activation follows the control."""
+
+    NONE = "none"
+    INTEGRATOR = "integrator"
+    FILTER = "filter"
+    FILTEREXACT = "filterexact"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    PID = "pid"
+    USER = "user"
+
+
+class Gain(StrEnum):
+    """What the control or activation is multiplied by."""
+
+    FIXED = "fixed"
+    AFFINE = "affine"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    SO3 = "so3"
+    PID = "pid"
+    USER = "user"
+
+
+class Bias(StrEnum):
+    """The force without any control."""
+
+    NONE = "none"
+    AFFINE = "affine"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    SO3 = "so3"
+    USER = "user"
 
 
 class Limited(Property[bool | None]):

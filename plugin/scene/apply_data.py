@@ -5,8 +5,8 @@ from typing import Any
 
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import Nested, NestedList
+from mjrig.yaml_text.comparison import identity, same
 from mjrig.yaml_text.yaml_document import Keys
-from mjrig.yaml_text.yaml_edit import identity, same
 
 
 def keys_of(item: HasProperties) -> Keys:

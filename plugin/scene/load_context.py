@@ -1,12 +1,12 @@
 """How a scene file comes to be read: with which variables, included by whom, in which sandbox."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import PropertyError, SceneError
+from mjrig.errors import LocatedError, PropertyError, SceneError
 from mjrig.files.paths import read_limited
 from mjrig.files.sandbox import Sandbox
 from mjrig.names import suggestion
@@ -14,6 +14,8 @@ from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
 
 MAX_DEPTH = 16
 MAX_FILES = 256
+#: Gives an error about a value its place in the file that set it.
+Elsewhere = Callable[[LocatedError], SceneError | None]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mjrig.names import compile_pattern, suggestion
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import Int
-from mjrig.scene.actor import Actor
+from mjrig.scene.actor import ActorDescription
 from mjrig.scene.scene_parts import Distribution, Operation, Randomise
 
 
@@ -114,7 +114,7 @@ def _matches(entry: Randomise, names: Sequence[str]) -> list[tuple[int, str]]:
     )
 
 
-def is_for_bound(draw: Draw, actor: Actor) -> bool:
+def is_for_bound(draw: Draw, actor: ActorDescription) -> bool:
     """Whether a draw is one number per actuator: then it has to wait until those are known.
 
     Raises:

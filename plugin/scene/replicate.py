@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.errors import PropertyError
-from mjrig.scene.actor import MAX_COPIES, Actor
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import MAX_COPIES
 from mjrig.scene.pose import Pose
 
 
@@ -25,7 +26,7 @@ class Copy:
         """What is put behind the name of the actor."""
         return self.carrier_suffix + ("" if self.index is None else f"_{self.index}")
 
-    def apply(self, item: Actor) -> None:
+    def apply(self, item: ActorDescription) -> None:
         """Make this copy of an actor that is a copy of the described one already."""
         item.name += self.suffix
         if self.carrier_suffix:
@@ -36,7 +37,7 @@ class Copy:
             item.pose.position = item.pose.position + np.array(self.cell) * item.replicate.spacing
             item.unset("replicate")
 
-    def _follow(self, item: Actor) -> None:
+    def _follow(self, item: ActorDescription) -> None:
         """Refer to the copy of what it stands on."""
         if item.attach is not None:
             item.attach.to = self._moved(item.attach.to)
@@ -54,12 +55,12 @@ class Copy:
 class Copies:
     """Works out the copies of actors, those of what they stand on first."""
 
-    def __init__(self, actors: Iterable[Actor]) -> None:
+    def __init__(self, actors: Iterable[ActorDescription]) -> None:
         self._actors = {actor.name: actor for actor in actors}
         self._found: dict[str, list[Copy]] = {}
         self._pending: list[str] = []
 
-    def of(self, actor: Actor) -> list[Copy]:
+    def of(self, actor: ActorDescription) -> list[Copy]:
         """The copies of an actor, x slowest; none where it is in the world as it is described.
 
         Raises:
@@ -76,14 +77,14 @@ class Copies:
         return self._found[actor.name]
 
 
-def _carrier(actor: Actor) -> str:
+def _carrier(actor: ActorDescription) -> str:
     """The name of what an actor stands on."""
     if actor.attach is not None:
         return actor.attach.to.partition("/")[0]
     return actor.pose.relative_to.partition("/")[0] if actor.pose is not None else ""
 
 
-def _own(actor: Actor, below: list[Copy]) -> Iterator[Copy]:
+def _own(actor: ActorDescription, below: list[Copy]) -> Iterator[Copy]:
     """The copies of an actor, on each copy of what it stands on."""
     grid = actor.replicate
     if grid is None and not below:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from mjrig.errors import PropertyError, SceneError
+from mjrig.yaml_text.comparison import same
+from mjrig.yaml_text.formatting import format_block
 from mjrig.yaml_text.variables import Resolved, escaped
 from mjrig.yaml_text.yaml_document import Document, Keys
-from mjrig.yaml_text.yaml_edit import format_block, same, updated_text
+from mjrig.yaml_text.yaml_edit import updated_text
 
 FORMAT = 1
 

@@ -6,14 +6,19 @@ from typing import Any, TypeVar
 import mujoco
 import numpy as np
 
+from mjrig.arrays import FloatArray
+from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
-from mjrig.model.binding import ActuatorBinding
+from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
+from mjrig.model.build import build
 from mjrig.names import compile_pattern, literal, suggestion
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
-from mjrig.scene.actor import Actor
+from mjrig.properties.per_actuator import resolved
+from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actuator import Actuator
-from mjrig.scene.scene import Scene
+from mjrig.scene.included import own_copy
+from mjrig.scene.scene import SceneDescription
 
 K = TypeVar("K", bound=Hashable)
 #: Where a compiled actuator is none of the authored ones.
@@ -23,10 +28,10 @@ _KEPT = {"name", "joint", "replaces", "gear", "lengthrange", "forcerange", "forc
 _KEPT |= {"damping", "armature", "group", "userdata", "sensors"}
 
 
-def use_motors(actor: Actor, pattern: str) -> ActorComponent:
+def use_motors(actor: ActorDescription, pattern: str) -> ActorComponent:
     """See `Actor.use_motors`."""
-    alone = _Alone(actor, components=False)
-    model, actuators = alone.world.model, alone.robot.actuators
+    alone = _Alone(actor)
+    model, actuators = alone.model, alone.actuators
     matched = _matching(actuators, pattern)
     servos = [b for b in matched if _is_servo(model, b)]
     if not servos:
@@ -54,7 +59,7 @@ def use_motors(actor: Actor, pattern: str) -> ActorComponent:
         return actor.add_component(controller)
 
 
-def use_position_actuators(actor: Actor, component: ActorComponent) -> list[Actuator]:
+def use_position_actuators(actor: ActorDescription, component: ActorComponent) -> list[Actuator]:
     """See `Actor.use_position_actuators`."""
     if all(component is not c for c in actor.components):
         raise BindingError(f"{component!r} is not a component of {actor.label!r}")
@@ -63,15 +68,15 @@ def use_position_actuators(actor: Actor, component: ActorComponent) -> list[Actu
     for name in ("delay", "clamps"):
         if component.__dict__[name]:
             raise BindingError(f"{component.label} has {name}; a position actuator has none")
-    alone = _Alone(actor, components=True)
-    running: Any = alone.robot.components[_index(actor.components, component)]
+    alone = _Alone(actor)
+    bindings, gains_of = alone.values(_index(actor.components, component))
     groups: dict[tuple[int, float, float, Any], list[ActuatorBinding]] = {}
-    for k, binding in enumerate(running.bindings):
+    for k, binding in enumerate(bindings):
         g = binding.factor
         if not binding.on_joint:
             raise BindingError(f"{component.label}: {binding.actuator!r} is on no joint")
-        limit = _narrower(binding, float(running.torque_limit[k]) / abs(g))
-        gains = float(running.kp[k]) / g**2, float(running.kv[k]) / g**2
+        limit = _narrower(binding, float(gains_of["torque_limit"][k]) / abs(g))
+        gains = float(gains_of["kp"][k]) / g**2, float(gains_of["kv"][k]) / g**2
         groups.setdefault((alone.source(binding), *gains, limit), []).append(binding)
     cls = registry.get("PositionActuator", Actuator)
     with actor.changes():
@@ -86,12 +91,12 @@ def use_position_actuators(actor: Actor, component: ActorComponent) -> list[Actu
             for (source, kp, kv, limit), found in groups.items()
         ]
         actor.remove_component(component)
-        actor.actuators = (*alone.rest(running.bindings), *made)
+        actor.actuators = (*alone.rest(bindings), *made)
     return made
 
 
 def _in_place_of(
-    actor: Actor,
+    actor: ActorDescription,
     source: int,
     bindings: Sequence[ActuatorBinding],
     cls: type[Actuator],
@@ -116,28 +121,41 @@ def _narrowed(
 
 
 class _Alone:
-    """A world with one actor of a scene only, to read from, and what is authored on the actor."""
+    """One actor of a scene compiled alone, to read from, and what is authored on the actor."""
 
-    def __init__(self, actor: Actor, *, components: bool) -> None:
-        from mjrig.sim.world import World
-
-        copied = actor.copy()
-        copied._base = actor.folder()
-        for name in ("attach", "pose", "replicate", *(() if components else ("components",))):
+    def __init__(self, actor: ActorDescription) -> None:
+        copied: ActorDescription = own_copy(actor)
+        for name in ("attach", "pose", "replicate"):
             copied.unset(name)
         # What refers to another actor finds none here; no law of ours is on it.
         self._indices = [i for i, a in enumerate(actor.actuators) if "/" not in a.refsite]
         copied.actuators = tuple(copied.actuators[i] for i in self._indices)
-        scene = Scene()
+        scene = SceneDescription()
         scene.actors = (copied,)
-        self._actor = actor
-        self.world: World = World(scene, "python")
-        self.robot = self.world[actor.name]
+        built = build(scene)
+        where = built.actors[0]
+        self._actor, self._copied, self._authored = actor, copied, where.authored
+        self.model = built.model
+        self.actuators = describe_actuators(
+            built.model, where.actuator_ids.tolist(), where.prefix, where.aliases
+        )
+
+    def values(self, index: int) -> tuple[BindingTable, dict[str, FloatArray]]:
+        """What a controller of the actor owns, and its values per actuator.
+
+        Raises:
+            BindingError, PropertyError: it does not fit the actuators.
+        """
+        controller = self._copied.components[index]
+        assert isinstance(controller, ArticulationController)
+        table = controller.select(self.actuators, self._copied.label)
+        controller.spread_over(table.slots(self._copied.label))
+        return table, resolved(controller)
 
     def source(self, binding: ActuatorBinding) -> int:
         """Which authored actuator a compiled one is of."""
-        authored = self.robot.model_map.authored
-        found = [i for i, n in zip(self._indices, authored, strict=True) if binding.actuator in n]
+        pairs = zip(self._indices, self._authored, strict=True)
+        found = [i for i, names in pairs if binding.actuator in names]
         return found[0] if found else OF_THE_MODEL
 
     def rest(self, taken: Sequence[ActuatorBinding]) -> list[Actuator]:
@@ -145,7 +163,7 @@ class _Alone:
         names = {b.actuator for b in taken}
         left = []
         for i, actuator in enumerate(self._actor.actuators):
-            own = [b for b in self.robot.actuators if self.source(b) == i]
+            own = [b for b in self.actuators if self.source(b) == i]
             kept = [b for b in own if b.actuator not in names]
             if len(kept) == len(own):
                 left.append(actuator)

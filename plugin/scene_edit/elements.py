@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from mjrig.errors import BindingError, PropertyError
 from mjrig.model.model_edits import edit_model, empty_keys
@@ -10,19 +11,22 @@ from mjrig.model.write_actuators import element_names
 from mjrig.model_files.model_source import load
 from mjrig.names import compile_pattern, suggestion
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.actor import Actor
+from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actuator import OTHER_ROOT, Actuator
 from mjrig.scene.actuator_view import ActuatorView
-from mjrig.scene.attachment_root import root_name
-from mjrig.scene.scene import Scene
+from mjrig.scene.placement import root_name
+from mjrig.scene.scene import SceneDescription
 
 _KINDS = ("joint", "body", "site", "tendon")
+#: The names of the elements of models by actor, and what they were read from.
+_names: WeakKeyDictionary[ActorDescription, tuple[object, dict[str, Sequence[str]]]]
+_names = WeakKeyDictionary()
 
 
 class Element:
     """A joint, body, site or tendon of an actor's model, to hang actuators on."""
 
-    def __init__(self, actor: Actor, kind: str, name: str) -> None:
+    def __init__(self, actor: ActorDescription, kind: str, name: str) -> None:
         self.actor, self.kind, self.name = actor, kind, name
 
     def attach(self, actuator: Actuator, copy: bool = True) -> Actuator:
@@ -95,7 +99,7 @@ class Element:
 
     def _is_refsite_of(self, actuator: Actuator) -> bool:
         owner, reference = actuator._parent, actuator.refsite
-        if not reference or not isinstance(owner, Actor):
+        if not reference or not isinstance(owner, ActorDescription):
             return False
         if owner is self.actor and reference == self.name:
             return True
@@ -110,7 +114,7 @@ class Element:
         owner = actuator._parent
         if self.kind != "site":
             raise PropertyError(f"{actuator.label}.refsite: {self} is no site", ("refsite",))
-        if not isinstance(owner, Actor) or _root(owner) is not _root(self.actor):
+        if not isinstance(owner, ActorDescription) or _root(owner) is not _root(self.actor):
             raise PropertyError(f"{actuator.label}.refsite: {OTHER_ROOT}", ("refsite",))
         return self.name if owner is self.actor else f"{self.actor.name}/{self.name}"
 
@@ -127,7 +131,7 @@ class Element:
         return f"{self.kind} {self.name!r} of {self.actor.label!r}"
 
 
-def element(actor: Actor, kind: str, name: str) -> Element:
+def element(actor: ActorDescription, kind: str, name: str) -> Element:
     """A handle of an element.
 
     Raises:
@@ -139,19 +143,19 @@ def element(actor: Actor, kind: str, name: str) -> Element:
     return Element(actor, kind, name)
 
 
-def names_of(actor: Actor) -> dict[str, Sequence[str]]:
+def names_of(actor: ActorDescription) -> dict[str, Sequence[str]]:
     """The names of the elements of an actor's model by kind; read once for one description."""
     key = _described(actor)
-    if actor._names is None or actor._names[0] != key:
+    if actor not in _names or _names[actor][0] != key:
         spec = load(actor)
         name_everything(spec)
         empty_keys(spec)
         edit_model(spec, actor)
-        actor._names = (key, {kind: element_names(spec, kind) for kind in _KINDS})
-    return actor._names[1]
+        _names[actor] = (key, {kind: element_names(spec, kind) for kind in _KINDS})
+    return _names[actor][1]
 
 
-def _described(actor: Actor) -> object:
+def _described(actor: ActorDescription) -> object:
     """What the names depend on."""
     kept = {k: v for k, v in actor.to_data().items() if k not in ("actuators", "components")}
     file = None
@@ -169,16 +173,16 @@ def _means(pattern: str, name: str, names: Sequence[str]) -> bool:
     return compile_pattern(pattern).fullmatch(name) is not None
 
 
-def _all_actuators(actor: Actor) -> list[Actuator]:
+def _all_actuators(actor: ActorDescription) -> list[Actuator]:
     scene = actor._parent
-    actors = scene.actors if isinstance(scene, Scene) else (actor,)
+    actors = scene.actors if isinstance(scene, SceneDescription) else (actor,)
     return [a for one in actors for a in one.actuators]
 
 
-def _root(actor: Actor) -> Any:
+def _root(actor: ActorDescription) -> Any:
     """The actor at the end of the chain of attachments."""
     scene = actor._parent
-    if not isinstance(scene, Scene):
+    if not isinstance(scene, SceneDescription):
         return actor
     by_name = {a.name: a for a in scene.actors}
     return by_name[root_name(actor.name, scene.actors, scene.frames)]

@@ -16,10 +16,11 @@ from mjrig.properties.component import ActorComponent
 from mjrig.properties.mapping_kinds import Table
 from mjrig.properties.properties import HasProperties, Property
 from mjrig.properties.property_kinds import Patterns, Text
-from mjrig.scene.actor import Actor
+from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actuator import TARGETS, Actuator
-from mjrig.scene.placement import Placed, copy_names, described, own_copy
-from mjrig.scene.scene import Scene
+from mjrig.scene.included import Placed, described, own_copy
+from mjrig.scene.placement import copy_names
+from mjrig.scene.scene import SceneDescription
 from mjrig.scene_edit.elements import names_of
 
 #: Kinds of elements a scene can name, and where an MjSpec keeps them.
@@ -54,14 +55,14 @@ class Local:
     made: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, actor: Actor) -> Self:
+    def of(cls, actor: ActorDescription) -> Self:
         """Everything of an actor.
 
         Raises:
             PropertyError, BindingError: the model cannot be read or compiled, or does not fit what
                 is authored.
         """
-        part = Part(Placed(actor, actor, Scene(), ()))
+        part = Part(Placed(actor, actor, SceneDescription(), ()))
         found = describe_actuators(part.alone, aliases=part.authored.aliases)
         names = _names(part, actor)
         names["actuator"] += [
@@ -79,7 +80,7 @@ class Local:
         )
         return replace(self, names={**self.names, **new}, actuators=actuators)
 
-    def which(self, actor: Actor, element: str) -> tuple[str, str]:
+    def which(self, actor: ActorDescription, element: str) -> tuple[str, str]:
         """Kind and name of what `name` or `kind:name` means.
 
         Raises:
@@ -98,7 +99,7 @@ class Local:
             raise PropertyError(f"{actor.label}.{name} is several things; write one of {ways}")
         return kinds[0], name
 
-    def authored(self, actor: Actor, name: str) -> list[Actuator]:
+    def authored(self, actor: ActorDescription, name: str) -> list[Actuator]:
         """The authored actuators of a name; none if it is the model's own.
 
         Raises:
@@ -120,29 +121,29 @@ class Local:
         return [actuator for actuator, made in added if name in made]
 
 
-def original_names(actor: Actor) -> LocalNames:
+def original_names(actor: ActorDescription) -> LocalNames:
     """The names the model's file has, which `renamed` and `removed` go by."""
     return _bare_names(actor, "renamed", "removed")
 
 
-def unrenamed_names(actor: Actor) -> LocalNames:
+def unrenamed_names(actor: ActorDescription) -> LocalNames:
     """The names the model's file has, of what is not removed."""
     return _bare_names(actor, "renamed")
 
 
-def kept_names(actor: Actor) -> LocalNames:
+def kept_names(actor: ActorDescription) -> LocalNames:
     """The names of an actor's edited model, whatever is authored on top of it."""
     return _bare_names(actor)
 
 
-def _bare_names(actor: Actor, *without: str) -> LocalNames:
-    bare: Actor = own_copy(actor)
+def _bare_names(actor: ActorDescription, *without: str) -> LocalNames:
+    bare: ActorDescription = own_copy(actor)
     for name in ("dynamics", "actuators", "components", *without):
         bare.unset(name)
-    return _names(Part(Placed(bare, bare, Scene(), ())), bare)
+    return _names(Part(Placed(bare, bare, SceneDescription(), ())), bare)
 
 
-def _names(part: Part, actor: Actor) -> LocalNames:
+def _names(part: Part, actor: ActorDescription) -> LocalNames:
     names = {kind: [e.name for e in getattr(part.spec, many)] for kind, many in KINDS.items()}
     names["body"].remove("world")
     names[KEYFRAME] = list(dict.fromkeys([*part.keys, *(k.name for k in actor.keyframes)]))
@@ -155,7 +156,7 @@ def in_file(original: LocalNames, kind: str, name: str) -> str:
     return name if is_clear else f"{'key' if kind == KEYFRAME else kind}:{name}"
 
 
-def place_names(scene: Scene) -> list[str]:
+def place_names(scene: SceneDescription) -> list[str]:
     """Everything a place may be: actors and frames, and actor/body and actor/site."""
     names = [placed.name for placed in described(scene, "frames")]
     for placed in described(scene, "actors"):
@@ -169,21 +170,21 @@ def place_names(scene: Scene) -> list[str]:
     return names
 
 
-def place_heads(actor: Actor) -> list[str]:
+def place_heads(actor: ActorDescription) -> list[str]:
     """What an actor is called by what stands on it: its copies, and itself for all of them."""
     return list(dict.fromkeys([actor.name, *copy_names(actor)]))
 
 
-def _elements(actor: Actor) -> list[str] | None:
-    """What a place on an actor may be called, alone and with its kind; None: nobody can say."""
+def _elements(actor: ActorDescription) -> list[str] | None:
+    """What a place on an actor may be called, alone and with its kind; None: not known."""
     try:
         found = names_of(actor)
-    except LocatedError:  # a model that cannot be read keeps nobody from renaming the actor
+    except LocatedError:  # an actor whose model cannot be read can still be renamed
         return None
     return [name for kind in ON for n in found[kind] for name in (n, f"{kind}:{n}")]
 
 
-def _written_places(scene: Scene) -> list[str]:
+def _written_places(scene: SceneDescription) -> list[str]:
     written = [n for r in references(scene, "place") for n in r.names()]
     return list(dict.fromkeys(written))
 

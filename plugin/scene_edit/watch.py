@@ -10,7 +10,7 @@ from mjrig.errors import MjrigError, PropertyError
 from mjrig.files.referenced_files import model_files
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import FilePath
-from mjrig.scene.scene import Scene
+from mjrig.scene.scene import SceneDescription
 from mjrig.yaml_text.yaml_document import Document
 
 INTERVAL = 0.5
@@ -62,7 +62,7 @@ def signature(files: Iterable[Path]) -> Signature:
     return found
 
 
-def files_of(path: Path, scene: Scene | None) -> set[Path]:
+def files_of(path: Path, scene: SceneDescription | None) -> set[Path]:
     """Every file a scene depends on, as far as that can be told.
 
     Args:
@@ -77,15 +77,15 @@ def files_of(path: Path, scene: Scene | None) -> set[Path]:
     return found
 
 
-def _named(scene: Scene) -> Iterator[Path]:
+def _named(scene: SceneDescription) -> Iterator[Path]:
     """The files of a scene that was read, and of those it includes."""
     for obj in scene._family():
         for prop in obj.properties():
             value = obj.__dict__[prop.name]
             if isinstance(prop, FilePath) and value is not None:
                 yield from _place(obj, value)
-    for include in scene.include:
-        yield from _named(include.scene())
+    for part in scene.included_scenes():
+        yield from _named(part)
 
 
 def _place(obj: HasProperties, name: Path) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, build
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.placement import Placements
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.native_compile import lower
 
 #: A controller: the index of its actor, and its own among the actor's components.

@@ -18,7 +18,7 @@ from mjrig.control.passthrough_writers import row_of, takes_rows
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.names import listed, suggestion
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None

@@ -30,9 +30,9 @@ from mjrig.model.build import Built
 from mjrig.model_files.model_source import load, model_file
 from mjrig.names import unique
 from mjrig.properties.component import ActorComponent
-from mjrig.scene.actor import Actor
 from mjrig.scene.placement import flattened
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.actor import Actor
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.assembly import Assembly, Key, assemble, choose_executions
 from mjrig.sim.world import World
 
@@ -162,7 +162,7 @@ def _why_not(component: ActorComponent, not_here: str, chosen: Execution | None)
 
 def _present(world: World, without: Collection[Key] = ()) -> Scene:
     """The scene of a world with the components it has now, as they are set now, but for some."""
-    scene = flattened(world.placements, world.scene.effective_sim())
+    scene = flattened(Scene, world.placements, world.scene.effective_sim())
     for i, (actor, robot) in enumerate(
         zip(scene.actors, world.articulations.values(), strict=True)
     ):

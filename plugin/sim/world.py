@@ -21,10 +21,10 @@ from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, suggestion
 from mjrig.properties.properties import HasProperties
 from mjrig.scene.placement import Placements
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.assembly import Assembly, assemble, link_actuators
 from mjrig.sim.stepper import StepNotes, Stepper
-from mjrig.yaml_text.yaml_edit import same
+from mjrig.yaml_text.comparison import same
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 

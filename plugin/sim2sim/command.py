@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli.cli import add_scene_options, assignment, number_from_zero, split
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
+from mjrig.terminal.scene_options import add_scene_options, assignment, number_from_zero, split
 
 
 def add(commands: Any) -> None:

@@ -8,12 +8,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli.cli import split
 from mjrig.errors import MjrigError, RecordingError
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.recording.recording import Recording
 from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.replay import as_recording, is_policy, replay
+from mjrig.terminal.scene_options import split
 from mjrig.terminal.table import format_table
 
 #: Files that may hold a recording.
@@ -36,7 +36,7 @@ class Job:
 
     def replay(self, source: Path) -> Replay:
         """Replay one file in a fresh world."""
-        from mjrig.scene.scene import Scene
+        from mjrig.scene_edit.scene import Scene
         from mjrig.sim.world import World
 
         variables = dict(map(split, self.variables))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli.cli import add_scene_options, load_scene
+from mjrig.terminal.scene_options import add_scene_options, load_scene
 from mjrig.tuning.fitting import fit_command
 
 #: Kind-specific defaults of the test signals: frequency, end frequency [Hz], duration [s].

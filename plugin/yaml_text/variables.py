@@ -11,8 +11,8 @@ from typing import Any
 
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
+from mjrig.yaml_text.comparison import matched, same
 from mjrig.yaml_text.yaml_document import MAX_NODES, Keys
-from mjrig.yaml_text.yaml_edit import matched, same
 
 MAX_DEPTH = 50
 _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")

@@ -17,7 +17,7 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.window.app import App
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 te = imgui.test_engine

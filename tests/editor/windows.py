@@ -14,7 +14,7 @@ from mjrig.editor.viewport.drawing import Drawing, camera_matrices
 from mjrig.editor.viewport.views import NullView
 from mjrig.editor.window.app import chord
 from mjrig.editor.window.window import Window
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import run_ui_tests
 

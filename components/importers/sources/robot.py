@@ -12,7 +12,7 @@ from mjrig.arrays import FloatArray
 from mjrig.control.effort_limits import model_ranges, symmetric
 from mjrig.errors import SceneError
 from mjrig.model.binding import ActuatorBinding
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 #: Name of the actor in the scenes that are written.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mjrig.properties.component import ActorComponent
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 

@@ -17,7 +17,7 @@ from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, GainRow, gain_rows, rounded, set_gains
 from mjrig.gains.second_order import damping_ratio, frequency, stiffness_for
 from mjrig.names import suggestion
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.assignment.poses import Poses, Seen
 from mjrig.tuning.assignment.stability import stable_shares

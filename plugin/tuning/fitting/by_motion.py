@@ -14,7 +14,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import ExecutionError, FitError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.fit_batch import BatchSimulator
 from mjrig.tuning.fitting.fit_data import Track, cut

@@ -17,7 +17,7 @@ from mjrig.errors import FitError
 from mjrig.names import listed, suggestion
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recording import Recording
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.by_efforts import fit_efforts

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import Batch
 from mjrig.tuning.fitting.fit_jobs import Jobs, Stage
 from mjrig.tuning.fitting.plant import DYNAMICS, GAINS

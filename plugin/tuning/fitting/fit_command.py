@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli.cli import load_scene
+from mjrig.terminal.scene_options import load_scene
 
 
 def add(parser: argparse.ArgumentParser) -> None:

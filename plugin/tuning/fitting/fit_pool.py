@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.fit_jobs import Jobs, Stage

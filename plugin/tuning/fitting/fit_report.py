@@ -10,7 +10,8 @@ from mjrig.errors import FitError, MissingExtraError
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, gain_rows, rounded, set_gains
 from mjrig.names import literal
-from mjrig.scene.scene import Scene, existing
+from mjrig.scene.scene_path import existing
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.terminal.table import format_table
 from mjrig.tuning.fitting.fit import Fit

@@ -9,7 +9,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.errors import FitError
 from mjrig.names import suggestion
-from mjrig.scene.actor import Dynamics
+from mjrig.scene.actor_parts import Dynamics
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.fit_problem import Unknown
 from mjrig.tuning.fitting.plant import DELAY, GAINS, PARAMETERS, Drives

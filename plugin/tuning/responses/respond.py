@@ -12,7 +12,7 @@ from mjrig.errors import PropertyError
 from mjrig.gains.bench import Bench, Response
 from mjrig.gains.choice import Chosen, choose
 from mjrig.gains.response import Kind, Signal
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import FrequencyResponse, measured
 from mjrig.tuning.responses.frequency_linear import Linear, Margins

@@ -9,7 +9,7 @@ from pathlib import Path
 from mjrig.gains.bench import Bench, Response
 from mjrig.gains.choice import Chosen
 from mjrig.gains.response import Signal
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 #: Fewer steps than this are done before a second process has begun.

@@ -12,7 +12,7 @@ from mjrig.errors import MjrigError, SceneError
 from mjrig.files.paths import is_in_package
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import FilePath
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.scene_edit.watch import files_of
 
 _SCENE = "scene.yaml"
@@ -167,8 +167,8 @@ def _refuse_absolute(scene: Scene) -> None:
                     f"{_label(obj)}.{prop.name}: {str(value)!r} is an absolute path, which other "
                     "machines do not have; name it relative to the scene"
                 )
-    for include in scene.include:
-        _refuse_absolute(include.scene())
+    for part in scene.included_scenes():
+        _refuse_absolute(part)
 
 
 def _label(obj: HasProperties) -> str:

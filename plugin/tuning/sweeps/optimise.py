@@ -12,7 +12,7 @@ from typing import Any
 
 from mjrig.errors import MissingExtraError, MjrigError, PropertyError
 from mjrig.names import suggestion
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.terminal.progress import Progress
 from mjrig.tuning.objectives.objective import Objective
 from mjrig.tuning.objectives.objective_run import FreeRun

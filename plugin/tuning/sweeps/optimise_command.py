@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from mjrig.terminal.scene_options import load_scene
 from mjrig.tuning.sweeps.sweep_options import add_options, finish, scenario_of
 
 
@@ -49,7 +50,6 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search, and say what came out."""
-    from mjrig.cli.cli import load_scene
     from mjrig.names import how_many
     from mjrig.tuning.objectives.variation import Randomisation
     from mjrig.tuning.sweeps.optimise import optimise

@@ -9,7 +9,8 @@ from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import gain_rows
 from mjrig.names import listed
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.scene.scene import Scene, find
+from mjrig.scene.scene_path import find
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.space import Target

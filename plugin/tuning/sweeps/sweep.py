@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.terminal.progress import Progress
 from mjrig.tuning.objectives.objective import Objective
 from mjrig.tuning.objectives.objective_replay import ReplayTest

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from mjrig.terminal.scene_options import load_scene
 from mjrig.tuning.sweeps.sweep_options import add_options, finish, scenario_of
 
 
@@ -39,7 +40,6 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Sweep, and say what came out."""
-    from mjrig.cli.cli import load_scene
     from mjrig.errors import PropertyError
     from mjrig.tuning.objectives.variation import Randomisation
     from mjrig.tuning.sweeps.space import Choices, Range, Space

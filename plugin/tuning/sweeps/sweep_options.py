@@ -4,8 +4,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mjrig.terminal.scene_options import add_scene_options
+
 if TYPE_CHECKING:
-    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene import Scene
     from mjrig.tuning.sweeps.results import Ranked
     from mjrig.tuning.sweeps.sweep_plan import Plan
     from mjrig.tuning.sweeps.sweep_tasks import Scenario
@@ -16,8 +18,6 @@ SHOWN = 5
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Scene, test, randomisation, workers and what is written."""
-    from mjrig.cli.cli import add_scene_options
-
     parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))

@@ -7,7 +7,8 @@ from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.names import listed
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.scene import Scene, find
+from mjrig.scene.scene_path import find
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import Batch
 from mjrig.sim.world import World
 from mjrig.tuning.objectives.objective_hosts import WorldHost, driven

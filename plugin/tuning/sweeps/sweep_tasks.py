@@ -16,7 +16,8 @@ import numpy as np
 
 from mjrig.errors import MjrigError
 from mjrig.properties.per_actuator import patch
-from mjrig.scene.scene import Scene, find
+from mjrig.scene.scene_path import find
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import Batch
 from mjrig.sim.world import World
 from mjrig.tuning.objectives.objective_hosts import Host, WorldHost
@@ -272,7 +273,7 @@ def _rig(source: Source, job: Job, task: Task) -> Rig:
 
 def draws(scene: Scene) -> bool:
     """Whether a scene, or one it includes, has random draws of its own."""
-    return bool(scene.randomise) or any(draws(include.scene()) for include in scene.include)
+    return bool(scene.randomise) or any(map(draws, scene.included_scenes()))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 import mjrig
 from mjrig.check.finding import Finding
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.components.importers import biped

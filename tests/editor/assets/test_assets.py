@@ -29,7 +29,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import PropertyError
 from mjrig.properties import registry
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.conftest import HINGE
 from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
 from tests.worlds import refused

@@ -10,7 +10,7 @@ from mjrig.editor.assets.opening import open_file
 from mjrig.editor.script import ScriptSimulation
 from mjrig.editor.session.session import Session
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, SceneError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.windows import BOX, SWINGS
 

@@ -13,7 +13,7 @@ from mjrig.editor.assets.import_dialog import ImportDialog
 from mjrig.editor.assets.policy_import import accept, changes
 from mjrig.editor.session.state import EditorState
 from mjrig.gains.gain_rows import gain_rows
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.components.importers import biped
 from tests.editor.ui_driver import editor_state
 from tests.editor.windows import Bench

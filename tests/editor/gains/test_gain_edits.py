@@ -22,7 +22,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.errors import PropertyError
 from mjrig.gains.gain_rows import GainRow, columns, gain_rows
 from mjrig.gains.second_order import damping_ratio, frequency
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.editor.ui_driver import editor_state
 
 QUADRUPED = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))

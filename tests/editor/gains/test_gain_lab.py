@@ -12,7 +12,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.errors import LeaseError
 from mjrig.gains.bench import Bench
 from mjrig.gains.response import Kind, Signal
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.gains.test_gain_edits import QUADRUPED, legs, set_one
 from tests.editor.ui_driver import editor_state

@@ -9,7 +9,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.errors import BindingError, MjrigError, PropertyError, SceneError
 from mjrig.gains.gain_presets import fit, read_preset, save_preset
 from mjrig.gains.gain_rows import gain_rows
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.gains.test_gain_edits import LEGS, QUADRUPED, legs, rows_of
 from tests.editor.ui_driver import editor_state

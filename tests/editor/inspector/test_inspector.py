@@ -12,7 +12,7 @@ from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.window.app import chord
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.editor.inspector.inspected import SCENE, registered
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
 

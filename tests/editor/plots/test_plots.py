@@ -18,7 +18,7 @@ from mjrig.editor.session.simulation import SimThread, Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import BindingError, MissingExtraError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
 from tests.worlds import arm, refused

@@ -8,7 +8,7 @@ import pytest
 
 from mjrig.editor.assets.drops import drop_files
 from mjrig.recording.recorder import Recorder
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.windows import SWINGS, Bench
 

@@ -15,7 +15,7 @@ from mjrig.errors import RecordingError
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.recording.recorder import Recorder
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import editor_state
 from tests.editor.windows import BOX, SWINGS

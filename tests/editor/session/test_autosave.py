@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mjrig.editor.session.autosave import INTERVAL, Autosave, folder, unsaved
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.editor.windows import SWINGS
 from tests.places import ROOT
 
@@ -79,7 +79,7 @@ WORK = """
 import sys, time
 from pathlib import Path
 from mjrig.editor.session import autosave
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.editor.windows import Bench
 
 autosave.INTERVAL = 0.0

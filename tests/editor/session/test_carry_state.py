@@ -9,7 +9,7 @@ from mjrig.arrays import FloatArray
 from mjrig.editor.session.carry_state import carry
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.windows import SWINGS
 

@@ -7,7 +7,7 @@ import pytest
 
 from mjrig.components import PassthroughController
 from mjrig.editor.session.kept_changes import changes_since
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.editor.windows import BOX, SWINGS
 
 Edit = Callable[[Scene], object]

@@ -11,7 +11,7 @@ from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.recording.reading import read_recording
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import editor_state
 from tests.editor.windows import SWINGS, Bench, menu, press

@@ -9,7 +9,7 @@ import pytest
 from mjrig.editor.session.session import Session, live_edits
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 TEXT = """\

@@ -9,7 +9,7 @@ import pytest
 
 from mjrig.editor.session.simulation import SimThread, Simulation
 from mjrig.properties.component import ActorComponent
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 SCENE = """

@@ -10,7 +10,7 @@ import pytest
 
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE, SimThread
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.windows import SWINGS
 

@@ -8,7 +8,7 @@ import pytest
 from mjrig.editor.tune.tune import Task, Tune
 from mjrig.editor.tune.tune_settings import Axis
 from mjrig.gains.gain_presets import read_preset
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.sweeps.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS, authored, rows_of
 from tests.editor.tune.tuned import STEP, recorded, tune_legs, tune_on, work

@@ -21,7 +21,7 @@ from mjrig.editor.viewport import gl_view
 from mjrig.editor.viewport.gizmo import Tool
 from mjrig.editor.window.capture import save_picture
 from mjrig.editor.window.window import Window
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import run_ui_tests
 

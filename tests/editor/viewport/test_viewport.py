@@ -11,7 +11,7 @@ from imgui_bundle import imgui
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.views import NullView
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, press
 

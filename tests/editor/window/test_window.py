@@ -15,7 +15,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.path_dialog import listing
 from mjrig.editor.viewport.views import NullView
 from mjrig.editor.window.window import Window
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import run_ui_tests
 from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, press

@@ -7,7 +7,7 @@ import pytest
 
 import mjrig
 from mjrig.check import check
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.cli.run import base_position, run
 from mjrig.cli.trace import Trace
 from mjrig.terminal.progress import Progress

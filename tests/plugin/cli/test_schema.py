@@ -12,10 +12,10 @@ from mjrig.components import PDController
 from mjrig.properties import registry
 from mjrig.properties.properties import HasProperties
 from mjrig.properties.property_kinds import Bool
-from mjrig.scene.actor import Actor
 from mjrig.scene.pose import Pose
-from mjrig.scene.scene import Scene
 from mjrig.scene.sim_options import SimOptions
+from mjrig.scene_edit.actor import Actor
+from mjrig.scene_edit.scene import Scene
 
 jsonschema = pytest.importorskip("jsonschema", reason="needs the extra 'dev'")
 

@@ -7,7 +7,7 @@ import mujoco
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.errors import PropertyError, SceneError
 from mjrig.files.referenced_files import model_files
 from mjrig.files.sandbox import Sandbox

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.scene.actor import Keyframe
+from mjrig.scene.actor_parts import Keyframe
 from tests.plugin.composing import scene_of
 from tests.worlds import ROVER, hinge, make_robot, refused
 

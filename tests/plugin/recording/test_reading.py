@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.components import PDController
 from mjrig.recording.csv_file import write_csv
 from mjrig.recording.npz_file import write_npz

@@ -9,7 +9,6 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.errors import PropertyError, SceneError
 from mjrig.scene import load_context as reading
-from mjrig.scene.scene_parts import Include
 from tests.worlds import refused
 
 PART = """\
@@ -374,8 +373,8 @@ def test_an_included_actor_says_how_to_change_it(models: Path, change: Any, name
 
 
 def test_an_include_reads_its_file_again_when_told_to(models: Path) -> None:
-    include = Include(file=str(models / "parts/dog.yaml"))
     write(models)
+    include = mjrig.Scene(include=[str(models / "parts/dog.yaml")]).include[0]
     assert include.scene() is include.scene()
     (models / "parts/dog.yaml").write_text(PART.replace("kv: 1", "kv: 5"))
     include.forget()

@@ -7,7 +7,7 @@ import pytest
 
 from mjrig.errors import PropertyError, SceneError
 from mjrig.scene.placement import flattened, place
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 PENDULUM = "package:mjrig.assets/pendulum/pendulum.xml"
@@ -263,7 +263,7 @@ def test_one_file_twice_without_a_prefix_is_refused_where_it_stands(tmp_path: Pa
 def test_a_flattened_scene_builds_the_same_world(tmp_path: Path) -> None:
     scene = _scene(RANDOM)
     world = World(scene)
-    flat = flattened(world.placements, scene.sim)
+    flat = flattened(Scene, world.placements, scene.sim)
     assert [a.name for a in flat.actors] == list(world.articulations)
     assert not flat.randomise
     other = World(flat)

@@ -13,7 +13,7 @@ import pytest
 import mjrig
 from mjrig.components import PassthroughController, PDController
 from mjrig.scene.pose import rotation
-from mjrig.scene.scene import existing, find, path_of
+from mjrig.scene.scene_path import existing, find, path_of
 from mjrig.yaml_text import yaml_document
 from tests.conftest import HINGE
 

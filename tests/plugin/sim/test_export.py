@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.components import PDController
 from mjrig.errors import ExecutionError
 from mjrig.sim.export import export

@@ -3,7 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 
 BUNDLED = Path(str(files("mjrig.config").joinpath("scenes")))
 PD = "{type: PDController, kp: 50, kv: 5}"

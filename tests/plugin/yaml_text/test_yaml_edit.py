@@ -12,8 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mjrig.errors import SceneError
+from mjrig.yaml_text.comparison import same
+from mjrig.yaml_text.formatting import format_block, format_flow
 from mjrig.yaml_text.yaml_document import Document
-from mjrig.yaml_text.yaml_edit import format_block, format_flow, same, updated_text
+from mjrig.yaml_text.yaml_edit import updated_text
 
 
 def edited(text: str, change: Callable[[Any], object]) -> str:

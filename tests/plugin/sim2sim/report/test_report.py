@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.components import PDController
 from mjrig.sim2sim.report.report import plain, write_report
 from mjrig.sim2sim.report.svg import plot

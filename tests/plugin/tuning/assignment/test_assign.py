@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mjrig.check.check import findings
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.errors import BindingError, PropertyError
 from mjrig.gains.gain_presets import read_preset
 from mjrig.gains.response import Kind, Signal
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.assignment.assign import Assignment, Plan, Wish, assign
 from mjrig.tuning.responses.respond import respond

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.tuning.fitting.fit import fit
 from mjrig.tuning.fitting.fit_report import put
 from tests.places import ROOT

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.errors import BindingError, PropertyError
 from mjrig.gains.bench import Bench
 from mjrig.gains.response import Kind, Signal
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.responses import respond_pool
 from mjrig.tuning.responses.respond import respond

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.sweeps.results import TABLE
 from mjrig.tuning.sweeps.space import Choices, Parameter, Range

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import mjrig
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.executors import Inline

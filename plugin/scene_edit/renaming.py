@@ -6,9 +6,10 @@ from typing import Any
 
 from mjrig.errors import PropertyError
 from mjrig.names import Slots, literal, suggestion
-from mjrig.scene.actor import Actor
-from mjrig.scene.placement import actor_names, copy_names, described
-from mjrig.scene.scene import Scene
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.included import described
+from mjrig.scene.placement import actor_names, copy_names
+from mjrig.scene.scene import SceneDescription
 from mjrig.scene_edit.references import (
     KEYFRAME,
     ON,
@@ -25,7 +26,7 @@ from mjrig.scene_edit.references import (
 )
 
 
-def rename(scene: Scene, path: str, new: str) -> list[str]:
+def rename(scene: SceneDescription, path: str, new: str) -> list[str]:
     """Give an actor, frame, group, or something of an actor (`dog.FL_hip`) another name.
 
     Where an actor has two things of one name, say which: `dog.joint:FL_hip`.
@@ -44,7 +45,7 @@ def rename(scene: Scene, path: str, new: str) -> list[str]:
         return _rename_item(scene, item_named(scene, first), new)
 
 
-def item_named(scene: Scene, name: str) -> Any:
+def item_named(scene: SceneDescription, name: str) -> Any:
     """An actor, frame or group of the scene's own file.
 
     Raises:
@@ -117,7 +118,7 @@ def _of(names: list[str], new: Mapping[str, str], stem: tuple[str, str] | None =
 # Actors, frames, groups -------------------------------------------------------------------------
 
 
-def _rename_item(scene: Scene, item: Any, new: str) -> list[str]:
+def _rename_item(scene: SceneDescription, item: Any, new: str) -> list[str]:
     old = item.name
     if item in scene.collision_groups:
         groups = _of([p.name for p in described(scene, "collision_groups")], {old: new})
@@ -125,15 +126,15 @@ def _rename_item(scene: Scene, item: Any, new: str) -> list[str]:
         return [r.label for r in references(scene, "group") if groups.rewrite(r)]
     check_included(scene, old)
     names, places = actor_names(scene), place_names(scene)
-    heads = place_heads(item) if isinstance(item, Actor) else [old]
+    heads = place_heads(item) if isinstance(item, ActorDescription) else [old]
     item.name = new  # before the names of its copies, so that a wrong one is refused
-    now = place_heads(item) if isinstance(item, Actor) else [new]
+    now = place_heads(item) if isinstance(item, ActorDescription) else [new]
     for name in now:
         if name in {*places} - {*heads}:
             raise PropertyError(f"the scene has an actor or frame {name!r} already")
     renamed = dict(zip(heads, now, strict=True))
     followed = _follow_places(scene, _moved(places, renamed, (old, new)))
-    if isinstance(item, Actor):
+    if isinstance(item, ActorDescription):
         followed += _follow_draws(scene, _of(names, renamed, (old, new)))
     return followed
 
@@ -148,11 +149,11 @@ def _moved(places: list[str], heads: Mapping[str, str], stem: tuple[str, str]) -
     return _of(places, new, stem)
 
 
-def _follow_places(scene: Scene, places: _Names) -> list[str]:
+def _follow_places(scene: SceneDescription, places: _Names) -> list[str]:
     return [r.label for r in references(scene, "place") if places.rewrite(r)]
 
 
-def _follow_draws(scene: Scene, actors: _Names) -> list[str]:
+def _follow_draws(scene: SceneDescription, actors: _Names) -> list[str]:
     followed = []
     for entry in scene.randomise:
         parts = actor_part(entry.path, actors.before)
@@ -166,7 +167,7 @@ def _follow_draws(scene: Scene, actors: _Names) -> list[str]:
     return followed
 
 
-def check_included(scene: Scene, name: str) -> None:
+def check_included(scene: SceneDescription, name: str) -> None:
     """Whether an included file names an actor or frame of this one: it could not follow.
 
     Raises:
@@ -187,7 +188,9 @@ def check_included(scene: Scene, name: str) -> None:
 # Elements of an actor ---------------------------------------------------------------------------
 
 
-def _rename_element(scene: Scene, actor: Actor, element: str, new: str) -> list[str]:
+def _rename_element(
+    scene: SceneDescription, actor: ActorDescription, element: str, new: str
+) -> list[str]:
     before = Local.of(actor)
     kind, old = before.which(actor, element)
     if not new or not isinstance(new, str) or "/" in new or ":" in new:
@@ -224,7 +227,7 @@ def _other_names(before: Local, after: Local) -> dict[str, str]:
     return {old: new for one, two in pairs for old, new in zip(one, two, strict=True) if old != new}
 
 
-def _note_renaming(actor: Actor, kind: str, old: str, new: str) -> None:
+def _note_renaming(actor: ActorDescription, kind: str, old: str, new: str) -> None:
     """Write into `renamed`, which is by the names the model's file has."""
     table = dict(actor.renamed)
     original = original_names(actor)
@@ -239,7 +242,9 @@ def _note_renaming(actor: Actor, kind: str, old: str, new: str) -> None:
         actor.unset("renamed")
 
 
-def source_of(actor: Actor, original: Mapping[str, list[str]], kind: str, name: str) -> str:
+def source_of(
+    actor: ActorDescription, original: Mapping[str, list[str]], kind: str, name: str
+) -> str:
     """What the file of the model calls an element, as `renamed` and `removed` write it."""
     for source, now in actor.renamed.items():
         prefix, _, plain = source.rpartition(":")
@@ -249,7 +254,9 @@ def source_of(actor: Actor, original: Mapping[str, list[str]], kind: str, name: 
     return in_file(dict(original), kind, name)
 
 
-def _new_places(actor: Actor, local: Local, kind: str, old: str, new: str) -> dict[str, str]:
+def _new_places(
+    actor: ActorDescription, local: Local, kind: str, old: str, new: str
+) -> dict[str, str]:
     """actor/element before and after; with its kind, and alone where that says enough."""
     found = {}
     for copy in copy_names(actor):

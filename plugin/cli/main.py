@@ -14,6 +14,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
+from mjrig.terminal.scene_options import (
+    add_scene_options,
+    load_scene,
+    number_from_zero,
+    split,
+)
 
 COMMANDS = "mjrig.commands"
 
@@ -122,76 +128,10 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
 
 
-def add_scene_options(parser: argparse.ArgumentParser) -> None:
-    """How a scene is read, and what is changed in it before it is used."""
-    parser.add_argument(
-        "--var",
-        action="append",
-        type=_variable,
-        default=[],
-        metavar="NAME=VALUE",
-        help="give a variable of the scene another value: kp=40",
-    )
-    parser.add_argument(
-        "--sandbox",
-        action="store_true",
-        help="refuse every file outside of the scene's folder",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        type=assignment,
-        default=[],
-        metavar="PATH=VALUE",
-        help="set a property before the run: dog.PDController.kp=40",
-    )
-
-
-def assignment(text: str) -> str:
-    if "=" not in text:
-        raise argparse.ArgumentTypeError("write PATH=VALUE, as in dog.PDController.kp=40")
-    return text
-
-
-def _variable(text: str) -> str:
-    if not text.partition("=")[0].strip() or "=" not in text:
-        raise argparse.ArgumentTypeError("write NAME=VALUE, as in kp=40")
-    return text
-
-
-def number_from_zero(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
-    return value
-
-
-def split(text: str) -> tuple[str, object]:
-    """`path=value`; the value is read as YAML, None without one."""
-    from mjrig.yaml_text.yaml_document import parse_value
-
-    path, equals, value = text.partition("=")
-    return path.strip(), parse_value(value) if equals else None
-
-
-def load_scene(options: argparse.Namespace) -> Any:
-    """The scene the options name, with what they change in it."""
-    from mjrig.scene.scene import Scene
-
-    variables = dict(split(text) for text in options.var)
-    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox)
-    for text in options.set:
-        scene.set(*split(text))
-    return scene
-
-
 def _run(options: argparse.Namespace) -> int:
     from mjrig.cli.run import run
     from mjrig.properties.actions import call_action
-    from mjrig.scene.scene import find
+    from mjrig.scene.scene_path import find
     from mjrig.sim.world import World
 
     world = World(load_scene(options), options.execution)
@@ -220,7 +160,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace) -> NoReturn:
-    """Check again and again, until somebody interrupts it."""
+    """Check again and again, until interrupted."""
     from mjrig.check.check import report
     from mjrig.scene_edit.watch import files_of, watch
     from mjrig.sim.world import World
@@ -243,8 +183,8 @@ def _watch(options: argparse.Namespace) -> NoReturn:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from mjrig.scene.scene import Scene
-    from mjrig.scene_edit.scene_diff import differences
+    from mjrig.scene_edit.diff import differences
+    from mjrig.scene_edit.scene import Scene
 
     found = differences(Scene.load(options.before), Scene.load(options.after))
     print("\n".join(map(str, found)) if found else "no differences")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
-from mjrig.scene_edit.scene_diff import Change, Difference, differences
+from mjrig.scene_edit.diff import Change, Difference, differences
 
 BASE = """\
 mjrig: 1

@@ -9,11 +9,13 @@ from mjrig.names import Slots
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.properties.properties import HasProperties
-from mjrig.scene.actor import Actor, FreeBody
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import FreeBody
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.placement import actor_names, copy_names
-from mjrig.scene.scene import Scene, existing
+from mjrig.scene.scene import SceneDescription
 from mjrig.scene.scene_parts import Frame
+from mjrig.scene.scene_path import existing
 from mjrig.scene_edit.references import (
     KEYFRAME,
     Local,
@@ -28,14 +30,14 @@ from mjrig.scene_edit.references import (
     references,
     unrenamed_names,
 )
-from mjrig.scene_edit.scene_renaming import check_included, item_named, source_of
+from mjrig.scene_edit.renaming import check_included, item_named, source_of
 
 #: What a random draw is about: a property of objects.
 Drawn = list[HasProperties | None]
 
 
 def remove(
-    scene: Scene, path: str, *, dry_run: bool = False, dependents: str = "refuse"
+    scene: SceneDescription, path: str, *, dry_run: bool = False, dependents: str = "refuse"
 ) -> list[str]:
     """Take an actor, frame, group, or something of an actor (`dog.FL_hip`) out of the scene.
 
@@ -77,7 +79,7 @@ class _DryRun(Exception):
 class _Removal:
     """Removes one thing and, step by step, what cannot be without it."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: SceneDescription) -> None:
         self.scene = scene
         self.what = ""
         self.dependents: list[str] = []
@@ -132,7 +134,7 @@ class _Removal:
         return None
 
     def _drop_groups(self, item: Any) -> None:
-        if isinstance(item, Actor | Frame):
+        if isinstance(item, ActorDescription | Frame):
             return
         after = [g.name for g in self.scene.collision_groups]
         for reference in list(references(self.scene, "group")):
@@ -164,7 +166,7 @@ class _Removal:
 
     # Parts of an actor --------------------------------------------------------------------------
 
-    def _remove_part(self, actor: Actor, name: str) -> None:
+    def _remove_part(self, actor: ActorDescription, name: str) -> None:
         found = existing(actor, name) if ":" not in name else None
         if isinstance(found, ActorComponent):
             self.what = f"component {found.label}"
@@ -172,7 +174,7 @@ class _Removal:
         else:
             self._remove_element(actor, name)
 
-    def _remove_element(self, actor: Actor, element: str) -> None:
+    def _remove_element(self, actor: ActorDescription, element: str) -> None:
         before = Local.of(actor)
         kind, name = before.which(actor, element)
         self.what = f"{kind} {name!r} of {actor.label!r}"
@@ -197,7 +199,7 @@ class _Removal:
         except LocatedError as error:
             raise PropertyError(f"{self.what} cannot be removed: {error}") from error
 
-    def _remove_authored(self, actor: Actor, local: Local, kind: str, name: str) -> bool:
+    def _remove_authored(self, actor: ActorDescription, local: Local, kind: str, name: str) -> bool:
         """Whether the scene itself has it; then it goes there."""
         if kind == KEYFRAME:
             kept = [k for k in actor.keyframes if k.name != name]
@@ -212,7 +214,7 @@ class _Removal:
 
     def _drop_from_model(
         self,
-        actor: Actor,
+        actor: ActorDescription,
         slots: list[tuple[Reference, Slots]],
         before: LocalNames,
         kept: LocalNames,
@@ -237,7 +239,7 @@ class _Removal:
                     _put(actor, "free_bodies", _without(actor.free_bodies, [holder]))
 
     def _drop_from_control(
-        self, actor: Actor, slots: list[tuple[Reference, Slots]], after: Local
+        self, actor: ActorDescription, slots: list[tuple[Reference, Slots]], after: Local
     ) -> None:
         """Leave out names of actuators and joints that nothing answers to any more."""
         for reference, before in sorted(slots, key=lambda pair: not pair[0].claims):
@@ -257,8 +259,9 @@ class _Removal:
 
 
 def _describe(item: Any) -> str:
-    kinds = {"Actor": "actor", "Frame": "frame"}
-    return f"{kinds.get(type(item).__name__, 'collision group')} {item.name!r}"
+    kinds = ((ActorDescription, "actor"), (Frame, "frame"))
+    kind = next((word for cls, word in kinds if isinstance(item, cls)), "collision group")
+    return f"{kind} {item.name!r}"
 
 
 def _is_dead(name: str, before: Slots, after: Slots) -> bool:
@@ -312,7 +315,7 @@ def _put(owner: HasProperties, name: str, items: list[Any]) -> None:
         owner.unset(name)
 
 
-def _forget_renamings(actor: Actor) -> None:
+def _forget_renamings(actor: ActorDescription) -> None:
     """Other names of elements that are gone are left out."""
     if not actor.renamed:
         return

@@ -9,10 +9,11 @@ from mjrig.errors import PropertyError
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.properties.properties import HasProperties, Property
 from mjrig.properties.property_kinds import FilePath, Nested, NestedList
-from mjrig.scene.actor import Actor
-from mjrig.scene.placement import described
-from mjrig.scene.scene import Scene
-from mjrig.yaml_text.yaml_edit import format_flow, same
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.included import described
+from mjrig.scene.scene import SceneDescription
+from mjrig.yaml_text.comparison import same
+from mjrig.yaml_text.formatting import format_flow
 
 
 class Change(StrEnum):
@@ -44,7 +45,7 @@ class Difference:
         return f"{self.change} {self.what} {name}" + (f" ({about})" if about else "")
 
 
-def differences(before: Scene, after: Scene) -> list[Difference]:
+def differences(before: SceneDescription, after: SceneDescription) -> list[Difference]:
     """How one scene differs from another, included files and variables put in.
 
     Actors, frames and groups are matched by name, components by what they are listed by.
@@ -144,7 +145,7 @@ def _numbered(word: str) -> Callable[[HasProperties, int], str]:
 
 def _about(item: HasProperties) -> str:
     """A few words about something that came or went."""
-    if isinstance(item, Actor):
+    if isinstance(item, ActorDescription):
         return (
             f"model {item.model}" if item.model is not None else f"prop {type(item.prop).__name__}"
         )

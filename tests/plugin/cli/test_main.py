@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 from mjrig.errors import SceneError
 
 SCENE = """\
@@ -275,7 +275,7 @@ def test_schema_prints_json_schema(capsys: Output) -> None:
 def test_the_bundled_scenes_fit_the_schema(capsys: Output, name: str) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     main(["schema"])
-    from mjrig.scene.scene import Scene
+    from mjrig.scene_edit.scene import Scene
 
     jsonschema.validate(Scene.load(bundled(name)).to_data(), json.loads(capsys.readouterr().out))
 

@@ -1,0 +1,183 @@
+"""Include: another scene file inside of a scene, with what is set on top of it."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from mjrig.errors import LocatedError, PropertyError, SceneError
+from mjrig.properties.mapping_kinds import Table, anything
+from mjrig.properties.properties import HasProperties
+from mjrig.properties.property_kinds import FilePath, Text
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import NAME
+from mjrig.scene.apply_data import keys_of
+from mjrig.scene.load_context import Elsewhere, Reading
+from mjrig.scene.sim_options import SimOptions
+from mjrig.yaml_text.yaml_document import Keys
+
+SCENES = (".yaml", ".yml")
+
+
+class IncludedScene(Protocol):
+    """A scene as an include, and code that walks through included files, sees it."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from."""
+        ...
+
+    @property
+    def file_count(self) -> int:
+        """How many files it consists of, itself included."""
+        ...
+
+    def actor_names(self) -> list[str]:
+        """The names of all actors, those of included files first."""
+        ...
+
+    def effective_sim(self) -> SimOptions:
+        """Simulation options: its own, and those of included files."""
+        ...
+
+    def __getitem__(self, name: str) -> ActorDescription:
+        """An actor by name."""
+        ...
+
+    def own_items(self, kind: str) -> Sequence[Any]:
+        """What is listed in its own file under `include`, `actors`, `frames`, …"""
+        ...
+
+    def locating(self, *keys: Any) -> AbstractContextManager[None]:
+        """Turn errors about it into SceneErrors with their place in the file."""
+        ...
+
+    def put(self, path: str, value: object) -> Keys:
+        """Set one property by path; returns where in its data that is."""
+        ...
+
+    def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
+        """Note that the including file sets what stands at `keys`."""
+        ...
+
+
+@runtime_checkable
+class IncludingScene(Protocol):
+    """A scene as the includes in it see it."""
+
+    @property
+    def reading(self) -> Reading:
+        """How it was read; files it includes are read the same way."""
+        ...
+
+    @property
+    def is_from_text(self) -> bool:
+        """Whether its errors have a place in a file."""
+        ...
+
+    def located(self, path: Keys, error: LocatedError) -> SceneError | None:
+        """An error about what stands at a path, with its place in the file."""
+        ...
+
+    @classmethod
+    def read_file(cls, path: Path, reading: Reading) -> IncludedScene:
+        """Read a file as a scene of the same class."""
+        ...
+
+
+class Include(HasProperties):
+    """Another scene file, whose actors, frames and groups are in this scene too."""
+
+    file = FilePath(suffixes=SCENES, structural=True, doc="Scene file, relative to this one.")
+    prefix = Text("", structural=True, doc="Put in front of every name of the included file.")
+    vars = Table(anything, structural=True, doc="Values for variables of the included file.")
+    set = Table(
+        anything, structural=True, doc="Properties set on top, by path: dog.PDController.kp: 50."
+    )
+
+    _scene: IncludedScene | None
+
+    def prepare(self) -> None:
+        self._scene = None
+
+    def validate(self) -> None:
+        self.forget()
+        if self.prefix and not NAME.fullmatch(self.prefix):
+            raise PropertyError(
+                f"{self.label}.prefix: must be letters, digits, _ and -, "
+                f"starting with a letter, got {self.prefix!r}",
+                ("prefix",),
+            )
+        outer = self._outer
+        if outer is not None and outer.is_from_text:
+            self.scene()  # what is wrong with it is said now
+
+    def forget(self) -> None:
+        """Read the file again when it is needed next."""
+        self._scene = None
+
+    def scene(self) -> IncludedScene:
+        """The included scene, read once, with what is set on top.
+
+        Raises:
+            SceneError: something in the file is wrong.
+            PropertyError: it cannot be found, includes itself, or what is set does not fit.
+        """
+        if self._scene is None:
+            part = self._read()
+            for path, value in self.set.items():
+                self._set(part, path, value)
+            self._scene = part
+        return self._scene
+
+    def put(self, path: str, value: object) -> str:
+        """Set a property of the included scene on top of its file; returns the path it goes by."""
+        path = self._as_listed(path)
+        self.set = {**self.set, path: value}
+        return path
+
+    def _read(self) -> IncludedScene:
+        if self.file is None:
+            raise PropertyError(f"{self.label}: needs a file")
+        outer = self._outer
+        if outer is None:
+            raise PropertyError(f"{self.label}: is in no scene that could include its file")
+        try:
+            path = self.find_file(self.file)
+            outer.reading.into(path)
+        except PropertyError as error:
+            raise PropertyError(f"{self.label}.file: {error}", ("file",)) from None
+        return type(outer).read_file(path, outer.reading.with_vars(self.vars))
+
+    @property
+    def _outer(self) -> IncludingScene | None:
+        return self._parent if isinstance(self._parent, IncludingScene) else None
+
+    def _set(self, part: IncludedScene, path: str, value: object) -> None:
+        try:
+            keys = part.put(path, value)
+        except PropertyError as error:
+            leads_nowhere = not error.keys
+            raise PropertyError(
+                str(error),
+                ("set",),
+                at=(path, *error.at),
+                about_key=error.about_key or leads_nowhere,
+            ) from None
+        part.remember_set(keys, lambda error: self._located(path, error))
+
+    def _located(self, path: str, error: LocatedError) -> SceneError | None:
+        """An error about what was set on top, with its place in the including file, if any."""
+        moved = LocatedError(str(error), at=(path, *error.at), about_key=error.about_key)
+        outer = self._outer
+        return outer.located((*keys_of(self), "set"), moved) if outer is not None else None
+
+    def _as_listed(self, path: str) -> str:
+        """The path by the name its component is listed by: `dog.pd.kp` is `dog.PDController.kp`."""
+        actor, _, rest = path.partition(".")
+        component, _, name = rest.partition(".")
+        try:
+            role = self.scene()[actor].component_role(component) if name else component
+        except PropertyError:
+            return path
+        return ".".join(filter(None, (actor, role, name)))

@@ -1,0 +1,259 @@
+"""SceneFile: how a scene is read, saved and read again, and where its errors are in the file."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from mjrig.errors import LocatedError, MissingExtraError, PropertyError, SceneError
+from mjrig.files.paths import write_atomically
+from mjrig.files.sandbox import Sandbox
+from mjrig.properties.properties import HasProperties
+from mjrig.scene.apply_data import update
+from mjrig.scene.load_context import Elsewhere, Reading, decoded, read_scene_file, sandbox_of
+from mjrig.scene.scene_text import SceneText, new_text
+from mjrig.yaml_text.yaml_document import Keys
+
+
+class SceneFile(HasProperties):
+    """Properties that are read from a scene file and saved to it."""
+
+    _text: SceneText | None
+    _reading: Reading
+    _path: Path | None
+    _digest: bytes
+    _base: Path
+    #: What an including file set: the path here → who says where that is.
+    _set_by: dict[Keys, Elsewhere]
+
+    def prepare(self) -> None:
+        self._text, self._reading, self._set_by = None, Reading(), {}
+        self._path, self._digest, self._base = None, b"", Path()
+
+    def check_read(self) -> None:
+        """Hook: check as a whole what was read; raise PropertyError for what does not fit."""
+
+    def forget_included(self) -> None:
+        """Hook: read included files again when they are needed next."""
+
+    # Reading and writing ------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        vars: Mapping[str, object] | None = None,
+        sandbox: bool | str | Path = False,
+    ) -> Self:
+        """Read a scene file, and the files it includes.
+
+        Args:
+            path: the file.
+            vars: values that win over those of the file's own `vars`; saving leaves them out.
+            sandbox: refuse every file outside of the scene's folder, or of this folder.
+
+        Raises:
+            SceneError: it cannot be read, or something in it is wrong; the message says where.
+        """
+        path = Path(path)
+        reading = Reading(vars=dict(vars or {}), sandbox=sandbox_of(path, sandbox))
+        try:
+            return cls.read_file(path, reading)
+        except PropertyError as error:
+            raise SceneError(f"{path}:1:1: {error}") from error
+
+    @classmethod
+    def read_file(cls, path: Path, reading: Reading) -> Self:
+        """Read a scene file with variables, sandbox and including files given from outside.
+
+        Raises:
+            SceneError: it cannot be read, or something in it is wrong.
+            PropertyError: what is decided outside is wrong: a variable, or who includes it.
+        """
+        if reading.sandbox is not None:
+            reading.sandbox.admit(path, path)
+        content = read_scene_file(path)
+        text = decoded(content, path)
+        made = cls._read(text, str(path), path.parent, reading.into(path))
+        made._path, made._digest = path, _digest(content)
+        return made
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        base: str | Path = ".",
+        *,
+        vars: Mapping[str, object] | None = None,
+        sandbox: bool | str | Path = False,
+    ) -> Self:
+        """Read a scene from text; files it names are relative to `base`.
+
+        Raises:
+            SceneError: something in it is wrong.
+        """
+        found = sandbox_of(Path(base) / "scene.yaml", sandbox)
+        try:
+            return cls._read(text, "<text>", Path(base), Reading(dict(vars or {}), found))
+        except PropertyError as error:
+            raise SceneError(f"<text>:1:1: {error}") from error
+
+    @classmethod
+    def _read(cls, text: str, file: str, base: Path, reading: Reading) -> Self:
+        made = cls.blank()
+        made._text = SceneText.read(text, file, reading.vars)
+        made._base, made._reading = base, reading
+        with made.locating():
+            made.assign(made._text.data)
+            made.check_read()
+        return made
+
+    def save(self, path: str | Path | None = None, *, overwrite: bool = False) -> None:
+        """Write the scene; an untouched one comes out byte for byte as it was read.
+
+        What the file said before is kept beside it, in `scene.yaml~`.
+
+        Args:
+            path: where to; None: the file it was read from or saved to last.
+            overwrite: also if the file was changed on disk since it was read.
+
+        Raises:
+            SceneError: there is no path, the file was changed since it was read, or it cannot be
+                written; the old one is intact.
+        """
+        target = Path(path) if path is not None else self._path
+        if target is None:
+            raise SceneError("the scene has no file yet; give a path to save it to")
+        text = self.to_text()
+        content = text.encode("utf-8")
+        there = read_scene_file(target) if target.is_file() else None
+        if not overwrite and there is not None and self._is_own(target):
+            if _digest(there) != self._digest:
+                raise SceneError(
+                    f"{target}:1:1: was changed on disk since it was read; reload() takes that, "
+                    "save(overwrite=True) replaces it"
+                )
+        if there != content:
+            try:
+                write_atomically(target, text, backup=True)
+            except OSError as error:
+                raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
+        self._text = SceneText.read(text, str(target), self.overrides)
+        self._path, self._digest = target, _digest(content)
+
+    def to_text(self) -> str:
+        """The scene as YAML, with the comments, order and style of the text it was read from."""
+        data = self.to_data()
+        return self._text.updated(data) if self._text is not None else new_text(data)
+
+    def changed_on_disk(self) -> bool:
+        """Whether its file says something else than when it was read or saved last."""
+        if self._path is None:
+            return False
+        try:
+            return _digest(read_scene_file(self._path)) != self._digest
+        except SceneError:
+            return True
+
+    def reload(self) -> None:
+        """Take what the file and those it includes say now; what was not saved is lost.
+
+        Actors and components that are still there are the same objects.
+
+        Raises:
+            SceneError: the scene has no file, or something in it is wrong; nothing was changed.
+        """
+        if self._path is None:
+            raise SceneError("the scene has no file to read again")
+        reading = replace(self._reading, vars=self.overrides, chain=self._reading.chain[:-1])
+        try:
+            fresh = type(self).read_file(self._path, reading)
+        except PropertyError as error:
+            raise SceneError(f"{self._path}:1:1: {error}") from error
+        with self.changes():
+            self._text, self._digest, self._base = fresh._text, fresh._digest, fresh._base
+            update(self, fresh.to_data())
+            self.forget_included()
+
+    def _is_own(self, target: Path) -> bool:
+        return self._path is not None and os.path.realpath(target) == os.path.realpath(self._path)
+
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from or saved to last."""
+        return self._path
+
+    @property
+    def base(self) -> Path:
+        """The folder that file names are relative to."""
+        return self._base
+
+    @property
+    def reading(self) -> Reading:
+        """How it was read; files it includes are read the same way."""
+        return self._reading
+
+    @property
+    def is_from_text(self) -> bool:
+        """Whether it was read or saved, so that its errors have a place in a file."""
+        return self._text is not None
+
+    def gate(self) -> Sandbox | None:
+        return self._reading.sandbox
+
+    def folder(self) -> Path:
+        return self._base
+
+    @property
+    def overrides(self) -> Mapping[str, Any]:
+        """Values of variables that win over those of the file."""
+        return self._text.resolved.overrides if self._text is not None else {}
+
+    # Places of errors ---------------------------------------------------------------------------
+
+    def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
+        """Note that an including file says what stands at `keys`: errors about it belong there."""
+        self._set_by = {**self._set_by, keys: elsewhere}
+
+    @contextmanager
+    def locating(self, *keys: Any) -> Iterator[None]:
+        """Turn errors about this scene into SceneErrors with their place in the file.
+
+        Args:
+            keys: path of what is being worked on, put in front of the error's own.
+        """
+        try:
+            yield
+        except MissingExtraError as error:
+            if self._text is None:
+                raise
+            raise self._text.error(keys, str(error), about_key=False) from error
+        except LocatedError as error:
+            found = self.located((*keys, *error.keys), error)
+            if found is None:
+                raise
+            raise found from error
+
+    def located(self, path: Keys, error: LocatedError) -> SceneError | None:
+        """An error about what stands at a path, with its place in the file; None: there is none."""
+        if self._text is None:
+            return None
+        whole = (*path, *error.at)
+        for known, elsewhere in self._set_by.items():
+            if whole[: len(known)] == known:
+                rest = LocatedError(str(error), at=whole[len(known) :], about_key=error.about_key)
+                found = elsewhere(rest)
+                if found is not None:
+                    return found
+        at, about_key = error.at, error.about_key
+        if not self._text.says(self.to_data(), path):  # edited since: the text shows another thing
+            at, about_key = (), True
+        return self._text.error(path, str(error), at=at, about_key=about_key)
+
+
+def _digest(content: bytes) -> bytes:
+    return sha256(content).digest()

@@ -1,0 +1,56 @@
+"""Actor: an actor of a scene, with handles of what its model has."""
+
+from mjrig.properties.component import ActorComponent
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actuator import Actuator
+from mjrig.scene_edit.actuator_conversion import use_motors, use_position_actuators
+from mjrig.scene_edit.elements import Element, element
+
+
+class Actor(ActorDescription):
+    """One robot or thing in a scene."""
+
+    def joint(self, name: str) -> Element:
+        """A joint of the model, to hang actuators on.
+
+        Raises:
+            BindingError: there is none of that name; the same for `body`, `site` and `tendon`.
+        """
+        return element(self, "joint", name)
+
+    def body(self, name: str) -> Element:
+        """A body of the model."""
+        return element(self, "body", name)
+
+    def site(self, name: str) -> Element:
+        """A site of the model."""
+        return element(self, "site", name)
+
+    def tendon(self, name: str) -> Element:
+        """A tendon of the model."""
+        return element(self, "tendon", name)
+
+    def use_motors(self, pattern: str = ".*") -> ActorComponent:
+        """Make the model's position actuators motors, under a PDController of the same gains.
+
+        Args:
+            pattern: names of the model's actuators; those that are no position actuators stay.
+
+        Returns:
+            The PDController.
+
+        Raises:
+            BindingError: the pattern matches no position actuator.
+        """
+        return use_motors(self, pattern)
+
+    def use_position_actuators(self, component: ActorComponent) -> list[Actuator]:
+        """Take a PDController off and make the motors it owns position actuators of its gains.
+
+        Returns:
+            The actuators that were authored, one per group of equal gains.
+
+        Raises:
+            BindingError: it does something a position actuator cannot, or is not on this actor.
+        """
+        return use_position_actuators(self, component)

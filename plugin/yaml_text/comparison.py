@@ -1,0 +1,57 @@
+"""Compare plain data: whether two values are equal, and which items of a list stayed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any
+
+from mjrig.properties.property_kinds import number
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two plain values say the same: `1e-3` as text is the number."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, str) != isinstance(b, str):
+        return number(a) is not None and number(a) == number(b)
+    return (type(a) is type(b) and a == b) or (number(a) is not None and number(a) == number(b))
+
+
+@dataclass
+class Plan:
+    """What becomes of the entries of a collection."""
+
+    gone: set[int] = field(default_factory=set)
+    #: Place among the old entries → the new ones that go in front of it.
+    fresh: dict[int, Any] = field(default_factory=dict)
+
+
+def matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], Plan]:
+    """Which items of a list live on as which; the rest goes or is new."""
+    if len(old) == len(new) and all(number(v) is not None for v in (*old, *new)):
+        return {i: i for i in range(len(old))}, Plan()  # a vector: each number has its own place
+    kept: dict[int, int] = {}
+    plan = Plan()
+    exact = SequenceMatcher(None, [*map(repr, old)], [*map(repr, new)], False)
+    for tag, i, i_end, j, j_end in exact.get_opcodes():
+        if tag == "equal":
+            kept.update(zip(range(i, i_end), range(j, j_end), strict=True))
+            continue
+        names = [identity(item) for item in old[i:i_end]], [identity(n) for n in new[j:j_end]]
+        for kind, a, a_end, b, b_end in SequenceMatcher(None, *names, False).get_opcodes():
+            if kind == "equal" or (kind == "replace" and a_end - a == b_end - b):
+                kept.update(zip(range(i + a, i + a_end), range(j + b, j + b_end), strict=True))
+                continue
+            plan.gone.update(range(i + a, i + a_end))
+            if b_end > b:
+                plan.fresh.setdefault(i + a_end, []).extend(new[j + b : j + b_end])
+    return kept, plan
+
+
+def identity(item: Any) -> str:
+    """What makes a list item the same one after an edit: its name, else its type, else itself."""
+    if isinstance(item, Mapping):
+        return str(item.get("name", item.get("type", sorted(item))))
+    return repr(item)

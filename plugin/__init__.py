@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mjrig.sim2sim.compare.result import Replay as Replay
     from mjrig.sim2sim.play.players import KinematicPlayer as KinematicPlayer
     from mjrig.sim2sim.play.players import TargetsPlayer as TargetsPlayer
-    from mjrig.sim2sim.replay import replay as replay
+    from mjrig.sim2sim.replaying import replay as replay
 
 _HOME = {
     "action": "properties.actions",
@@ -64,7 +64,7 @@ _HOME = {
     "Source": "control.setpoints",
     "KinematicPlayer": "sim2sim.play.players",
     "TargetsPlayer": "sim2sim.play.players",
-    "replay": "sim2sim.replay",
+    "replay": "sim2sim.replaying",
     "Replay": "sim2sim.compare.result",
     "Snapshot": "sim.world",
     "World": "sim.world",

@@ -15,8 +15,8 @@ from typing import Any
 from mjrig.editor.replay import replay_worker
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import MjrigError
-from mjrig.sim2sim.compare.result import DIFFERS, FAILS, Finding
-from mjrig.sim2sim.report.summary import sentence
+from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
+from mjrig.sim2sim.compare.result import DIFFERS, FAILS
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Answer:
     @property
     def findings(self) -> list[str]:
         """The diagnosis in words, the most important first."""
-        return [sentence(Finding(**found)) for found in self.data["diagnosis"]]
+        return [sentence(ReplayFinding(**found)) for found in self.data["diagnosis"]]
 
     @property
     def notes(self) -> list[str]:

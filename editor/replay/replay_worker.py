@@ -13,7 +13,7 @@ from typing import Any
 from mjrig.errors import MjrigError
 from mjrig.scene.scene import Scene
 from mjrig.sim.world import World
-from mjrig.sim2sim.replay import replay
+from mjrig.sim2sim.replaying import replay
 from mjrig.sim2sim.report.report import write_report
 
 

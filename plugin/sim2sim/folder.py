@@ -12,8 +12,12 @@ from mjrig.cli.cli import split
 from mjrig.errors import MjrigError, RecordingError
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.recording.recording import Recording
+from mjrig.scene.scene import Scene
+from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
-from mjrig.sim2sim.replay import as_recording, is_policy, replay
+from mjrig.sim2sim.compare.source import as_recording, is_policy
+from mjrig.sim2sim.replaying import replay
+from mjrig.sim2sim.report.report import write_report
 from mjrig.terminal.table import format_table
 
 #: Files that may hold a recording.
@@ -21,7 +25,7 @@ SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
 
 
 @dataclass(frozen=True)
-class Job:
+class ReplayJob:
     """How to replay: the scene, what is changed in it, and the options of `replay`.
 
     No scene: the recording's own.
@@ -36,9 +40,6 @@ class Job:
 
     def replay(self, source: Path) -> Replay:
         """Replay one file in a fresh world."""
-        from mjrig.scene.scene import Scene
-        from mjrig.sim.world import World
-
         variables = dict(map(split, self.variables))
         what: Recording | Path = source
         if self.scene is not None:
@@ -59,7 +60,7 @@ def workers_of(asked: int) -> int:
 
 
 def replay_folder(
-    folder: Path, job: Job, workers: int = 0, report: Path | None = None
+    folder: Path, job: ReplayJob, workers: int = 0, report: Path | None = None
 ) -> dict[str, Replay | str]:
     """Every recording of a folder by file name: what came out, or why it could not be replayed.
 
@@ -82,10 +83,8 @@ def replay_folder(
     return {p.name: r for p, r in zip(files, found, strict=True)}
 
 
-def run_task(task: tuple[Job, Path, Path | None]) -> Replay | str:
+def run_task(task: tuple[ReplayJob, Path, Path | None]) -> Replay | str:
     """One file; what a person did wrong comes back as text."""
-    from mjrig.sim2sim.report.report import write_report
-
     job, source, report = task
     try:
         result = job.replay(source)

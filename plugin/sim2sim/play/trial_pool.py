@@ -10,6 +10,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Trial
+from mjrig.sim2sim.play.policy_loop import tell
 from mjrig.sim2sim.play.trials import Perturbation, perturbations, run_policy
 from mjrig.sim2sim.play.world_copy import Copy, copy_of
 
@@ -60,8 +61,6 @@ def run_trials(
 
 def run_task(task: Task) -> Trial:
     """One trial in this process."""
-    from mjrig.sim2sim.modes.policy_mode import tell
-
     world = task.copy.make()
     robot = world[task.robot]
     policy: Any = task.policy

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.articulation import Articulation
+from mjrig.control.sampler import by_column
 from mjrig.errors import RecordingError
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
@@ -87,15 +89,7 @@ def record(world: World, steps: int, *, before: Callable[[int], object] | None =
 
 def efforts(robot: Articulation, force: FloatArray) -> FloatArray:
     """Efforts per setpoint column at the joint, after all limits, (steps, actuators)."""
-    bindings = {b.actuator: b for b in robot.actuators}
-    found = np.zeros((len(force), len(robot.actuator_names)))
-    for column, name in enumerate(robot.actuator_names):
-        binding = bindings[name]
-        found[:, column] = binding.gear * force[:, binding.output_address]
-        if binding.joint_force_range is not None:
-            # NOTE: the range limits the sum of a joint's actuators; with one, that is its effort.
-            np.clip(found[:, column], *binding.joint_force_range, out=found[:, column])
-    return found
+    return AppliedEffort(by_column(robot), robot.actuators)(force)
 
 
 def saturation(efforts: FloatArray, limit: float) -> float:

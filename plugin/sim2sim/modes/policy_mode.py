@@ -10,6 +10,7 @@ import numpy as np
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
+from mjrig.control.sampler import BindingReader, by_column
 from mjrig.errors import RecordingError
 from mjrig.names import how_many, listed
 from mjrig.recording.recording import ActorRecording, Recording
@@ -151,13 +152,13 @@ def _nothing(actor: Articulation) -> ActorRecording:
 def tracked(robot: Articulation, track: Track) -> dict[str, dict[str, float | None]]:
     """Per joint: how far it was from its setpoints, and how often at its limit."""
     found: dict[str, dict[str, float | None]] = {}
-    bindings = {b.actuator: b for b in robot.actuators}
-    for column, name in enumerate(robot.actuator_names):
-        binding = bindings[name]
+    bindings = by_column(robot)
+    reader = BindingReader(bindings)
+    positions, velocities = reader.position(track.qpos[:-1]), reader.velocity(track.qvel[:-1])
+    for column, binding in enumerate(bindings):
         if not binding.joint or not binding.on_joint:
             continue
-        q = track.qpos[:-1, binding.qpos_address]
-        v = track.qvel[:-1, binding.dof_address]
+        q, v = positions[:, column], velocities[:, column]
         target = track.target[robot.name][:, :, column]
         effort = track.effort[robot.name][:, column]
         limit = track.limits[robot.name].get(binding.joint, math.inf)

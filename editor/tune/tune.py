@@ -9,7 +9,7 @@ from typing import Any
 from mjrig.editor.gains.gain_edits import set_gains
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_runner import Finished, Runner
 from mjrig.editor.tune.tune_settings import (
     AssignSettings,
@@ -144,7 +144,7 @@ class Tune:
 
     # Work ---------------------------------------------------------------------------------------
 
-    def job(self, task: Task) -> Job:
+    def job(self, task: Task) -> TuneJob:
         """What a task would do now.
 
         Raises:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Report = Callable[[float | None, str], object]
 
 
-class Job(Protocol):
+class TuneJob(Protocol):
     """Work for the process: what it is, and how it is done."""
 
     @property

@@ -10,9 +10,10 @@ import pytest
 
 from mjrig.editor.tune.tune import Task, Tune
 from mjrig.editor.tune.tune_jobs import RespondJob
-from mjrig.editor.tune.tune_runner import PATIENCE, Progress, Runner
+from mjrig.editor.tune.tune_runner import Progress, Runner
 from mjrig.editor.tune.tune_settings import Axis
 from mjrig.gains.response import Kind, Signal
+from mjrig.workers.child_process import PATIENCE
 from tests.editor.tune.tuned import recorded, tune_legs
 
 
@@ -34,7 +35,7 @@ LONG = Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5000.0)
 
 def process_of(runner: Runner) -> int:
     assert runner._process is not None
-    return runner._process._process.pid
+    return runner._process.pid
 
 
 def is_running(pid: int) -> bool:
@@ -121,7 +122,7 @@ def test_a_process_that_dies_is_told_of_and_replaced(tune: Tune, runner: Runner)
     assert isinstance(job, RespondJob)
     runner.start(replace(job, signal=LONG))
     assert runner._process is not None
-    runner._process._process.kill()
+    runner._process.kill()
     assert runner.wait()
     finished = runner.take()
     assert finished is not None

@@ -1,7 +1,8 @@
 """mjrig: actors, components and live properties for MuJoCo."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from mjrig.lazy import exports
 
 if TYPE_CHECKING:
     from mjrig.control.articulation import Articulation as Articulation
@@ -71,11 +72,4 @@ _HOME = {
 }
 
 if not TYPE_CHECKING:  # lazily: `import mjrig` must stay light and import no mujoco, hence no glfw
-
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module 'mjrig' has no attribute {name!r}")
-        return getattr(import_module(f"mjrig.{_HOME[name]}"), name)
-
-    def __dir__():
-        return sorted(_HOME)
+    __getattr__, __dir__ = exports(__name__, _HOME)

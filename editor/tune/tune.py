@@ -237,7 +237,7 @@ class Tune:
 
     def _put_fit(self, found: Fit) -> None:
         with self.state.session.edit(f"Fit {found.actor}") as scene:
-            fit_report.put(found, scene)
+            fit_report.put_fit(found, scene)
 
     def _put_point(self, swept: Swept) -> None:
         values = self._working_point(swept)

@@ -11,7 +11,7 @@ from mjrig.tuning.assignment.assign import Assignment, Plan
 HEADER = ("joint", "M", "least M", "most M", "kp", "kv", "Hz", "ζ", "saturates at", "bounds")
 
 
-def report(plan: Plan) -> str:
+def assign_report(plan: Plan) -> str:
     """A table with one row per joint, then the actuators that get no gains."""
     lines = format_table(HEADER, [row(a) for a in plan.assignments])
     lines += [f"skipped {skipped}" for skipped in plan.skipped]

@@ -11,7 +11,7 @@ from mjrig.workers.child_process import ChildProcess
 
 
 @dataclass(frozen=True)
-class Progress:
+class TuneProgress:
     """How far a job is.
 
     Attributes:
@@ -95,7 +95,7 @@ class Runner:
             process.stop(wait=wait)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> TuneProgress:
         """How far it is."""
         with self._changed:
             share, text = self._said
@@ -104,7 +104,7 @@ class Runner:
             if share:
                 whole = (self._told - self._counting) / share
                 left = max(0.0, whole - (now - self._counting))
-            return Progress(share, text, now - self._began, left)
+            return TuneProgress(share, text, now - self._began, left)
 
     def take(self) -> Finished | None:
         """How the job ended, once; None: it has not, or nothing was begun."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.control.effort_log import Columns, EffortLog, Rows
+from mjrig.control.effort_log import Columns, EffortLog, StepRows
 from mjrig.control.sampler import BindingReader
 
 #: What is recorded of MjData as a whole, besides the time.
@@ -45,7 +45,7 @@ class ActorPlan:
     direct: Columns
     logs: Sequence[tuple[EffortLog, slice]] = ()
 
-    def efforts(self, rows: Rows, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def efforts(self, rows: StepRows, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Raw effort and effort (rows, n) of some steps; `noted` (rows, 2, n) is of them."""
         effort = np.zeros((len(noted), noted.shape[2]))
         effort[:, self.by_ctrl] = self.reader.commanded_effort(rows.ctrl[rows.first :])
@@ -131,7 +131,7 @@ class Chunk:
             if begin < end:
                 known = slice(piece.row, end)
                 qpos, qvel, ctrl = (self.state[name][known] for name in ("qpos", "qvel", "ctrl"))
-                rows = Rows(qpos, qvel, ctrl, self.act_after[known], begin - piece.row)
+                rows = StepRows(qpos, qvel, ctrl, self.act_after[known], begin - piece.row)
                 raw, effort = piece.plans[actor].efforts(rows, self.noted[actor][begin:end])
                 found[0, begin:end], found[1, begin:end] = raw, effort
         return found[0], found[1]

@@ -19,7 +19,7 @@ from mjrig.properties.property_kinds import (
     Text,
     Vector,
 )
-from mjrig.scene.actuator_kinds import Inputs, Interpolation, Limited, Reference, SensorList
+from mjrig.scene.actuator_kinds import ElementName, Inputs, Interpolation, Limited, SensorList
 from mjrig.scene.actuator_sensor import ActuatorSensor
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Actuator(Component):
         category="Transmission",
         doc="Of a ball or free joint: the axes are those of its parent.",
     )
-    refsite = Reference(
+    refsite = ElementName(
         "",
         structural=True,
         refers=("site", "place"),

@@ -103,7 +103,7 @@ def saturation(efforts: FloatArray, limit: float) -> float:
 
 
 @dataclass(frozen=True)
-class Base:
+class BasePath:
     """The path of a floating base: position (steps, 3) and uprightness, the cosine of its tilt.
 
     Uprightness is measured against the start, so that a base that is mounted askew is upright.
@@ -134,7 +134,7 @@ class Base:
         return int(fallen[0]) if len(fallen) else None
 
 
-def base_of(world: World, robot: Articulation, qpos: FloatArray) -> Base | None:
+def base_of(world: World, robot: Articulation, qpos: FloatArray) -> BasePath | None:
     """The path of a robot's floating base; None for a robot that is fixed: it cannot fall."""
     joints = joints_of(world, robot)
     if not joints or joints[0].kind != "free":
@@ -142,7 +142,7 @@ def base_of(world: World, robot: Articulation, qpos: FloatArray) -> Base | None:
     at = joints[0].qpos
     quaternion = qpos[:, at.start + 3 : at.stop]
     up = up_in_base(quaternion)
-    return Base(qpos[:, at.start : at.start + 3], up @ up[0], quaternion)
+    return BasePath(qpos[:, at.start : at.start + 3], up @ up[0], quaternion)
 
 
 def up_in_base(quaternions: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.assignment import flipped, likely_order, samples_of
 from mjrig.sim2sim.compare.comparison import Comparison, compare
-from mjrig.sim2sim.compare.differences import Difference, differences
+from mjrig.sim2sim.compare.differences import PlantDifference, differences
 from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, Match, match
 from mjrig.sim2sim.compare.relabel import (
@@ -121,7 +121,7 @@ class Diagnosis:
 
     # Plants -------------------------------------------------------------------------------------
 
-    def _differences(self) -> Iterator[tuple[Match, Difference]]:
+    def _differences(self) -> Iterator[tuple[Match, PlantDifference]]:
         for pair in self._matches:
             names = {a.name: b.name for a, b in pair.joints}
             here = plant_of(self._world, pair.robot)
@@ -137,7 +137,7 @@ class Diagnosis:
             yield self._finding(pair, difference)
         yield from self._groups()
 
-    def _finding(self, pair: Match, difference: Difference) -> ReplayFinding:
+    def _finding(self, pair: Match, difference: PlantDifference) -> ReplayFinding:
         share, effect = self._undone(pair, difference)
         return ReplayFinding(
             difference.what,
@@ -150,7 +150,7 @@ class Diagnosis:
 
     def _groups(self) -> Iterator[ReplayFinding]:
         """The same property of several joints: together they may do what none does alone."""
-        groups: dict[tuple[str, str], list[tuple[Match, Difference]]] = {}
+        groups: dict[tuple[str, str], list[tuple[Match, PlantDifference]]] = {}
         for pair, difference in self._differences():
             if len(difference.joints) == 1:
                 groups.setdefault((pair.robot.name, difference.what), []).append((pair, difference))
@@ -158,9 +158,9 @@ class Diagnosis:
             if len(members) > 1:
                 pair, one = members[0]
                 joints = tuple(d.joints[0] for _, d in members)
-                yield self._finding(pair, Difference(one.what, one.recorded, one.here, joints))
+                yield self._finding(pair, PlantDifference(one.what, one.recorded, one.here, joints))
 
-    def _undone(self, pair: Match, difference: Difference) -> tuple[float | None, str]:
+    def _undone(self, pair: Match, difference: PlantDifference) -> tuple[float | None, str]:
         try:
             error = self._error_without(pair, difference)
         except MjrigError as reason:
@@ -168,7 +168,7 @@ class Diagnosis:
         share = self._share(error)
         return share, in_words(share)
 
-    def _error_without(self, pair: Match, difference: Difference) -> float:
+    def _error_without(self, pair: Match, difference: PlantDifference) -> float:
         if difference.what == "timestep" or "RK4" in (difference.recorded, difference.here):
             world = twin(self._world, {difference.what: difference.recorded})
             return self.error(world=world)
@@ -301,7 +301,7 @@ def _first_above(comparison: Comparison, size: float) -> float | None:
     return float(comparison.time[rows[0]]) if len(rows) else None
 
 
-def apply(edit: PlantEdit, difference: Difference) -> None:
+def apply(edit: PlantEdit, difference: PlantDifference) -> None:
     """Give the robot what was recorded.
 
     Raises:

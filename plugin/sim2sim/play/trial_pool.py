@@ -9,7 +9,7 @@ from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Trial
 from mjrig.sim2sim.play.policy_loop import tell
 from mjrig.sim2sim.play.trials import Perturbation, perturbations, run_policy
-from mjrig.sim2sim.play.world_copy import Copy, copy_of
+from mjrig.sim2sim.play.world_copy import WorldCopy, copy_of
 from mjrig.workers.pool import ProcessPool
 
 Told = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[float]]] | None]
@@ -19,7 +19,7 @@ Told = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[float]]] | N
 class TrialRunner:
     """Runs trials in a process of its own, each in a fresh world."""
 
-    copy: Copy
+    copy: WorldCopy
     robot: str
     policy: PolicyComponent
     told: Told

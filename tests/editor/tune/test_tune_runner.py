@@ -10,7 +10,7 @@ import pytest
 
 from mjrig.editor.tune.tune import Task, Tune
 from mjrig.editor.tune.tune_jobs import RespondJob
-from mjrig.editor.tune.tune_runner import Progress, Runner
+from mjrig.editor.tune.tune_runner import Runner, TuneProgress
 from mjrig.editor.tune.tune_settings import Axis
 from mjrig.gains.response import Kind, Signal
 from mjrig.workers.child_process import PATIENCE
@@ -140,5 +140,5 @@ def test_a_process_that_cannot_start_says_why(tune: Tune) -> None:
 
 
 def test_time_left_is_told_where_it_is_known() -> None:
-    assert str(Progress(None, "delays", 3.2)) == "delays, 3 s"
-    assert str(Progress(0.5, "2 of 4", 3.2, 7.1)) == "2 of 4, 7 s left"
+    assert str(TuneProgress(None, "delays", 3.2)) == "delays, 3 s"
+    assert str(TuneProgress(0.5, "2 of 4", 3.2, 7.1)) == "2 of 4, 7 s left"

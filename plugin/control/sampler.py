@@ -20,7 +20,7 @@ SAMPLE_HZ = 200.0
 FIELDS = ("target", "position", "effort", "raw_effort", "applied_effort")
 
 
-class Robot(Protocol):
+class SampledRobot(Protocol):
     """What is read of an articulation."""
 
     @property
@@ -101,7 +101,9 @@ class Sampler(BindingReader):
         bindings: some of its bindings; None: all of them.
     """
 
-    def __init__(self, robot: Robot, bindings: Sequence[ActuatorBinding] | None = None) -> None:
+    def __init__(
+        self, robot: SampledRobot, bindings: Sequence[ActuatorBinding] | None = None
+    ) -> None:
         whole = list(robot.bindings)
         chosen = whole if bindings is None else list(bindings)
         super().__init__(chosen, robot.actuators)
@@ -125,7 +127,9 @@ class Sampler(BindingReader):
 class SampleLog:
     """Samples of one robot, one after the other: arrays (samples, bindings) by name."""
 
-    def __init__(self, robot: Robot, bindings: Sequence[ActuatorBinding] | None = None) -> None:
+    def __init__(
+        self, robot: SampledRobot, bindings: Sequence[ActuatorBinding] | None = None
+    ) -> None:
         self._sampler = Sampler(robot, bindings)
         self.names = self._sampler.names
         data = robot.data
@@ -160,13 +164,13 @@ class SampleLog:
         return self.arrays()[1][:, FIELDS.index(field)]
 
 
-def by_column(robot: Robot) -> list[ActuatorBinding]:
+def by_column(robot: SampledRobot) -> list[ActuatorBinding]:
     """The actuators in the order of the setpoint columns."""
     bindings = {b.actuator: b for b in robot.actuators}
     return [bindings[name] for name in robot.actuator_names]
 
 
-def reader(robot: Robot, index: int, kind: str) -> Callable[[], float] | None:
+def reader(robot: SampledRobot, index: int, kind: str) -> Callable[[], float] | None:
     """The function that reads one signal of binding `index` now; None: there is none of that name.
 
     Kinds are `position`, `velocity`, `effort`, `raw_effort`, `applied_effort` and `clamp`, which is

@@ -1,96 +1,111 @@
 """What can be put on an actor, and what that is made of."""
 
-from mjrig.components.actuators.dcmotor_actuator import DCMotorActuator
-from mjrig.components.actuators.force_actuators import (
-    AdhesionActuator,
-    CylinderActuator,
-    DamperActuator,
-    GeneralActuator,
-    MotorActuator,
-    MuscleActuator,
-)
-from mjrig.components.actuators.servo_actuators import (
-    IntVelocityActuator,
-    OrientationActuator,
-    PIDActuator,
-    PositionActuator,
-    VelocityActuator,
-)
-from mjrig.components.controllers.law_controller import LawController
-from mjrig.components.controllers.neural_controller import NeuralController
-from mjrig.components.controllers.passthrough_controller import PassthroughController
-from mjrig.components.controllers.pd_controller import PDController
-from mjrig.components.controllers.pid_controller import PIDController
-from mjrig.components.controllers.trot_gait import TrotGait
-from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort
-from mjrig.components.laws.delay import Delay
-from mjrig.components.laws.feedback import PD, PID
-from mjrig.components.laws.law import Law
-from mjrig.components.laws.networks import GRU, LSTM, MLP
-from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.position_table import PositionTable
-from mjrig.components.policies.policy import Policy
-from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.terms.term import ObservationTerm
-from mjrig.components.policies.terms.view import View
-from mjrig.components.props.height_field import HeightFieldProp
-from mjrig.components.props.scenery import CameraProp, GroundProp, LightProp
-from mjrig.components.props.solids import (
-    BoxProp,
-    CapsuleProp,
-    CylinderProp,
-    MeshProp,
-    SolidProp,
-    SphereProp,
-)
-from mjrig.control.controller import ArticulationController
-from mjrig.scene.actuator_sensor import ActuatorSensor
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "GRU",
-    "LSTM",
-    "MLP",
-    "PD",
-    "PID",
-    "ActuatorSensor",
-    "AdhesionActuator",
-    "ArticulationController",
-    "BoxProp",
-    "CameraProp",
-    "CapsuleProp",
-    "Clamp",
-    "CylinderActuator",
-    "CylinderProp",
-    "DCMotor",
-    "DCMotorActuator",
-    "DamperActuator",
-    "Delay",
-    "GeneralActuator",
-    "GroundProp",
-    "HeightFieldProp",
-    "IntVelocityActuator",
-    "Law",
-    "LawController",
-    "LightProp",
-    "MaxEffort",
-    "MeshProp",
-    "MotorActuator",
-    "MuscleActuator",
-    "NeuralController",
-    "ObservationTerm",
-    "OrientationActuator",
-    "PDController",
-    "PIDActuator",
-    "PIDController",
-    "PassthroughController",
-    "Pipeline",
-    "Policy",
-    "PolicyFile",
-    "PositionActuator",
-    "PositionTable",
-    "SolidProp",
-    "SphereProp",
-    "TrotGait",
-    "VelocityActuator",
-    "View",
-]
+from mjrig.lazy import exports
+
+if TYPE_CHECKING:
+    from mjrig.components.actuators.dcmotor_actuator import DCMotorActuator as DCMotorActuator
+    from mjrig.components.actuators.force_actuators import AdhesionActuator as AdhesionActuator
+    from mjrig.components.actuators.force_actuators import CylinderActuator as CylinderActuator
+    from mjrig.components.actuators.force_actuators import DamperActuator as DamperActuator
+    from mjrig.components.actuators.force_actuators import GeneralActuator as GeneralActuator
+    from mjrig.components.actuators.force_actuators import MotorActuator as MotorActuator
+    from mjrig.components.actuators.force_actuators import MuscleActuator as MuscleActuator
+    from mjrig.components.actuators.servo_actuators import (
+        IntVelocityActuator as IntVelocityActuator,
+    )
+    from mjrig.components.actuators.servo_actuators import (
+        OrientationActuator as OrientationActuator,
+    )
+    from mjrig.components.actuators.servo_actuators import PIDActuator as PIDActuator
+    from mjrig.components.actuators.servo_actuators import PositionActuator as PositionActuator
+    from mjrig.components.actuators.servo_actuators import VelocityActuator as VelocityActuator
+    from mjrig.components.controllers.law_controller import LawController as LawController
+    from mjrig.components.controllers.neural_controller import NeuralController as NeuralController
+    from mjrig.components.controllers.passthrough_controller import (
+        PassthroughController as PassthroughController,
+    )
+    from mjrig.components.controllers.pd_controller import PDController as PDController
+    from mjrig.components.controllers.pid_controller import PIDController as PIDController
+    from mjrig.components.controllers.trot_gait import TrotGait as TrotGait
+    from mjrig.components.laws.clamp import Clamp as Clamp
+    from mjrig.components.laws.clamp import DCMotor as DCMotor
+    from mjrig.components.laws.clamp import MaxEffort as MaxEffort
+    from mjrig.components.laws.delay import Delay as Delay
+    from mjrig.components.laws.feedback import PD as PD
+    from mjrig.components.laws.feedback import PID as PID
+    from mjrig.components.laws.law import Law as Law
+    from mjrig.components.laws.networks import GRU as GRU
+    from mjrig.components.laws.networks import LSTM as LSTM
+    from mjrig.components.laws.networks import MLP as MLP
+    from mjrig.components.laws.pipeline import Pipeline as Pipeline
+    from mjrig.components.laws.position_table import PositionTable as PositionTable
+    from mjrig.components.policies.policy import Policy as Policy
+    from mjrig.components.policies.policy_file import PolicyFile as PolicyFile
+    from mjrig.components.policies.terms.term import ObservationTerm as ObservationTerm
+    from mjrig.components.policies.terms.view import View as View
+    from mjrig.components.props.height_field import HeightFieldProp as HeightFieldProp
+    from mjrig.components.props.scenery import CameraProp as CameraProp
+    from mjrig.components.props.scenery import GroundProp as GroundProp
+    from mjrig.components.props.scenery import LightProp as LightProp
+    from mjrig.components.props.solids import BoxProp as BoxProp
+    from mjrig.components.props.solids import CapsuleProp as CapsuleProp
+    from mjrig.components.props.solids import CylinderProp as CylinderProp
+    from mjrig.components.props.solids import MeshProp as MeshProp
+    from mjrig.components.props.solids import SolidProp as SolidProp
+    from mjrig.components.props.solids import SphereProp as SphereProp
+    from mjrig.control.controller import ArticulationController as ArticulationController
+    from mjrig.scene.actuator_sensor import ActuatorSensor as ActuatorSensor
+
+_HOME = {
+    "ActuatorSensor": "scene.actuator_sensor",
+    "AdhesionActuator": "components.actuators.force_actuators",
+    "ArticulationController": "control.controller",
+    "BoxProp": "components.props.solids",
+    "CameraProp": "components.props.scenery",
+    "CapsuleProp": "components.props.solids",
+    "Clamp": "components.laws.clamp",
+    "CylinderActuator": "components.actuators.force_actuators",
+    "CylinderProp": "components.props.solids",
+    "DamperActuator": "components.actuators.force_actuators",
+    "DCMotor": "components.laws.clamp",
+    "DCMotorActuator": "components.actuators.dcmotor_actuator",
+    "Delay": "components.laws.delay",
+    "GeneralActuator": "components.actuators.force_actuators",
+    "GroundProp": "components.props.scenery",
+    "GRU": "components.laws.networks",
+    "HeightFieldProp": "components.props.height_field",
+    "IntVelocityActuator": "components.actuators.servo_actuators",
+    "Law": "components.laws.law",
+    "LawController": "components.controllers.law_controller",
+    "LightProp": "components.props.scenery",
+    "LSTM": "components.laws.networks",
+    "MaxEffort": "components.laws.clamp",
+    "MeshProp": "components.props.solids",
+    "MLP": "components.laws.networks",
+    "MotorActuator": "components.actuators.force_actuators",
+    "MuscleActuator": "components.actuators.force_actuators",
+    "NeuralController": "components.controllers.neural_controller",
+    "ObservationTerm": "components.policies.terms.term",
+    "OrientationActuator": "components.actuators.servo_actuators",
+    "PassthroughController": "components.controllers.passthrough_controller",
+    "PD": "components.laws.feedback",
+    "PDController": "components.controllers.pd_controller",
+    "PID": "components.laws.feedback",
+    "PIDActuator": "components.actuators.servo_actuators",
+    "PIDController": "components.controllers.pid_controller",
+    "Pipeline": "components.laws.pipeline",
+    "Policy": "components.policies.policy",
+    "PolicyFile": "components.policies.policy_file",
+    "PositionActuator": "components.actuators.servo_actuators",
+    "PositionTable": "components.laws.position_table",
+    "SolidProp": "components.props.solids",
+    "SphereProp": "components.props.solids",
+    "TrotGait": "components.controllers.trot_gait",
+    "VelocityActuator": "components.actuators.servo_actuators",
+    "View": "components.policies.terms.view",
+}
+
+if not TYPE_CHECKING:  # the command line imports this package for `mjrig import`
+    __getattr__, __dir__ = exports(__name__, _HOME)

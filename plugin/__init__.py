@@ -1,7 +1,8 @@
 """mjrig: actors, components and live properties for MuJoCo."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from mjrig.lazy import exports
 
 if TYPE_CHECKING:
     from mjrig.control.articulation import Articulation as Articulation
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from mjrig.sim2sim.compare.result import Replay as Replay
     from mjrig.sim2sim.play.players import KinematicPlayer as KinematicPlayer
     from mjrig.sim2sim.play.players import TargetsPlayer as TargetsPlayer
-    from mjrig.sim2sim.replay import replay as replay
+    from mjrig.sim2sim.replaying import replay as replay
 
 _HOME = {
     "action": "properties.actions",
@@ -64,18 +65,11 @@ _HOME = {
     "Source": "control.setpoints",
     "KinematicPlayer": "sim2sim.play.players",
     "TargetsPlayer": "sim2sim.play.players",
-    "replay": "sim2sim.replay",
+    "replay": "sim2sim.replaying",
     "Replay": "sim2sim.compare.result",
     "Snapshot": "sim.world",
     "World": "sim.world",
 }
 
 if not TYPE_CHECKING:  # lazily: `import mjrig` must stay light and import no mujoco, hence no glfw
-
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module 'mjrig' has no attribute {name!r}")
-        return getattr(import_module(f"mjrig.{_HOME[name]}"), name)
-
-    def __dir__():
-        return sorted(_HOME)
+    __getattr__, __dir__ = exports(__name__, _HOME)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.util import find_spec
@@ -108,23 +109,59 @@ def test_importing_mjrig_and_its_command_line_is_light() -> None:
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_every_public_name_resolves() -> None:
-    names = dir(mjrig)
-    assert {"Scene", "World", "SceneError", "PropertyError", "action"} <= set(names)
+#: Packages whose names are imported when they are first asked for.
+EXPORTING = [
+    "mjrig",
+    "mjrig.check",
+    "mjrig.components",
+    "mjrig.components.importers",
+    "mjrig.gains",
+    "mjrig.recording",
+    "mjrig.sim",
+    "mjrig.sim2sim",
+    "mjrig.tuning",
+]
+
+
+@pytest.mark.parametrize("package", EXPORTING)
+def test_every_public_name_resolves(package: str) -> None:
+    module = import_module(package)
+    names = dir(module)
+    assert names
     for name in names:
-        assert getattr(mjrig, name).__name__ == name
+        home = import_module(f"mjrig.{module._HOME[name]}")
+        assert getattr(module, name) is getattr(home, name)
+        assert getattr(module, name).__name__ == name
+        # A module of that name would take its place once it is imported.
+        assert find_spec(f"{package}.{name}") is None
 
 
 @needs_checkout
-def test_the_names_checkers_see_are_the_names_there_are() -> None:
-    tree = ast.parse((ROOT / "plugin" / "__init__.py").read_text())
+@pytest.mark.parametrize("package", EXPORTING)
+def test_the_names_checkers_see_are_the_names_there_are(package: str) -> None:
+    module = import_module(package)
+    assert module.__file__ is not None
     seen = {
         (alias.asname, node.module)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mjrig.")
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module not in ("typing", "mjrig.lazy")
         for alias in node.names
     }
-    assert seen == {(name, f"mjrig.{home}") for name, home in mjrig._HOME.items()}
+    assert seen == {(name, f"mjrig.{home}") for name, home in module._HOME.items()}
+
+
+def test_the_parser_of_the_command_line_is_light() -> None:
+    heavy = [name for name in HEAVY if name != "mjrig.components"] + ["numpy", "mjrig.scene.scene"]
+    script = (
+        "import runpy, sys; sys.argv = ['mjrig', '--version']\n"
+        "try: runpy.run_module('mjrig', run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == "[]\n"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -23,6 +23,7 @@ ROOMS = {
     "plugin": (
         "mjrig",
         "mjrig.files",
+        "mjrig.workers",
         "mjrig.properties",
         "mjrig.yaml_text",
         "mjrig.scene",

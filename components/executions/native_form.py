@@ -9,7 +9,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, twin
 from mjrig.components.laws.feedback import PID
-from mjrig.control.effort_log import EffortLog, Rows
+from mjrig.control.effort_log import EffortLog, StepRows
 from mjrig.control.lowering import DCForm, Lowered, NativeForm
 
 
@@ -126,7 +126,7 @@ class NativeEfforts(EffortLog):
         self._pasts = lowered.memory().pasts if delay is not None else []
 
     def efforts(
-        self, rows: Rows, noted: FloatArray, by_ctrl: FloatArray
+        self, rows: StepRows, noted: FloatArray, by_ctrl: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         q = self._gear * rows.qpos[rows.first :, self._qpos]
         qd = self._gear * rows.qvel[rows.first :, self._dof]
@@ -139,7 +139,7 @@ class NativeEfforts(EffortLog):
             effort = after
         return self._space.factor * raw, self._space.factor * effort
 
-    def _commands(self, rows: Rows) -> FloatArray:
+    def _commands(self, rows: StepRows) -> FloatArray:
         """(3, rows, n) position, velocity and feedforward that acted in these rows."""
         given = rows.ctrl[:, self._inputs]  # (rows, n, 3)
         if self._lags is not None:

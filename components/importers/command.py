@@ -1,11 +1,42 @@
-"""What `mjrig import` does: import, print the pre-flight, say what was written."""
+"""`mjrig import`: make a scene of another stack's policy. Imports nothing heavy before it runs."""
 
 import argparse
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mjrig.check.check import exit_code
-from mjrig.components.importers.importing import Imported, RefusedError, import_policy
-from mjrig.components.importers.report import report, report_data
+if TYPE_CHECKING:
+    from mjrig.components.importers.importing import Imported
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    parser = commands.add_parser(
+        "import",
+        help="make a scene of another stack's policy",
+        description="Make scene.yaml and policy.yaml of another stack's policy, and say what "
+        "does not fit.",
+    )
+    parser.add_argument(
+        "files", metavar="CONFIG|NETWORK", type=Path, nargs="+", help="configurations and network"
+    )
+    parser.add_argument("--model", type=Path, required=True, metavar="MODEL", help="the robot")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR/scene.yaml", help="scene to write"
+    )
+    parser.add_argument("--stack", default="", metavar="NAME", help="whose files these are")
+    parser.add_argument(
+        "--height", type=float, metavar="M", help="of the base at the start (on its feet)"
+    )
+    parser.add_argument(
+        "--no-probe", action="store_true", help="do not try other joint orders in short runs"
+    )
+    parser.add_argument("--copy", action="store_true", help="copy the network beside the scene")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    parser.add_argument("--json", action="store_true", help="print the pre-flight as JSON")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -14,6 +45,9 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         MjrigError: it cannot be imported; nothing was written.
     """
+    from mjrig.check.check import exit_code
+    from mjrig.components.importers.importing import RefusedError, import_policy
+
     try:
         imported = import_policy(
             options.files,
@@ -33,7 +67,9 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(imported.findings, strict=options.strict)
 
 
-def _print(imported: Imported, options: argparse.Namespace, *, written: bool) -> None:
+def _print(imported: "Imported", options: argparse.Namespace, *, written: bool) -> None:
+    from mjrig.components.importers.report import report, report_data
+
     if options.json:
         data = {**report_data(imported), "written": written}
         print(json.dumps(data, indent=2, ensure_ascii=False))

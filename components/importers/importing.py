@@ -9,11 +9,11 @@ from pathlib import Path
 
 from mjrig.check.finding import Finding, Level, arranged
 from mjrig.components.importers.order_checks import about_probes
-from mjrig.components.importers.preflight import Case, findings
-from mjrig.components.importers.sources.found import Found
+from mjrig.components.importers.preflight import PreflightCase, findings
+from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, match
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.source import Source, open_files
+from mjrig.components.importers.sources.source import PolicySource, open_files
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of
 from mjrig.components.policies.policy_file import PolicyFile
@@ -35,8 +35,8 @@ class RefusedError(BindingError):
 class Imported:
     """An import and what its pre-flight found."""
 
-    source: Source
-    found: Found
+    source: PolicySource
+    found: FoundPolicy
     matched: Matched
     scene: Path
     policy: Path
@@ -88,7 +88,7 @@ def import_policy(
     if source.network is None:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
-    seen = findings(Case(source, found, matched))
+    seen = findings(PreflightCase(source, found, matched))
     imported = Imported(source, found, matched, scene, policy, seen)
     errors = [f for f in seen if f.level is Level.ERROR]
     if errors:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mjrig.check.finding import Finding, error, warning
-from mjrig.components.importers.sources.found import Found, Order
+from mjrig.components.importers.sources.found import FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.names import listed
@@ -18,9 +18,9 @@ SLACK = 1e-3
 _SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
 
 
-def about_order(found: Found, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def about_order(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
     """What an order that is not this robot's would look like."""
-    by_place = found.order is not Order.NAMES
+    by_place = found.order is not ValueOrder.NAMES
     yield from _about_ranges(found, matched, robot, by_place)
     yield from _about_sides(found, matched, by_place)
     if by_place:
@@ -33,7 +33,7 @@ def about_order(found: Found, matched: Matched, robot: Robot) -> Iterator[Findin
         )
 
 
-def about_probes(found: Found, robot: Robot, scene: Path, policy: Path) -> Iterator[Finding]:
+def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) -> Iterator[Finding]:
     """Short runs of what was written, with its order of joints and with others.
 
     They tell something where a robot can fall, or where the policy has something to turn.
@@ -48,7 +48,7 @@ def about_probes(found: Found, robot: Robot, scene: Path, policy: Path) -> Itera
 
 
 def _about_ranges(
-    found: Found, matched: Matched, robot: Robot, by_place: bool
+    found: FoundPolicy, matched: Matched, robot: Robot, by_place: bool
 ) -> Iterator[Finding]:
     outside = []
     for joint, value in zip(matched.joints, found.default, strict=True):
@@ -62,7 +62,7 @@ def _about_ranges(
         yield make("default-out-of-range", ACTOR, (), text, fix)
 
 
-def _about_sides(found: Found, matched: Matched, by_place: bool) -> Iterator[Finding]:
+def _about_sides(found: FoundPolicy, matched: Matched, by_place: bool) -> Iterator[Finding]:
     """Left and right have the same gains and scales, and default positions alike up to a sign."""
     for name, values in _compared(found).items():
         by_joint = dict(zip(matched.joints, values, strict=True))
@@ -80,7 +80,7 @@ def _about_sides(found: Found, matched: Matched, by_place: bool) -> Iterator[Fin
             yield make("left-right", ACTOR, (), text, fix)
 
 
-def _compared(found: Found) -> dict[str, Sequence[float]]:
+def _compared(found: FoundPolicy) -> dict[str, Sequence[float]]:
     values: dict[str, Sequence[float]] = {"default pose": found.default}
     scale = found.action.get("scale")
     if isinstance(scale, Sequence):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from mjrig.check.finding import Finding, note, warning
-from mjrig.components.importers.sources.found import Found
+from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.writing import timing
@@ -18,7 +18,7 @@ BOUND, NEAR = 2.0, 1.0
 _DOFS = ("armature", "damping", "frictionloss")
 
 
-def about_plant(found: Found, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def about_plant(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
     """What was trained with against what is here."""
     yield from _about_limits(found, matched, robot)
     for field in _DOFS:
@@ -32,7 +32,7 @@ def about_plant(found: Found, matched: Matched, robot: Robot) -> Iterator[Findin
 
 
 def _compared(
-    found: Found, matched: Matched, field: str, here: dict[str, float]
+    found: FoundPolicy, matched: Matched, field: str, here: dict[str, float]
 ) -> Iterator[Finding]:
     theirs = dict(zip(matched.joints, found.trained[field], strict=True))
     off = [j for j in matched.joints if abs(here[j] - theirs[j]) > CLOSE * max(theirs[j], 1e-9)]
@@ -48,7 +48,7 @@ def _compared(
         yield warning("plant-differs", ACTOR, joints, text, f"dynamics: {{{field}: …}} sets it")
 
 
-def _about_limits(found: Found, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
     where: dict[str, list[str]] = {}
     for joint in matched.joints:
         where.setdefault(robot.limit(joint)[1], []).append(joint)
@@ -76,7 +76,7 @@ def _about_limits(found: Found, matched: Matched, robot: Robot) -> Iterator[Find
         yield warning("limit-differs", ACTOR, (), text)
 
 
-def _about_servo_gains(found: Found, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
     """The model closes the loop itself: its gains count, not the files'."""
     if found.kp is None or found.kv is None:
         return
@@ -95,7 +95,7 @@ def _about_servo_gains(found: Found, matched: Matched, robot: Robot) -> Iterator
         yield warning("gains-differ", ACTOR, (), text, fix)
 
 
-def _about_stability(found: Found, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
     """An effort held over a step of h shakes a joint where h·kv/M ≥ 2."""
     if found.kv is None:
         return

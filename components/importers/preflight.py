@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from mjrig.check.finding import Finding, arranged, error, note, warning
 from mjrig.components.importers.order_checks import about_order
 from mjrig.components.importers.plant_checks import about_plant
-from mjrig.components.importers.sources.found import Begin, Found
+from mjrig.components.importers.sources.found import Begin, FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, other_robot
 from mjrig.components.importers.sources.robot import ACTOR, Robot
-from mjrig.components.importers.sources.source import Source
+from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.writing import timing
 from mjrig.names import listed
 
@@ -19,11 +19,11 @@ _BASE_TERMS = ("BaseAngularVelocity", "BaseLinearVelocity", "ProjectedGravity")
 
 
 @dataclass(frozen=True)
-class Case:
+class PreflightCase:
     """What is judged."""
 
-    source: Source
-    found: Found
+    source: PolicySource
+    found: FoundPolicy
     matched: Matched
 
     @property
@@ -37,12 +37,12 @@ class Case:
         return dict(zip(self.matched.joints, self.found.default, strict=True))
 
 
-def findings(case: Case) -> list[Finding]:
+def findings(case: PreflightCase) -> list[Finding]:
     """Everything that deserves a word, worst first."""
     return arranged(_findings(case))
 
 
-def _findings(case: Case) -> Iterator[Finding]:
+def _findings(case: PreflightCase) -> Iterator[Finding]:
     yield from _about_joints(case)
     yield from about_order(case.found, case.matched, case.robot)
     yield from _about_observation(case)
@@ -55,7 +55,7 @@ def _findings(case: Case) -> Iterator[Finding]:
         yield note("assumed", ACTOR, (), text)
 
 
-def _about_joints(case: Case) -> Iterator[Finding]:
+def _about_joints(case: PreflightCase) -> Iterator[Finding]:
     named = other_robot(case.found, case.robot)
     if named:
         yield warning("other-robot", ACTOR, (), f"{named}, though all joints are there")
@@ -73,7 +73,7 @@ def _about_joints(case: Case) -> Iterator[Finding]:
         )
 
 
-def _about_observation(case: Case) -> Iterator[Finding]:
+def _about_observation(case: PreflightCase) -> Iterator[Finding]:
     """The size that was built, the one the files say, and the one the network takes."""
     found, network = case.found, case.source.network
     unknown = [t.data["type"] for t in found.terms if not t.size]
@@ -94,7 +94,7 @@ def _about_observation(case: Case) -> Iterator[Finding]:
         yield from _about_names(case, dict(term.data))
 
 
-def _about_names(case: Case, data: dict[str, object]) -> Iterator[Finding]:
+def _about_names(case: PreflightCase, data: dict[str, object]) -> Iterator[Finding]:
     robot = case.robot
     known = {"sensor": robot.sensors, "minus": robot.sensors, "other": robot.sensors,
              "site": robot.sites}  # fmt: skip
@@ -108,7 +108,7 @@ def _about_names(case: Case, data: dict[str, object]) -> Iterator[Finding]:
         yield error("no-base", ACTOR, (), text)
 
 
-def _about_network(case: Case) -> Iterator[Finding]:
+def _about_network(case: PreflightCase) -> Iterator[Finding]:
     network = case.source.network
     if network is None:
         return
@@ -131,7 +131,7 @@ def _about_network(case: Case) -> Iterator[Finding]:
         yield note("recurrent", ACTOR, (), f"the network has memory: {pairs}, zero after a reset")
 
 
-def _about_timing(case: Case) -> Iterator[Finding]:
+def _about_timing(case: PreflightCase) -> Iterator[Finding]:
     timestep, decimation = timing(case.found, case.robot)
     if case.found.timestep is None:
         text = f"the files name no timestep: {timestep:g} s × {decimation} is taken"
@@ -152,7 +152,7 @@ def _about_timing(case: Case) -> Iterator[Finding]:
         )
 
 
-def _about_start(case: Case) -> Iterator[Finding]:
+def _about_start(case: PreflightCase) -> Iterator[Finding]:
     if case.found.begin is Begin.RESET:
         model = case.robot.model
         away = {
@@ -168,7 +168,7 @@ def _about_start(case: Case) -> Iterator[Finding]:
         yield note("start-gains", ACTOR, (), text)
 
 
-def _about_actuators(case: Case) -> Iterator[Finding]:
+def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
     robot = case.robot
     for joint in case.matched.joints:
         binding = robot.actuator_of(joint)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mjrig.check.finding import counted, lines_of
 from mjrig.components.importers.importing import Imported
-from mjrig.components.importers.sources.found import Order
+from mjrig.components.importers.sources.found import ValueOrder
 from mjrig.components.importers.writing import timing
 from mjrig.terminal.table import format_table
 
@@ -18,7 +18,7 @@ TERMS = ("term", "size", "scale", "history", "values")
 def report(imported: Imported) -> str:
     """Joints, observation, rate and findings."""
     found, robot = imported.found, imported.robot
-    how = {Order.NAMES: "by name", Order.INDEX: "by place", Order.MOTORS: "by motor"}
+    how = {ValueOrder.NAMES: "by name", ValueOrder.INDEX: "by place", ValueOrder.MOTORS: "by motor"}
     lines = [
         f"{found.stack}: {', '.join(imported.source.files)} on {robot.label}",
         f"{found.count} joints, matched {how[found.order]}; {len(imported.matched.extra)} more in "

@@ -1,14 +1,14 @@
 """The stacks whose files can be read, by name: ours and third parties', by entry point.
 
-A stack is a module with `recognises(source) -> bool` and `read(source) -> Found`, registered in the
-group `mjrig.stacks`.
+A stack is a module with `recognises(source) -> bool` and `read(source) -> FoundPolicy`, registered
+in the group `mjrig.stacks`.
 """
 
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from mjrig.components.importers.sources.found import Found
-from mjrig.components.importers.sources.source import Source
+from mjrig.components.importers.sources.found import FoundPolicy
+from mjrig.components.importers.sources.source import PolicySource
 from mjrig.errors import SceneError
 from mjrig.names import listed, suggestion
 
@@ -21,12 +21,12 @@ class Stack(Protocol):
     """What reads the files of one stack."""
 
     @staticmethod
-    def recognises(source: Source) -> bool:
+    def recognises(source: PolicySource) -> bool:
         """Whether these files are of this stack."""
         ...
 
     @staticmethod
-    def read(source: Source) -> Found:
+    def read(source: PolicySource) -> FoundPolicy:
         """What they say."""
         ...
 
@@ -50,7 +50,7 @@ def stack_named(name: str) -> Stack:
     return stack
 
 
-def recognised(source: Source, wanted: str = "") -> str:
+def recognised(source: PolicySource, wanted: str = "") -> str:
     """The stack the files are of; `wanted` is asked alone.
 
     Raises:

@@ -7,10 +7,10 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from mjrig.components.importers.sources.found import Begin, Found, compact
+from mjrig.components.importers.sources.found import Begin, FoundPolicy, compact
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
-from mjrig.components.importers.sources.source import Source
+from mjrig.components.importers.sources.source import PolicySource
 from mjrig.errors import SceneError
 from mjrig.scene.scene_text import FORMAT
 from mjrig.yaml_text.formatting import format_flow, format_inside_flow
@@ -23,7 +23,7 @@ WIDTH = 100
 USUAL = (0.002, 0.001, 0.005, 0.0025, 0.004)
 
 
-def timing(found: Found, robot: Robot) -> tuple[float, int]:
+def timing(found: FoundPolicy, robot: Robot) -> tuple[float, int]:
     """Timestep [s] and physics steps per tick.
 
     Raises:
@@ -52,7 +52,9 @@ def _steps(tick: float, timestep: float) -> int | None:
 # policy.yaml ------------------------------------------------------------------------------------
 
 
-def policy_data(found: Found, matched: Matched, robot: Robot, source: Source, network: str) -> Any:
+def policy_data(
+    found: FoundPolicy, matched: Matched, robot: Robot, source: PolicySource, network: str
+) -> Any:
     """The content of policy.yaml; `network` is how it names the network."""
     timestep, decimation = timing(found, robot)
     observation: dict[str, Any] = {}
@@ -83,7 +85,7 @@ def policy_data(found: Found, matched: Matched, robot: Robot, source: Source, ne
     return {key: value for key, value in data.items() if value not in ({}, None, "")}
 
 
-def _network(source: Source) -> dict[str, Any]:
+def _network(source: PolicySource) -> dict[str, Any]:
     """Which input and output, where there are several."""
     net = source.network
     if net is None or len(net.inputs) + len(net.outputs) < 3:
@@ -91,13 +93,13 @@ def _network(source: Source) -> dict[str, Any]:
     return {"input": net.observation, "output": net.action}
 
 
-def _history(found: Found) -> dict[str, Any]:
+def _history(found: FoundPolicy) -> dict[str, Any]:
     lengths = {t.history for t in found.terms}
     together = {"length": lengths.pop()} if len(lengths) == 1 else {}
     return {**together, **found.history}
 
 
-def _term(data: Mapping[str, Any], matched: Matched, found: Found) -> dict[str, Any]:
+def _term(data: Mapping[str, Any], matched: Matched, found: FoundPolicy) -> dict[str, Any]:
     """Names of joints in a term are the model's; one length for all stands at the top."""
     term = dict(data)
     if "zero" in term:
@@ -107,7 +109,7 @@ def _term(data: Mapping[str, Any], matched: Matched, found: Found) -> dict[str, 
     return term
 
 
-def _start(found: Found) -> dict[str, Any]:
+def _start(found: FoundPolicy) -> dict[str, Any]:
     if found.start is not None:
         return {
             "duration": found.start.duration,
@@ -118,7 +120,7 @@ def _start(found: Found) -> dict[str, Any]:
     return {"target": "default"} if found.phase == "after" else {}
 
 
-def _action(found: Found, matched: Matched) -> dict[str, Any]:
+def _action(found: FoundPolicy, matched: Matched) -> dict[str, Any]:
     action = dict(found.action)
     for key in ("scale", "offset"):
         if isinstance(action.get(key), Sequence) and not isinstance(action[key], str):
@@ -133,7 +135,7 @@ def _action(found: Found, matched: Matched) -> dict[str, Any]:
     return {**action, "targets": targets} if targets else action
 
 
-def _trained(found: Found) -> dict[str, Any]:
+def _trained(found: FoundPolicy) -> dict[str, Any]:
     values: dict[str, Any] = {"kp": found.kp, "kv": found.kv, **found.trained}
     said: dict[str, Any] = {key: compact(v) for key, v in values.items() if v is not None}
     if found.recovered:
@@ -141,7 +143,7 @@ def _trained(found: Found) -> dict[str, Any]:
     return said
 
 
-def _source(found: Found, source: Source) -> dict[str, Any]:
+def _source(found: FoundPolicy, source: PolicySource) -> dict[str, Any]:
     notes = [*found.notes, *(f"assumed: {text}" for text in found.assumed)]
     return {"stack": found.stack, "files": source.files, "notes": notes}
 
@@ -150,7 +152,7 @@ def _source(found: Found, source: Source) -> dict[str, Any]:
 
 
 def scene_data(
-    found: Found, matched: Matched, robot: Robot, model: str, height: float | None
+    found: FoundPolicy, matched: Matched, robot: Robot, model: str, height: float | None
 ) -> dict[str, Any]:
     """The content of scene.yaml; `model` is how it names the model, `height` of the base."""
     timestep, _ = timing(found, robot)
@@ -175,7 +177,7 @@ def _policy() -> dict[str, Any]:
 
 
 def _base(
-    found: Found, robot: Robot, pose: Mapping[str, float], height: float | None
+    found: FoundPolicy, robot: Robot, pose: Mapping[str, float], height: float | None
 ) -> dict[str, Any]:
     """Where the floating base starts: as the files say, else on its feet."""
     if not robot.base:
@@ -196,7 +198,7 @@ def _base(
     }
 
 
-def _controller(found: Found, matched: Matched, robot: Robot) -> list[dict[str, Any]]:
+def _controller(found: FoundPolicy, matched: Matched, robot: Robot) -> list[dict[str, Any]]:
     """The PD law of the stack; none where the model's own actuators take positions."""
     if found.kp is None or found.kv is None or robot.is_servo:
         return []
@@ -210,7 +212,7 @@ def _controller(found: Found, matched: Matched, robot: Robot) -> list[dict[str, 
     return [data]
 
 
-def _gains(found: Found, matched: Matched, robot: Robot, which: str) -> Any:
+def _gains(found: FoundPolicy, matched: Matched, robot: Robot, which: str) -> Any:
     values: Sequence[float] = getattr(found, which)
     by_joint = dict(zip(matched.joints, map(float, values), strict=True))
     for held in found.held:
@@ -221,7 +223,7 @@ def _gains(found: Found, matched: Matched, robot: Robot, which: str) -> Any:
     return by_joint
 
 
-def _limits(found: Found, matched: Matched) -> Any:
+def _limits(found: FoundPolicy, matched: Matched) -> Any:
     """What the code of the stack cuts at; else none: the model does it, as for the vendor."""
     if found.limits is None:
         return math.inf

@@ -19,7 +19,7 @@ from mjrig.names import how_many, listed, suggestion
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
 
-class Network:
+class PolicyNetwork:
     """A loaded network; what it remembers from tick to tick is its own.
 
     Attributes:
@@ -54,7 +54,7 @@ class Network:
         """Take back what `memory` returned."""
 
 
-class OnnxNetwork(Network):
+class OnnxNetwork(PolicyNetwork):
     """A network run by onnxruntime, its recurrent state kept outside of it.
 
     Raises:
@@ -183,7 +183,7 @@ class OnnxNetwork(Network):
         self._state = {name: values.copy() for name, values in memory.items()}
 
 
-class TorchNetwork(Network):
+class TorchNetwork(PolicyNetwork):
     """A TorchScript module; its buffers are its memory.
 
     Raises:
@@ -233,7 +233,7 @@ class TorchNetwork(Network):
             values.copy_(memory[name])
 
 
-def load_network(said: PolicyFile) -> Network:
+def load_network(said: PolicyFile) -> PolicyNetwork:
     """The network of a policy file.
 
     Raises:
@@ -247,7 +247,7 @@ def load_network(said: PolicyFile) -> Network:
     return kind(path, said)
 
 
-def check_sizes(network: Network, parts: Mapping[str, int], joints: int) -> None:
+def check_sizes(network: PolicyNetwork, parts: Mapping[str, int], joints: int) -> None:
     """Run a network once, to know that what goes in and comes out fits.
 
     Args:

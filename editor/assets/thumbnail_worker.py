@@ -1,13 +1,12 @@
 """Draws models without a window, one after the other, in a process of its own.
 
-Run as a file, not as a module: the editor's package would bring a window library with it. Each
-line of the input is JSON with `model`, `picture`, `width` and `height`; each line of the output
-says why a picture could not be drawn, or is empty.
+Run as a file, not as a module: the editor's package would bring a window library with it. A job is
+a dictionary with `model`, `picture`, `width` and `height`; the answer is why the picture could not
+be drawn, or empty.
 """
 
-import json
 import os
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from mjrig.errors import MjrigError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.workers.child_process import serve
 
 READY = "ready"
 HOME = "home"
@@ -59,7 +59,12 @@ def draw(path: str, width: int, height: int) -> Any:
         return renderer.render()
 
 
-def _answer(job: dict[str, Any]) -> str:
+def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:
+    """Draw, and tell why it could not be done; empty if it was."""
+    tell(" ".join(_problem(job).split()))
+
+
+def _problem(job: dict[str, Any]) -> str:
     try:
         picture = draw(job["model"], job["width"], job["height"])
         path = Path(job["picture"])
@@ -73,14 +78,12 @@ def _answer(job: dict[str, Any]) -> str:
     return ""
 
 
-def main() -> None:
-    """Say that drawing works here, then draw what is asked for."""
+def check_drawing() -> None:
+    """Draw something small; raises what MuJoCo raises where drawing does not work."""
     with mujoco.Renderer(mujoco.MjModel.from_xml_string(_TINY), 8, 8) as renderer:
         renderer.render()
-    print(READY, flush=True)
-    for line in sys.stdin:
-        print(" ".join(_answer(json.loads(line)).split()), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    check_drawing()
+    serve(work, ready=READY)

@@ -1,21 +1,18 @@
 """Thumbnails of models: drawn in a process of its own, kept on disk, ready some time later."""
 
 import hashlib
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
-from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from mjrig.editor.assets import thumbnail_worker
 from mjrig.editor.session.user_files import cache_folder
+from mjrig.workers.child_process import ChildEndedError, ChildProcess
 
 SIZE = (128, 96)
 #: Grows when pictures are drawn in another way.
@@ -52,7 +49,7 @@ class Thumbnails:
         self._wake = threading.Event()
         self._ending = False
         self._thread: threading.Thread | None = None
-        self._worker: _Worker | None = None
+        self._worker: ChildProcess | None = None
         self._no_drawing = ""
 
     def get(self, path: Path) -> Picture | None:
@@ -101,7 +98,7 @@ class Thumbnails:
             except Exception as error:  # whatever it is, the asset browser goes on
                 self._failed[path] = str(error) or type(error).__name__
         if self._worker is not None:
-            self._worker.end()
+            self._worker.stop()
 
     def _picture(self, path: Path) -> Picture:
         kept = self._folder / f"{key_of(path)}.npy"
@@ -121,90 +118,30 @@ class Thumbnails:
         if worker is None:
             return self._no_drawing
         width, height = SIZE
-        answer = worker.ask(
-            {"model": str(path.absolute()), "picture": str(kept), "width": width, "height": height}
-        )
-        if answer is None:
+        job = {"model": str(path.absolute()), "picture": str(kept)}
+        try:
+            problem: str = worker.ask({**job, "width": width, "height": height})
+        except ChildEndedError:
             self._worker = None  # the next one gets another process
             return "drawing it ended the process"
-        return answer
+        return problem
 
-    def _ready_worker(self) -> "_Worker | None":
+    def _ready_worker(self) -> ChildProcess | None:
         if self._worker is not None or self._no_drawing:
             return self._worker
         problems = []
         for backend in self._backends:
-            worker = _Worker(backend)
-            if worker.is_ready:
-                self._worker = worker
-                return worker
-            problems.append(f"{backend or 'default'}: {worker.problem}")
+            environment = {"MUJOCO_GL": backend} if backend else {}
+            worker = ChildProcess([thumbnail_worker.__file__], environment=environment)
+            try:
+                worker.receive()  # that it can draw
+            except ChildEndedError as error:
+                problems.append(f"{backend or 'default'}: {error}")
+                continue
+            self._worker = worker
+            return worker
         self._no_drawing = f"nothing to draw with ({'; '.join(problems)})"
         return None
-
-
-class _Worker:
-    """A process that draws."""
-
-    def __init__(self, backend: str) -> None:
-        self._errors = tempfile.TemporaryFile()  # a pipe that nobody reads would fill up
-        environment = {**os.environ}
-        if backend:
-            environment["MUJOCO_GL"] = backend
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", thumbnail_worker.__file__],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-        )
-        self.is_ready = self._read() == thumbnail_worker.READY
-        self.problem = "" if self.is_ready else self._last_words()
-
-    def ask(self, job: dict[str, object]) -> str | None:
-        """Have something drawn: why it could not be, empty if it was, None if the process ended."""
-        stdin = _pipe(self._process.stdin)
-        try:
-            stdin.write(json.dumps(job) + "\n")
-            stdin.flush()
-        except OSError:
-            answer = None
-        else:
-            answer = self._read()
-        if answer is None:
-            self.end()
-        return answer
-
-    def _read(self) -> str | None:
-        line = _pipe(self._process.stdout).readline()
-        return line.rstrip("\n") if line else None
-
-    def _last_words(self) -> str:
-        """What it said before it ended."""
-        code = self._process.wait()
-        self._errors.seek(0)
-        words = self._errors.read().decode(errors="replace").strip().splitlines()
-        self.end()
-        return words[-1] if words else f"exit code {code}"
-
-    def kill(self) -> None:
-        """End the process; any thread may ask for it."""
-        self._process.kill()
-
-    def end(self) -> None:
-        """End the process, wait for it and close what led to it."""
-        self._process.kill()
-        self._process.wait()
-        self._errors.close()
-        _pipe(self._process.stdout).close()
-        with suppress(OSError):  # something may be left that it did not read
-            _pipe(self._process.stdin).close()
-
-
-def _pipe(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None
-    return stream
 
 
 def _read(path: Path) -> Picture:

@@ -14,7 +14,7 @@ from mjrig.control.setpoints import Lease, Source
 from mjrig.editor.session.session import Session, live_edits
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
-from mjrig.gains.bench import Bench, Recorder, Response, bound, respond
+from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond
 from mjrig.gains.gain_rows import holder_of
 from mjrig.gains.response import Signal
 from mjrig.names import literal
@@ -231,7 +231,7 @@ class LiveTest:
     result: Result | None = None
     _lease: Lease | None = None
     _world: World | None = None
-    _recorder: Recorder | None = None
+    _recorder: ResponseRecorder | None = None
     _base: dict[str, float] = field(default_factory=dict)
     _began: float = 0.0
     _elapsed: float = 0.0
@@ -254,7 +254,7 @@ class LiveTest:
                 literal(b.actuator): float(robot.setpoints.values[0, names.index(b.actuator)])
                 for b in bindings
             }
-            self._recorder = Recorder(robot, bindings)
+            self._recorder = ResponseRecorder(robot, bindings)
             self._world, self._began = world, world.time
             simulation.drive(self)
 
@@ -276,7 +276,7 @@ class LiveTest:
         assert self._recorder is not None and self._lease is not None
         self._elapsed = elapsed
         if elapsed > 0.0:
-            self._recorder.note(elapsed)
+            self._recorder.take(elapsed)
         if elapsed >= self.job.signal.duration - 0.5 * world.timestep:
             self._finish(world)
             return False

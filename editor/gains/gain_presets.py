@@ -6,11 +6,11 @@ from pathlib import Path
 from mjrig.editor.gains.gain_edits import set_gains
 from mjrig.editor.session.session import Session
 from mjrig.errors import BindingError
-from mjrig.gains.gain_presets import Fit, fit, read_preset
+from mjrig.gains.gain_presets import PresetFit, fit, read_preset
 from mjrig.gains.gain_rows import GainRow
 
 
-def load_preset(session: Session, path: Path, rows: Sequence[GainRow]) -> Fit:
+def load_preset(session: Session, path: Path, rows: Sequence[GainRow]) -> PresetFit:
     """Put a preset onto an actor, all or nothing, as one undo entry.
 
     Raises:

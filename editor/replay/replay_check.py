@@ -2,12 +2,9 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,9 @@ from typing import Any
 from mjrig.editor.replay import replay_worker
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import MjrigError
-from mjrig.sim2sim.compare.result import DIFFERS, FAILS, Finding
-from mjrig.sim2sim.report.summary import sentence
+from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
+from mjrig.sim2sim.compare.result import DIFFERS, FAILS
+from mjrig.workers.child_process import ChildEndedError, ChildProcess
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Answer:
     @property
     def findings(self) -> list[str]:
         """The diagnosis in words, the most important first."""
-        return [sentence(Finding(**found)) for found in self.data["diagnosis"]]
+        return [sentence(ReplayFinding(**found)) for found in self.data["diagnosis"]]
 
     @property
     def notes(self) -> list[str]:
@@ -110,9 +108,9 @@ class Check:
     """One comparison that has begun."""
 
     def __init__(self, state: EditorState, source: Path, settings: Mapping[str, object]) -> None:
+        #: Why it could not be done, empty if it was; None: there is no answer yet.
+        self._problem: str | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="mjrig-replay-")
-        self._errors = tempfile.TemporaryFile()  # a pipe that nobody reads would fill up
-        self._said = tempfile.TemporaryFile()
         scene = state.scene
         job = {
             "scene": scene.to_text(),
@@ -123,15 +121,8 @@ class Check:
             "settings": dict(settings),
             "report": self._folder.name,
         }
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", replay_worker.__file__],
-            stdin=subprocess.PIPE,
-            stdout=self._said,
-            stderr=self._errors,
-        )
-        assert self._process.stdin is not None
-        with suppress(OSError), self._process.stdin as stdin:  # it may have ended already
-            stdin.write(json.dumps(job).encode())
+        self._child = ChildProcess([replay_worker.__file__])
+        self._child.send(job)
         self._began = time.monotonic()
 
     @property
@@ -141,12 +132,17 @@ class Check:
 
     @property
     def is_done(self) -> bool:
-        """Whether the process ended."""
-        return self._process.poll() is not None
+        """Whether there is an answer."""
+        return self._problem is not None or self._child.poll()
 
     def wait(self) -> None:
-        """Until it ended."""
-        self._process.wait()
+        """Until there is an answer."""
+        if self._problem is None:
+            try:
+                self._problem = self._child.receive()
+            except ChildEndedError as error:
+                self._problem = str(error)
+            self._child.stop(wait=False)
 
     def answer(self) -> Answer:
         """What it came to, once it is done.
@@ -154,23 +150,14 @@ class Check:
         Raises:
             MjrigError: it could not be done.
         """
-        code = self._process.wait()
-        said = _text(self._said)
-        if said or code != 0:
-            words = _text(self._errors).splitlines()
-            raise MjrigError(said or (words[-1] if words else f"it ended with code {code}"))
+        self.wait()
+        if self._problem:
+            raise MjrigError(self._problem)
         report = Path(self._folder.name, "report.json")
         return Answer(json.loads(report.read_text("utf-8")), report.parent)
 
     def close(self) -> None:
         """End it if it is not done, and take its files away; closing twice is fine."""
-        self._process.kill()
-        self._process.wait()
-        self._errors.close()
-        self._said.close()
+        self._child.kill()
+        self._child.stop()
         self._folder.cleanup()
-
-
-def _text(file: Any) -> str:
-    file.seek(0)
-    return str(file.read().decode(errors="replace")).strip()

@@ -9,8 +9,8 @@ from mjrig.names import listed
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import match
-from mjrig.sim2sim.modes.policy_mode import policies
 from mjrig.sim2sim.play.players import KinematicPlayer, TargetsPlayer
+from mjrig.sim2sim.play.policy_loop import policies
 from mjrig.sim2sim.play.start import start
 
 

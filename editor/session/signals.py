@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mjrig.control import sampler
 from mjrig.control.articulation import Articulation
 from mjrig.editor.session.property_signals import numbers_of, property_numbers, property_reader
 from mjrig.editor.session.ring import Ring
@@ -24,7 +25,6 @@ _PER_BINDING = {
     "raw_effort": ("N·m or N", "Effort of the law, before any clamp."),
     "applied_effort": ("N·m or N", "Effort that MuJoCo used."),
 }
-_JOINT_STATE = {"position": ("qpos", "qpos_address"), "velocity": ("qvel", "dof_address")}
 _PER_ACTUATOR = {
     "setpoint": ("rad or m", "Commanded position."),
     "setpoint_velocity": ("rad/s or m/s", "Commanded velocity."),
@@ -172,16 +172,7 @@ def _actuator_reader(robot: Articulation, actuator: str, kind: str) -> Reader | 
     index = next((i for i, b in enumerate(robot.bindings) if b.actuator == actuator), None)
     if index is None:
         return None
-    binding = robot.bindings[index]
-    if kind in _JOINT_STATE and binding.on_joint:  # what most people plot, at no cost
-        state, address = _JOINT_STATE[kind]
-        numbers, i = getattr(robot._data, state), getattr(binding, address)
-        return lambda: float(numbers[i])
-    if kind == "clamp":
-        return lambda: float(robot.effort[index] != robot.raw_effort[index])
-    if kind in _PER_BINDING:
-        return lambda: float(getattr(robot, kind)[index])
-    return None
+    return sampler.reader(robot, index, kind)
 
 
 def _actor_reader(world: World, robot: Articulation, kind: str) -> Reader | None:

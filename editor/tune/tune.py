@@ -9,7 +9,7 @@ from typing import Any
 from mjrig.editor.gains.gain_edits import set_gains
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_runner import Finished, Runner
 from mjrig.editor.tune.tune_settings import (
     AssignSettings,
@@ -22,7 +22,7 @@ from mjrig.editor.tune.tune_settings import (
 from mjrig.errors import BindingError, MjrigError, PropertyError
 from mjrig.gains.gain_rows import Change, GainRow
 from mjrig.names import how_many
-from mjrig.tuning.assignment.assign import Plan
+from mjrig.tuning.assignment.assign import AssignmentPlan
 from mjrig.tuning.fitting import fit_report
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.sweeps import results_best
@@ -144,7 +144,7 @@ class Tune:
 
     # Work ---------------------------------------------------------------------------------------
 
-    def job(self, task: Task) -> Job:
+    def job(self, task: Task) -> TuneJob:
         """What a task would do now.
 
         Raises:
@@ -194,7 +194,7 @@ class Tune:
     def why_not_applied(self, task: Task) -> str:
         """Why a result cannot be put into the scene; empty: it can."""
         result = self.found[task].result
-        if isinstance(result, Plan):
+        if isinstance(result, AssignmentPlan):
             rows = [row for row, _ in result.changes if row.locked]
             return f"{rows[0].key}: {rows[0].locked}" if rows else ""
         if isinstance(result, Fit) and not any(e.identifiable for e in result.estimates):
@@ -207,7 +207,7 @@ class Tune:
         """Put a result into the scene: one edit, all or nothing."""
         result = self.found[task].result
         edits: dict[type, Callable[[Any], None]] = {
-            Plan: self._put_plan,
+            AssignmentPlan: self._put_plan,
             Fit: self._put_fit,
             Swept: self._put_point,
         }
@@ -218,7 +218,7 @@ class Tune:
             self.found[task] = replace(self.found[task], position=position)
         return done
 
-    def _put_plan(self, plan: Plan) -> None:
+    def _put_plan(self, plan: AssignmentPlan) -> None:
         changes = self._present(plan.changes)
         title = f"Assign {plan.wish.frequency:g} Hz to {how_many(len(changes), 'joint')}"
         set_gains(self.state.session, changes, title=title)
@@ -237,7 +237,7 @@ class Tune:
 
     def _put_fit(self, found: Fit) -> None:
         with self.state.session.edit(f"Fit {found.actor}") as scene:
-            fit_report.put(found, scene)
+            fit_report.put_fit(found, scene)
 
     def _put_point(self, swept: Swept) -> None:
         values = self._working_point(swept)
@@ -271,7 +271,7 @@ class Tune:
         return self.tuning.preset_folder() / f"{name or 'tuned'}.yaml"
 
     def _write_preset(self, result: Any, path: Path) -> str:
-        if isinstance(result, Plan):
+        if isinstance(result, AssignmentPlan):
             result.save(path)
             return ""
         if isinstance(result, Fit):

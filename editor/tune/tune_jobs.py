@@ -14,7 +14,7 @@ from mjrig.names import how_many, literal
 from mjrig.tuning.sweeps.bundle import LocalScene
 
 if TYPE_CHECKING:
-    from mjrig.tuning.assignment.assign import Plan, Wish
+    from mjrig.tuning.assignment.assign import AssignmentPlan, Wish
     from mjrig.tuning.fitting.fit import Fit
     from mjrig.tuning.responses.respond import JointResponse
     from mjrig.tuning.sweeps.space import Parameter, Space
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Report = Callable[[float | None, str], object]
 
 
-class Job(Protocol):
+class TuneJob(Protocol):
     """Work for the process: what it is, and how it is done."""
 
     @property
@@ -94,7 +94,7 @@ class AssignJob:
         """What it is, in words."""
         return f"{self.wish.frequency:g} Hz, ζ {self.wish.damping:g} for {self.joints}"
 
-    def run(self, report: Report) -> "Plan":
+    def run(self, report: Report) -> "AssignmentPlan":
         """Work the gains out.
 
         Raises:

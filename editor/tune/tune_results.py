@@ -16,7 +16,7 @@ from mjrig.editor.ui.colours import AMBER, GREY
 from mjrig.gains.response import Kind
 from mjrig.names import how_many, listed
 from mjrig.tuning.assignment import assign_report
-from mjrig.tuning.assignment.assign import Plan
+from mjrig.tuning.assignment.assign import AssignmentPlan
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.fitting.plant import UNITS
 from mjrig.tuning.responses import respond_report
@@ -67,7 +67,7 @@ def _response_table(finished: Finished) -> respond_report.Table:
 
 def show_plan(tune: Tune, finished: Finished) -> None:
     """Gains before and after, and the bounds that acted."""
-    plan: Plan = finished.result
+    plan: AssignmentPlan = finished.result
     rows = [[t.replace("→", "to") for t in assign_report.row(a)] for a in plan.assignments]
     order = [assign_report.HEADER.index(name) for name in _PLAN]
     _table("plan", _PLAN, [[row[i] for i in order] for row in rows])

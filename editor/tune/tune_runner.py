@@ -1,25 +1,17 @@
 """Runs one job of the Tune panel at a time in a process that can be ended at any moment."""
 
-import pickle
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
-from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_worker import DONE, PROBLEM, PROGRESS
-
-#: How long a process that was told to end may take to do so [s].
-PATIENCE = 2.0
+from mjrig.workers.child_process import ChildProcess
 
 
 @dataclass(frozen=True)
-class Progress:
+class TuneProgress:
     """How far a job is.
 
     Attributes:
@@ -44,7 +36,7 @@ class Progress:
 class Finished:
     """How a job ended: with a result, or a problem and perhaps a traceback."""
 
-    job: Job
+    job: TuneJob
     result: Any = None
     problem: str = ""
     detail: str = ""
@@ -60,20 +52,20 @@ class Runner:
 
     def __init__(self, command: tuple[str, ...] = ("-m", "mjrig.editor.tune.tune_worker")) -> None:
         self._command = command
-        self._process: _Process | None = None
+        self._process: ChildProcess | None = None
         self._changed = threading.Condition()
-        self._job: Job | None = None
+        self._job: TuneJob | None = None
         self._finished: Finished | None = None
         self._said: tuple[float | None, str] = (None, "starting")
         #: When the job began, a share was first told, and told last.
         self._began = self._counting = self._told = 0.0
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> TuneJob | None:
         """What is being done."""
         return self._job
 
-    def start(self, job: Job) -> None:
+    def start(self, job: TuneJob) -> None:
         """Begin a job; one that runs is cancelled."""
         self.cancel()
         with self._changed:
@@ -81,7 +73,7 @@ class Runner:
             self._said = (None, "starting")
             self._began, self._counting = time.monotonic(), 0.0
         if self._process is None or not self._process.is_alive:
-            self._process = _Process(self._command, self._hear, self._gone)
+            self._process = ChildProcess(self._command, hear=self._hear, gone=self._gone)
         self._process.send(job)
 
     def cancel(self) -> None:
@@ -100,10 +92,10 @@ class Runner:
         with self._changed:
             process, self._process, self._job = self._process, None, None
         if process is not None:
-            process.end(wait=wait)
+            process.stop(wait=wait)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> TuneProgress:
         """How far it is."""
         with self._changed:
             share, text = self._said
@@ -112,7 +104,7 @@ class Runner:
             if share:
                 whole = (self._told - self._counting) / share
                 left = max(0.0, whole - (now - self._counting))
-            return Progress(share, text, now - self._began, left)
+            return TuneProgress(share, text, now - self._began, left)
 
     def take(self) -> Finished | None:
         """How the job ended, once; None: it has not, or nothing was begun."""
@@ -127,7 +119,7 @@ class Runner:
 
     # From the thread that listens ---------------------------------------------------------------
 
-    def _hear(self, process: "_Process", answer: tuple[Any, ...]) -> None:
+    def _hear(self, process: ChildProcess, answer: tuple[Any, ...]) -> None:
         with self._changed:
             if process is not self._process or self._job is None:
                 return  # of a job that was cancelled
@@ -142,7 +134,7 @@ class Runner:
             elif kind == PROBLEM:
                 self._end(Finished(self._job, None, rest[0], rest[1]))
 
-    def _gone(self, process: "_Process", last_words: str) -> None:
+    def _gone(self, process: ChildProcess, last_words: str) -> None:
         with self._changed:
             if process is not self._process:
                 return
@@ -158,78 +150,3 @@ class Runner:
         )
         self._job = None
         self._changed.notify_all()
-
-
-class _Process:
-    """The process, and the thread that listens to it.
-
-    A process of `multiprocessing` would import the main script again: a window attached to a
-    script of somebody's own would open twice.
-    """
-
-    def __init__(
-        self,
-        command: tuple[str, ...],
-        hear: Callable[["_Process", tuple[Any, ...]], None],
-        gone: Callable[["_Process", str], None],
-    ) -> None:
-        self._errors = tempfile.TemporaryFile()  # a pipe that nobody reads would fill up
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-        )
-        self._hear, self._gone = hear, gone
-        self._force: threading.Timer | None = None
-        self._thread = threading.Thread(target=self._listen, name="mjrig-tune", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it can take a job."""
-        return self._process.poll() is None
-
-    def send(self, job: Job) -> None:
-        """Hand a job over, without waiting until the process is ready for it."""
-        data = pickle.dumps(job)
-        threading.Thread(target=self._write, args=(data,), daemon=True).start()
-
-    def _write(self, data: bytes) -> None:
-        # If the process is gone, or told to end meanwhile, whoever listens hears of it.
-        with suppress(OSError, ValueError):
-            stdin = _pipe(self._process.stdin)
-            stdin.write(data)
-            stdin.flush()
-
-    def end(self, *, wait: bool) -> None:
-        """End the process and what it started; by force where it does not do so by itself."""
-        with suppress(OSError):
-            _pipe(self._process.stdin).close()  # it ends itself, and its own processes
-        force = threading.Timer(PATIENCE, self._process.kill)
-        force.daemon = True
-        force.start()
-        self._force = force
-        if wait:
-            self._thread.join()
-
-    def _listen(self) -> None:
-        stream = _pipe(self._process.stdout)
-        with suppress(EOFError, pickle.UnpicklingError):
-            while True:
-                self._hear(self, pickle.load(stream))
-        code = self._process.wait()
-        if self._force is not None:
-            self._force.cancel()
-        self._errors.seek(0)
-        words = self._errors.read().decode(errors="replace").strip() or f"exit code {code}"
-        self._gone(self, words)
-        self._errors.close()
-        stream.close()
-        with suppress(OSError):
-            _pipe(self._process.stdin).close()
-
-
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None
-    return stream

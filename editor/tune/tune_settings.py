@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from mjrig.editor.tune.tune_jobs import AssignJob, FitJob, Job, Joints, RespondJob, SweepJob
+from mjrig.editor.tune.tune_jobs import AssignJob, FitJob, Joints, RespondJob, SweepJob, TuneJob
 from mjrig.errors import PropertyError
 from mjrig.gains.gain_rows import GainRow, rounded
 from mjrig.gains.response import Kind, Signal
@@ -28,7 +28,7 @@ RECORDINGS = (".h5", ".hdf5", ".npz", ".csv", ".json")
 class Settings(Protocol):
     """What a form holds."""
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job: ...
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob: ...
 
 
 @dataclass
@@ -37,7 +37,7 @@ class RespondSettings:
 
     signal: Signal = field(default_factory=lambda: Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5.0))
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do."""
         return RespondJob(LocalScene.of(scene), joints_of(rows), self.signal)
 
@@ -53,7 +53,7 @@ class AssignSettings:
     inertia: Inertia = Inertia.POSE
     poses: int = 32
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
 
         Raises:
@@ -72,7 +72,7 @@ class FitSettings:
     parameters: list[str] = field(default_factory=lambda: ["kp", "kv"])
     together: bool = True
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
 
         Raises:
@@ -125,7 +125,7 @@ class SweepSettings:
     randomise: str = ""
     seeds: int = 1
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
 
         Raises:

@@ -12,7 +12,7 @@ from mjrig.editor.ui.colours import GREY, RED
 from mjrig.errors import MjrigError
 from mjrig.properties.property_kinds import number
 from mjrig.tuning.sweeps.results import Ranked
-from mjrig.tuning.sweeps.results_plot import Axis, Heat, short, worked
+from mjrig.tuning.sweeps.results_plot import Heat, PlotAxis, short, worked
 
 #: At most so many lines of parallel coordinates are drawn, and names beside an axis.
 LINES, NAMES = 200, 8
@@ -49,7 +49,7 @@ class SweepPicture:
         all_points = worked(ranking)
         shown = all_points[:LINES]
         columns = [[r.values[n] for r in shown] for n in names] + [[r.score for r in shown]]
-        axes = [Axis(values) for values in columns]
+        axes = [PlotAxis(values) for values in columns]
         labels = (*(short(n).replace("\n", ".") for n in names), objective)
         try:
             heat, why = Heat.of(all_points, names), ""
@@ -126,7 +126,7 @@ def _ring(column: int, row: int) -> None:
     implot.plot_scatter("##best", np.array([column + 0.5]), np.array([row + 0.5]), spec)
 
 
-def _ticks(axis: Axis) -> tuple[list[float], list[str]]:
+def _ticks(axis: PlotAxis) -> tuple[list[float], list[str]]:
     """Some names of cells, in their middle."""
     labels = axis.labels
     places = range(0, len(labels), max(1, -(-len(labels) // NAMES)))

@@ -22,7 +22,7 @@ HEADER = ("actuator", "joint", "kind", "gear", "kp", "kv", "limit", "driven by",
 
 
 @dataclass(frozen=True)
-class Row:
+class ActuatorRow:
     """One line of the binding table; `reason` is given where no law is bound."""
 
     actuator: str
@@ -35,7 +35,7 @@ class Row:
     reason: str
 
 
-def rows(robot: Articulation) -> list[Row]:
+def rows(robot: Articulation) -> list[ActuatorRow]:
     """The binding table: every actuator, in id order."""
     owners = {b.actuator_id: (c, i) for c in robot.controllers for i, b in enumerate(c.bindings)}
     found = []
@@ -44,7 +44,7 @@ def rows(robot: Articulation) -> list[Row]:
         driven = controller is not None and controller.enabled
         gains = {n: float(v[index]) for n, v in controller.gains().items()} if controller else {}
         found.append(
-            Row(
+            ActuatorRow(
                 binding.actuator,
                 binding.joint or f"{binding.transmission} {binding.target}",
                 binding.kind,
@@ -134,12 +134,12 @@ def _executions(world: World) -> Iterator[tuple[str, str, str]]:
                 yield c.label, c.execution.name, c.execution.reason
 
 
-def _row_data(row: Row) -> dict[str, object]:
+def _row_data(row: ActuatorRow) -> dict[str, object]:
     gains = {n: v if math.isfinite(v) else str(v) for n, v in row.gains.items()}
     return {**asdict(row), "gains": gains}
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ActuatorRow) -> tuple[str, ...]:
     gains = [f"{row.gains[n]:g}" if n in row.gains else "" for n in ("kp", "kv", "torque_limit")]
     return (
         row.actuator, row.joint, row.kind, f"{row.gear:g}", *gains, row.owner, row.execution

@@ -29,7 +29,7 @@ class Carrier(Enum):
 
 
 @dataclass(frozen=True)
-class Plant:
+class LinearPlant:
     """Joints that feel forces, linearised: M q̈ + D q̇ + K q = τ.
 
     `damped_ahead`: Euler takes D at the end of the step (MuJoCo's `eulerdamp`).
@@ -55,7 +55,7 @@ class Loop:
     carrier: Carrier = Carrier.HELD
 
 
-def transition(plant: Plant, loops: Sequence[Loop]) -> FloatArray:
+def transition(plant: LinearPlant, loops: Sequence[Loop]) -> FloatArray:
     """The matrix that takes (q, q̇, z) from one common tick of all loops to the next."""
     n = len(plant.mass)
     sizes = [len(loop.kp) if loop.ki.any() else 0 for loop in loops]
@@ -88,7 +88,7 @@ def _period(loops: Sequence[Loop]) -> int:
 Feedback = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _feedback(plant: Plant, loop: Loop, inside: bool) -> Feedback:
+def _feedback(plant: LinearPlant, loop: Loop, inside: bool) -> Feedback:
     """The joint effort of a loop as a function of the state; of one inside the step, its rest."""
     n, rows = len(plant.mass), loop.rows
     on_q, on_v = loop.kp[:, None] * rows, loop.kv[:, None] * rows
@@ -113,7 +113,7 @@ def _feedback(plant: Plant, loop: Loop, inside: bool) -> Feedback:
     return effort
 
 
-def _one_step(plant: Plant, inside: Sequence[Loop]) -> tuple[FloatArray, FloatArray]:
+def _one_step(plant: LinearPlant, inside: Sequence[Loop]) -> tuple[FloatArray, FloatArray]:
     """x⁺ = free x + pushed τ of one physics step; the loops inside it are part of it."""
     n, h = len(plant.mass), plant.step
     damping, stiffness = plant.damping, plant.stiffness
@@ -152,7 +152,7 @@ def _runge_kutta(
     return free, held @ push
 
 
-def growth(plant: Plant, loops: Sequence[Loop]) -> float:
+def growth(plant: LinearPlant, loops: Sequence[Loop]) -> float:
     """The factor by which the worst small motion grows per tick; up to 1 it does not."""
     with np.errstate(all="ignore"):
         matrix = transition(plant, loops)
@@ -161,12 +161,12 @@ def growth(plant: Plant, loops: Sequence[Loop]) -> float:
         return float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
 
 
-def is_stable(plant: Plant, loops: Sequence[Loop]) -> bool:
+def is_stable(plant: LinearPlant, loops: Sequence[Loop]) -> bool:
     """Whether no small motion grows."""
     return growth(plant, loops) <= 1.0 + ROUNDING
 
 
-def growing_joints(plant: Plant, loops: Sequence[Loop]) -> npt.NDArray[np.bool_]:
+def growing_joints(plant: LinearPlant, loops: Sequence[Loop]) -> npt.NDArray[np.bool_]:
     """Which joints take part in the motions that grow, by their participation factors."""
     n = len(plant.mass)
     matrix = transition(plant, loops)

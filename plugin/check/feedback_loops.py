@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.check.closed_loop import Carrier, Loop, Plant
+from mjrig.check.closed_loop import Carrier, LinearPlant, Loop
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import integrator_name
@@ -41,7 +41,7 @@ class Group:
     """Joints that push each other, and the drives on them; rows are over `dofs`."""
 
     dofs: Indices
-    plant: Plant
+    plant: LinearPlant
     drives: tuple[Drive, ...]
 
     def loops(
@@ -125,7 +125,7 @@ def groups(world: World) -> list[Group]:
         felt |= damping[np.ix_(dofs, dofs)].any(axis=0) | (stiffness[dofs] > 0.0)
         mine = dofs[felt]
         block = np.ix_(mine, mine)
-        plant = Plant(
+        plant = LinearPlant(
             # The joints left out feel no force of their own: they only make these lighter.
             mass=np.asarray(np.linalg.inv(compliance[block]), float),
             damping=damping[block],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mjrig.check.closed_loop import Carrier, Plant, growing_joints, is_stable, largest
+from mjrig.check.closed_loop import Carrier, LinearPlant, growing_joints, is_stable, largest
 from mjrig.check.feedback_loops import Drive, Group, groups
 from mjrig.check.finding import Finding, either, error, note, warning
 from mjrig.control.controller import ArticulationController
@@ -25,7 +25,7 @@ def about_stability(world: World) -> Iterator[Finding]:
     for group in groups(world):
         key = _fingerprint(group)
         if key not in known:  # copies of a robot are judged once
-            known[key] = list(Case(group).verdicts())
+            known[key] = list(StabilityCase(group).verdicts())
         for make, code, culprits, text, fix in known[key]:
             for actor, names in _by_actor([group.drives[i] for i in culprits]):
                 yield make(code, actor, names, text, fix)
@@ -54,7 +54,7 @@ def _fingerprint(group: Group) -> object:
 
 
 @dataclass(frozen=True)
-class Case:
+class StabilityCase:
     """One group of joints under judgement: what if its numbers were others?"""
 
     group: Group
@@ -257,7 +257,7 @@ def _numbers(drive: Drive, group: Group) -> tuple[float, str]:
     Alone and with an effort held over one step, v⁺ = v − h (D + kv) v / (I + h D) and q⁺ = q + h v⁺
     are stable iff kv·h < 2 I' and kp·h² + 2·kv·h < 4 I', with I' = I + h·D/2.
     """
-    plant: Plant = group.plant
+    plant: LinearPlant = group.plant
     row = drive.row[group.dofs]
     inertia = 1.0 / float(row @ np.linalg.solve(plant.mass, row))
     scale = float(row @ row) or 1.0

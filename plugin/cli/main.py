@@ -192,7 +192,7 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from mjrig.sim.export import export
+    from mjrig.sim.exporting import export
 
     for note in export(load_scene(options), options.output, partial=options.partial):
         print(f"mjrig: {note}", file=sys.stderr)

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.cli.trace import Trace
+from mjrig.control.sampler import SampleLog
 from mjrig.errors import MissingExtraError
 
 #: More curves than this in one panel are a tangle.
 MOST = 6
 
 
-def plot_traces(traces: dict[str, Trace], path: Path) -> None:
+def plot_samples(logs: dict[str, SampleLog], path: Path) -> None:
     """Targets against positions, and efforts, one row per robot.
 
     Raises:
@@ -25,26 +25,26 @@ def plot_traces(traces: dict[str, Trace], path: Path) -> None:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise MissingExtraError("a plot", "plot", error) from error
-    shown = {name: t for name, t in traces.items() if t.names and t.time}
+    shown = {name: log for name, log in logs.items() if log.names and len(log)}
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = max(len(shown), 1)
     figure, axes = plt.subplots(rows, 2, figsize=(12, 3.6 * rows), squeeze=False)
-    for row, (name, trace) in zip(axes, shown.items(), strict=False):
-        _draw(row, name, trace)
+    for row, (name, log) in zip(axes, shown.items(), strict=False):
+        _draw(row, name, log)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
-def _draw(axes: Any, name: str, trace: Trace) -> None:
-    time, target = np.array(trace.time), np.array(trace.target)
-    position, effort = np.array(trace.position), np.array(trace.effort)
+def _draw(axes: Any, name: str, log: SampleLog) -> None:
+    time, target = log.time, log.values("target")
+    position, effort = log.values("position"), log.values("effort")
     # The joints that move most say most.
     busiest = np.argsort(-np.ptp(position, axis=0), kind="stable")[:MOST]
     for k, i in enumerate(sorted(busiest)):
-        axes[0].plot(time, position[:, i], color=f"C{k}", label=trace.names[i])
+        axes[0].plot(time, position[:, i], color=f"C{k}", label=log.names[i])
         axes[0].plot(time, target[:, i], color=f"C{k}", linestyle=":", linewidth=1)
-        axes[1].plot(time, effort[:, i], color=f"C{k}", label=trace.names[i])
+        axes[1].plot(time, effort[:, i], color=f"C{k}", label=log.names[i])
     axes[0].set_title(f"{name}: position (dotted: target)")
     axes[0].set_ylabel("rad or m")
     axes[1].set_title(f"{name}: effort")

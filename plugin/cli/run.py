@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.cli.trace import Trace
 from mjrig.control.articulation import Articulation
+from mjrig.control.base import base_position
+from mjrig.control.sampler import SAMPLE_HZ, SampleLog
 from mjrig.errors import MissingExtraError, MjrigError
 from mjrig.names import how_many
 from mjrig.sim.world import World
@@ -17,9 +18,6 @@ from mjrig.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from mjrig.recording.recorder import Recorder
-
-#: Samples are taken at about this rate: enough for statistics and plots.
-SAMPLE_HZ = 200.0
 
 
 def run(
@@ -63,8 +61,8 @@ def _run(
 ) -> str:
     steps = round(duration / world.timestep)
     every = max(1, round(1.0 / (SAMPLE_HZ * world.timestep)))
-    traces = {n: Trace([b.actuator for b in r.bindings]) for n, r in world.articulations.items()}
-    start = {n: base_position(world, r) for n, r in world.articulations.items()}
+    logs = {n: SampleLog(r) for n, r in world.articulations.items()}
+    start = {n: base_position(r) for n, r in world.articulations.items()}
     began = time.perf_counter()
     stepping = 0.0
     with Progress(steps, world.timestep) as progress:
@@ -72,39 +70,20 @@ def _run(
             before = time.perf_counter()
             world.step(min(every, steps - done))
             stepping += time.perf_counter() - before
-            for name, robot in world.articulations.items():
-                traces[name].sample(robot, world.time)
+            for log in logs.values():
+                log.take(world.time)
             progress.update(done + every)
             if recorder is not None and recorder.error is not None:
                 raise recorder.error
     lines = [_headline(world, duration, steps, stepping, time.perf_counter() - began)]
     for name, robot in world.articulations.items():
-        lines += _about(world, robot, traces[name], start[name])
+        lines += _about(robot, logs[name], start[name])
     lines += _about_events(world)
     if picture is not None:
         lines.append(_picture(world, picture))
     if plot is not None:
-        lines.append(_plot(traces, plot))
+        lines.append(_plot(logs, plot))
     return "\n".join(lines)
-
-
-def base_position(world: World, robot: Articulation) -> FloatArray | None:
-    """Position of the free base, or None for a robot that is fixed."""
-    address = base_address(world, robot)
-    return None if address is None else np.array(world.data.qpos[address : address + 3])
-
-
-def base_address(world: World, robot: Articulation) -> int | None:
-    """Where the pose of the free base begins in qpos, or None for a robot that is fixed.
-
-    The base is the model's first body: a cube that lies on its table is none.
-    """
-    model, prefix = world.model, robot.model_map.prefix
-    named = (i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix))
-    joint = int(model.body_jntadr[next(named, 0)])
-    if joint < 0 or model.jnt_type[joint] != 0:
-        return None
-    return int(model.jnt_qposadr[joint])
 
 
 def _headline(world: World, duration: float, steps: int, stepping: float, total: float) -> str:
@@ -116,11 +95,11 @@ def _headline(world: World, duration: float, steps: int, stepping: float, total:
     )
 
 
-def _about(world: World, robot: Articulation, trace: Trace, start: FloatArray | None) -> list[str]:
+def _about(robot: Articulation, log: SampleLog, start: FloatArray | None) -> list[str]:
     owned = sum(c.num_bindings for c in robot.controllers if c.enabled)
     actuators = how_many(len(robot.actuators), "actuator")
     lines = [f"{robot.name}: {actuators}, {owned} under a controller"]
-    end = base_position(world, robot)
+    end = base_position(robot)
     if start is not None and end is not None:
         moved = "base moved by (" + ", ".join(f"{d:+.3f}" for d in end - start) + ") m"
         if not robot.actuators:
@@ -128,19 +107,19 @@ def _about(world: World, robot: Articulation, trace: Trace, start: FloatArray | 
         lines.append(f"  {moved}")
     elif not robot.actuators:
         return []  # a table or a lamp: it cannot have done anything
-    if trace.time and trace.names and owned:
-        error = np.sqrt(np.mean((np.array(trace.target) - np.array(trace.position)) ** 2, axis=0))
+    if len(log) and log.names and owned:
+        error = np.sqrt(np.mean((log.values("target") - log.values("position")) ** 2, axis=0))
         worst = int(error.argmax())
         lines.append(
             f"  tracking error rms {np.sqrt(np.mean(error**2)):.4f}, "
-            f"worst {trace.names[worst]} {error[worst]:.4f}"
+            f"worst {log.names[worst]} {error[worst]:.4f}"
         )
-        cut = np.abs(np.array(trace.raw_effort)) > np.abs(np.array(trace.effort)) + 1e-9
+        cut = np.abs(log.values("raw_effort")) > np.abs(log.values("effort")) + 1e-9
         share = 100.0 * cut.mean(axis=0)
         worst = int(share.argmax())
         lines.append(
             f"  effort at its limit {share.mean():.1f} % of the time, "
-            f"worst {trace.names[worst]} {share[worst]:.1f} %"
+            f"worst {log.names[worst]} {share[worst]:.1f} %"
         )
     return lines
 
@@ -177,11 +156,11 @@ def _own_camera(world: World) -> str:
     return next((name for name in names if name.partition("/")[0] in props), "")
 
 
-def _plot(traces: dict[str, Trace], path: Path) -> str:
-    from mjrig.cli.plot import plot_traces
+def _plot(logs: dict[str, SampleLog], path: Path) -> str:
+    from mjrig.cli.plot import plot_samples
 
     try:
-        plot_traces(traces, path)
+        plot_samples(logs, path)
     except MissingExtraError as error:
         return f"no plot: {error}"
     return f"plot: {path}"

@@ -181,7 +181,7 @@ class ControlledActor(ActorInWorld):
         self.control_step = self._control_step(plan.before, calls)
         if plan.watches_ctrl and not plan.before and not plan.writes:
             self.control_step = self._quiet_step()
-        self._telemetry = Telemetry(plan.table, self.controllers, self._data)
+        self._telemetry = Telemetry(plan.table, self._described, self.controllers, self._data)
         self._setpoints.touch()
         self._on_plan()
 

@@ -17,7 +17,7 @@ Columns = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Rows:
+class StepRows:
     """Consecutive steps with unchanged gains, one row each.
 
     `qpos`, `qvel` before the step, `ctrl` in it, `act` after it. Only the rows from `first` on are
@@ -49,7 +49,7 @@ class EffortLog:
         """After a step: note raw effort and effort, (2, n)."""
 
     def efforts(
-        self, rows: Rows, noted: FloatArray, by_ctrl: FloatArray
+        self, rows: StepRows, noted: FloatArray, by_ctrl: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Raw effort and effort, (rows, n) each, from what was noted, (rows, 2, n), or recorded.
 
@@ -67,7 +67,7 @@ class LiveEfforts(EffortLog):
         self.live, self._scale = live, scale
 
     def efforts(
-        self, rows: Rows, noted: FloatArray, by_ctrl: FloatArray
+        self, rows: StepRows, noted: FloatArray, by_ctrl: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         return self._scale * noted[:, 0], by_ctrl
 
@@ -101,7 +101,7 @@ class SeenEfforts(EffortLog):
             noted[1] = effort
 
     def efforts(
-        self, rows: Rows, noted: FloatArray, by_ctrl: FloatArray
+        self, rows: StepRows, noted: FloatArray, by_ctrl: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         effort = noted[:, 1] if self._tells_effort else by_ctrl
         return (noted[:, 0] if self._tells_raw else effort), effort

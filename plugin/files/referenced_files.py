@@ -17,7 +17,7 @@ _MODELS = ("include", "model", "attach")
 
 
 @dataclass(frozen=True)
-class Reference:
+class FileReference:
     """A file name in a model, and one place where MuJoCo may look for it."""
 
     inside: Path
@@ -30,7 +30,9 @@ class Reference:
         return os.path.isabs(self.text) or os.path.lexists(self.path)
 
 
-def model_files(path: Path, may_read: Callable[[Path], bool] = os.path.isfile) -> list[Reference]:
+def model_files(
+    path: Path, may_read: Callable[[Path], bool] = os.path.isfile
+) -> list[FileReference]:
     """Everything an MJCF or URDF file refers to, through any number of included files.
 
     A name is listed with every folder that MuJoCo's rules could mean, so none is missed.
@@ -59,7 +61,7 @@ def model_files(path: Path, may_read: Callable[[Path], bool] = os.path.isfile) -
     return list(_references(roots))
 
 
-def _references(roots: dict[Path, Any]) -> Iterator[Reference]:
+def _references(roots: dict[Path, Any]) -> Iterator[FileReference]:
     places = {path.parent for path in roots}
     inner = {""}
     for root in roots.values():
@@ -70,7 +72,7 @@ def _references(roots: dict[Path, Any]) -> Iterator[Reference]:
             plain = text.replace("\\", "/")
             bare = plain.rpartition("/")[2]  # what is left where paths are stripped
             for name in sorted({text, plain, bare, text.removeprefix("package://")}):
-                yield from (Reference(path, text, folder / name) for folder in folders)
+                yield from (FileReference(path, text, folder / name) for folder in folders)
 
 
 def _names(root: Any) -> Iterator[str]:

@@ -1,15 +1,15 @@
 """Bench: a world of its own in which robots hang still, to test how their joints follow."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.sampler import SampleLog
 from mjrig.errors import BindingError
 from mjrig.gains.response import Metrics, Signal, Trace, is_saturated, measure, tail
 from mjrig.model.binding import ActuatorBinding
@@ -44,46 +44,18 @@ class Response:
     problem: str = ""
 
 
-@dataclass
-class Recorder:
-    """Takes down what some bindings do, step by step."""
+class ResponseRecorder(SampleLog):
+    """Takes down what some bindings of a robot do, step by step."""
 
-    robot: Articulation
-    bindings: Sequence[ActuatorBinding]
-    start: FloatArray = field(init=False)
-    _rows: list[tuple[float, FloatArray]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        table = list(self.robot.bindings)
-        self._places = [table.index(b) for b in self.bindings]
-        names = self.robot.actuator_names
-        self._columns = [names.index(b.actuator) for b in self.bindings]
-        self.start = self.robot.position[self._places]
-
-    def note(self, time: float) -> None:
-        """Take down the state after a step."""
-        robot, places = self.robot, self._places
-        row = np.array(
-            [
-                robot.setpoints.values[0, self._columns],
-                robot.position[places],
-                robot.effort[places],
-                robot.raw_effort[places],
-                robot.applied_effort[places],
-            ]
-        )
-        self._rows.append((time, row))
-
-    def __len__(self) -> int:
-        return len(self._rows)
+    def __init__(self, robot: Articulation, bindings: Sequence[ActuatorBinding]) -> None:
+        super().__init__(robot, bindings)
+        self.bindings = tuple(bindings)
 
     def traces(self) -> list[Trace]:
         """One trace per binding."""
-        rows = list(self._rows)  # somebody else may be adding
-        if not rows:
+        time, values = self.arrays()
+        if not len(time):
             return []
-        time = np.array([t for t, _ in rows])
-        values = np.stack([v for _, v in rows])
         return [
             Trace(time, target, position, effort, raw, applied, float(start))
             for (target, position, effort, raw, applied), start in zip(
@@ -164,7 +136,7 @@ class Bench:
         after: float,
     ) -> list[Response]:
         world = self.world
-        recorder = Recorder(robot, group)
+        recorder = ResponseRecorder(robot, group)
         columns = [robot.actuator_names.index(b.actuator) for b in group]
         base = robot.setpoints.position[columns].copy()
         began, events = world.time, self._events()
@@ -173,7 +145,7 @@ class Bench:
             world.step()
             if text := self._divergence(events):
                 return [failed(b, text) for b in group]
-            recorder.note(world.time - began)
+            recorder.take(world.time - began)
         return [
             respond(world, robot, b, t, signal)
             for b, t in zip(group, recorder.traces(), strict=True)

@@ -26,7 +26,7 @@ Gains = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True)
-class Fit:
+class PresetFit:
     """What a preset means for some rows.
 
     `missing` are actuators the preset says nothing of, `extra` names in it that are not there.
@@ -112,7 +112,7 @@ def _controller(document: Document, role: str, gains: Any) -> dict[str, dict[str
     return {n: {a: float(v) for a, v in values.items()} for n, values in gains.items()}
 
 
-def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> Fit:
+def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> PresetFit:
     """Match a preset to the rows of one actor, by controller and actuator name.
 
     Raises:
@@ -137,7 +137,7 @@ def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> Fit:
         names = listed(r.actuator for r in rows)
         raise BindingError(f"not one name of the preset fits; the actor has {names}")
     missing = tuple(r.actuator for r in rows if r.key not in gains)
-    return Fit(changes, missing, tuple(extra))
+    return PresetFit(changes, missing, tuple(extra))
 
 
 def _role(role: str, given: list[str], roles: list[str]) -> str:

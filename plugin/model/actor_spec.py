@@ -12,7 +12,7 @@ from mjrig.model.actor_model import locate
 from mjrig.model.initial_state import with_states
 from mjrig.model.keyframes import model_keys
 from mjrig.model.model_edits import edit_model, empty_keys, roots
-from mjrig.model.model_references import Element, find_elements, name_everything
+from mjrig.model.model_references import ModelElement, find_elements, name_everything
 from mjrig.model.write_actuators import add_actuators
 from mjrig.model_files.model_source import load, one_line
 from mjrig.names import listed
@@ -85,7 +85,7 @@ class Part:
         mujoco.mj_kinematics(self.alone, data)
         return data
 
-    def place(self, name: str) -> Element:
+    def place(self, name: str) -> ModelElement:
         """A body or site by local name.
 
         Raises:
@@ -93,7 +93,7 @@ class Part:
         """
         return find_elements(self.spec, name, ("body", "site"), repr(self.name))[0]
 
-    def root(self) -> Element:
+    def root(self) -> ModelElement:
         """The body that stands for the whole actor.
 
         Raises:
@@ -104,4 +104,4 @@ class Part:
             names = listed(f"{self.name}/{b.name}" for b in found)
             problem = f"{self.name!r} has {len(found)} root bodies; name one: {names}"
             raise PropertyError(problem)
-        return Element("body", found[0])
+        return ModelElement("body", found[0])

@@ -9,7 +9,7 @@ import mujoco
 
 from mjrig.errors import PropertyError
 from mjrig.model.actor_spec import Part
-from mjrig.model.model_references import Element, elements
+from mjrig.model.model_references import ModelElement, elements
 from mjrig.names import suggestion
 from mjrig.scene.included import Placed
 from mjrig.scene.pose import Rigid
@@ -151,7 +151,7 @@ class Places:
             names += [f"{part.name}/{e.name}" for e in places]
         return names
 
-    def _of_element(self, part: Part, element: Element) -> Place:
+    def _of_element(self, part: Part, element: ModelElement) -> Place:
         """The place of a body or site of an actor."""
         origin = self.of_actor(part.name)
         with part.placed.locating():
@@ -165,7 +165,7 @@ class Places:
         return Place(f"{part.name}/{element.handle.parent.name}", local, start)
 
 
-def _pose_in(data: Any, model: Any, element: Element) -> Rigid:
+def _pose_in(data: Any, model: Any, element: ModelElement) -> Rigid:
     """Where a body or site is, in computed data."""
     if element.kind == "body":
         body = data.body(element.name)

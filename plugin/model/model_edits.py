@@ -9,7 +9,7 @@ import mujoco
 
 from mjrig.errors import LocatedError, PropertyError
 from mjrig.model.initial_state import spread
-from mjrig.model.model_references import KINDS, Element, find_elements
+from mjrig.model.model_references import KINDS, ModelElement, find_elements
 from mjrig.model.removal import Pair, remove
 from mjrig.model.renaming import rename
 from mjrig.names import Slots, listed, unique
@@ -59,7 +59,7 @@ def empty_keys(spec: Any) -> None:
 def _remove_scenery(spec: Any) -> list[Pair]:
     """Leave out geoms, lights and cameras that are on the world body itself."""
     found = [
-        Element(kind, handle)
+        ModelElement(kind, handle)
         for kind in ("geom", "camera", "light")
         for handle in getattr(spec, KINDS[kind])
         if handle.parent.name == "world"
@@ -102,7 +102,7 @@ def _fix(spec: Any, actor: ActorDescription, key: str) -> list[Pair]:
             "which one is its base cannot be known",
             (key,),
         )
-    return remove(spec, [Element("joint", j) for j in free])
+    return remove(spec, [ModelElement("joint", j) for j in free])
 
 
 def _free(spec: Any, actor: ActorDescription) -> None:
@@ -130,7 +130,7 @@ def _free(spec: Any, actor: ActorDescription) -> None:
 
 
 def _remove_named(spec: Any, actor: ActorDescription, edits: Edits) -> None:
-    found: dict[Element, None] = {}
+    found: dict[ModelElement, None] = {}
     for i, pattern in enumerate(actor.removed):
         at = (i,) if isinstance(actor.authored("removed"), list) else ()
         with _about(actor, "removed", at):
@@ -139,7 +139,7 @@ def _remove_named(spec: Any, actor: ActorDescription, edits: Edits) -> None:
 
 
 def _rename_named(spec: Any, actor: ActorDescription, edits: Edits) -> None:
-    names: dict[Element, str] = {}
+    names: dict[ModelElement, str] = {}
     for old, new in actor.renamed.items():
         with _about(actor, "renamed", (old,), about_key=True):
             found = find_elements(spec, old)

@@ -46,7 +46,7 @@ _OF_EQUALITY = {int(_EQ.mjEQ_JOINT): "joint", int(_EQ.mjEQ_TENDON): "tendon"}
 
 
 @dataclass(frozen=True)
-class Element:
+class ModelElement:
     """An element of a spec: its kind, and MjSpec's own object."""
 
     kind: str
@@ -62,10 +62,10 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Reference:
+class ModelReference:
     """One name that an element holds of another."""
 
-    holder: Element
+    holder: ModelElement
     kind: str
     name: str
     #: Writes another name there; None: only a rebuilt holder can have another.
@@ -74,12 +74,12 @@ class Reference:
     drop: Callable[[], None] | None = None
 
 
-def elements(spec: Any) -> Iterator[Element]:
+def elements(spec: Any) -> Iterator[ModelElement]:
     """Everything a scene may speak of, except the world body."""
     for kind, many in KINDS.items():
         for handle in getattr(spec, many):
             if kind != "body" or handle.name != "world":
-                yield Element(kind, handle)
+                yield ModelElement(kind, handle)
 
 
 def name_everything(spec: Any) -> None:
@@ -104,23 +104,23 @@ def _name_all(handles: Any, name: Callable[[Any], str]) -> None:
             taken.add(handle.name)
 
 
-def inside(spec: Any, bodies: set[str]) -> Iterator[Element]:
+def inside(spec: Any, bodies: set[str]) -> Iterator[ModelElement]:
     """What is in these bodies, and in the bodies inside them; all bodies must have names."""
     within = set(bodies)
     for body in spec.bodies:  # parents come first
         if body.name not in within and body.parent is not None and body.parent.name in within:
             within.add(body.name)
-            yield Element("body", body)
+            yield ModelElement("body", body)
     for kind in IN_BODIES:
         for handle in getattr(spec, KINDS[kind]):
             if handle.parent.name in within:
-                yield Element(kind, handle)
+                yield ModelElement(kind, handle)
 
 
 # References -------------------------------------------------------------------------------------
 
 
-def references(spec: Any) -> Iterator[Reference]:
+def references(spec: Any) -> Iterator[ModelReference]:
     """Every name one element holds of another."""
     for element in elements(spec):
         find = _FIND.get(element.kind)
@@ -129,15 +129,15 @@ def references(spec: Any) -> Iterator[Reference]:
 
 
 def _attribute(
-    holder: Element, attribute: str, kind: str, drop: Callable[[], None] | None = None
-) -> Reference:
+    holder: ModelElement, attribute: str, kind: str, drop: Callable[[], None] | None = None
+) -> ModelReference:
     def write(name: str) -> None:
         setattr(holder.handle, attribute, name)
 
-    return Reference(holder, kind, str(getattr(holder.handle, attribute) or ""), write, drop)
+    return ModelReference(holder, kind, str(getattr(holder.handle, attribute) or ""), write, drop)
 
 
-def _of_actuator(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_actuator(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     actuator = holder.handle
     kinds = _OF_TRANSMISSION.get(int(actuator.trntype), ())
     for kind in kinds:
@@ -148,31 +148,31 @@ def _of_actuator(spec: Any, holder: Element) -> Iterator[Reference]:
     yield _attribute(holder, "refsite", "site", lambda: setattr(actuator, "refsite", ""))
 
 
-def _of_sensor(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_sensor(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     for what in ("obj", "ref"):
         kind = _OF_OBJECT.get(int(getattr(holder.handle, f"{what}type")))
         if kind is not None:
             yield _attribute(holder, f"{what}name", kind)
 
 
-def _of_equality(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_equality(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     equality = holder.handle
     kind = _OF_EQUALITY.get(int(equality.type)) or _OF_OBJECT.get(int(equality.objtype), "flex")
     yield _attribute(holder, "name1", kind)
     yield _attribute(holder, "name2", kind)
 
 
-def _of_pair(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_pair(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     yield _attribute(holder, "geomname1", "geom")
     yield _attribute(holder, "geomname2", "geom")
 
 
-def _of_exclude(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_exclude(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     yield _attribute(holder, "bodyname1", "body")
     yield _attribute(holder, "bodyname2", "body")
 
 
-def _of_looking(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_looking(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     def look_ahead() -> None:
         holder.handle.targetbody = ""
         holder.handle.mode = mujoco.mjtCamLight.mjCAMLIGHT_FIXED
@@ -180,19 +180,19 @@ def _of_looking(spec: Any, holder: Element) -> Iterator[Reference]:
     yield _attribute(holder, "targetbody", "body", look_ahead)
 
 
-def _of_tendon(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_tendon(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     for wrap in holder.handle.path:
         if wrap.target is not None:
             kind = {"MjsJoint": "joint", "MjsSite": "site", "MjsGeom": "geom"}
-            yield Reference(holder, kind[type(wrap.target).__name__], wrap.target.name, None)
+            yield ModelReference(holder, kind[type(wrap.target).__name__], wrap.target.name, None)
         if wrap.sidesite is not None:
-            yield Reference(holder, "site", wrap.sidesite.name, None)
+            yield ModelReference(holder, "site", wrap.sidesite.name, None)
 
 
 def _of_list(attribute: str, kinds: Callable[[Any, int], str]) -> Any:
     """References in a list of names."""
 
-    def find(spec: Any, holder: Element) -> Iterator[Reference]:
+    def find(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
         for i, name in enumerate(getattr(holder.handle, attribute)):
 
             def write(name: str, i: int = i) -> None:
@@ -200,17 +200,17 @@ def _of_list(attribute: str, kinds: Callable[[Any, int], str]) -> Any:
                 names[i] = name
                 setattr(holder.handle, attribute, names)
 
-            yield Reference(holder, kinds(holder.handle, i), str(name), write)
+            yield ModelReference(holder, kinds(holder.handle, i), str(name), write)
 
     return find
 
 
-def _of_flex(spec: Any, holder: Element) -> Iterator[Reference]:
+def _of_flex(spec: Any, holder: ModelElement) -> Iterator[ModelReference]:
     for attribute in ("nodebody", "vertbody"):
         yield from _of_list(attribute, lambda flex, i: "body")(spec, holder)
 
 
-_FIND: dict[str, Callable[[Any, Element], Iterator[Reference]]] = {
+_FIND: dict[str, Callable[[Any, ModelElement], Iterator[ModelReference]]] = {
     "actuator": _of_actuator,
     "sensor": _of_sensor,
     "equality": _of_equality,
@@ -230,7 +230,7 @@ _FIND: dict[str, Callable[[Any, Element], Iterator[Reference]]] = {
 
 def find_elements(
     spec: Any, pattern: str, kinds: Sequence[str] = tuple(KINDS), owner: str = "the model"
-) -> list[Element]:
+) -> list[ModelElement]:
     """The elements a name pattern matches in full; `joint:hip` is the hip among the joints.
 
     Raises:
@@ -253,7 +253,7 @@ def find_elements(
     return found
 
 
-def _matching(known: Sequence[Element], pattern: str) -> list[Element]:
+def _matching(known: Sequence[ModelElement], pattern: str) -> list[ModelElement]:
     exact = [e for e in known if e.name == pattern]
     if exact:
         return exact

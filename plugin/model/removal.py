@@ -5,7 +5,7 @@ from typing import Any
 
 from mjrig.model.model_references import (
     IN_BODIES,
-    Element,
+    ModelElement,
     inside,
     references,
 )
@@ -13,7 +13,7 @@ from mjrig.model.model_references import (
 Pair = tuple[str, str]
 
 
-def closure(spec: Any, start: Iterable[Element]) -> list[Element]:
+def closure(spec: Any, start: Iterable[ModelElement]) -> list[ModelElement]:
     """These elements, what is inside them, and what refers to any of it and cannot do without."""
     gone = dict.fromkeys(start)
     bodies = {e.name for e in gone if e.kind == "body"}
@@ -31,7 +31,7 @@ def closure(spec: Any, start: Iterable[Element]) -> list[Element]:
         gone.update(dict.fromkeys(more))
 
 
-def remove(spec: Any, start: Iterable[Element]) -> list[Pair]:
+def remove(spec: Any, start: Iterable[ModelElement]) -> list[Pair]:
     """Take elements out, and what depends on them; returns kind and name of all that went."""
     gone = closure(spec, start)
     pairs = [(e.kind, e.name) for e in gone]
@@ -49,5 +49,5 @@ def remove(spec: Any, start: Iterable[Element]) -> list[Pair]:
     return pairs
 
 
-def _is_in(element: Element, bodies: set[str]) -> bool:
+def _is_in(element: ModelElement, bodies: set[str]) -> bool:
     return element.kind in IN_BODIES and element.handle.parent.name in bodies

@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
-from mjrig.model.model_references import KINDS, Element, references
+from mjrig.model.model_references import KINDS, ModelElement, references
 
 #: Method of MjsTendon, and its arguments.
 Wrap = tuple[str, tuple[Any, ...]]
@@ -15,7 +15,7 @@ _WRAP = mujoco.mjtWrap
 _NOT_COPIED = ("id", "signature", "path", "name", "default", "compiler", "info")
 
 
-def rename(spec: Any, names: Mapping[Element, str]) -> None:
+def rename(spec: Any, names: Mapping[ModelElement, str]) -> None:
     """Give elements other names.
 
     Raises:
@@ -36,10 +36,10 @@ def rename(spec: Any, names: Mapping[Element, str]) -> None:
     _rebuild_tendons(spec, list(zip(tendons, paths, strict=True)))
 
 
-def _check_free(spec: Any, names: Mapping[Element, str]) -> None:
+def _check_free(spec: Any, names: Mapping[ModelElement, str]) -> None:
     for element, name in names.items():
         others = [
-            e for e in (Element(element.kind, h) for h in getattr(spec, KINDS[element.kind]))
+            e for e in (ModelElement(element.kind, h) for h in getattr(spec, KINDS[element.kind]))
             if e != element
         ]  # fmt: skip
         taken = {names.get(e, e.name) for e in others}

@@ -1,1 +1,19 @@
 """Recordings: a time series of state, setpoints and efforts, and how it came about."""
+
+from typing import TYPE_CHECKING
+
+from mjrig.lazy import exports
+
+if TYPE_CHECKING:
+    from mjrig.recording.reading import read_recording as read_recording
+    from mjrig.recording.recorder import Recorder as Recorder
+    from mjrig.recording.recording import Recording as Recording
+
+_HOME = {
+    "read_recording": "recording.reading",
+    "Recorder": "recording.recorder",
+    "Recording": "recording.recording",
+}
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = exports(__name__, _HOME)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.control.effort_log import Columns, EffortLog, Rows
+from mjrig.control.effort_log import Columns, EffortLog, StepRows
+from mjrig.control.sampler import BindingReader
 
 #: What is recorded of MjData as a whole, besides the time.
 STATE = ("qpos", "qvel", "act", "ctrl")
@@ -34,20 +35,20 @@ LEAST_ROWS, MOST_ROWS = 64, 2048
 class ActorPlan:
     """Where the efforts of one robot's actuators come from.
 
-    `by_ctrl` actuators have effort = factor · ctrl at `addresses`, unless a log says otherwise;
+    `by_ctrl` actuators have the effort that ctrl asks for, unless a log says otherwise; `reader`
+    has their addresses;
     `direct` ones are what MuJoCo applied, noted after the step.
     """
 
     by_ctrl: Columns
-    addresses: Columns
-    factor: FloatArray
+    reader: BindingReader
     direct: Columns
     logs: Sequence[tuple[EffortLog, slice]] = ()
 
-    def efforts(self, rows: Rows, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def efforts(self, rows: StepRows, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Raw effort and effort (rows, n) of some steps; `noted` (rows, 2, n) is of them."""
         effort = np.zeros((len(noted), noted.shape[2]))
-        effort[:, self.by_ctrl] = self.factor * rows.ctrl[rows.first :, self.addresses]
+        effort[:, self.by_ctrl] = self.reader.commanded_effort(rows.ctrl[rows.first :])
         if len(self.direct):
             effort[:, self.direct] = noted[:, 1, noted.shape[2] - len(self.direct) :]
         raw = effort.copy()
@@ -130,7 +131,7 @@ class Chunk:
             if begin < end:
                 known = slice(piece.row, end)
                 qpos, qvel, ctrl = (self.state[name][known] for name in ("qpos", "qvel", "ctrl"))
-                rows = Rows(qpos, qvel, ctrl, self.act_after[known], begin - piece.row)
+                rows = StepRows(qpos, qvel, ctrl, self.act_after[known], begin - piece.row)
                 raw, effort = piece.plans[actor].efforts(rows, self.noted[actor][begin:end])
                 found[0, begin:end], found[1, begin:end] = raw, effort
         return found[0], found[1]

@@ -14,12 +14,12 @@ from mjrig.recording.checks import check_increasing, number_column, positive, re
 from mjrig.recording.h5_file import FORMAT, VERSION, h5py_package, reason
 from mjrig.recording.recording import (
     ActorRecording,
-    Commands,
     Efforts,
     GainChange,
-    Integration,
+    IntegrationStates,
     JointColumns,
     PolicyTicks,
+    RecordedCommands,
     Recording,
 )
 from mjrig.recording.values import from_json
@@ -219,7 +219,7 @@ class _H5Reader:
             qvel=world["qvel"][:, dof],
             actuators=tuple(a["name"] for a in facts["columns"]),
             driven=tuple(a["joint"] for a in facts["columns"]),
-            commands=Commands(every, position, velocity, feedforward, inputs),
+            commands=RecordedCommands(every, position, velocity, feedforward, inputs),
             efforts=Efforts(every, effort, raw),
             policy=self._policy(name, facts["policy"], steps),
             plant=plant_from(facts["plant"]),
@@ -265,7 +265,7 @@ class _H5Reader:
             self._path, name, given[:rows], None if is_step else width, finite=is_step
         )
 
-    def _states(self, steps: int) -> Integration | None:
+    def _states(self, steps: int) -> IntegrationStates | None:
         if "states/step" not in self._columns or "states/state" not in self._columns:
             return None
         step, state = self._columns["states/step"], self._columns["states/state"]
@@ -273,7 +273,7 @@ class _H5Reader:
         used = step[:rows] <= steps
         width = state.shape[1]
         values = number_column(self._path, "states/state", state[:rows], width)
-        return Integration(step[:rows][used].astype(np.int64), values[used])
+        return IntegrationStates(step[:rows][used].astype(np.int64), values[used])
 
 
 def _joint_columns(

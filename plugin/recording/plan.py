@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.articulation import Articulation
 from mjrig.control.effort_log import EffortLog
 from mjrig.control.policy import PolicyComponent
+from mjrig.control.sampler import BindingReader
 from mjrig.model.binding import ActuatorBinding
 from mjrig.recording.chunk import ActorPlan, Chunk, Copy, Tick, copy_into
 from mjrig.recording.h5_file import Column
@@ -79,7 +80,7 @@ def _direct(robot: Articulation) -> list[ActuatorBinding]:
     return [b for b in robot.actuators if b.output_count == 1 and b.actuator_id not in bound]
 
 
-def work_for(notes: ActorNotes, chunk: Chunk, data: Any) -> ActorWork:
+def work_for(notes: ActorNotes, chunk: Chunk) -> ActorWork:
     """Where a robot's efforts come from now, and what that takes in every step."""
     robot, i = notes.robot, notes.index
     noted, size = chunk.noted[i], len(robot.actuator_names)
@@ -90,8 +91,7 @@ def work_for(notes: ActorNotes, chunk: Chunk, data: Any) -> ActorWork:
     work = ActorWork(
         ActorPlan(
             by_ctrl=np.array([column[b.actuator] for b in table], dtype=np.intp),
-            addresses=np.array([b.ctrl_address for b in table], dtype=np.intp),
-            factor=np.array([b.factor for b in table]),
+            reader=BindingReader(table),
             direct=np.array([column[b.actuator] for b in direct], dtype=np.intp),
             logs=logs,
         )
@@ -107,7 +107,7 @@ def work_for(notes: ActorNotes, chunk: Chunk, data: Any) -> ActorWork:
             logs.append((log, where))
             _add_log(work, log, chunk, i, where)
     if direct:
-        work.after.append(_applied(data, direct, noted[:, 1, size - len(direct) :]))
+        work.after.append(_applied(robot, direct, noted[:, 1, size - len(direct) :]))
     return work
 
 
@@ -121,12 +121,11 @@ def _add_log(work: ActorWork, log: EffortLog, chunk: Chunk, actor: int, where: s
         work.after.append(lambda k: log.look(noted[k]))
 
 
-def _applied(data: Any, direct: Sequence[ActuatorBinding], place: FloatArray) -> Note:
+def _applied(robot: Articulation, direct: Sequence[ActuatorBinding], place: FloatArray) -> Note:
     """What MuJoCo applied through actuators no law can be bound to."""
-    outputs = np.array([b.output_address for b in direct], dtype=np.intp)
-    gears = np.array([b.gear for b in direct])
+    applied, force = AppliedEffort(direct, robot.actuators), robot.data.actuator_force
 
     def look(k: int) -> None:
-        np.multiply(gears, data.actuator_force[outputs], out=place[k])
+        place[k] = applied(force)
 
     return look

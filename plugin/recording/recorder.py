@@ -259,7 +259,7 @@ class Recorder:
             self._next_state = self.steps
         for entry in self._journal.news():
             self._say(entry)
-        work = [work_for(notes, chunk, self._data) for notes in self._actors]
+        work = [work_for(notes, chunk) for notes in self._actors]
         widths = chunk.layout.state.items()
         state = [copy_into(chunk.state[n], getattr(self._data, n)) for n, width in widths if width]
         self._times = memoryview(chunk.time)  # type: ignore[arg-type]

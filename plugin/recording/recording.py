@@ -32,7 +32,7 @@ class JointColumns:
 
 
 @dataclass(frozen=True)
-class Commands:
+class RecordedCommands:
     """Setpoints per actuator: row p acts in the steps [step[p], step[p + 1]).
 
     `inputs` are those of multi-input actuators that take a vector (orientation), by name.
@@ -102,7 +102,7 @@ class ActorRecording:
     qvel: FloatArray | None
     actuators: tuple[str, ...] = ()
     driven: tuple[str, ...] = ()
-    commands: Commands | None = None
+    commands: RecordedCommands | None = None
     efforts: Efforts | None = None
     policy: PolicyTicks | None = None
     plant: Plant = field(default_factory=Plant)
@@ -112,7 +112,7 @@ class ActorRecording:
 
 
 @dataclass(frozen=True)
-class Integration:
+class IntegrationStates:
     """Full integration states (mjSTATE_INTEGRATION, warm start included) before some steps.
 
     Only of use in a model with the same `model_hash`.
@@ -143,7 +143,7 @@ class Recording:
     timestep: float
     steps: int
     actors: Mapping[str, ActorRecording]
-    states: Integration | None = None
+    states: IntegrationStates | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     segments: tuple[int, ...] = (0,)

@@ -12,12 +12,12 @@ from mjrig.recording.h5_file import VERSION
 from mjrig.recording.h5_reading import SIZES, plant_from
 from mjrig.recording.recording import (
     ActorRecording,
-    Commands,
     Efforts,
     GainChange,
-    Integration,
+    IntegrationStates,
     JointColumns,
     PolicyTicks,
+    RecordedCommands,
     Recording,
 )
 from mjrig.recording.values import from_json, plain, to_json
@@ -123,13 +123,13 @@ def recording_of(
     )
 
 
-def _states(path: Path, step: Any, state: Any, count: int) -> Integration:
+def _states(path: Path, step: Any, state: Any, count: int) -> IntegrationStates:
     steps = number_column(path, "states/step", step, None).astype(np.int64)
     check_increasing(path, "states/step", steps, count)
     width = state.shape[1] if state.ndim == 2 else 1
     values = number_column(path, "states/state", state, width)
     _same_rows(path, "states/state", values, "states/step", steps)
-    return Integration(steps, values)
+    return IntegrationStates(steps, values)
 
 
 def joint_columns(path: Path, joints: list[list[str]]) -> tuple[JointColumns, ...]:
@@ -173,7 +173,7 @@ def _actor(
         inside = f"{name}/setpoint/inputs/"
         inputs = {k.removeprefix(inside): a for k, a in arrays.items() if k.startswith(inside)}
         position, velocity, feedforward = (column(f"setpoint/{n}", size) for n in _SETPOINT)
-        commands = Commands(steps("setpoint/step"), position, velocity, feedforward, inputs)
+        commands = RecordedCommands(steps("setpoint/step"), position, velocity, feedforward, inputs)
     if has("effort/step"):
         raw = column("raw_effort", size, finite=False) if has("raw_effort") else None
         efforts = Efforts(steps("effort/step"), column("effort", size), raw)

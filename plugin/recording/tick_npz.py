@@ -21,11 +21,11 @@ from mjrig.errors import RecordingError
 from mjrig.names import listed
 from mjrig.recording.recording import (
     ActorRecording,
-    Commands,
     Efforts,
     GainChange,
     JointColumns,
     PolicyTicks,
+    RecordedCommands,
     Recording,
     Steps,
 )
@@ -285,7 +285,7 @@ class _TickFile:
             np.array([rows[k][1] for k in steps], dtype=np.float64),
         )
 
-    def _commands(self) -> Commands:
+    def _commands(self) -> RecordedCommands:
         used = self.arrays["policy_step"] < self.steps
         step = self.arrays["policy_step"][used].astype(np.int64)
         targets = self.arrays["policy_target"][used].astype(np.float64)
@@ -294,7 +294,7 @@ class _TickFile:
         position[:, self.order] = targets[:, :n]
         if targets.shape[1] > n:
             velocity[:, self.order] = targets[:, n:]
-        return Commands(step, position, velocity, np.zeros_like(position))
+        return RecordedCommands(step, position, velocity, np.zeros_like(position))
 
     def _efforts(self) -> Efforts | None:
         if "head_tau" not in self.arrays:

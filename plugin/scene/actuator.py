@@ -21,11 +21,11 @@ from mjrig.properties.property_kinds import (
 from mjrig.scene.actuator_kinds import (
     Bias,
     Dyn,
+    ElementName,
     Gain,
     Inputs,
     Interpolation,
     Limited,
-    Reference,
     SensorList,
 )
 from mjrig.scene.actuator_sensor import ActuatorSensor
@@ -112,7 +112,7 @@ class Actuator(Component):
         category="Transmission",
         doc="Of a ball or free joint: the axes are those of its parent.",
     )
-    refsite = Reference(
+    refsite = ElementName(
         "",
         structural=True,
         refers=("site", "place"),

@@ -130,7 +130,7 @@ class Inputs(Property[int]):
         return "as the kind has"
 
 
-class Reference(Text):
+class ElementName(Text):
     """The name of a site, `actor/site` for another actor's, or a handle; None for nothing."""
 
     def __set__(self, obj: HasProperties, value: object) -> None:

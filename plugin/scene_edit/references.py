@@ -193,7 +193,7 @@ def _written_places(scene: SceneDescription) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Reference:
+class SceneReference:
     """A property whose value holds names."""
 
     holder: HasProperties
@@ -273,13 +273,13 @@ class Reference:
             self.prop.assign(self.holder, value)
 
 
-def references(root: HasProperties, *kinds: str) -> Iterator[Reference]:
+def references(root: HasProperties, *kinds: str) -> Iterator[SceneReference]:
     """Everything at or below an object that names things of these kinds; none: of any."""
     for holder in root._family():
         for prop in holder.properties():
             wanted = set(kinds) & set(prop.refers) if kinds else prop.refers
             if wanted and holder.is_authored(prop.name):
-                yield Reference(holder, prop)
+                yield SceneReference(holder, prop)
 
 
 # Patterns ---------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from mjrig.scene_edit.references import (
     KEYFRAME,
     Local,
     LocalNames,
-    Reference,
+    SceneReference,
     actor_part,
     kept_names,
     matched,
@@ -123,7 +123,7 @@ class _Removal:
                 if _drop(reference, before, after):
                     self.dependents.append(f"a member of {_describe(group)}")
 
-    def _standing_on_nothing(self, before: Slots) -> tuple[Any, Reference] | None:
+    def _standing_on_nothing(self, before: Slots) -> tuple[Any, SceneReference] | None:
         after = named(place_names(self.scene))
         for item in (*self.scene.frames, *self.scene.actors):
             for reference in references(item, "place"):
@@ -215,7 +215,7 @@ class _Removal:
     def _drop_from_model(
         self,
         actor: ActorDescription,
-        slots: list[tuple[Reference, Slots]],
+        slots: list[tuple[SceneReference, Slots]],
         before: LocalNames,
         kept: LocalNames,
     ) -> None:
@@ -239,7 +239,7 @@ class _Removal:
                     _put(actor, "free_bodies", _without(actor.free_bodies, [holder]))
 
     def _drop_from_control(
-        self, actor: ActorDescription, slots: list[tuple[Reference, Slots]], after: Local
+        self, actor: ActorDescription, slots: list[tuple[SceneReference, Slots]], after: Local
     ) -> None:
         """Leave out names of actuators and joints that nothing answers to any more."""
         for reference, before in sorted(slots, key=lambda pair: not pair[0].claims):
@@ -269,7 +269,7 @@ def _is_dead(name: str, before: Slots, after: Slots) -> bool:
     return bool(matched(before, name)) and not matched(after, name)
 
 
-def _is_needed(reference: Reference, before: Slots, after: Slots) -> bool:
+def _is_needed(reference: SceneReference, before: Slots, after: Slots) -> bool:
     """Whether an actuator cannot be without what it names, and all of that is gone."""
     assert isinstance(reference.holder, Actuator)
     names = reference.names()
@@ -277,12 +277,12 @@ def _is_needed(reference: Reference, before: Slots, after: Slots) -> bool:
     return bool(names) and not optional and all(_is_dead(n, before, after) for n in names)
 
 
-def _drop(reference: Reference, before: Slots, after: Slots) -> bool:
+def _drop(reference: SceneReference, before: Slots, after: Slots) -> bool:
     """Leave names out that stand for nothing any more; returns whether there were any."""
     return reference.rewrite(lambda name: None if _is_dead(name, before, after) else name)
 
 
-def _shorten(reference: Reference, before: Slots, after: Slots) -> bool:
+def _shorten(reference: SceneReference, before: Slots, after: Slots) -> bool:
     """Leave values out of a list in the order of actuators; returns whether there were any."""
     values = reference.authored
     if not isinstance(reference.prop, PerActuator) or not isinstance(values, list):

@@ -14,7 +14,7 @@ from mjrig.scene_edit.references import (
     KEYFRAME,
     ON,
     Local,
-    Reference,
+    SceneReference,
     actor_part,
     in_file,
     matched,
@@ -104,7 +104,7 @@ class _Names:
         if slash:
             yield f"(?:{head}|{new})/{tail}"
 
-    def rewrite(self, reference: Reference) -> bool:
+    def rewrite(self, reference: SceneReference) -> bool:
         """Follow in one place; returns whether anything changed."""
         if reference.takes_patterns:
             return reference.rewrite(self.follow)

@@ -144,9 +144,9 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def run(options: argparse.Namespace) -> int:
     """Replay one file, or all of a folder."""
-    from mjrig.sim2sim.folder import Job, replay_folder, workers_of
+    from mjrig.sim2sim.folder import ReplayJob, replay_folder, workers_of
 
-    job = Job(
+    job = ReplayJob(
         scene=options.scene,
         execution=options.execution,
         sets=tuple(options.set),

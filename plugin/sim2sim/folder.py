@@ -1,27 +1,29 @@
 """Replays of whole folders, on several processes, with one table at the end."""
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MjrigError, RecordingError
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.recording.recording import Recording
+from mjrig.scene_edit.scene import Scene
+from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
-from mjrig.sim2sim.replay import as_recording, is_policy, replay
+from mjrig.sim2sim.compare.source import as_recording, is_policy
+from mjrig.sim2sim.replaying import replay
+from mjrig.sim2sim.report.report import write_report
 from mjrig.terminal.scene_options import split
 from mjrig.terminal.table import format_table
+from mjrig.workers.pool import ProcessPool, cores
 
 #: Files that may hold a recording.
 SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
 
 
 @dataclass(frozen=True)
-class Job:
+class ReplayJob:
     """How to replay: the scene, what is changed in it, and the options of `replay`.
 
     No scene: the recording's own.
@@ -36,9 +38,6 @@ class Job:
 
     def replay(self, source: Path) -> Replay:
         """Replay one file in a fresh world."""
-        from mjrig.scene_edit.scene import Scene
-        from mjrig.sim.world import World
-
         variables = dict(map(split, self.variables))
         what: Recording | Path = source
         if self.scene is not None:
@@ -55,11 +54,11 @@ class Job:
 
 def workers_of(asked: int) -> int:
     """How many processes: what was asked for, or one per core."""
-    return asked if asked > 0 else os.cpu_count() or 1
+    return asked if asked > 0 else cores()
 
 
 def replay_folder(
-    folder: Path, job: Job, workers: int = 0, report: Path | None = None
+    folder: Path, job: ReplayJob, workers: int = 0, report: Path | None = None
 ) -> dict[str, Replay | str]:
     """Every recording of a folder by file name: what came out, or why it could not be replayed.
 
@@ -73,29 +72,32 @@ def replay_folder(
         raise RecordingError(f"{folder}: has no recordings ({', '.join(SUFFIXES)})")
     count = min(workers_of(workers), len(files))
     one = replace(job, settings={**job.settings, "workers": 1})
-    tasks = [(one, p, None if report is None else report / p.name) for p in files]
     if count <= 1:
-        found = [run_task(t) for t in tasks]
+        found = [FolderReplayer(one, report).run(p) for p in files]
     else:
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-            found = list(pool.map(run_task, tasks))
+        with ProcessPool(count, FolderReplayer, one, report) as pool:
+            found = list(pool.map(FolderReplayer.run, files))
     return {p.name: r for p, r in zip(files, found, strict=True)}
 
 
-def run_task(task: tuple[Job, Path, Path | None]) -> Replay | str:
-    """One file; what a person did wrong comes back as text."""
-    from mjrig.sim2sim.report.report import write_report
+@dataclass(frozen=True)
+class FolderReplayer:
+    """Replays files one by one, and writes their reports below a folder if there is one."""
 
-    job, source, report = task
-    try:
-        result = job.replay(source)
-        if report is not None:
-            write_report(result, report)
-    except MjrigError as error:
-        return " ".join(str(error).split())
-    # Curves have done their work in the report; they are long.
-    result.comparison, result.series = None, {}
-    return result
+    job: ReplayJob
+    report: Path | None
+
+    def run(self, source: Path) -> Replay | str:
+        """What came out of one file, or why it could not be replayed."""
+        try:
+            result = self.job.replay(source)
+            if self.report is not None:
+                write_report(result, self.report / source.name)
+        except MjrigError as error:
+            return " ".join(str(error).split())
+        # Curves have done their work in the report; they are long.
+        result.comparison, result.series = None, {}
+        return result
 
 
 def table(results: Mapping[str, Replay | str]) -> list[str]:

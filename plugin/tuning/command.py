@@ -76,7 +76,7 @@ def _count(text: str) -> int:
 def _respond(options: argparse.Namespace) -> int:
     from mjrig.gains.response import Kind, Signal
     from mjrig.tuning.responses.respond import respond
-    from mjrig.tuning.responses.respond_report import plot, report, report_data, write_csv
+    from mjrig.tuning.responses.respond_report import plot, report_data, respond_report, write_csv
 
     given = (options.frequency, options.end_frequency, options.duration)
     numbers = [d if g is None else g for g, d in zip(given, DEFAULTS[options.signal], strict=True)]
@@ -96,7 +96,7 @@ def _respond(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
     else:
-        print(report(found, signal))
+        print(respond_report(found, signal))
     return 0
 
 
@@ -129,7 +129,7 @@ def _add_assign(parser: argparse.ArgumentParser) -> None:
 def _assign(options: argparse.Namespace) -> int:
     from mjrig.errors import PropertyError
     from mjrig.tuning.assignment.assign import Inertia, Wish, assign
-    from mjrig.tuning.assignment.assign_report import report, report_data
+    from mjrig.tuning.assignment.assign_report import assign_report, report_data
 
     if options.write and options.set:
         raise PropertyError("--write would write what --set says too; use --preset, or no --set")
@@ -146,7 +146,7 @@ def _assign(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report_data(plan), indent=2, ensure_ascii=False))
     else:
-        print(report(plan))
+        print(assign_report(plan))
     told = _keep(options, scene, plan)
     if told and not options.json:
         print(told)

@@ -21,7 +21,7 @@ from mjrig.components.importers.recordings.samples import (
 )
 from mjrig.errors import MissingExtraError, RecordingError
 from mjrig.names import listed
-from mjrig.recording.recording import ActorRecording, Commands, PolicyTicks, Recording
+from mjrig.recording.recording import ActorRecording, PolicyTicks, RecordedCommands, Recording
 
 _SUFFIXES = (".hdf5", ".h5")
 _MAGIC = b"\x89HDF"
@@ -160,7 +160,7 @@ class _Episode:
         self.notes.append(f"quaternions are taken as {order}, by the first pose")
         return order
 
-    def _commands(self, names: Sequence[str]) -> tuple[tuple[str, ...], Commands] | None:
+    def _commands(self, names: Sequence[str]) -> tuple[tuple[str, ...], RecordedCommands] | None:
         """Processed actions, where they are as many as the joints: position targets."""
         targets = self._rows("processed_actions")
         if targets is None or targets.ndim != 2 or targets.shape[1] != len(names):
@@ -169,7 +169,7 @@ class _Episode:
         self.notes.append("processed actions are taken to be position targets, in joint order")
         steps = np.arange(len(position), dtype=np.int64) * self.every
         zero = np.zeros_like(position)
-        return tuple(names), Commands(steps, position, zero, zero)
+        return tuple(names), RecordedCommands(steps, position, zero, zero)
 
     def _policy(self, names: Sequence[str]) -> PolicyTicks | None:
         actions = self._rows("actions")

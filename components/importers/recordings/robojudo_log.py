@@ -23,7 +23,7 @@ from mjrig.components.importers.recordings.samples import (
     wxyz,
 )
 from mjrig.errors import MissingExtraError, RecordingError
-from mjrig.recording.recording import Commands, Recording
+from mjrig.recording.recording import RecordedCommands, Recording
 
 _SUFFIXES = (".msgpack", ".msgpk")
 #: Largest array or text in a frame [bytes].
@@ -200,7 +200,7 @@ def _base(
 
 def _commands(
     path: Path, frames: list[dict[str, Any]], steps: Any, names: tuple[str, ...]
-) -> tuple[tuple[str, ...], Commands] | None:
+) -> tuple[tuple[str, ...], RecordedCommands] | None:
     targets = [frame.get("pd_target") for frame in frames]
     if any(t is None for t in targets):
         return None
@@ -209,4 +209,6 @@ def _commands(
     except (TypeError, ValueError) as error:
         raise RecordingError(f"{path.name}: pd_target is not alike in all frames") from error
     position = finite(path, "pd_target", table, (len(frames), len(names)))
-    return names, Commands(steps, position, np.zeros_like(position), np.zeros_like(position))
+    return names, RecordedCommands(
+        steps, position, np.zeros_like(position), np.zeros_like(position)
+    )

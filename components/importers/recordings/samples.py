@@ -13,7 +13,13 @@ from mjrig.arrays import FloatArray
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import RecordingError
 from mjrig.names import listed
-from mjrig.recording.recording import ActorRecording, Commands, JointColumns, PolicyTicks, Recording
+from mjrig.recording.recording import (
+    ActorRecording,
+    JointColumns,
+    PolicyTicks,
+    RecordedCommands,
+    Recording,
+)
 
 Hints = Mapping[str, object]
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -174,7 +180,7 @@ def actor_of(
     qvel: FloatArray | None,
     *,
     name: str = "robot",
-    commands: tuple[tuple[str, ...], Commands] | None = None,
+    commands: tuple[tuple[str, ...], RecordedCommands] | None = None,
     policy: PolicyTicks | None = None,
 ) -> ActorRecording:
     """One robot's share; `commands` come with the joints they are for."""

@@ -1,4 +1,4 @@
-"""Found: what a vendor's files say about a policy, in one form whatever stack they are of.
+"""FoundPolicy: what a vendor's files say about a policy, in one form whatever stack they are of.
 
 Lists are in policy order. What a file does not say is absent or said to be assumed, never guessed
 silently.
@@ -12,7 +12,7 @@ from typing import Any
 Values = Sequence[float]
 
 
-class Order(StrEnum):
+class ValueOrder(StrEnum):
     """How the policy's joints are known."""
 
     NAMES = "names"
@@ -64,7 +64,7 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class FoundPolicy:
     """What the files say.
 
     Attributes:
@@ -97,7 +97,7 @@ class Found:
     stack: str
     robot: str = ""
     count: int
-    order: Order
+    order: ValueOrder
     names: tuple[str, ...] = ()
     motors: tuple[int, ...] = ()
     timestep: float | None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mjrig.components.importers.sources.found import Found, Order
+from mjrig.components.importers.sources.found import FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.errors import BindingError
 from mjrig.names import how_many, listed, nearest
@@ -32,21 +32,21 @@ class Matched:
     extra: tuple[str, ...]
 
 
-def match(found: Found, robot: Robot) -> Matched:
+def match(found: FoundPolicy, robot: Robot) -> Matched:
     """Match the joints of a policy with those of a model.
 
     Raises:
         BindingError: the model is of another robot, or a joint is not in it.
     """
     named = other_robot(found, robot)
-    if named and found.order is not Order.NAMES:
+    if named and found.order is not ValueOrder.NAMES:
         raise BindingError(f"{named}; the files have no joint names that would tell")
     if not robot.driven:
         raise BindingError(
             f"{robot.label}: has no actuator on a joint; add them to the model, or to a scene "
             "(actuators: [{type: MotorActuator, joint: .*}]) and export it"
         )
-    if found.order is Order.NAMES:
+    if found.order is ValueOrder.NAMES:
         joints, aliases = _by_name(found, robot)
     else:
         joints, aliases = _by_index(found, robot), {}
@@ -54,11 +54,11 @@ def match(found: Found, robot: Robot) -> Matched:
     return Matched(joints, aliases, extra)
 
 
-def _by_index(found: Found, robot: Robot) -> tuple[str, ...]:
-    motors = robot.joints if found.order is Order.INDEX else robot.motors
+def _by_index(found: FoundPolicy, robot: Robot) -> tuple[str, ...]:
+    motors = robot.joints if found.order is ValueOrder.INDEX else robot.motors
     places = found.motors or tuple(range(found.count))
     highest = max(places, default=-1) + 1
-    whole = found.order is Order.INDEX or sorted(places) == list(range(found.count))
+    whole = found.order is ValueOrder.INDEX or sorted(places) == list(range(found.count))
     if highest > len(motors) or (whole and found.count != len(motors)):
         raise BindingError(
             f"the policy moves {how_many(found.count, 'joint')} and says only their places, but "
@@ -68,7 +68,7 @@ def _by_index(found: Found, robot: Robot) -> tuple[str, ...]:
     return tuple(motors[i] for i in places)
 
 
-def _by_name(found: Found, robot: Robot) -> tuple[tuple[str, ...], dict[str, str]]:
+def _by_name(found: FoundPolicy, robot: Robot) -> tuple[tuple[str, ...], dict[str, str]]:
     joints, aliases, missing = [], {}, []
     for name in found.names:
         joint = _find(name, robot)
@@ -87,7 +87,7 @@ def _by_name(found: Found, robot: Robot) -> tuple[tuple[str, ...], dict[str, str
     return tuple(joints), aliases
 
 
-def _missing(found: Found, robot: Robot, missing: Sequence[str]) -> str:
+def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> str:
     known = len(found.names) - len(missing)
     if known < len(found.names) / 2:
         return (
@@ -100,7 +100,7 @@ def _missing(found: Found, robot: Robot, missing: Sequence[str]) -> str:
     return f"{robot.label} has no joint for {listed(hints)} of the policy"
 
 
-def _whose(found: Found) -> str:
+def _whose(found: FoundPolicy) -> str:
     return f" ({found.robot})" if found.robot else ""
 
 
@@ -124,7 +124,7 @@ def _essence(name: str) -> str:
     return text
 
 
-def other_robot(found: Found, robot: Robot) -> str:
+def other_robot(found: FoundPolicy, robot: Robot) -> str:
     """The complaint where the files name a robot and the model's folder another one; or empty."""
     theirs = known_robot(found.robot)
     ours = known_robot(robot.path.resolve().parent.name) or known_robot(robot.path.stem)

@@ -15,7 +15,7 @@ PICKLES = (".pkl", ".pickle", ".joblib", ".pth", ".ckpt")
 _ZIP = b"PK\x03\x04"
 
 
-class Network:
+class NetworkFile:
     """A network file; `onnx` is None where it cannot be looked into here (TorchScript).
 
     Raises:
@@ -88,10 +88,10 @@ def _partner(name: str, outputs: Sequence[str]) -> str:
     return next((w for w in wanted if w != name and w in outputs), "")
 
 
-class Source:
+class PolicySource:
     """What was given: configurations, a network, and the robot it is for."""
 
-    def __init__(self, configs: Sequence[VendorFile], network: Network | None, robot: Robot):
+    def __init__(self, configs: Sequence[VendorFile], network: NetworkFile | None, robot: Robot):
         self.configs, self.network, self.robot = tuple(configs), network, robot
 
     @property
@@ -107,7 +107,7 @@ class Source:
         return next((c for c in self.configs if c.has(*keys)), None)
 
 
-def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> Source:
+def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> PolicySource:
     """Open what was given; a network may stand among the configurations.
 
     Raises:
@@ -126,4 +126,4 @@ def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> Sou
         names = " and ".join(p.name for p in networks)
         raise SceneError(f"one policy has one network, got {names}")
     opened = [VendorFile(path) for path in configs]
-    return Source(opened, Network(networks[0]) if networks else None, robot)
+    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot)

@@ -54,9 +54,9 @@ class VendorFile:
         self.data: Any = self.document.data
 
     @property
-    def root(self) -> "Entry":
+    def root(self) -> "VendorEntry":
         """The whole of it."""
-        return Entry(self.document, (), self.data)
+        return VendorEntry(self.document, (), self.data)
 
     def has(self, *keys: str) -> bool:
         """Whether all of these stand at the top."""
@@ -71,7 +71,7 @@ def _check_json(path: Path, text: str) -> None:
         raise SceneError(f"{path.name}: is not valid JSON: {error}") from error
 
 
-class Entry:
+class VendorEntry:
     """A value in a configuration file; complaints name file, line, column and path."""
 
     def __init__(self, document: Document, path: Keys, data: Any) -> None:
@@ -90,7 +90,7 @@ class Entry:
             raise self.error(f"must be a mapping, got {_short(self.data)}")
         return self.data
 
-    def at(self, key: str) -> "Entry":
+    def at(self, key: str) -> "VendorEntry":
         """What stands under a key.
 
         Raises:
@@ -99,9 +99,9 @@ class Entry:
         data = self.mapping()
         if key not in data:
             raise self.error(f"{key!r} is missing; {suggestion(key, data, label='has')}")
-        return Entry(self.document, (*self.path, key), data[key])
+        return VendorEntry(self.document, (*self.path, key), data[key])
 
-    def entries(self) -> Iterator[tuple[str, "Entry"]]:
+    def entries(self) -> Iterator[tuple[str, "VendorEntry"]]:
         """Keys and values of a mapping."""
         for key in self.mapping():
             yield key, self.at(key)
@@ -163,11 +163,13 @@ class Entry:
         """A text under a key."""
         return str(self.at(key).data) if key in self else default
 
-    def items(self) -> "list[Entry]":
+    def items(self) -> "list[VendorEntry]":
         """The items of a list."""
         if isinstance(self.data, str) or not isinstance(self.data, Sequence):
             raise self.error(f"must be a list, got {_short(self.data)}")
-        return [Entry(self.document, (*self.path, i), item) for i, item in enumerate(self.data)]
+        return [
+            VendorEntry(self.document, (*self.path, i), item) for i, item in enumerate(self.data)
+        ]
 
 
 def _number(value: object) -> float | None:

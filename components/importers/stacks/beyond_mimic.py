@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Found, Order, Term
+from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.metadata import Metadata
-from mjrig.components.importers.sources.source import Network, Source
+from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.names import suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4
@@ -24,12 +24,12 @@ HALF_DIGIT = 0.0005
 _KEYS = ("joint_names", "joint_stiffness", "action_scale", "observation_names")
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """By the metadata of the network."""
     return source.network is not None and all(k in source.network.metadata for k in _KEYS)
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """What the metadata says, and what follows from it.
 
     Raises:
@@ -44,10 +44,10 @@ def read(source: Source) -> Found:
     scale = said.numbers("action_scale", count)
     trained, agrees = recovered(kp, kv, scale)
     tracks = "motion" in said.texts.get("command_names", "") or "time_step" in network.inputs
-    return Found(
+    return FoundPolicy(
         stack="beyond_mimic" if tracks else "mjlab",
         count=count,
-        order=Order.NAMES,
+        order=ValueOrder.NAMES,
         names=tuple(names),
         timestep=TIMESTEP,
         tick=TIMESTEP * DECIMATION,
@@ -147,7 +147,7 @@ def _kind(said: Metadata, name: str, count: int, tracks: bool) -> tuple[str, int
     return _TERMS[name](count)
 
 
-def _motion(said: Metadata, network: Network) -> dict[str, Any]:
+def _motion(said: Metadata, network: NetworkFile) -> dict[str, Any]:
     """Where the motion comes from: the network gives it beside the action."""
     found: dict[str, Any] = {}
     if "time_step" in network.inputs:

@@ -7,9 +7,9 @@ has other joints, gains and limits, and is refused.
 from collections.abc import Sequence
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Begin, Found, Order, Term
-from mjrig.components.importers.sources.source import Source
-from mjrig.components.importers.sources.vendor_file import Entry
+from mjrig.components.importers.sources.found import Begin, FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.vendor_file import VendorEntry
 from mjrig.names import listed
 
 _TRAINING = ("init_state", "control", "normalization")
@@ -18,12 +18,12 @@ _REAL = ("common", "policy", "mech")
 ORIENTATION, ANGULAR_VELOCITY = "orientation", "angular-velocity"
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """By the sections of the training YAML, or of the real robot's."""
     return source.one(*_TRAINING) is not None or source.one(*_REAL) is not None
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """What the training YAML says.
 
     Raises:
@@ -48,11 +48,11 @@ def read(source: Source) -> Found:
     timestep = root.at("sim").number("dt", above=0.0)
     clip = scales.number("clip_actions")
     env = root.at("env")
-    return Found(
+    return FoundPolicy(
         stack="booster_gym",
         robot=root.at("asset").text("name").lower() if "asset" in root else "",
         count=env.whole("num_actions"),
-        order=Order.MOTORS,
+        order=ValueOrder.MOTORS,
         motors=tuple(range(env.whole("num_actions"))),
         timestep=timestep,
         tick=timestep * control.whole("decimation"),
@@ -78,7 +78,7 @@ def read(source: Source) -> Found:
     )
 
 
-def _by_part(entry: Entry, joints: Sequence[str], matches: list[str]) -> list[float]:
+def _by_part(entry: VendorEntry, joints: Sequence[str], matches: list[str]) -> list[float]:
     """Values by part of a joint's name; the last part that fits wins, and all are told."""
     what = str(entry.path[-1])
     parts = {key: value.as_number() for key, value in entry.entries()}
@@ -100,7 +100,7 @@ def _by_part(entry: Entry, joints: Sequence[str], matches: list[str]) -> list[fl
     return values
 
 
-def _terms(root: Entry, count: int, sensors: Sequence[str]) -> list[Term]:
+def _terms(root: VendorEntry, count: int, sensors: Sequence[str]) -> list[Term]:
     scales = root.at("normalization")
     lowest, highest = root.at("commands").numbers("gait_frequency", 2, "bound")
     seen = {"sensor": ORIENTATION} if ORIENTATION in sensors else {}
@@ -119,18 +119,18 @@ def _terms(root: Entry, count: int, sensors: Sequence[str]) -> list[Term]:
     ]
 
 
-def _ranges(commands: Entry) -> list[list[float]]:
+def _ranges(commands: VendorEntry) -> list[list[float]]:
     keys = ("lin_vel_x", "lin_vel_y", "ang_vel_yaw")
     return [commands.numbers(key, 2, "bound") for key in keys]
 
 
-def _base(state: Entry) -> tuple[list[float], list[float]]:
+def _base(state: VendorEntry) -> tuple[list[float], list[float]]:
     """Position and quaternion; the file has xyzw."""
     x, y, z, w = state.numbers("rot", 4, "component")
     return state.numbers("pos", 3, "component"), [w, x, y, z]
 
 
-def _trained(root: Entry, count: int) -> dict[str, list[float]]:
+def _trained(root: VendorEntry, count: int) -> dict[str, list[float]]:
     if "asset" not in root or "armature" not in root.at("asset"):
         return {}
     return {"armature": [root.at("asset").number("armature")] * count}

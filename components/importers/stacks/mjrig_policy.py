@@ -3,8 +3,8 @@
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Begin, Found, Order, Start, Term
-from mjrig.components.importers.sources.source import Network, Source
+from mjrig.components.importers.sources.found import Begin, FoundPolicy, Start, Term, ValueOrder
+from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.components.policies.policy_file import PolicyFile, given
 from mjrig.errors import SceneError
 
@@ -12,13 +12,13 @@ from mjrig.errors import SceneError
 _NETWORK = ("time_step", "motion")
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """By what every policy.yaml has."""
     config = source.one("joints", "observation")
     return config is not None and isinstance(config.data["observation"], dict)
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """What the file says.
 
     Raises:
@@ -29,7 +29,7 @@ def read(source: Source) -> Found:
     assert config is not None
     policy = PolicyFile.load(config.path)
     if source.network is None:
-        source.network = Network(policy.network_file())
+        source.network = NetworkFile(policy.network_file())
     data: dict[str, Any] = policy.to_data()
     kept = data["observation"].get("history", {})
     count = len(policy.joints)
@@ -47,10 +47,10 @@ def read(source: Source) -> Found:
         own = [given(start, which) for which in ("kp", "kv")]
         gains = [g if o is None else o for o, g in zip(own, (kp, kv), strict=True)]
         stand = Start(start.duration, gains[0].tolist(), gains[1].tolist())
-    return Found(
+    return FoundPolicy(
         stack="mjrig",
         count=count,
-        order=Order.NAMES,
+        order=ValueOrder.NAMES,
         names=policy.joints,
         timestep=timestep,
         tick=timestep * policy.decimation,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from mjrig.components.importers.sources.found import Begin, Found, Order, Term
+from mjrig.components.importers.sources.found import Begin, FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.source import Network, Source
+from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.errors import SceneError
 from mjrig.names import listed
 from mjrig.yaml_text.yaml_document import Document
@@ -71,12 +71,12 @@ def templates() -> list[Template]:
     return found
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """A network alone, without metadata."""
     return not source.configs and source.network is not None
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """The template that fits, filled with the model's keyframe.
 
     Raises:
@@ -94,10 +94,10 @@ def read(source: Source) -> Found:
     template = _fitting(network, robot, count, width)
     keyframe = template.keyframe(robot)
     data = template.data
-    return Found(
+    return FoundPolicy(
         stack="mujoco_playground",
         count=count,
-        order=Order.MOTORS,
+        order=ValueOrder.MOTORS,
         motors=tuple(range(count)),
         timestep=data.get("timestep"),
         tick=float(data["tick"]),
@@ -119,7 +119,7 @@ def read(source: Source) -> Found:
     )
 
 
-def _fitting(network: Network, robot: Robot, count: int, width: int | None) -> Template:
+def _fitting(network: NetworkFile, robot: Robot, count: int, width: int | None) -> Template:
     problems = []
     for template in templates():
         lacking = template.lacks(robot)

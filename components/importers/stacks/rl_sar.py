@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Found, Order, Start, Term
-from mjrig.components.importers.sources.source import Source
-from mjrig.components.importers.sources.vendor_file import Entry, VendorFile
+from mjrig.components.importers.sources.found import FoundPolicy, Start, Term, ValueOrder
+from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile
 from mjrig.errors import SceneError
 from mjrig.names import suggestion
 
@@ -16,12 +16,12 @@ _TERMS = ("ang_vel", "ang_vel_body", "gravity_vec", "commands", "dof_pos", "dof_
           "lin_vel")  # fmt: skip
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """By the one key of the robot with what all files of the stack have under it."""
     return any(_inside(config) is not None for config in source.configs)
 
 
-def _inside(config: VendorFile) -> Entry | None:
+def _inside(config: VendorFile) -> VendorEntry | None:
     """What stands under the only key, if it looks like rl_sar's."""
     if not isinstance(config.data, dict) or len(config.data) != 1:
         return None
@@ -33,10 +33,10 @@ def _inside(config: VendorFile) -> Entry | None:
 class Layers:
     """Both files as one: what config.yaml does not say, base.yaml does."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[VendorEntry]) -> None:
         self.entries = entries
 
-    def where(self, key: str) -> Entry:
+    def where(self, key: str) -> VendorEntry:
         """The file that says it, or the first, which then complains."""
         return next((e for e in self.entries if key in e), self.entries[0])
 
@@ -53,7 +53,7 @@ class Layers:
         return entry.number(key) if default is None else entry.number(key, default)
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """What both files say.
 
     Raises:
@@ -68,11 +68,11 @@ def read(source: Source) -> Found:
     kinds = ["velocity" if i in wheels else "position" for i in range(count)]
     names = tuple(sdk[i] for i in mapping)
     stand = Start(STAND, said.numbers("fixed_kp", count), said.numbers("fixed_kd", count))
-    return Found(
+    return FoundPolicy(
         stack="rl_sar",
         robot=files[0][0].partition("/")[0],
         count=count,
-        order=Order.NAMES,
+        order=ValueOrder.NAMES,
         names=names,
         timestep=said.where("dt").number("dt", above=0.0),
         tick=said.number("dt") * said.where("decimation").whole("decimation"),
@@ -96,7 +96,7 @@ def read(source: Source) -> Found:
     )
 
 
-def _layers(source: Source) -> tuple[list[tuple[str, Entry]], list[str]]:
+def _layers(source: PolicySource) -> tuple[list[tuple[str, VendorEntry]], list[str]]:
     """Name and content, the policy's file first; a base.yaml beside it is found."""
     notes = []
     files = {}
@@ -120,7 +120,7 @@ def _layers(source: Source) -> tuple[list[tuple[str, Entry]], list[str]]:
     return [(name, files[name][1]) for name in names], notes
 
 
-def _base(path: Path, name: str) -> tuple[VendorFile, Entry]:
+def _base(path: Path, name: str) -> tuple[VendorFile, VendorEntry]:
     if not path.is_file():
         raise SceneError(f"{name} needs the base.yaml of its robot: give it too")
     base = VendorFile(path)

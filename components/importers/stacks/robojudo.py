@@ -7,9 +7,9 @@ themselves: give the network alone.
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Found, Order, Term
-from mjrig.components.importers.sources.source import Source
-from mjrig.components.importers.sources.vendor_file import Entry, VendorFile
+from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile
 from mjrig.components.importers.stacks.unitree_rl_gym import GAIT
 from mjrig.errors import SceneError
 from mjrig.names import listed
@@ -19,12 +19,12 @@ TIMESTEP, FREQUENCY = 0.001, 50.0
 _LAYOUTS = ("UnitreePolicy", "UnitreeWoGaitPolicy")
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """By the settings of a policy, in a whole configuration or alone."""
     return any(_policy_of(config) is not None for config in source.configs)
 
 
-def _policy_of(config: VendorFile) -> Entry | None:
+def _policy_of(config: VendorFile) -> VendorEntry | None:
     if config.has("policy_type", "action_dof"):
         return config.root
     if config.has("policy") and "policy_type" in config.root.at("policy"):
@@ -32,7 +32,7 @@ def _policy_of(config: VendorFile) -> Entry | None:
     return None
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """What the settings say.
 
     Raises:
@@ -53,11 +53,11 @@ def read(source: Source) -> Found:
     count = len(names)
     timestep = env.number("sim_dt", TIMESTEP, above=0.0) if env else TIMESTEP
     clip = policy.number("action_clip", 0.0)
-    return Found(
+    return FoundPolicy(
         stack="robojudo",
         robot=policy.text("robot"),
         count=count,
-        order=Order.NAMES,
+        order=ValueOrder.NAMES,
         names=tuple(names),
         timestep=timestep,
         tick=1.0 / policy.number("freq", FREQUENCY, above=0.0),
@@ -84,7 +84,7 @@ def read(source: Source) -> Found:
     )
 
 
-def _same_joints(policy: Entry, names: list[str]) -> None:
+def _same_joints(policy: VendorEntry, names: list[str]) -> None:
     seen = policy.at("obs_dof").texts("joint_names", distinct=True)
     if seen != names:
         others = [n for n in seen if n not in names] or seen
@@ -94,7 +94,7 @@ def _same_joints(policy: Entry, names: list[str]) -> None:
 
 
 def _values(
-    policy: Entry, env: Entry | None, key: str, names: list[str], *, needed: bool = True
+    policy: VendorEntry, env: VendorEntry | None, key: str, names: list[str], *, needed: bool = True
 ) -> Any:
     """Per joint: of the policy, else of the robot by name."""
     dof = policy.at("action_dof")
@@ -112,7 +112,7 @@ def _values(
     return None
 
 
-def _terms(policy: Entry, kind: str, count: int) -> list[Term]:
+def _terms(policy: VendorEntry, kind: str, count: int) -> list[Term]:
     scales = policy.at("obs_scales")
     command = scales.numbers("command", 3, "command")
     history = 1 if kind == "UnitreePolicy" else max(1, int(policy.number("history_length", 1)))
@@ -129,14 +129,14 @@ def _terms(policy: Entry, kind: str, count: int) -> list[Term]:
     return found
 
 
-def _command(policy: Entry) -> dict[str, Any]:
+def _command(policy: VendorEntry) -> dict[str, Any]:
     command: dict[str, Any] = {"names": ["vx", "vy", "wz"]}
     if "max_cmd" in policy:
         command["ranges"] = [[-v, v] for v in policy.numbers("max_cmd", 3, "command")]
     return command
 
 
-def _rate(timestep: float, env: Entry | None, policy: Entry) -> tuple[str, ...]:
+def _rate(timestep: float, env: VendorEntry | None, policy: VendorEntry) -> tuple[str, ...]:
     """Nothing in the stack checks that its two rates agree."""
     if env is None or "sim_decimation" not in env:
         return ()

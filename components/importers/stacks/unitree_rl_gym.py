@@ -7,21 +7,21 @@ import re
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Begin, Found, Held, Order, Term
-from mjrig.components.importers.sources.source import Source
-from mjrig.components.importers.sources.vendor_file import Entry
+from mjrig.components.importers.sources.found import Begin, FoundPolicy, Held, Term, ValueOrder
+from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.vendor_file import VendorEntry
 
 #: Period of the gait in the code of the stack [s].
 GAIT = 0.8
 _HOME = re.compile(r"(?:robots|pre_train)/([A-Za-z0-9]+)")
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """By the keys every file of the stack has."""
     return source.one("kps", "kds", "default_angles", "num_actions") is not None
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """What the YAML says.
 
     Raises:
@@ -34,13 +34,13 @@ def read(source: Source) -> Found:
     real = "control_dt" in root
     timestep = None if real else root.number("simulation_dt", above=0.0)
     tick = root.number("control_dt", above=0.0) if real else _tick(root)
-    order = Order.INDEX
+    order = ValueOrder.INDEX
     motors: tuple[int, ...] = ()
     if "leg_joint2motor_idx" in root and len(source.robot.motors) > count:
-        order = Order.MOTORS
+        order = ValueOrder.MOTORS
         motors = tuple(root.indices("leg_joint2motor_idx", count, len(source.robot.motors)))
     scale = root.number("action_scale")
-    return Found(
+    return FoundPolicy(
         stack="unitree_rl_gym",
         robot=_robot(root),
         count=count,
@@ -66,7 +66,7 @@ def read(source: Source) -> Found:
     )
 
 
-def gait_terms(scales: Entry, count: int) -> list[Term]:
+def gait_terms(scales: VendorEntry, count: int) -> list[Term]:
     """ω, gravity, command, joints, last action and the gait's phase, with the file's scales."""
     size = len(scales.numbers("cmd_scale"))
     return [
@@ -80,11 +80,11 @@ def gait_terms(scales: Entry, count: int) -> list[Term]:
     ]
 
 
-def _tick(root: Entry) -> float:
+def _tick(root: VendorEntry) -> float:
     return root.number("simulation_dt", above=0.0) * root.whole("control_decimation")
 
 
-def _command(root: Entry) -> dict[str, Any]:
+def _command(root: VendorEntry) -> dict[str, Any]:
     command: dict[str, Any] = {"names": ["vx", "vy", "wz"]}
     if "cmd_init" in root:
         command["default"] = root.numbers("cmd_init", 3, "command")
@@ -93,7 +93,7 @@ def _command(root: Entry) -> dict[str, Any]:
     return command
 
 
-def _held(root: Entry) -> list[Held]:
+def _held(root: VendorEntry) -> list[Held]:
     """The motors of arms and waist in the file for the real robot."""
     if "arm_waist_joint2motor_idx" not in root:
         return []
@@ -103,7 +103,7 @@ def _held(root: Entry) -> list[Held]:
     return [Held(int(m), *values) for m, *values in zip(motors, *gains, strict=True)]
 
 
-def _robot(root: Entry) -> str:
+def _robot(root: VendorEntry) -> str:
     """`…/robots/g1_description/scene.xml` → g1."""
     for key in ("xml_path", "policy_path"):
         found = _HOME.search(root.text(key))

@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Found, Order, Term
-from mjrig.components.importers.sources.source import Source
-from mjrig.components.importers.sources.vendor_file import Entry
+from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.vendor_file import VendorEntry
 from mjrig.names import suggestion
 
 #: Physics timestep where the model's own does not divide the tick [s].
 USUAL_STEP = 0.002
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: PolicySource) -> bool:
     """By the keys every deploy.yaml has."""
     return source.one("joint_ids_map", "step_dt", "observations") is not None
 
 
-def read(source: Source) -> Found:
+def read(source: PolicySource) -> FoundPolicy:
     """What the deploy.yaml says.
 
     Raises:
@@ -33,10 +33,10 @@ def read(source: Source) -> Found:
     count = len(root.numbers("joint_ids_map"))
     motors = root.indices("joint_ids_map", count, len(root.numbers("stiffness")))
     action = _action(root, count)
-    return Found(
+    return FoundPolicy(
         stack="unitree_rl_lab",
         count=count,
-        order=Order.MOTORS,
+        order=ValueOrder.MOTORS,
         motors=tuple(motors),
         timestep=None,
         tick=root.number("step_dt", above=0.0),
@@ -59,7 +59,7 @@ def _of(motors: Sequence[int], values: Sequence[float]) -> list[float]:
     return [values[m] for m in motors]
 
 
-def _action(root: Entry, count: int) -> dict[str, Any]:
+def _action(root: VendorEntry, count: int) -> dict[str, Any]:
     kinds = root.at("actions")
     name, action = next(iter(kinds.entries()), ("", kinds))
     if name != "JointPositionAction" or len(kinds.mapping()) != 1:
@@ -78,7 +78,7 @@ def _action(root: Entry, count: int) -> dict[str, Any]:
     return data
 
 
-def _command(root: Entry) -> dict[str, Any]:
+def _command(root: VendorEntry) -> dict[str, Any]:
     command: dict[str, Any] = {"names": ["vx", "vy", "wz"]}
     if "commands" not in root or "base_velocity" not in root.at("commands"):
         return command
@@ -102,7 +102,7 @@ _TERMS: dict[str, tuple[Callable[..., Term], bool]] = {
 }
 
 
-def _term(name: str, entry: Entry, count: int) -> Term:
+def _term(name: str, entry: VendorEntry, count: int) -> Term:
     """One term: the stack clips first and scales then."""
     more: dict[str, Any] = {"history": entry.whole("history_length", 1)}
     if "clip" in entry:

@@ -15,7 +15,7 @@ LEAST = 20
 
 
 @dataclass(frozen=True)
-class Samples:
+class MatchSamples:
     """Targets, positions, velocities and efforts of the driven joints, row by row.
 
     `effort` and `velocity` are None where they were not recorded.
@@ -27,7 +27,7 @@ class Samples:
     effort: FloatArray | None = None
 
 
-def samples_of(actor: ActorRecording) -> Samples | None:
+def samples_of(actor: ActorRecording) -> MatchSamples | None:
     """What was recorded of setpoints and the joints they drive, at the same steps.
 
     With efforts only the steps they were recorded at. None where an actuator drives no joint that
@@ -48,10 +48,10 @@ def samples_of(actor: ActorRecording) -> Samples | None:
             rows, effort = states[good], actor.efforts.effort[used[good]]
     held = np.searchsorted(commands.step, actor.step[rows], side="right") - 1
     velocity = None if actor.qvel is None else actor.qvel[rows][:, dof]
-    return Samples(commands.position[held], actor.qpos[rows][:, qpos], velocity, effort)
+    return MatchSamples(commands.position[held], actor.qpos[rows][:, qpos], velocity, effort)
 
 
-def likely_order(samples: Samples) -> Indices:
+def likely_order(samples: MatchSamples) -> Indices:
     """For every joint the column of targets that fits it best: an assignment of least cost.
 
     Columns that stand still keep their place.
@@ -65,7 +65,7 @@ def likely_order(samples: Samples) -> Indices:
     return order
 
 
-def costs(samples: Samples, sign: float = 1.0) -> FloatArray:
+def costs(samples: MatchSamples, sign: float = 1.0) -> FloatArray:
     """Cost of giving joint i the target column j, (joints, columns).
 
     With efforts: the part of joint i's effort that no PD law towards column j explains. Without:
@@ -98,7 +98,7 @@ def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return found
 
 
-def flipped(samples: Samples) -> list[int]:
+def flipped(samples: MatchSamples) -> list[int]:
     """Columns that fit their joint much better with the other sign."""
     as_is, negated = np.diag(costs(samples)), np.diag(costs(samples, -1.0))
     moving = samples.target.std(axis=0) > STILL

@@ -19,7 +19,7 @@ ONE_BY_ONE = 4
 
 
 @dataclass(frozen=True)
-class Difference:
+class PlantDifference:
     """One property that differs: of one or several joints, or of the whole (no joints)."""
 
     what: str
@@ -61,7 +61,7 @@ def _value(values: object, joints: tuple[str, ...]) -> object:
 
 def differences(
     recorded: Plant, here: Plant, names: Mapping[str, str], *, policy: bool = False
-) -> list[Difference]:
+) -> list[PlantDifference]:
     """What differs, as far as both sides say something; joints by their names here.
 
     Args:
@@ -77,7 +77,7 @@ def differences(
             continue
         there, now = recorded.overall[what], here.overall[what]
         if not _same(there, now):
-            found.append(Difference(what, there, now))
+            found.append(PlantDifference(what, there, now))
     for what in PER_JOINT:
         if what in skipped or what not in recorded.joints or what not in here.joints:
             continue
@@ -86,9 +86,9 @@ def differences(
         off = tuple(j for j in theirs if j in ours and not _same(theirs[j], ours[j]))
         everywhere = len(off) > 1 and len(off) == len(theirs.keys() & ours.keys())
         if len(off) <= ONE_BY_ONE and not everywhere:
-            found += [Difference(what, theirs, ours, (j,)) for j in off]
+            found += [PlantDifference(what, theirs, ours, (j,)) for j in off]
         else:
-            found.append(Difference(what, theirs, ours, off))
+            found.append(PlantDifference(what, theirs, ours, off))
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mjrig.recording.recording import ActorRecording, Commands, Recording
+from mjrig.recording.recording import ActorRecording, RecordedCommands, Recording
 from mjrig.sim2sim.compare.matching import Indices
 
 #: Words that stand for a side, in the names of joints.
@@ -69,7 +69,7 @@ def with_signs(recording: Recording, robot: str, flipped: Sequence[int]) -> Reco
     signs = np.ones(actor.commands.position.shape[1])
     signs[list(flipped)] = -1.0
     c = actor.commands
-    moved = Commands(c.step, c.position * signs, c.velocity * signs, c.feedforward * signs)
+    moved = RecordedCommands(c.step, c.position * signs, c.velocity * signs, c.feedforward * signs)
     return _with(recording, replace(actor, commands=moved))
 
 

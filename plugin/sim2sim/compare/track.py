@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.articulation import Articulation
+from mjrig.control.sampler import by_column
 from mjrig.errors import RecordingError
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
@@ -87,15 +89,7 @@ def record(world: World, steps: int, *, before: Callable[[int], object] | None =
 
 def efforts(robot: Articulation, force: FloatArray) -> FloatArray:
     """Efforts per setpoint column at the joint, after all limits, (steps, actuators)."""
-    bindings = {b.actuator: b for b in robot.actuators}
-    found = np.zeros((len(force), len(robot.actuator_names)))
-    for column, name in enumerate(robot.actuator_names):
-        binding = bindings[name]
-        found[:, column] = binding.gear * force[:, binding.output_address]
-        if binding.joint_force_range is not None:
-            # NOTE: the range limits the sum of a joint's actuators; with one, that is its effort.
-            np.clip(found[:, column], *binding.joint_force_range, out=found[:, column])
-    return found
+    return AppliedEffort(by_column(robot), robot.actuators)(force)
 
 
 def saturation(efforts: FloatArray, limit: float) -> float:
@@ -109,7 +103,7 @@ def saturation(efforts: FloatArray, limit: float) -> float:
 
 
 @dataclass(frozen=True)
-class Base:
+class BasePath:
     """The path of a floating base: position (steps, 3) and uprightness, the cosine of its tilt.
 
     Uprightness is measured against the start, so that a base that is mounted askew is upright.
@@ -140,7 +134,7 @@ class Base:
         return int(fallen[0]) if len(fallen) else None
 
 
-def base_of(world: World, robot: Articulation, qpos: FloatArray) -> Base | None:
+def base_of(world: World, robot: Articulation, qpos: FloatArray) -> BasePath | None:
     """The path of a robot's floating base; None for a robot that is fixed: it cannot fall."""
     joints = joints_of(world, robot)
     if not joints or joints[0].kind != "free":
@@ -148,7 +142,7 @@ def base_of(world: World, robot: Articulation, qpos: FloatArray) -> Base | None:
     at = joints[0].qpos
     quaternion = qpos[:, at.start + 3 : at.stop]
     up = up_in_base(quaternion)
-    return Base(qpos[:, at.start : at.start + 3], up @ up[0], quaternion)
+    return BasePath(qpos[:, at.start : at.start + 3], up @ up[0], quaternion)
 
 
 def up_in_base(quaternions: FloatArray) -> FloatArray:

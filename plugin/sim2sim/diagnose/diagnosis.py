@@ -11,7 +11,8 @@ from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.assignment import flipped, likely_order, samples_of
 from mjrig.sim2sim.compare.comparison import Comparison, compare
-from mjrig.sim2sim.compare.differences import Difference, differences
+from mjrig.sim2sim.compare.differences import PlantDifference, differences
+from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, Match, match
 from mjrig.sim2sim.compare.relabel import (
     SIDES,
@@ -21,7 +22,6 @@ from mjrig.sim2sim.compare.relabel import (
     with_order,
     with_signs,
 )
-from mjrig.sim2sim.compare.result import Finding
 from mjrig.sim2sim.compare.track import record
 from mjrig.sim2sim.play.one_step import OneStep
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
@@ -67,7 +67,7 @@ class Diagnosis:
         self._error = comparison.rms_until(self._until)
         self._notes: list[str] = []
 
-    def run(self) -> tuple[list[Finding], list[str]]:
+    def run(self) -> tuple[list[ReplayFinding], list[str]]:
         """Findings and remarks."""
         if self._is_round_off():
             above = _first_above(self._comparison, ROUND_OFF)
@@ -121,14 +121,14 @@ class Diagnosis:
 
     # Plants -------------------------------------------------------------------------------------
 
-    def _differences(self) -> Iterator[tuple[Match, Difference]]:
+    def _differences(self) -> Iterator[tuple[Match, PlantDifference]]:
         for pair in self._matches:
             names = {a.name: b.name for a, b in pair.joints}
             here = plant_of(self._world, pair.robot)
             for difference in differences(pair.recorded.plant, here, names):
                 yield pair, difference
 
-    def _plants(self) -> Iterator[Finding]:
+    def _plants(self) -> Iterator[ReplayFinding]:
         seen: set[str] = set()
         for pair, difference in self._differences():
             if not difference.joints and difference.what in seen:
@@ -137,9 +137,9 @@ class Diagnosis:
             yield self._finding(pair, difference)
         yield from self._groups()
 
-    def _finding(self, pair: Match, difference: Difference) -> Finding:
+    def _finding(self, pair: Match, difference: PlantDifference) -> ReplayFinding:
         share, effect = self._undone(pair, difference)
-        return Finding(
+        return ReplayFinding(
             difference.what,
             difference.where,
             difference.recorded_value(),
@@ -148,9 +148,9 @@ class Diagnosis:
             share,
         )
 
-    def _groups(self) -> Iterator[Finding]:
+    def _groups(self) -> Iterator[ReplayFinding]:
         """The same property of several joints: together they may do what none does alone."""
-        groups: dict[tuple[str, str], list[tuple[Match, Difference]]] = {}
+        groups: dict[tuple[str, str], list[tuple[Match, PlantDifference]]] = {}
         for pair, difference in self._differences():
             if len(difference.joints) == 1:
                 groups.setdefault((pair.robot.name, difference.what), []).append((pair, difference))
@@ -158,9 +158,9 @@ class Diagnosis:
             if len(members) > 1:
                 pair, one = members[0]
                 joints = tuple(d.joints[0] for _, d in members)
-                yield self._finding(pair, Difference(one.what, one.recorded, one.here, joints))
+                yield self._finding(pair, PlantDifference(one.what, one.recorded, one.here, joints))
 
-    def _undone(self, pair: Match, difference: Difference) -> tuple[float | None, str]:
+    def _undone(self, pair: Match, difference: PlantDifference) -> tuple[float | None, str]:
         try:
             error = self._error_without(pair, difference)
         except MjrigError as reason:
@@ -168,7 +168,7 @@ class Diagnosis:
         share = self._share(error)
         return share, in_words(share)
 
-    def _error_without(self, pair: Match, difference: Difference) -> float:
+    def _error_without(self, pair: Match, difference: PlantDifference) -> float:
         if difference.what == "timestep" or "RK4" in (difference.recorded, difference.here):
             world = twin(self._world, {difference.what: difference.recorded})
             return self.error(world=world)
@@ -196,7 +196,7 @@ class Diagnosis:
 
     # Orders, signs, phase -----------------------------------------------------------------------
 
-    def _commands(self) -> list[Finding]:
+    def _commands(self) -> list[ReplayFinding]:
         """What may be wrong with the setpoints themselves: the best explanation, if it is good."""
         tried = list(self._try_phase())
         if self._comparison.max_abs_position_error > GROSS:
@@ -205,11 +205,11 @@ class Diagnosis:
         good = [f for f in tried if (f.share or 0.0) > CAUSE]
         return sorted(good, key=lambda f: f.share or 0.0, reverse=True)[:1]
 
-    def _try_phase(self) -> Iterator[Finding]:
+    def _try_phase(self) -> Iterator[ReplayFinding]:
         for steps in (-1, 1):
             share = self._share(self.error(shifted(self._recording, steps)))
             when = "later" if steps > 0 else "earlier"
-            yield Finding(
+            yield ReplayFinding(
                 "tick phase",
                 "",
                 "as recorded",
@@ -218,7 +218,7 @@ class Diagnosis:
                 share,
             )
 
-    def _try_orders(self, actor: ActorRecording) -> Iterator[Finding]:
+    def _try_orders(self, actor: ActorRecording) -> Iterator[ReplayFinding]:
         ways: tuple[tuple[str, Callable[[Recording, str, Indices], Recording]], ...] = (
             ("setpoints", with_order),
             ("joints and setpoints", with_names),
@@ -231,7 +231,7 @@ class Diagnosis:
                     continue
                 share = self._share(error)
                 moved = [actor.driven[i] for i in np.flatnonzero(order != np.arange(len(order)))]
-                yield Finding(
+                yield ReplayFinding(
                     "joint order",
                     listed(moved) if len(moved) <= 4 else how_many(len(moved), "joint"),
                     "as recorded",
@@ -245,7 +245,7 @@ class Diagnosis:
             share = self._share(self.error(with_signs(self._recording, actor.name, against)))
             joints = listed(actor.driven[i] for i in against)
             effect = f"negated setpoints {remove(share)}"
-            yield Finding("sign", joints, "as recorded", "negated", effect, share)
+            yield ReplayFinding("sign", joints, "as recorded", "negated", effect, share)
 
     def _orders(self, actor: ActorRecording) -> list[tuple[str, Indices]]:
         """Orders worth trying, with their names; each once."""
@@ -269,7 +269,7 @@ class Diagnosis:
 
     # The rest -----------------------------------------------------------------------------------
 
-    def _state_edits(self) -> list[Finding]:
+    def _state_edits(self) -> list[ReplayFinding]:
         """Jumps that no step of the physics makes: the source wrote into its state."""
         found = OneStep(self._recording, self._world, self._robot, resample=self._resample).run()
         if found is None:
@@ -301,7 +301,7 @@ def _first_above(comparison: Comparison, size: float) -> float | None:
     return float(comparison.time[rows[0]]) if len(rows) else None
 
 
-def apply(edit: PlantEdit, difference: Difference) -> None:
+def apply(edit: PlantEdit, difference: PlantDifference) -> None:
     """Give the robot what was recorded.
 
     Raises:

@@ -15,7 +15,7 @@ from mjrig.errors import MjrigError, RecordingError
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.relabel import SIDES, mirrored
 from mjrig.sim2sim.compare.track import Track
-from mjrig.sim2sim.modes.policy_mode import find_robot, in_the_loop, tell
+from mjrig.sim2sim.play.policy_loop import find_robot, in_the_loop, tell
 from mjrig.sim2sim.play.trials import run_policy
 
 DECLARED = "as declared"

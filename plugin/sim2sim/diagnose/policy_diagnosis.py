@@ -10,7 +10,8 @@ from mjrig.control.policy import PolicyComponent
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.differences import differences
-from mjrig.sim2sim.compare.result import Finding, Trial
+from mjrig.sim2sim.compare.finding import ReplayFinding
+from mjrig.sim2sim.compare.result import Trial
 from mjrig.sim2sim.diagnose.diagnosis import apply
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 from mjrig.sim2sim.play.trials import PolicyRun
@@ -34,7 +35,7 @@ class PolicyDiagnosis:
         self._nominal, self._again = run.trial, again
         self._asked = run.track.timestep * max(run.track.taken, 1)
 
-    def run(self) -> tuple[list[Finding], list[str]]:
+    def run(self) -> tuple[list[ReplayFinding], list[str]]:
         """Findings, the most important first, and remarks."""
         made_for = self._policy.plant()
         known = [w for w in PER_JOINT if w in made_for.joints and w != "default_pose"]
@@ -49,7 +50,7 @@ class PolicyDiagnosis:
         found = sorted(self._findings(), key=lambda f: -1.0 if f.share is None else f.share)
         return found[::-1], notes
 
-    def _findings(self) -> Iterator[Finding]:
+    def _findings(self) -> Iterator[ReplayFinding]:
         here = plant_of(self._world, self._robot)
         names = {j: j for j in self._robot.joint_names}
         for difference in differences(self._policy.plant(), here, names, policy=True):
@@ -59,7 +60,7 @@ class PolicyDiagnosis:
                     share, effect = self._effect(self._again().trial)
             except CannotEdit as reason:
                 share, effect = None, f"not tried: {reason}"
-            yield Finding(
+            yield ReplayFinding(
                 difference.what,
                 difference.where,
                 difference.recorded_value(),

@@ -7,6 +7,7 @@ from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import Match
 from mjrig.sim2sim.compare.result import SHOWN, Replay
+from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import base_of
 from mjrig.sim2sim.play.players import KinematicPlayer
 
@@ -15,8 +16,6 @@ EVIDENCE = "recorded poses, shown; nothing is simulated, so this says nothing ab
 
 def replay_poses(recording: Recording, world: World, *, robot: str = "") -> Replay:
     """Show all poses, at the rate of the world, and say whether a base falls."""
-    from mjrig.sim2sim.replay import scene_name
-
     player = KinematicPlayer(recording, world, robot=robot)
     count = max(1, round(player.duration / world.timestep))
     qpos = np.empty((count + 1, world.model.nq))

@@ -1,8 +1,7 @@
 """Mode policy: the network in the loop, nominal and perturbed."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,22 @@ import numpy as np
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
-from mjrig.errors import PropertyError, RecordingError
+from mjrig.control.sampler import BindingReader, by_column
+from mjrig.errors import RecordingError
 from mjrig.names import how_many, listed
-from mjrig.properties import registry
-from mjrig.recording.recording import Recording
+from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import compare
+from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import match, match_robot
-from mjrig.sim2sim.compare.result import FAILS, REMARKS, STAYS_UP, TRANSFERS, Finding, Replay
+from mjrig.sim2sim.compare.result import FAILS, REMARKS, STAYS_UP, TRANSFERS, Replay
+from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import Track, saturation
+from mjrig.sim2sim.diagnose.order_probe import order_probe, suspicion, telling_command
 from mjrig.sim2sim.diagnose.policy_diagnosis import PolicyDiagnosis
 from mjrig.sim2sim.modes.targets_mode import describe
-from mjrig.sim2sim.play.start import commands, start
+from mjrig.sim2sim.play.policy_loop import find_robot, in_the_loop, tell
+from mjrig.sim2sim.play.start import start
 from mjrig.sim2sim.play.trial_pool import run_trials
 from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics
 
@@ -32,7 +35,6 @@ DURATION = 10.0
 SATURATED = 0.05
 #: More than this share of falls is no transfer.
 MOST_FALLS = 0.5
-Policy = PolicyComponent | str | Path | None
 
 
 def replay_policy(
@@ -51,8 +53,6 @@ def replay_policy(
     workers: int,
 ) -> Replay:
     """Run, judge, and say what differs from what the policy was made for."""
-    from mjrig.sim2sim.replay import scene_name
-
     steps = _steps(world, recording, duration)
     matches = () if recording is None else match(recording, world, robot)
     actor = matches[0].robot if matches else find_robot(world, robot)
@@ -104,14 +104,12 @@ def _suspect_order(
     actor: Articulation,
 ) -> None:
     """Try other orders of the joints: with a wrong one some robots fall late, or never."""
-    from mjrig.sim2sim.diagnose.order_probe import order_probe, suspicion, telling_command
-
     if policy is None:
         return
     probes = order_probe(policy, world, actor.name, command=telling_command(policy))
     text = suspicion(probes)
     if text:
-        finding = Finding("joint order", "", "as recorded", probes[0].name, text, 1.0)
+        finding = ReplayFinding("joint order", "", "as recorded", probes[0].name, text, 1.0)
         result.diagnosis.insert(0, finding)
 
 
@@ -142,120 +140,10 @@ def _name(policy: Any, component: PolicyComponent) -> str:
     return str(policy) if isinstance(policy, str | Path) else component.label
 
 
-def _nothing(actor: Articulation) -> Any:
+def _nothing(actor: Articulation) -> ActorRecording:
     """A recording of a robot that has nothing in it."""
-    from mjrig.recording.recording import ActorRecording
-
     empty = np.zeros((1, 0))
     return ActorRecording(actor.name, (), np.zeros(1, np.int64), np.zeros(1), empty, empty)
-
-
-# Policies in a world ----------------------------------------------------------------------------
-
-
-def find_robot(world: World, name: str = "") -> Articulation:
-    """The robot a policy is meant for: the named one, the one that has a policy, the only one.
-
-    Raises:
-        RecordingError: it cannot be known.
-    """
-    if name:
-        return world[name]
-    robots = list(world.articulations.values())
-    with_policy = [r for r in robots if policies(r)]
-    actuated = [r for r in robots if r.actuator_names]
-    for candidates in (with_policy, actuated):
-        if len(candidates) == 1:
-            return candidates[0]
-    names = listed(r.name for r in with_policy or actuated)
-    raise RecordingError(f"which robot is the policy for? there are: {names}; say robot=…")
-
-
-def policies(robot: Articulation) -> list[PolicyComponent]:
-    """The policies on a robot."""
-    return [c for c in robot.components if isinstance(c, PolicyComponent)]
-
-
-@contextmanager
-def in_the_loop(policy: Any, world: World, robot: Articulation) -> Iterator[PolicyComponent]:
-    """A policy that commands the robot, and nothing else; afterwards all is as before.
-
-    Raises:
-        RecordingError: there is no policy.
-    """
-    component = _own(policy, robot)
-    with ExitStack() as stack:
-        for other in robot.components:
-            if commands(other) and other is not component and other.__dict__.get("enabled"):
-                stack.callback(other.assign, {"enabled": True})
-                other.assign({"enabled": False})
-        if component is None:
-            component = _made(policy)
-            robot.add_component(component)
-            stack.callback(robot.remove_component, component)
-        elif component.__dict__.get("enabled") is False:
-            stack.callback(component.assign, {"enabled": False})
-            component.assign({"enabled": True})
-        written = {n: component.authored(n) for n in ("command",) if n in _names(component)}
-        stack.callback(_put_back, component, written)
-        yield component
-
-
-def _names(component: PolicyComponent) -> list[str]:
-    return [p.name for p in component.properties()]
-
-
-def _put_back(component: PolicyComponent, written: dict[str, object]) -> None:
-    for name, value in written.items():
-        if value is None:
-            component.unset(name)
-        else:
-            component.assign({name: value})
-
-
-def _own(policy: Any, robot: Articulation) -> PolicyComponent | None:
-    """The policy of the robot that is meant, if it has it."""
-    found = policies(robot)
-    if isinstance(policy, PolicyComponent):
-        return policy if policy in found else None
-    if policy is None:
-        if len(found) != 1:
-            many = f"{len(found)} policies" if found else "no policy"
-            raise RecordingError(f"{robot.name} has {many}; say which one: policy=…, or --policy")
-        return found[0]
-    wanted = Path(policy).resolve()
-    for component in found:
-        file = component.__dict__.get("file")
-        if file is not None and component.find_file(file).resolve() == wanted:
-            return component
-    return None
-
-
-def _made(policy: Any) -> PolicyComponent:
-    if isinstance(policy, PolicyComponent):
-        return policy
-    path = Path(policy)
-    if not path.is_file():
-        raise RecordingError(f"{path}: there is no such file")
-    return registry.get("Policy", PolicyComponent)(file=path.resolve())
-
-
-def tell(
-    component: PolicyComponent,
-    command: Sequence[float] | None,
-    schedule: Sequence[tuple[float, Sequence[float]]] | None,
-) -> None:
-    """Command a policy.
-
-    Raises:
-        PropertyError: another number of values, or both a command and a schedule.
-    """
-    if command is not None and schedule is not None:
-        raise PropertyError("give a command or a schedule, not both")
-    if command is not None:
-        schedule = [(0.0, list(command))]
-    if schedule is not None:
-        component.follow(schedule)
 
 
 # Judging ----------------------------------------------------------------------------------------
@@ -264,13 +152,13 @@ def tell(
 def tracked(robot: Articulation, track: Track) -> dict[str, dict[str, float | None]]:
     """Per joint: how far it was from its setpoints, and how often at its limit."""
     found: dict[str, dict[str, float | None]] = {}
-    bindings = {b.actuator: b for b in robot.actuators}
-    for column, name in enumerate(robot.actuator_names):
-        binding = bindings[name]
+    bindings = by_column(robot)
+    reader = BindingReader(bindings)
+    positions, velocities = reader.position(track.qpos[:-1]), reader.velocity(track.qvel[:-1])
+    for column, binding in enumerate(bindings):
         if not binding.joint or not binding.on_joint:
             continue
-        q = track.qpos[:-1, binding.qpos_address]
-        v = track.qvel[:-1, binding.dof_address]
+        q, v = positions[:, column], velocities[:, column]
         target = track.target[robot.name][:, :, column]
         effort = track.effort[robot.name][:, column]
         limit = track.limits[robot.name].get(binding.joint, math.inf)

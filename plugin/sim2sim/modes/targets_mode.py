@@ -7,7 +7,9 @@ from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import Comparison, JointError, compare
 from mjrig.sim2sim.compare.matching import Match
 from mjrig.sim2sim.compare.result import DIFFERS, MATCHES, WITHIN, Replay
+from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import Track, base_of, record
+from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
 from mjrig.sim2sim.play.players import TargetsPlayer
 
 EVIDENCE = (
@@ -26,9 +28,6 @@ def replay_targets(
     resample: bool,
 ) -> Replay:
     """Play, compare, and find out what differs."""
-    from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
-    from mjrig.sim2sim.replay import scene_name
-
     result = Replay("targets", str(recording.path), scene_name(world), evidence=EVIDENCE)
     result.tolerance = tolerance
     with TargetsPlayer(recording, world, robot=robot, resample=resample) as player:

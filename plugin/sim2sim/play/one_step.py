@@ -7,8 +7,8 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
+from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, Match
-from mjrig.sim2sim.compare.result import Finding
 from mjrig.sim2sim.play.players import TargetsPlayer
 
 #: Steps to look at; more tell nothing new.
@@ -23,7 +23,7 @@ SAME = 1e-5
 class OneStepFound:
     """Findings and remarks."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ReplayFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -80,7 +80,7 @@ class OneStep:
             joints = [n for n, r in zip(names, jumped, strict=True) if r > most]
             when = float(pair.recorded.time[int(rows[np.flatnonzero(jumps)[0]])])
             found.findings.append(
-                Finding(
+                ReplayFinding(
                     "state edited by the source",
                     ", ".join(joints[:6]),
                     f"velocity jumps by {jumped.max():.3g} in {int(jumps.sum())} of "

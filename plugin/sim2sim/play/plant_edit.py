@@ -15,7 +15,7 @@ from mjrig.errors import MjrigError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.properties import registry
 from mjrig.properties.component import Component
-from mjrig.sim.plant_of import INTEGRATORS, SOLVERS
+from mjrig.sim.plant_of import INTEGRATORS, SOLVERS, plant_of
 from mjrig.sim.world import World
 
 JOINT_FIELDS = ("armature", "damping", "frictionloss")
@@ -238,7 +238,6 @@ class PlantEdit:
 
     def scale_strength(self, factor: float) -> None:
         """Multiply kp and kv of everything that has them."""
-        from mjrig.sim.plant_of import plant_of
 
         plant = plant_of(self._world, self._robot)
         for what in ("kp", "kv"):

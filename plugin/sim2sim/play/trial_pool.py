@@ -1,32 +1,40 @@
 """Trials on several processes, each with a world of its own."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import Any
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Trial
+from mjrig.sim2sim.play.policy_loop import tell
 from mjrig.sim2sim.play.trials import Perturbation, perturbations, run_policy
-from mjrig.sim2sim.play.world_copy import Copy, copy_of
+from mjrig.sim2sim.play.world_copy import WorldCopy, copy_of
+from mjrig.workers.pool import ProcessPool
 
 Told = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[float]]] | None]
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a process needs to run one trial."""
+class TrialRunner:
+    """Runs trials in a process of its own, each in a fresh world."""
 
-    copy: Copy
+    copy: WorldCopy
     robot: str
     policy: PolicyComponent
-    index: int
     told: Told
     steps: int
-    perturbation: Perturbation
+
+    def run(self, perturbation: Perturbation) -> Trial:
+        """One trial."""
+        world = self.copy.make()
+        robot, policy = world[self.robot], self.policy.copy()
+        robot.add_component(policy)
+        tell(policy, *self.told)
+        run = run_policy(
+            world, robot, policy, self.steps, start=world.reset, perturbation=perturbation
+        )
+        return run.trial
 
 
 def run_trials(
@@ -53,21 +61,6 @@ def run_trials(
         ]
     index = robot.components.index(policy)
     made = copy_of(world, leave_out=(robot.name, index))
-    tasks = [Task(made, robot.name, policy.copy(), index, told, steps, p) for p in chosen]
-    with ProcessPoolExecutor(min(workers, count), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(run_task, tasks))
-
-
-def run_task(task: Task) -> Trial:
-    """One trial in this process."""
-    from mjrig.sim2sim.modes.policy_mode import tell
-
-    world = task.copy.make()
-    robot = world[task.robot]
-    policy: Any = task.policy
-    robot.add_component(policy)
-    tell(policy, *task.told)
-    run = run_policy(
-        world, robot, policy, task.steps, start=world.reset, perturbation=task.perturbation
-    )
-    return run.trial
+    given = (made, robot.name, policy.copy(), told, steps)
+    with ProcessPool(min(workers, count), TrialRunner, *given) as pool:
+        return list(pool.map(TrialRunner.run, chosen))

@@ -10,7 +10,7 @@ from mjrig.sim.world import World
 
 
 @dataclass(frozen=True)
-class Copy:
+class WorldCopy:
     """A world as text and parts: the scene, and the components of its actors as they are."""
 
     scene: str
@@ -34,7 +34,7 @@ class Copy:
         return world
 
 
-def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> Copy:
+def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> WorldCopy:
     """What is needed to make a world like this one; `leave_out` is an (actor, component index)."""
     scene = world.scene
     components = {
@@ -43,7 +43,7 @@ def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> Copy:
         )
         for name, robot in world.articulations.items()
     }  # fmt: skip
-    return Copy(scene.to_text(), scene.base, "python", components)
+    return WorldCopy(scene.to_text(), scene.base, "python", components)
 
 
 def twin(world: World, sim: Mapping[str, object] | None = None) -> World:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from mjrig.sim2sim.compare.result import Replay
-from mjrig.sim2sim.report.summary import NONE, sentence
+from mjrig.sim2sim.compare.finding import sentence
+from mjrig.sim2sim.compare.result import NONE, Replay
 from mjrig.sim2sim.report.svg import plot
 
 #: Joints that are plotted: the worst ones.

@@ -19,7 +19,7 @@ from mjrig.gains.second_order import damping_ratio, frequency, stiffness_for
 from mjrig.names import suggestion
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.assignment.poses import Poses, Seen
+from mjrig.tuning.assignment.poses import SampledPoses, Seen
 from mjrig.tuning.assignment.stability import stable_shares
 
 
@@ -100,7 +100,7 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AssignmentPlan:
     """New gains, and the actuators that get none.
 
     `poses` is how many random ones were looked at; `unstable` are actors that other gains than
@@ -145,7 +145,7 @@ def assign(
     joint: str = ".*",
     poses: int = 32,
     seed: int = 0,
-) -> Plan:
+) -> AssignmentPlan:
     """Work out gains that give joints a natural frequency and a damping ratio.
 
     Inertias are taken in the pose the scene begins in and in random ones inside the joint ranges.
@@ -171,13 +171,13 @@ def assign(
     world = World(scene)
     chosen, skipped = _with_gains(*choose(world, actor, joint))
     rows = {(r.actor, r.actuator): r for r in gain_rows(world, scene)}
-    looked = Poses(world, poses, seed)
+    looked = SampledPoses(world, poses, seed)
     asked = [
         _asked(wish, c, rows[c.robot.name, c.binding.actuator], s)
         for c, s in zip(chosen, looked.seen(chosen), strict=True)
     ]
     assignments, hopeless = _stable(wish, looked, chosen, asked)
-    return Plan(wish, tuple(assignments), tuple(skipped), poses, tuple(hopeless))
+    return AssignmentPlan(wish, tuple(assignments), tuple(skipped), poses, tuple(hopeless))
 
 
 def _with_gains(
@@ -225,7 +225,7 @@ def _asked(wish: Wish, chosen: Chosen, row: GainRow, seen: Seen) -> Assignment:
 
 
 def _stable(
-    wish: Wish, poses: Poses, chosen: Sequence[Chosen], asked: Sequence[Assignment]
+    wish: Wish, poses: SampledPoses, chosen: Sequence[Chosen], asked: Sequence[Assignment]
 ) -> tuple[list[Assignment], list[str]]:
     """The assignments with frequencies lowered until all poses are stable; who never is."""
 

@@ -6,12 +6,12 @@ from typing import Any
 from mjrig.gains.gain_rows import rounded
 from mjrig.names import listed
 from mjrig.terminal.table import format_table
-from mjrig.tuning.assignment.assign import Assignment, Plan
+from mjrig.tuning.assignment.assign import Assignment, AssignmentPlan
 
 HEADER = ("joint", "M", "least M", "most M", "kp", "kv", "Hz", "ζ", "saturates at", "bounds")
 
 
-def report(plan: Plan) -> str:
+def assign_report(plan: AssignmentPlan) -> str:
     """A table with one row per joint, then the actuators that get no gains."""
     lines = format_table(HEADER, [row(a) for a in plan.assignments])
     lines += [f"skipped {skipped}" for skipped in plan.skipped]
@@ -45,7 +45,7 @@ def _span(low: float, high: float) -> str:
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
 
 
-def report_data(plan: Plan) -> dict[str, Any]:
+def report_data(plan: AssignmentPlan) -> dict[str, Any]:
     """The same as plain data."""
     return {
         "poses": plan.poses,

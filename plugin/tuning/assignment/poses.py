@@ -33,7 +33,7 @@ class Seen:
     load: float
 
 
-class Poses:
+class SampledPoses:
     """The pose a world is in, and random ones inside the joint ranges.
 
     A hinge without a range turns all the way; a slide without one stays where it is. The world is

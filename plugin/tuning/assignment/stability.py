@@ -12,7 +12,7 @@ from mjrig.gains.choice import Chosen
 from mjrig.gains.gain_rows import holder_of
 from mjrig.names import literal
 from mjrig.properties.per_actuator import patch
-from mjrig.tuning.assignment.poses import Poses
+from mjrig.tuning.assignment.poses import SampledPoses
 
 #: A frequency is lowered by this factor at a time.
 LOWER = 0.95
@@ -26,7 +26,7 @@ Gains = Callable[[int, float], tuple[float, float]]
 
 
 def stable_shares(
-    poses: Poses, chosen: Sequence[Chosen], gains: Gains
+    poses: SampledPoses, chosen: Sequence[Chosen], gains: Gains
 ) -> tuple[list[float], list[str]]:
     """The share of its frequency that each of the chosen may have, and what no share would cure.
 

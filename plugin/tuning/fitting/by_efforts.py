@@ -9,12 +9,12 @@ from mjrig.arrays import FloatArray
 from mjrig.names import listed
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.effort_laws import JointEfforts
-from mjrig.tuning.fitting.fit_data import Track
+from mjrig.tuning.fitting.fit_data import RecordedTrack
 from mjrig.tuning.fitting.fit_law import (
     MARGIN,
     ROUNDING,
-    Law,
-    Samples,
+    FittedLaw,
+    LawSamples,
     distance,
     equally_good,
     errors_of,
@@ -45,7 +45,7 @@ LIMIT = "torque_limit"
 
 
 def fit_efforts(
-    world: World, drives: Drives, tracks: Sequence[Track], wanted: Wanted, bounds: Bounds
+    world: World, drives: Drives, tracks: Sequence[RecordedTrack], wanted: Wanted, bounds: Bounds
 ) -> Findings:
     """What efforts say about gains, delays and limits.
 
@@ -91,14 +91,14 @@ class _Joint:
     """One joint: which gains, which delays."""
 
     drives: Drives
-    tracks: Sequence[Track]
+    tracks: Sequence[RecordedTrack]
     place: int
     efforts: JointEfforts
     unknowns: Sequence[Unknown]
     bounds: tuple[int, int]
     delayed: bool
 
-    def go(self) -> tuple[list[Estimate], Law]:
+    def go(self) -> tuple[list[Estimate], FittedLaw]:
         gains = [u for u in self.unknowns if u.parameter != LIMIT]
         lag, good = self._lag([u.parameter for u in gains])
         gap = self._gap(lag, gains)
@@ -121,7 +121,9 @@ class _Joint:
             found.append(delay_of(drives, tracks, self.place, lag, good, self.bounds))
         return found, law
 
-    def _explained(self, lag: int, gains: Sequence[Unknown], gap: int) -> tuple[Samples, Law]:
+    def _explained(
+        self, lag: int, gains: Sequence[Unknown], gap: int
+    ) -> tuple[LawSamples, FittedLaw]:
         samples = self.efforts.samples(lag, [u.parameter for u in gains], gap)
         return samples, explain(samples)
 
@@ -149,7 +151,9 @@ class _Joint:
         rounding = _rms(law.left) <= ROUNDING * self.efforts.most
         return 1 if rounding else distance(law.left)
 
-    def _vaguest(self, gains: Sequence[Unknown], law: Law, errors: FloatArray) -> Dropped | None:
+    def _vaguest(
+        self, gains: Sequence[Unknown], law: FittedLaw, errors: FloatArray
+    ) -> Dropped | None:
         sizes = [max(u.scale, abs(g)) for u, g in zip(gains, law.gains, strict=False)]
         vague = QUANTILE * errors[: len(gains)] / np.array(sizes)
         worst = int(np.argmax(vague))
@@ -163,7 +167,7 @@ class _Joint:
     def _old(self, unknown: Unknown) -> float:
         return float(self.drives.values[unknown.parameter][self.place])
 
-    def _limit(self, unknown: Unknown, samples: Samples, law: Law) -> Estimate:
+    def _limit(self, unknown: Unknown, samples: LawSamples, law: FittedLaw) -> Estimate:
         own = float(self.drives.own_limits[self.place])
         if np.isinf(law.limit):
             # The largest of many efforts is one whose noise points upwards.

@@ -17,11 +17,11 @@ from mjrig.errors import ExecutionError, FitError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.fit_batch import BatchSimulator
-from mjrig.tuning.fitting.fit_data import Track, cut
+from mjrig.tuning.fitting.fit_data import RecordedTrack, cut
 from mjrig.tuning.fitting.fit_jobs import Simulator, Stage
 from mjrig.tuning.fitting.fit_pool import PoolSimulator
 from mjrig.tuning.fitting.fit_problem import Problem
-from mjrig.tuning.fitting.fit_run import Outcome, Report, Run
+from mjrig.tuning.fitting.fit_run import FitOutcome, FitRun, Report
 from mjrig.tuning.fitting.identifiability import (
     Dropped,
     Estimate,
@@ -49,7 +49,7 @@ def fit_motion(
     scene: Scene,
     world: World,
     drives: Drives,
-    tracks: list[Track],
+    tracks: list[RecordedTrack],
     wanted: Wanted,
     bounds: Bounds,
     *,
@@ -79,7 +79,7 @@ def fit_motion(
 def _stage(
     world: World,
     drives: Drives,
-    tracks: list[Track],
+    tracks: list[RecordedTrack],
     window: float | None,
     skip: int,
     count: int,
@@ -141,12 +141,12 @@ class _Task:
             errors = spread(problem, outcome.solution)
         return self._result(problem, outcome, errors, gone)
 
-    def _run(self, problem: Problem) -> Run:
-        return Run(problem, self.wanted.get(DELAY, ()), delay_bounds(self.bounds), self.report)
+    def _run(self, problem: Problem) -> FitRun:
+        return FitRun(problem, self.wanted.get(DELAY, ()), delay_bounds(self.bounds), self.report)
 
     def _without(
-        self, problem: Problem, outcome: Outcome, gone: Sequence[Dropped]
-    ) -> tuple[Problem, Outcome]:
+        self, problem: Problem, outcome: FitOutcome, gone: Sequence[Dropped]
+    ) -> tuple[Problem, FitOutcome]:
         """Leave out what cannot be known, as the scene has it, and solve for the rest."""
         out = [d.unknown for d in gone]
         point = outcome.solution.point
@@ -158,7 +158,7 @@ class _Task:
         return fewer, self._run(fewer).finish(point, weights, outcome.before)
 
     def _result(
-        self, problem: Problem, outcome: Outcome, errors: Spread, gone: Sequence[Dropped]
+        self, problem: Problem, outcome: FitOutcome, errors: Spread, gone: Sequence[Dropped]
     ) -> Findings:
         point, drives = outcome.solution.point, self.stage.drives
         found = [

@@ -10,15 +10,17 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit_data import LEAST_SAMPLES, Track
-from mjrig.tuning.fitting.fit_law import Samples, neighbours
+from mjrig.tuning.fitting.fit_data import LEAST_SAMPLES, RecordedTrack
+from mjrig.tuning.fitting.fit_law import LawSamples, neighbours
 from mjrig.tuning.fitting.plant import Drives
 
 #: What is found by efforts: parameters of laws.
 OF_LAWS = ("kp", "kv", "delay", "torque_limit")
 
 
-def why_not(world: World, drives: Drives, tracks: Sequence[Track], place: int, name: str) -> str:
+def why_not(
+    world: World, drives: Drives, tracks: Sequence[RecordedTrack], place: int, name: str
+) -> str:
     """Why recorded efforts say nothing about a parameter of a joint's law; empty: they do."""
     controller: Any = world[drives.actor].part(drives.controllers[place])
     if np.isnan(drives.values["kp"][place]):
@@ -30,7 +32,7 @@ def why_not(world: World, drives: Drives, tracks: Sequence[Track], place: int, n
     return _what_is_missing(tracks, int(drives.columns[place]), has_clamps=bool(controller.clamps))
 
 
-def _what_is_missing(tracks: Sequence[Track], column: int, *, has_clamps: bool) -> str:
+def _what_is_missing(tracks: Sequence[RecordedTrack], column: int, *, has_clamps: bool) -> str:
     seen = [t for t in tracks if np.isfinite(t.efforts[:, column]).sum() >= LEAST_SAMPLES]
     if not seen:
         return "no efforts are recorded"
@@ -68,7 +70,12 @@ class JointEfforts:
     """
 
     def __init__(
-        self, world: World, drives: Drives, tracks: Sequence[Track], place: int, longest: int
+        self,
+        world: World,
+        drives: Drives,
+        tracks: Sequence[RecordedTrack],
+        place: int,
+        longest: int,
     ) -> None:
         robot = world[drives.actor]
         controller: Any = robot.part(drives.controllers[place])
@@ -107,7 +114,7 @@ class JointEfforts:
         """The largest effort that was recorded."""
         return max(float(np.nanmax(np.abs(s.effort), initial=0.0)) for s in self._stretches)
 
-    def samples(self, lag: int, names: Sequence[str], gap: int) -> Samples:
+    def samples(self, lag: int, names: Sequence[str], gap: int) -> LawSamples:
         """Efforts as a linear function of some gains, others as the scene has them.
 
         Args:
@@ -131,7 +138,7 @@ class JointEfforts:
             instruments += [near["ki"], *begun.T]
         shape = (len(columns), len(effort))
         x, z = (np.reshape(c, shape).T for c in (columns, instruments))
-        return Samples(effort - known, known, x, z)
+        return LawSamples(effort - known, known, x, z)
 
     def _part(self, stretch: _Stretch, lag: int, gap: int) -> "_Part":
         rows = np.clip(stretch.step - lag * self._tick, stretch.first, len(stretch.table) - 1)
@@ -186,7 +193,7 @@ def _joined(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]:
 
 
 def _stretches(
-    track: Track, table: FloatArray, q: FloatArray, v: FloatArray, effort: FloatArray
+    track: RecordedTrack, table: FloatArray, q: FloatArray, v: FloatArray, effort: FloatArray
 ) -> list[_Stretch]:
     ends = [*track.segments[1:], track.steps + 1]
     found = []

@@ -23,7 +23,7 @@ from mjrig.sim.world import World
 from mjrig.tuning.fitting.by_efforts import fit_efforts
 from mjrig.tuning.fitting.by_motion import fit_motion
 from mjrig.tuning.fitting.effort_laws import OF_LAWS, why_not
-from mjrig.tuning.fitting.fit_data import Track, read_tracks
+from mjrig.tuning.fitting.fit_data import RecordedTrack, read_tracks
 from mjrig.tuning.fitting.fit_run import Report
 from mjrig.tuning.fitting.identifiability import EFFORTS, MOTION, Estimate, Findings
 from mjrig.tuning.fitting.plant import DELAY, GAINS, Drives, check_parameters, drives_of
@@ -181,7 +181,7 @@ class _Plan:
 
 
 def _plan(
-    world: World, drives: Drives, tracks: Sequence[Track], wanted: Wanted, evidence: str
+    world: World, drives: Drives, tracks: Sequence[RecordedTrack], wanted: Wanted, evidence: str
 ) -> _Plan:
     if evidence == MOTION:
         return _Plan({}, wanted)

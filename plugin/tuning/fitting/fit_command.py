@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     """Fit, print, and keep it where the options say."""
     from mjrig.errors import PropertyError
     from mjrig.tuning.fitting.fit import fit
-    from mjrig.tuning.fitting.fit_report import plot, report, report_data
+    from mjrig.tuning.fitting.fit_report import fit_report, plot, report_data
 
     if options.write and options.set:
         raise PropertyError("--write would write what --set says too; use --preset, or no --set")
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
     else:
-        print(report(found))
+        print(fit_report(found))
     told = _keep(options, scene, found)
     if not options.json:
         print(told)
@@ -99,13 +99,13 @@ def _progress() -> Any:
 
 
 def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
-    from mjrig.tuning.fitting.fit_report import put, save
+    from mjrig.tuning.fitting.fit_report import put_fit, save
 
     if options.preset is not None:
         save(found, scene, options.preset)
         return f"wrote {options.preset}"
     if not options.write:
         return "nothing was written; --write puts it into the scene, --preset gains into a file"
-    put(found, scene)
+    put_fit(found, scene)
     scene.save()
     return f"wrote {options.scene}; {options.scene}~ is what it was"

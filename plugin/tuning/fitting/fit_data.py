@@ -21,7 +21,7 @@ LEAST_SAMPLES = 20
 
 
 @dataclass(frozen=True)
-class Track:
+class RecordedTrack:
     """One recording, in the columns of the world.
 
     Attributes:
@@ -58,7 +58,7 @@ class Track:
         return np.concatenate([positions, self.qvel[rows][:, tangent.dofs]], axis=1)
 
 
-def read_tracks(world: World, actor: str, recordings: Iterable[Recording]) -> list[Track]:
+def read_tracks(world: World, actor: str, recordings: Iterable[Recording]) -> list[RecordedTrack]:
     """Check recordings against a world that was just reset, and bring them into its columns.
 
     Raises:
@@ -71,7 +71,7 @@ def read_tracks(world: World, actor: str, recordings: Iterable[Recording]) -> li
     return found
 
 
-def _track(world: World, actor: str, recording: Recording) -> Track:
+def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
     name = recording.path.name
     if abs(recording.timestep - world.timestep) > 1e-9:
         raise FitError(
@@ -98,7 +98,9 @@ def _track(world: World, actor: str, recording: Recording) -> Track:
     tables = (None, None) if main.efforts is None else (main.efforts.effort, main.efforts.raw)
     efforts, raw = (_efforts(name, world[actor], main, step, table) for table in tables)
     has_velocity = main.qvel is not None
-    return Track(name, commands, step, qpos, qvel, has_velocity, recording.segments, efforts, raw)
+    return RecordedTrack(
+        name, commands, step, qpos, qvel, has_velocity, recording.segments, efforts, raw
+    )
 
 
 def _efforts(
@@ -228,7 +230,7 @@ def _refuse_odd(
 
 
 @dataclass(frozen=True)
-class Window:
+class FitWindow:
     """A stretch of a track that is simulated from an own initial state.
 
     Attributes:
@@ -249,8 +251,8 @@ class Window:
 
 
 def cut(
-    tracks: Sequence[Track], length: int | None, multiple: int = 1, skip: int = 0
-) -> list[Window]:
+    tracks: Sequence[RecordedTrack], length: int | None, multiple: int = 1, skip: int = 0
+) -> list[FitWindow]:
     """Windows of about so many steps that cover the tracks; None: one per track.
 
     They begin at sampled steps that are multiples of `multiple`, `skip` steps after the beginning:
@@ -259,7 +261,7 @@ def cut(
     Raises:
         FitError: a track has no such step.
     """
-    windows: list[Window] = []
+    windows: list[FitWindow] = []
     for i, track in enumerate(tracks):
         for first, end in zip(track.segments, [*track.segments[1:], track.steps + 1], strict=True):
             windows += _cut_segment(i, track, (first, end), length, multiple, skip)
@@ -268,12 +270,12 @@ def cut(
 
 def _cut_segment(
     index: int,
-    track: Track,
+    track: RecordedTrack,
     segment: tuple[int, int],
     length: int | None,
     multiple: int,
     skip: int,
-) -> list[Window]:
+) -> list[FitWindow]:
     first, end = segment
     inside = (track.step >= first + skip) & (track.step < min(end, track.steps))
     starts = track.step[inside & ((track.step - first) % multiple == 0)]
@@ -291,5 +293,5 @@ def _cut_segment(
     for start, stop in zip(chosen, [*chosen[1:], end], strict=True):
         rows = np.flatnonzero((track.step >= start) & (track.step < stop))
         after = (track.step[rows] - start).astype(np.intp)
-        windows.append(Window(index, first, start, max(int(after[-1]), 1), rows, after))
+        windows.append(FitWindow(index, first, start, max(int(after[-1]), 1), rows, after))
     return windows

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_data import Track, Window
+from mjrig.tuning.fitting.fit_data import FitWindow, RecordedTrack
 from mjrig.tuning.fitting.plant import Drives, Lags
 from mjrig.tuning.fitting.tangent import Tangent
 
@@ -58,8 +58,8 @@ class Stage:
     """What all simulators need to set jobs up."""
 
     drives: Drives
-    tracks: Sequence[Track]
-    windows: Sequence[Window]
+    tracks: Sequence[RecordedTrack]
+    windows: Sequence[FitWindow]
     tangent: Tangent
 
     def start(self, jobs: Jobs) -> tuple[FloatArray, FloatArray]:

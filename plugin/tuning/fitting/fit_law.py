@@ -33,7 +33,7 @@ NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
-class Samples:
+class LawSamples:
     """What one law was told and gave, in n samples, for one delay.
 
     Attributes:
@@ -50,7 +50,7 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Law:
+class FittedLaw:
     """Gains (p,), a limit, and what they leave.
 
     Attributes:
@@ -72,7 +72,7 @@ class Law:
         return float(self.left @ self.left)
 
 
-def explain(samples: Samples) -> Law:
+def explain(samples: LawSamples) -> FittedLaw:
     """Gains and limit of the least squares."""
     effort = samples.effort + samples.known
     size = float(np.abs(effort).max(initial=0.0))
@@ -94,7 +94,7 @@ def explain(samples: Samples) -> Law:
         gains = _solve(samples, free)
         asked = samples.known + samples.columns @ gains
     left = effort - np.clip(asked, -limit, limit)
-    return Law(gains, limit, left, free, held)
+    return FittedLaw(gains, limit, left, free, held)
 
 
 def _noise(left: FloatArray) -> float:
@@ -106,7 +106,7 @@ def _sizes(columns: FloatArray) -> FloatArray:
     return np.where(sizes > NOTHING, sizes, np.inf)
 
 
-def _normal(samples: Samples, free: Mask) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _normal(samples: LawSamples, free: Mask) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The pseudo-inverse of ZᵀX in scaled columns, Z, and the scales."""
     sizes = _sizes(samples.columns)
     x, z = samples.columns[free] / sizes, samples.instruments[free] / sizes
@@ -114,13 +114,13 @@ def _normal(samples: Samples, free: Mask) -> tuple[FloatArray, FloatArray, Float
     return inverse, z, sizes
 
 
-def _solve(samples: Samples, free: Mask) -> FloatArray:
+def _solve(samples: LawSamples, free: Mask) -> FloatArray:
     inverse, z, sizes = _normal(samples, free)
     gains: FloatArray = inverse @ (z.T @ samples.effort[free]) / sizes
     return gains
 
 
-def errors_of(samples: Samples, law: Law) -> tuple[FloatArray, float]:
+def errors_of(samples: LawSamples, law: FittedLaw) -> tuple[FloatArray, float]:
     """Standard errors (p,): how the equations vary along time, memory included, at least as white.
 
     Also how much that memory adds to the variances, as a factor of 1 or more.
@@ -159,7 +159,7 @@ def _limit(effort: FloatArray, asked: FloatArray) -> tuple[float, Mask]:
     return np.inf, np.zeros(len(effort), dtype=bool)
 
 
-def limit_error(samples: Samples, law: Law) -> float:
+def limit_error(samples: LawSamples, law: FittedLaw) -> float:
     """The standard error of a limit; inf where none shows."""
     if not law.held.any():
         return np.inf

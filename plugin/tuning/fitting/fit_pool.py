@@ -1,8 +1,5 @@
 """Simulations of a fit in processes, for laws that run in Python."""
 
-import multiprocessing
-import os
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import mujoco
@@ -14,6 +11,7 @@ from mjrig.sim.batch import strip
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.fit_jobs import Jobs, Stage
 from mjrig.tuning.fitting.plant import DYNAMICS, GAINS, without_delay
+from mjrig.workers.pool import ProcessPool, cores
 
 
 class WorldSimulator:
@@ -75,31 +73,25 @@ class PoolSimulator:
     """Shares jobs among processes, each with a world of its own."""
 
     def __init__(self, scene: Scene, stage: Stage, workers: int | None = None) -> None:
-        self._workers = workers or os.cpu_count() or 1
-        self._pool = ProcessPoolExecutor(
-            self._workers,
-            multiprocessing.get_context("spawn"),
-            initializer=_begin,
-            initargs=(scene.to_text(), str(scene.base.resolve()), dict(scene.reading.vars), stage),
+        self._pool = ProcessPool(
+            workers or cores(),
+            _simulator,
+            scene.to_text(),
+            str(scene.base.resolve()),
+            dict(scene.reading.vars),
+            stage,
         )
 
     def close(self) -> None:
         """End the processes."""
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.kill()
 
     def run(self, jobs: Jobs) -> list[FloatArray]:
         """What was simulated minus what was recorded, for each job (samples, 2 dofs)."""
         parts = [jobs.part(np.array([i])) for i in range(len(jobs))]
-        return [found for share in self._pool.map(_work, parts) for found in share]
+        return [found for share in self._pool.map(WorldSimulator.run, parts) for found in share]
 
 
-_HERE: list[WorldSimulator] = []
-
-
-def _begin(text: str, base: str, variables: dict[str, object], stage: Stage) -> None:
-    """Build the world of this process."""
-    _HERE[:] = [WorldSimulator(Scene.parse(text, base, vars=variables), stage)]
-
-
-def _work(jobs: Jobs) -> list[FloatArray]:
-    return _HERE[0].run(jobs)
+def _simulator(text: str, base: str, variables: dict[str, object], stage: Stage) -> WorldSimulator:
+    """The simulator of a process."""
+    return WorldSimulator(Scene.parse(text, base, vars=variables), stage)

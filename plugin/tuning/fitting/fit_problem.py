@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import FitError
-from mjrig.tuning.fitting.fit_data import Places, Window
+from mjrig.tuning.fitting.fit_data import FitWindow, Places
 from mjrig.tuning.fitting.fit_jobs import Jobs, Simulator, Stage
 from mjrig.tuning.fitting.plant import Lags
 
@@ -51,7 +51,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linearised:
     """Residuals around a point: r, dr/dθ and dr/dx0 of every window, in physical units.
 
     Shapes (samples, columns), (samples, columns, unknowns), (samples, columns, 2 dofs).
@@ -63,7 +63,7 @@ class Linear:
     by_start: list[FloatArray]
 
 
-def _smoothed(stage: Stage, window: Window) -> FloatArray:
+def _smoothed(stage: Stage, window: FitWindow) -> FloatArray:
     """From the first sample of a window to a parabola through those around it, if it is noisy."""
     track, first = stage.tracks[window.track], int(window.samples[0])
     near = np.arange(max(first - AROUND, 0), min(first + AROUND + 1, len(track.step)))
@@ -159,7 +159,7 @@ class Problem:
         cut = [r[:, self.measured[w]] for r, w in zip(found, windows, strict=True)]
         return [cut[i * count : (i + 1) * count] for i in range(len(points))]
 
-    def linearise(self, point: Point) -> Linear:
+    def linearise(self, point: Point) -> Linearised:
         """Finite differences, all of them simulated together.
 
         Raises:
@@ -180,7 +180,7 @@ class Problem:
                     slopes[:, own, column] = change[:, own] / step
             by_unknown.append(slopes[..., :count])
             by_start.append(slopes[..., count:])
-        return Linear(point, base, by_unknown, by_start)
+        return Linearised(point, base, by_unknown, by_start)
 
     def _parameter_groups(self, point: Point) -> list["_Group"]:
         names = dict.fromkeys(u.parameter for u in self.unknowns)

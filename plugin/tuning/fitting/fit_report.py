@@ -19,7 +19,7 @@ from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.fitting.plant import DELAY, DYNAMICS, GAINS, UNITS
 
 
-def report(found: Fit) -> str:
+def fit_report(found: Fit) -> str:
     """A table and notes, for people."""
     header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
     rows = [
@@ -95,7 +95,7 @@ def _finite(value: float) -> float | None:
 # Keeping it -------------------------------------------------------------------------------------
 
 
-def put(found: Fit, scene: Scene) -> None:
+def put_fit(found: Fit, scene: Scene) -> None:
     """Write what could be identified into a scene, all or nothing; saving it is up to you.
 
     Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Linear, Point, Problem
+from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
 from mjrig.tuning.fitting.search import (
     Profile,
     around,
@@ -29,7 +29,7 @@ Report = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FitOutcome:
     """The end of a fit; `before` are the residuals of what the scene says."""
 
     solution: Solution
@@ -37,7 +37,7 @@ class Outcome:
     before: list[FloatArray]
 
 
-class Run:
+class FitRun:
     """One fit.
 
     Args:
@@ -58,7 +58,7 @@ class Run:
         self._report = report
         self._limited = [u.place for u in problem.unknowns if u.parameter == "torque_limit"]
 
-    def go(self, point: Point) -> Outcome:
+    def go(self, point: Point) -> FitOutcome:
         """Find everything, from a point.
 
         Raises:
@@ -67,7 +67,9 @@ class Run:
         point, weights, before = self._approach(self._inside(point))
         return self.finish(point, weights, before)
 
-    def finish(self, point: Point, weights: list[FloatArray], before: list[FloatArray]) -> Outcome:
+    def finish(
+        self, point: Point, weights: list[FloatArray], before: list[FloatArray]
+    ) -> FitOutcome:
         """Find everything from a point that is near, with weights that are about right."""
         solution, weights = self._settle(self._inside(point), weights, None)
         found: tuple[Profile, ...] = ()
@@ -77,7 +79,7 @@ class Run:
             if moved is None:
                 break
             solution, weights = self._settle(moved, weights, solution.system.linear)
-        return Outcome(solution, found, before)
+        return FitOutcome(solution, found, before)
 
     def _approach(self, point: Point) -> tuple[Point, list[FloatArray], list[FloatArray]]:
         """Come near, joint by joint; returns also weights, and the residuals of the start."""
@@ -105,7 +107,7 @@ class Run:
         assert before is not None
         return point, weights, before
 
-    def _limits(self, problem: Problem, linear: Linear, weights: list[FloatArray]) -> Point:
+    def _limits(self, problem: Problem, linear: Linearised, weights: list[FloatArray]) -> Point:
         if not self._limited:
             return linear.point
         self._report("effort limits")
@@ -124,7 +126,7 @@ class Run:
         return replace(point, lags=lags)
 
     def _settle(
-        self, point: Point, weights: list[FloatArray], linear: Linear | None
+        self, point: Point, weights: list[FloatArray], linear: Linearised | None
     ) -> tuple[Solution, list[FloatArray]]:
         """Solve, and weigh by the noise that was found, until that stays the same."""
         self._report("everything together")
@@ -140,7 +142,9 @@ class Run:
         cost = cost_of(solution.residuals, weights)
         return Solution(solution.point, solution.residuals, system, cost), weights
 
-    def _solve(self, point: Point, weights: list[FloatArray], linear: Linear | None) -> Solution:
+    def _solve(
+        self, point: Point, weights: list[FloatArray], linear: Linearised | None
+    ) -> Solution:
         return solve(self._problem, point, weights, linear=linear, on_step=self._tell)
 
     def _profiles(self, solution: Solution) -> tuple[Profile, ...]:

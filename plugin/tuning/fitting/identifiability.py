@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_data import Track
+from mjrig.tuning.fitting.fit_data import RecordedTrack
 from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
 from mjrig.tuning.fitting.plant import DELAY, DYNAMICS, Drives
 from mjrig.tuning.fitting.search import Profile, asked_efforts
@@ -180,7 +180,7 @@ def delay_estimate(
 
 def delay_of(
     drives: Drives,
-    tracks: Sequence[Track],
+    tracks: Sequence[RecordedTrack],
     place: int,
     now: int,
     good: Sequence[int],
@@ -203,7 +203,7 @@ def delay_of(
     return found
 
 
-def is_constant(drives: Drives, tracks: Sequence[Track], place: int) -> bool:
+def is_constant(drives: Drives, tracks: Sequence[RecordedTrack], place: int) -> bool:
     """Whether what was commanded to a joint never changes."""
     tables = [t.commands[drives.actor][:, :, drives.columns[place]] for t in tracks]
     return all(float(np.ptp(table, axis=0).max()) == 0.0 for table in tables)

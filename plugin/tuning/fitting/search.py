@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Linear, Point, Problem
+from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
 from mjrig.tuning.fitting.solver import System
 
 #: Effort limits that are tried, as shares of the largest effort the law asks for.
@@ -31,7 +31,7 @@ class Profile:
 
 def coarse_lags(
     problem: Problem,
-    linear: Linear,
+    linear: Linearised,
     weights: Sequence[FloatArray],
     tried: Mapping[int, Sequence[int]],
 ) -> Point:
@@ -62,7 +62,7 @@ def coarse_lags(
 
 def coarse_limits(
     problem: Problem,
-    linear: Linear,
+    linear: Linearised,
     weights: Sequence[FloatArray],
     places: Sequence[int],
     most: FloatArray,
@@ -96,7 +96,7 @@ class _Block:
 
     @classmethod
     def of(
-        cls, problem: Problem, linear: Linear, weights: Sequence[FloatArray], place: int
+        cls, problem: Problem, linear: Linearised, weights: Sequence[FloatArray], place: int
     ) -> "_Block":
         dof = int(np.searchsorted(problem.stage.tangent.dofs, problem.stage.drives.dofs[place]))
         half = len(problem.stage.tangent)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Linear, Point, Problem
+from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
 
 #: Most steps of one solution.
 MOST_STEPS = 30
@@ -37,7 +37,7 @@ class System:
     spans what initial states can do, `shared` (rows, unknowns) is what is left for the parameters.
     """
 
-    linear: Linear
+    linear: Linearised
     weights: list[FloatArray]
     basis: list[FloatArray]
     factors: list[FloatArray]
@@ -46,7 +46,7 @@ class System:
     hessian: FloatArray
 
     @classmethod
-    def of(cls, linear: Linear, weights: Sequence[FloatArray]) -> "System":
+    def of(cls, linear: Linearised, weights: Sequence[FloatArray]) -> "System":
         """Weigh and project."""
         basis, factors, mixed, shared = [], [], [], []
         count = linear.by_unknown[0].shape[-1]
@@ -107,7 +107,7 @@ def solve(
     point: Point,
     weights: Sequence[FloatArray],
     *,
-    linear: Linear | None = None,
+    linear: Linearised | None = None,
     gain: float = GAIN,
     most: int = MOST_STEPS,
     on_step: Callable[[float], object] = lambda cost: None,
@@ -183,7 +183,7 @@ def _tried(
     return trials, found
 
 
-def _is_near(problem: Problem, linear: Linear, point: Point) -> bool:
+def _is_near(problem: Problem, linear: Linearised, point: Point) -> bool:
     """Whether derivatives at one point are as good as at another."""
     unknowns = problem.unknowns
     scale = np.array([u.scale for u in unknowns])

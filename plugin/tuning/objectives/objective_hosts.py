@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.cli.run import base_address
+from mjrig.control.applied_effort import BoolArray
 from mjrig.control.articulation import Articulation
+from mjrig.control.base import base_address
+from mjrig.control.sampler import Sampler
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import Slots
 from mjrig.sim.world import World
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def driven(robot: Articulation) -> list[ActuatorBinding]:
@@ -27,59 +26,25 @@ def driven(robot: Articulation) -> list[ActuatorBinding]:
     return [b for b in robot.bindings if b.actuator_id in owned]
 
 
-class Readout:
-    """Reads the bound actuators of a robot out of MuJoCo's arrays, for any number of worlds."""
+class Readout(Sampler):
+    """Reads the actuators of a robot that controllers drive, for any number of worlds."""
 
     def __init__(self, robot: Articulation) -> None:
         table = driven(robot)
-        whole = list(robot.bindings)
-        #: Where they are among all bindings of the robot.
-        self.places = np.array([whole.index(b) for b in table], dtype=np.intp)
-        names = robot.actuator_names
-        self.names = tuple(b.actuator for b in table)
+        super().__init__(robot, table)
         self.slots = Slots([[b.actuator, b.joint] if b.joint else [b.actuator] for b in table])
-        self.columns = np.array([names.index(b.actuator) for b in table], dtype=np.intp)
-        self.ids = np.array([b.actuator_id for b in table], dtype=np.intp)
-        self.outputs = np.array([b.output_address for b in table], dtype=np.intp)
-        self.on_joint = np.array([b.on_joint for b in table], dtype=np.bool_)
-        self.qpos = np.array([b.qpos_address if b.on_joint else 0 for b in table], dtype=np.intp)
-        self._gear = np.array([b.gear for b in table])
-        ranges = {b.joint_id: b.joint_force_range for b in table if b.joint_force_range}
-        #: Columns and range of the joints that bound the sum of their actuators.
-        self._joints = [
-            ([i for i, b in enumerate(table) if b.joint_id == joint], *edges)
-            for joint, edges in ranges.items()
-        ]
-
-    def position(self, qpos: FloatArray, length: FloatArray) -> FloatArray:
-        """Positions of the joints, or lengths of the actuators."""
-        found: FloatArray = qpos[:, self.qpos]
-        if not self.on_joint.all():
-            found = np.where(self.on_joint, found, length[:, self.outputs])
-        return found
-
-    def effort(self, force: FloatArray) -> FloatArray:
-        """Efforts after all limits, joint units."""
-        found: FloatArray = self._gear * force[:, self.outputs]
-        for own, low, high in self._joints:
-            total = found[:, own].sum(axis=1)
-            cut = np.clip(total, low, high) / np.where(total == 0.0, 1.0, total)
-            found[:, own] *= np.where((total < low) | (total > high), cut, 1.0)[:, None]
-        return found
+        self._ids = np.array([b.actuator_id for b in table], dtype=np.intp)
 
     def at_limit(self, force: FloatArray, edges: FloatArray) -> BoolArray:
         """Which forces stand at an edge, (worlds, n, 2), or at a limit of their joint."""
         own = force[:, self.outputs]
         found: BoolArray = (own <= edges[..., 0]) | (own >= edges[..., 1])
-        for columns, low, high in self._joints:
-            total = (self._gear * own)[:, columns].sum(axis=1)
-            found[:, columns] |= ((total < low) | (total > high))[:, None]
-        return found
+        return found | self.applied_effort.is_cut(force)
 
     def edges(self, model: Any) -> FloatArray:
         """(n, 2) force range of each actuator; infinite where it has none."""
-        limited = np.asarray(model.actuator_forcelimited)[self.ids].astype(bool)
-        ranges = np.asarray(model.actuator_forcerange)[self.ids]
+        limited = np.asarray(model.actuator_forcelimited)[self._ids].astype(bool)
+        ranges = np.asarray(model.actuator_forcerange)[self._ids]
         return np.where(limited[:, None], ranges, [-np.inf, np.inf])
 
 
@@ -95,7 +60,7 @@ class Host(ABC):
         if not self.readout.names:
             raise BindingError(f"{actor}: no controller is bound to an actuator; nothing to test")
         self.count, self.timestep = count, world.timestep
-        self.base = base_address(world, self.robot)
+        self.base = base_address(self.robot)
         self.alive: BoolArray = np.ones(count, np.bool_)
 
     @abstractmethod
@@ -184,7 +149,7 @@ class WorldHost(Host):
 
     @property
     def effort(self) -> FloatArray:
-        return self.readout.effort(self.world.data.actuator_force[None])
+        return self.readout.applied_effort(self.world.data.actuator_force[None])
 
     @property
     def at_limit(self) -> BoolArray:

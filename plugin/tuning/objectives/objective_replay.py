@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mjrig.sim.world import World
-from mjrig.sim2sim.replay import replay
+from mjrig.sim2sim.replaying import replay
 from mjrig.tuning.objectives.objective_hosts import Host, WorldHost
 from mjrig.tuning.objectives.variation import Randomisation
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.cli.run import SAMPLE_HZ
+from mjrig.control.sampler import SAMPLE_HZ
 from mjrig.errors import PropertyError
 from mjrig.sim.world import World
 from mjrig.tuning.objectives.objective_hosts import Host

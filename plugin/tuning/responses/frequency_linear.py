@@ -181,7 +181,7 @@ def gravity_gradient(world: World, dofs: Indices) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearResponse:
     """What the linear map of a world in its present pose says of its drives.
 
     Drives are known by actor and actuator; those of loops with several rates are not.

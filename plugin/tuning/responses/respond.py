@@ -15,7 +15,7 @@ from mjrig.gains.response import Kind, Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import FrequencyResponse, measured
-from mjrig.tuning.responses.frequency_linear import Linear, Margins
+from mjrig.tuning.responses.frequency_linear import LinearResponse, Margins
 from mjrig.tuning.responses.respond_batch import follow_together, is_plain
 from mjrig.tuning.responses.respond_pool import follow_in_processes
 
@@ -132,7 +132,7 @@ def _with_frequencies(
     shown = [
         measured(r.trace, signal, world.timestep) if r.trace is not None else None for r in found
     ]
-    linear = Linear.of(world)
+    linear = LinearResponse.of(world)
     at = next((m.frequency for m in shown if m is not None), _grid(world.timestep))
     exact = linear.responses(at)
     return [

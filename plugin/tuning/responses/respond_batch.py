@@ -7,6 +7,7 @@ import mujoco.batch
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.controller import ArticulationController
 from mjrig.gains.bench import Bench, Response, failed, respond
 from mjrig.gains.choice import Chosen
@@ -87,36 +88,51 @@ class _Run:
             [c.robot.actuator_names.index(c.binding.actuator) for c in chosen], dtype=np.intp
         )
         self._steps = round((signal.duration + after) / world.timestep)
+        self._applied = [AppliedEffort([c.binding], c.robot.actuators) for c in chosen]
 
     def traces(self, report: Callable[[float], object]) -> list[Trace | None]:
         """What each copy did; None: it diverged."""
         h, count = self._world.timestep, len(self._chosen)
-        read = [self._reader(n) for n in ("qpos", "qvel", "actuator_force")]
+        read = [self._reader("qpos", "qpos_address"), self._reader("qvel", "dof_address")]
+        read_forces, shares = self._force_reader()
         move = self._mover()
         ctrl, time = self._batch.bind("ctrl"), self._batch.bind("time")
         began = float(np.ravel(time[0])[0])
-        log = np.empty((4, self._steps + 1, count))
+        log = np.empty((3, self._steps + 1, count))
+        forces = np.empty((self._steps, shares[-1].stop))
         for k in range(self._steps):
             log[0, k] = move(self._signal.offset(k * h))
             log[1, k], log[2, k] = read[0](), read[1]()
             for robot in self._robots:
                 robot.write(ctrl)
             self._batch.step(nstep=1)
-            log[3, k] = read[2]()
+            forces[k] = read_forces()
             if k % EVERY == 0:
                 report(k / self._steps)
         log[1, -1] = read[0]()
         # MuJoCo begins again at 0 where something was not a number any more.
         alive = np.abs(np.ravel(time) - began - self._steps * h) < h / 2.0
-        return [self._trace(i, log[:, :, i]) if alive[i] else None for i in range(count)]
+        return [
+            self._trace(i, log[:, :, i], forces[:, shares[i]]) if alive[i] else None
+            for i in range(count)
+        ]
 
-    def _reader(self, field: str) -> Callable[[], FloatArray]:
-        """Reads one number per copy: that of its joint, or of its actuator."""
-        address = {"qpos": "qpos_address", "qvel": "dof_address"}.get(field, "output_address")
+    def _reader(self, field: str, address: str) -> Callable[[], FloatArray]:
+        """Reads one number per copy: that of its joint."""
         values = self._batch.bind(field)
         where = np.array([getattr(c.binding, address) for c in self._chosen], dtype=np.intp)
         every = np.arange(len(where))
         return lambda: values[every, where]
+
+    def _force_reader(self) -> tuple[Callable[[], FloatArray], list[slice]]:
+        """Reads the forces that act on the joint of every copy, and which belong to which copy."""
+        values = self._batch.bind("actuator_force")
+        counts = [len(applied.outputs) for applied in self._applied]
+        where = np.concatenate([applied.outputs for applied in self._applied])
+        copies = np.repeat(np.arange(len(counts)), counts)
+        ends = np.cumsum(counts).tolist()
+        shares = [slice(end - n, end) for end, n in zip(ends, counts, strict=True)]
+        return lambda: values[copies, where], shares
 
     def _mover(self) -> Callable[[float], FloatArray]:
         """Puts every copy's target so far from where it was, and says where that is."""
@@ -136,17 +152,16 @@ class _Run:
 
         return move
 
-    def _trace(self, i: int, log: FloatArray) -> Trace:
+    def _trace(self, i: int, log: FloatArray, forces: FloatArray) -> Trace:
         one, h = self._chosen[i], self._world.timestep
         position, velocity = log[1], log[2, :-1]
-        target, force = log[0, :-1], log[3, :-1]
+        target = log[0, :-1]
         form, g = one.controller.native_form(), one.binding.factor
         kp, kv = form.kp[one.index] * g * g, form.kv[one.index] * g * g
         _, held_velocity, feedforward = one.robot.setpoints.values[:, self._columns[i]]
         raw = feedforward + kp * (target - position[:-1]) + kv * (held_velocity - velocity)
         effort = g * np.clip(raw / g, form.low[one.index], form.high[one.index])
-        low, high = one.binding.joint_force_range or (-np.inf, np.inf)
-        applied = np.clip(one.binding.gear * force, low, high)
+        applied = self._applied[i].of(forces)[:, 0]
         time = h * np.arange(1.0, len(target) + 1.0)
         return Trace(time, target, position[1:], effort, raw, applied, float(position[0]))
 

@@ -1,8 +1,6 @@
 """Follow a signal with many joints at once: one process per core, one bench per process."""
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +9,14 @@ from mjrig.gains.choice import Chosen
 from mjrig.gains.response import Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.workers.pool import ProcessPool
 
 #: Fewer steps than this are done before a second process has begun.
 WORTH_A_PROCESS = 20_000
 
 
 @dataclass(frozen=True)
-class _Task:
+class _SceneText:
     """What a process needs to know: a scene as text, and what to do in it."""
 
     text: str
@@ -28,9 +27,21 @@ class _Task:
     signal: Signal
     after: float
 
-    def bench(self) -> Bench:
-        scene = Scene.parse(self.text, self.base, vars=self.variables)
-        return Bench(World(scene, self.execution), settle=self.settle)
+
+class _Follower:
+    """A bench in a process of its own."""
+
+    def __init__(self, given: _SceneText) -> None:
+        scene = Scene.parse(given.text, given.base, vars=given.variables)
+        self._given = given
+        self._bench = Bench(World(scene, given.execution), settle=given.settle)
+
+    def follow(self, name: tuple[str, str]) -> Response:
+        """The response of one (actor, actuator)."""
+        actor, actuator = name
+        given = self._given
+        (found,) = self._bench.run(actor, [actuator], given.signal, after=given.after)
+        return found
 
 
 def follow_in_processes(
@@ -49,7 +60,7 @@ def follow_in_processes(
     if workers < 2:
         alone = (bench.run(actor, [name], signal, after=after)[0] for actor, name in names)
         return _counted(alone, len(names), report)
-    task = _Task(
+    given = _SceneText(
         scene.to_text(),
         scene.base.absolute(),
         dict(scene.reading.vars),
@@ -58,9 +69,8 @@ def follow_in_processes(
         signal,
         after,
     )
-    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks that others hold
-    with ProcessPoolExecutor(workers, spawn, _begin, (task,)) as pool:
-        return _counted(pool.map(_follow, names), len(names), report)
+    with ProcessPool(workers, _Follower, given) as pool:
+        return _counted(pool.map(_Follower.follow, names), len(names), report)
 
 
 def _counted(
@@ -71,18 +81,3 @@ def _counted(
         responses.append(response)
         report(len(responses) / count)
     return responses
-
-
-_BENCH: list[tuple[Bench, _Task]] = []
-
-
-def _begin(task: _Task) -> None:
-    """Build the bench of a process."""
-    _BENCH.append((task.bench(), task))
-
-
-def _follow(name: tuple[str, str]) -> Response:
-    bench, task = _BENCH[0]
-    actor, actuator = name
-    (found,) = bench.run(actor, [actuator], task.signal, after=task.after)
-    return found

@@ -20,7 +20,7 @@ NO_MARGINS = Margins(None, None, None, None)
 MOST = 8
 
 
-def report(found: Sequence[JointResponse], signal: Signal) -> str:
+def respond_report(found: Sequence[JointResponse], signal: Signal) -> str:
     """A table with one row per joint, then what keeps joints from their targets."""
     header, rows = table(found, signal)
     lines = format_table(header, rows) if rows else []

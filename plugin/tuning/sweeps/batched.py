@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.applied_effort import BoolArray
 from mjrig.sim.batch import Batch
-from mjrig.tuning.objectives.objective_hosts import BoolArray, Host
+from mjrig.tuning.objectives.objective_hosts import Host
 
 _STATE = (
     "time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied",
@@ -56,7 +57,7 @@ class BatchHost(Host):
 
     @property
     def effort(self) -> FloatArray:
-        return self.readout.effort(self._force)
+        return self.readout.applied_effort(self._force)
 
     @property
     def at_limit(self) -> BoolArray:

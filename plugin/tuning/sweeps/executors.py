@@ -3,8 +3,6 @@
 Anything that is a `concurrent.futures.Executor` does.
 """
 
-import os
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -18,12 +16,11 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait as wait_for
 from typing import Any, TypeVar
 
 from mjrig.errors import MissingExtraError, MjrigError, PropertyError
 from mjrig.names import suggestion
+from mjrig.workers.pool import ProcessExecutor, cores
 
 NAMES = ("processes", "threads", "inline", "dask")
 #: How often a task may end its worker before it is given up.
@@ -91,7 +88,7 @@ def open_pool(
         PropertyError: there is no such executor, or a number or address is missing or wrong.
         MissingExtraError: the package for it is not installed.
     """
-    count = _cores() if workers is None else workers
+    count = cores() if workers is None else workers
     if count < 1:
         raise PropertyError(f"the number of workers must be >= 1, got {count}")
     if isinstance(executor, Executor):
@@ -108,7 +105,7 @@ def open_pool(
             yield pool
         return
     make: Callable[[], Executor] = {
-        "processes": lambda: _processes(count),
+        "processes": lambda: ProcessExecutor(count),
         "threads": lambda: ThreadPoolExecutor(count),
         "inline": Inline,
     }[executor]
@@ -117,33 +114,12 @@ def open_pool(
     pool.threads = count if inline else 1
     try:
         yield pool
+    except BaseException:
+        if isinstance(pool.executor, ProcessExecutor):
+            pool.executor.kill()  # an interrupted run does not wait for its tasks
+        raise
     finally:
         pool.executor.shutdown(wait=False, cancel_futures=True)
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
-def _processes(count: int) -> Executor:
-    # NOTE: spawn: MuJoCo and numpy have threads by now, which a fork would cut in half.
-    return ProcessPoolExecutor(count, get_context("spawn"), _end_with_parent)
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def watch(sentinel: int) -> None:
-        wait_for([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from mjrig.tuning.sweeps.executors import open_pool
 from mjrig.tuning.sweeps.results import Ranked, Results
 from mjrig.tuning.sweeps.space import Choices, Parameter
 from mjrig.tuning.sweeps.sweep import MOST, Crew, check_seeds, open_results
-from mjrig.tuning.sweeps.sweep_plan import Plan, examine
-from mjrig.tuning.sweeps.sweep_tasks import OK, Outcome, Scenario, Task
+from mjrig.tuning.sweeps.sweep_plan import SweepPlan, examine
+from mjrig.tuning.sweeps.sweep_tasks import OK, Scenario, SweepTask, TaskOutcome
 
 SAMPLERS = ("tpe", "cmaes", "gp", "random")
 #: The study's own note of what its values depend on.
@@ -41,7 +41,7 @@ class Optimised:
     results: Results
     ranking: list[Ranked]
     objective: Objective
-    plan: Plan
+    plan: SweepPlan
     study: Any = field(repr=False)
 
     @property
@@ -137,8 +137,8 @@ class _Search:
         self._study, self._crew, self._results = study, crew, results
         self._objective, self._trials, self._seeds = objective, trials, seeds
         self._space = _distributions(parameters)
-        self._open: dict[int, tuple[Any, list[Task]]] = {}
-        self._waiting: list[list[Task]] = []
+        self._open: dict[int, tuple[Any, list[SweepTask]]] = {}
+        self._waiting: list[list[SweepTask]] = []
 
     def run(self) -> None:
         """Test until the study has its trials."""
@@ -146,7 +146,7 @@ class _Search:
             self._progress = progress
             self._crew.drive(self._next, self._take, ahead=0)
 
-    def _next(self) -> list[Task] | None:
+    def _next(self) -> list[SweepTask] | None:
         """The next piece of work: as many new trials as a worker tests together."""
         while not self._waiting:
             left = self._trials - self._finished() - len(self._open)
@@ -159,11 +159,13 @@ class _Search:
         return self._waiting.pop(0)
 
     def _ask(self, count: int) -> None:
-        fresh: list[Task] = []
+        fresh: list[SweepTask] = []
         for _ in range(count):
             trial = self._study.ask(self._space)
             values = _values(trial)
-            tasks = [Task.of(self._crew.fingerprint, values, seed) for seed in range(self._seeds)]
+            tasks = [
+                SweepTask.of(self._crew.fingerprint, values, seed) for seed in range(self._seeds)
+            ]
             self._open[trial.number] = (trial, tasks)
             fresh += [t for t in tasks if t.id not in self._results and t not in fresh]
             self._settle()  # somebody may have tested it before
@@ -171,7 +173,7 @@ class _Search:
         for piece in self._crew.grouped(fresh, size):
             self._waiting.append(piece)
 
-    def _take(self, outcomes: list[Outcome]) -> None:
+    def _take(self, outcomes: list[TaskOutcome]) -> None:
         for outcome in outcomes:
             self._results.add(outcome)
         self._settle()

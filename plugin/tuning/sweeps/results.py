@@ -19,14 +19,14 @@ from mjrig.errors import MissingExtraError, MjrigError
 from mjrig.files.paths import write_atomically
 from mjrig.names import how_many, listed
 from mjrig.tuning.objectives.objective import Objective
-from mjrig.tuning.sweeps.sweep_tasks import OK, Outcome
+from mjrig.tuning.sweeps.sweep_tasks import OK, TaskOutcome
 
 TABLE, ABOUT = "results.csv", "sweep.json"
 _BEFORE, _AFTER = ("task", "seed"), ("seconds", "status", "error")
 
 
 @dataclass(frozen=True)
-class Row:
+class SweepRow:
     """One line of the table; no metrics where the task failed."""
 
     task: str
@@ -44,7 +44,7 @@ class Ranked:
 
     values: Mapping[str, Any]
     score: float
-    rows: tuple[Row, ...]
+    rows: tuple[SweepRow, ...]
 
     def mean(self, metric: str) -> float:
         """The mean of a metric over the seeds."""
@@ -57,7 +57,7 @@ class Results:
 
     def __init__(self, parameters: Sequence[str], metrics: Sequence[str]) -> None:
         self.parameters, self.metrics = tuple(parameters), tuple(metrics)
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, SweepRow] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -65,15 +65,15 @@ class Results:
     def __contains__(self, task: str) -> bool:
         return task in self._rows
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[SweepRow]:
         return iter(self._rows.values())
 
-    def add(self, outcome: Outcome) -> bool:
+    def add(self, outcome: TaskOutcome) -> bool:
         """Note an outcome; false: there is one of this task already, which stays."""
         task = outcome.task
         if task.id in self._rows:
             return False
-        self._rows[task.id] = Row(
+        self._rows[task.id] = SweepRow(
             task.id,
             task.seed,
             dict(task.values),
@@ -92,7 +92,7 @@ class Results:
 
     def ranking(self, objective: Objective) -> list[Ranked]:
         """The points, best first; those that failed last."""
-        points: dict[str, list[Row]] = {}
+        points: dict[str, list[SweepRow]] = {}
         for row in self:
             points.setdefault(json.dumps(dict(row.values), default=str), []).append(row)
         ranked = [
@@ -133,7 +133,7 @@ class Results:
         parquet.write_table(table(data), path)
 
 
-def _score(objective: Objective, row: Row) -> float:
+def _score(objective: Objective, row: SweepRow) -> float:
     return objective.value(row.metrics) if row.status == OK else math.inf
 
 
@@ -176,7 +176,7 @@ class ResultsFile(Results):
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, outcome: Outcome) -> bool:
+    def add(self, outcome: TaskOutcome) -> bool:
         if not super().add(outcome):
             return False
         self._write(self._line(self._rows[outcome.task.id]))
@@ -186,7 +186,7 @@ class ResultsFile(Results):
         self._file.write(line.encode())
         self._file.flush()  # in the hands of the system, a kill does not lose it
 
-    def _line(self, row: Row) -> str:
+    def _line(self, row: SweepRow) -> str:
         values = [_said(row.values[name]) for name in self.parameters]
         numbers = [repr(row.metrics[n]) if n in row.metrics else "" for n in self.metrics]
         error = " ".join(row.error.split())
@@ -238,7 +238,7 @@ class ResultsFile(Results):
             row = self._row(line, number)
             self._rows.setdefault(row.task, row)
 
-    def _row(self, line: list[str], number: int) -> Row:
+    def _row(self, line: list[str], number: int) -> SweepRow:
         if len(line) != len(self.columns()):
             raise MjrigError(
                 f"{self.path}:{number}: has {how_many(len(line), 'column')} instead of "
@@ -246,7 +246,7 @@ class ResultsFile(Results):
             )
         by_name = dict(zip(self.columns(), line, strict=True))
         try:
-            return Row(
+            return SweepRow(
                 by_name["task"],
                 int(by_name["seed"]),
                 {name: json.loads(by_name[name]) for name in self.parameters},

@@ -13,11 +13,11 @@ from mjrig.scene.scene_path import find
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.sweeps.bundle import LocalScene
-from mjrig.tuning.sweeps.space import Target
-from mjrig.tuning.sweeps.sweep_tasks import Job, assign
+from mjrig.tuning.sweeps.space import ParameterTarget
+from mjrig.tuning.sweeps.sweep_tasks import SweepSetup, assign
 
 
-def write_preset(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -> str:
+def write_preset(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> str:
     """Write the gains of the tested actor at a point as a preset; says what it cannot hold.
 
     Raises:
@@ -35,7 +35,7 @@ def write_preset(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) 
     return f"; not in a preset: {listed(left)}" if left else ""
 
 
-def write_scene(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -> None:
+def write_scene(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:
     """Save the scene with the values of a point, the rest of its text as it is.
 
     Raises:
@@ -50,7 +50,7 @@ def write_scene(path: Path, scene: Scene, job: Job, values: Mapping[str, Any]) -
     scene.save(path)
 
 
-def put(scene: Scene, job: Job, values: Mapping[str, Any]) -> None:
+def put(scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:
     """Write the values of a point into a scene, all or nothing; saving it is up to you.
 
     Raises:
@@ -59,7 +59,7 @@ def put(scene: Scene, job: Job, values: Mapping[str, Any]) -> None:
     world = at_point(scene, job, values)
     with scene.changes():
         for name, value in values.items():
-            target = Target.of(name)
+            target = ParameterTarget.of(name)
             if target.pattern:  # which names it means, only the bound controller knows
                 obj, prop = find(world, target.path)
                 scene.set(target.path, obj._authored[prop])
@@ -67,21 +67,21 @@ def put(scene: Scene, job: Job, values: Mapping[str, Any]) -> None:
                 scene.set(name, value)
 
 
-def at_point(scene: Scene, job: Job, values: Mapping[str, Any]) -> World:
+def at_point(scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> World:
     """A world with the values of a point; the scene is left as it is."""
     own = LocalScene.of(scene).load()
     for name, value in values.items():
         if name not in job.live:
             own.set(name, value)
     world = World(own, job.execution)
-    for name in sorted(values, key=lambda n: bool(Target.of(n).pattern)):
+    for name in sorted(values, key=lambda n: bool(ParameterTarget.of(n).pattern)):
         if name in job.live:
             assign(world, name, values[name])
     return world
 
 
 def _is_gain(world: World, actor: str, name: str) -> bool:
-    target = Target.of(name)
+    target = ParameterTarget.of(name)
     head, _, rest = target.path.partition(".")
     if head != actor or not rest:
         return False

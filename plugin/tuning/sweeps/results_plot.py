@@ -32,7 +32,7 @@ def parallel_coordinates(
     scores = np.array([r.score for r in shown])
     axes_ = [*((name, [r.values[name] for r in shown]) for name in names), (objective, scores)]
     ranks = np.argsort(np.argsort(scores)) / max(1, len(scores) - 1)
-    heights = np.column_stack([Axis(values).heights for _, values in axes_])
+    heights = np.column_stack([PlotAxis(values).heights for _, values in axes_])
     figure, axis = plt.subplots(figsize=(2.2 + 2.2 * len(axes_), 5.0))
     colours = plt.get_cmap("viridis")
     for i in np.argsort(-scores, kind="stable"):  # the best are drawn last
@@ -47,7 +47,7 @@ def parallel_coordinates(
         )
     for x, (_, values) in enumerate(axes_):
         axis.axvline(x, color="0.6", linewidth=1, zorder=1)
-        for text, height in Axis(values).marks:
+        for text, height in PlotAxis(values).marks:
             axis.annotate(
                 text, (x, height), xytext=(4, 0), textcoords="offset points",
                 fontsize=8, va="center", zorder=4,
@@ -99,8 +99,8 @@ class Heat:
     """
 
     names: tuple[str, ...]
-    x: "Axis"
-    y: "Axis"
+    x: "PlotAxis"
+    y: "PlotAxis"
     grid: FloatArray
     best: tuple[int, int]
 
@@ -112,10 +112,10 @@ class Heat:
             MjrigError: there are not two parameters that vary, or not one point worked.
         """
         shown = worked(ranking)
-        varied = tuple(n for n in names if Axis([r.values[n] for r in shown]).cells > 1)
+        varied = tuple(n for n in names if PlotAxis([r.values[n] for r in shown]).cells > 1)
         if len(varied) < 2:
             raise MjrigError("a heat map needs two parameters that vary")
-        x, y = (Axis([r.values[n] for r in shown]) for n in varied[:2])
+        x, y = (PlotAxis([r.values[n] for r in shown]) for n in varied[:2])
         grid = np.full((y.cells, x.cells), np.nan)
         for column, row, ranked in zip(x.places, y.places, shown, strict=True):
             grid[row, column] = np.nanmin([grid[row, column], ranked.score])
@@ -123,7 +123,7 @@ class Heat:
         return cls(varied, x, y, grid, (x.places[best], y.places[best]))
 
 
-class Axis:
+class PlotAxis:
     """Where values stand on an axis: numbers to scale, other values side by side."""
 
     def __init__(self, values: Any) -> None:

@@ -26,14 +26,14 @@ Point = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Target:
+class ParameterTarget:
     """What a parameter's name says: a property path, and a pattern of actuators if it has one."""
 
     path: str
     pattern: str = ""
 
     @classmethod
-    def of(cls, name: str) -> "Target":
+    def of(cls, name: str) -> "ParameterTarget":
         """Read a name."""
         found = _NARROWED.fullmatch(name)
         return cls(found["path"], found["pattern"]) if found else cls(name)

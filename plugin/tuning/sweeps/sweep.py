@@ -19,8 +19,8 @@ from mjrig.tuning.sweeps.bundle import Bundle, LocalScene
 from mjrig.tuning.sweeps.executors import Pool, drive, open_pool
 from mjrig.tuning.sweeps.results import Ranked, Results, ResultsFile
 from mjrig.tuning.sweeps.space import Space
-from mjrig.tuning.sweeps.sweep_plan import Plan, examine
-from mjrig.tuning.sweeps.sweep_tasks import FAILED, Outcome, Scenario, Task, evaluate
+from mjrig.tuning.sweeps.sweep_plan import SweepPlan, examine
+from mjrig.tuning.sweeps.sweep_tasks import FAILED, Scenario, SweepTask, TaskOutcome, evaluate
 
 #: Most tasks in one piece of work: what a kill can lose, and what a batch steps together.
 MOST = 64
@@ -43,7 +43,7 @@ class Swept:
     results: Results
     ranking: list[Ranked]
     objective: Objective
-    plan: Plan
+    plan: SweepPlan
     kept: int
 
     @property
@@ -108,7 +108,7 @@ def sweep(
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
         crew = Crew(scene, plan, pool)
-        made = (Task.of(crew.fingerprint, p, seed) for p in points for seed in range(seeds))
+        made = (SweepTask.of(crew.fingerprint, p, seed) for p in points for seed in range(seeds))
         tasks = {task.id: task for task in made}
         results = open_results(stack, output, space.names, crew, mix)
         waiting = [task for name, task in tasks.items() if name not in results]
@@ -140,7 +140,7 @@ def open_results(
 def _work_off(
     crew: "Crew",
     results: Results,
-    waiting: list[Task],
+    waiting: list[SweepTask],
     report: Callable[[int, int], object],
 ) -> None:
     pieces = iter(list(crew.pieces(waiting)))
@@ -148,7 +148,7 @@ def _work_off(
     report(0, len(waiting))
     with Progress(len(waiting), crew.plan.job.scenario.duration) as progress:
 
-        def take(outcomes: list[Outcome]) -> None:
+        def take(outcomes: list[TaskOutcome]) -> None:
             nonlocal done
             done += sum(results.add(outcome) for outcome in outcomes)
             progress.update(done)
@@ -160,7 +160,7 @@ def _work_off(
 class Crew:
     """Workers, and the scene they all have."""
 
-    def __init__(self, scene: Scene, plan: Plan, pool: Pool) -> None:
+    def __init__(self, scene: Scene, plan: SweepPlan, pool: Pool) -> None:
         self.plan, self._pool = plan, pool
         scenario = plan.job.scenario
         extra = [scenario.recording] if isinstance(scenario, ReplayTest) else []
@@ -185,14 +185,14 @@ class Crew:
         """How many pieces of work are done at a time."""
         return self._pool.workers()
 
-    def pieces(self, tasks: Sequence[Task]) -> Iterator[list[Task]]:
+    def pieces(self, tasks: Sequence[SweepTask]) -> Iterator[list[SweepTask]]:
         """Tasks in pieces that go to one worker."""
         size = max(1, min(MOST, math.ceil(len(tasks) / (PIECES * self.workers))))
         return self.grouped(tasks, 1 if self.plan.why_not_batched else size)
 
-    def grouped(self, tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
+    def grouped(self, tasks: Iterable[SweepTask], size: int) -> Iterator[list[SweepTask]]:
         """Tasks in pieces of at most a size; those of a piece can share a world."""
-        groups: dict[str, list[Task]] = {}
+        groups: dict[str, list[SweepTask]] = {}
         for task in tasks:
             own = task.seed if self.plan.own_worlds else None
             groups.setdefault(repr((self.plan.job.fixed(task), own)), []).append(task)
@@ -202,16 +202,16 @@ class Crew:
     def drive(self, feed: Any, take: Any, *, ahead: int = 1) -> None:
         """Let the workers work until nothing is left; `take` gets lists of outcomes."""
 
-        def checked(outcomes: list[Outcome]) -> bool:
+        def checked(outcomes: list[TaskOutcome]) -> bool:
             take(outcomes)
             return bool(outcomes)
 
-        def give_up(task: Task, why: str) -> None:
-            take([Outcome(task, FAILED, {}, 0.0, why)])
+        def give_up(task: SweepTask, why: str) -> None:
+            take([TaskOutcome(task, FAILED, {}, 0.0, why)])
 
         drive(self._pool, feed, self._hand_out, checked, give_up, ahead=ahead)
 
-    def _hand_out(self, pool: Pool, tasks: list[Task]) -> "Future[list[Outcome]]":
+    def _hand_out(self, pool: Pool, tasks: list[SweepTask]) -> "Future[list[TaskOutcome]]":
         threads = 0 if self.plan.why_not_batched else pool.threads
         source: LocalScene | Bundle = self._local
         if self._bundle is not None:

@@ -9,7 +9,7 @@ from mjrig.terminal.scene_options import add_scene_options
 if TYPE_CHECKING:
     from mjrig.scene_edit.scene import Scene
     from mjrig.tuning.sweeps.results import Ranked
-    from mjrig.tuning.sweeps.sweep_plan import Plan
+    from mjrig.tuning.sweeps.sweep_plan import SweepPlan
     from mjrig.tuning.sweeps.sweep_tasks import Scenario
 
 #: Points that are shown in the terminal.
@@ -148,7 +148,7 @@ def scenario_of(options: argparse.Namespace) -> "Scenario":
 def finish(
     options: argparse.Namespace,
     scene: "Scene",
-    plan: "Plan",
+    plan: "SweepPlan",
     ranking: "list[Ranked]",
     names: tuple[str, ...],
     objective: str,

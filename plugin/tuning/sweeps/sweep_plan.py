@@ -15,12 +15,12 @@ from mjrig.tuning.objectives.objective_hosts import WorldHost, driven
 from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.bundle import LocalScene
-from mjrig.tuning.sweeps.space import Choices, Parameter, Target
-from mjrig.tuning.sweeps.sweep_tasks import Job, Rig, Scenario, assign, draws
+from mjrig.tuning.sweeps.space import Choices, Parameter, ParameterTarget
+from mjrig.tuning.sweeps.sweep_tasks import Rig, Scenario, SweepSetup, assign, draws
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """What is known before the work begins.
 
     Attributes:
@@ -29,7 +29,7 @@ class Plan:
         own_worlds: whether every seed needs a world of its own.
     """
 
-    job: Job
+    job: SweepSetup
     why_not_batched: str
     own_worlds: bool
 
@@ -42,7 +42,7 @@ def examine(
     actor: str = "",
     randomisation: Randomisation | None = None,
     execution: str = "auto",
-) -> Plan:
+) -> SweepPlan:
     """Try every parameter with the ends of its values, and find out how tasks can run.
 
     The scene is left as it is.
@@ -56,7 +56,7 @@ def examine(
     own = LocalScene.of(scene).load()
     world = World(own, execution)
     actor = actor or _actor(world, [p.name for p in parameters])
-    job = Job(actor, scenario, randomisation, execution)
+    job = SweepSetup(actor, scenario, randomisation, execution)
     rig = Rig(world, job)
     live = frozenset(p.name for p in parameters if _is_live(world, p.name))
     for parameter in _plain_first(parameters):
@@ -73,12 +73,12 @@ def examine(
             f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, who writes "
             "them in every step; leave out noise, or that component"
         )
-    return Plan(replace(job, live=live), _why_not_batched(rig, scenario), draws(own))
+    return SweepPlan(replace(job, live=live), _why_not_batched(rig, scenario), draws(own))
 
 
 def _plain_first(parameters: Sequence[Parameter]) -> list[Parameter]:
     """A whole property before single actuators of it, which would be overwritten else."""
-    return sorted(parameters, key=lambda p: bool(Target.of(p.name).pattern))
+    return sorted(parameters, key=lambda p: bool(ParameterTarget.of(p.name).pattern))
 
 
 def _ends(parameter: Parameter) -> list[object]:
@@ -90,7 +90,7 @@ def _ends(parameter: Parameter) -> list[object]:
 
 def _try_in_scene(scene: Scene, parameter: Parameter) -> None:
     """Set every value, the first one last."""
-    target = Target.of(parameter.name)
+    target = ParameterTarget.of(parameter.name)
     if target.pattern:
         raise PropertyError(
             f"{parameter.name}: {target.path!r} is not one value per actuator that a running "
@@ -102,7 +102,7 @@ def _try_in_scene(scene: Scene, parameter: Parameter) -> None:
 
 def _is_live(world: World, name: str) -> bool:
     """Whether a parameter can be set in a running world."""
-    target = Target.of(name)
+    target = ParameterTarget.of(name)
     head = target.path.partition(".")[0]
     if head not in world.articulations:
         return False

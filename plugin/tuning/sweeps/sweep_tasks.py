@@ -25,7 +25,7 @@ from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.batched import BatchHost
 from mjrig.tuning.sweeps.bundle import Bundle
-from mjrig.tuning.sweeps.space import Target
+from mjrig.tuning.sweeps.space import ParameterTarget
 
 OK, DIVERGED, FAILED = "ok", "diverged", "failed"
 #: What controllers write into their actuators; all else is put back between two tasks.
@@ -53,7 +53,7 @@ class Scenario(Protocol):
     ) -> list[dict[str, float]]: ...
 
 
-class Source(Protocol):
+class SceneSource(Protocol):
     """Where a worker gets the scene from: `LocalScene` or `Bundle`."""
 
     @property
@@ -63,7 +63,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Job:
+class SweepSetup:
     """What all tasks of a sweep have in common.
 
     Attributes:
@@ -80,18 +80,18 @@ class Job:
     execution: str = "auto"
     live: frozenset[str] = frozenset()
 
-    def fixed(self, task: "Task") -> list[tuple[str, object]]:
+    def fixed(self, task: "SweepTask") -> list[tuple[str, object]]:
         """The values of a task that need a world of their own."""
         return [pair for pair in task.values if pair[0] not in self.live]
 
-    def fingerprint(self, source: Source) -> str:
+    def fingerprint(self, source: SceneSource) -> str:
         """What the results depend on besides parameters and seed, as a hash."""
         said = f"{source.digest} {self.actor} {self.scenario} {self.randomisation} {self.execution}"
         return sha256(said.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
-class Task:
+class SweepTask:
     """One point of the space with one seed; `id` is a hash of all that decides its result."""
 
     id: str
@@ -99,26 +99,28 @@ class Task:
     seed: int
 
     @classmethod
-    def of(cls, fingerprint: str, values: Mapping[str, object], seed: int) -> "Task":
+    def of(cls, fingerprint: str, values: Mapping[str, object], seed: int) -> "SweepTask":
         """A task with its hash; the order of the values does not matter to it."""
         said = json.dumps([fingerprint, seed, dict(sorted(values.items()))], default=str)
         # A whole property comes before single actuators of it, which it would overwrite.
-        ordered = sorted(values.items(), key=lambda pair: bool(Target.of(pair[0]).pattern))
+        ordered = sorted(values.items(), key=lambda pair: bool(ParameterTarget.of(pair[0]).pattern))
         return cls(sha256(said.encode()).hexdigest()[:16], tuple(ordered), seed)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """What came of a task; `seconds` is its share of wall time."""
 
-    task: Task
+    task: SweepTask
     status: str
     metrics: Mapping[str, float]
     seconds: float
     error: str = ""
 
 
-def evaluate(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> list[Outcome]:
+def evaluate(
+    source: SceneSource, job: SweepSetup, tasks: Sequence[SweepTask], threads: int
+) -> list[TaskOutcome]:
     """Work on tasks: in a batch with so many threads, or one by one with 0.
 
     Tasks of a batch differ only in what can be set in a running world.
@@ -140,7 +142,9 @@ def evaluate(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> l
         return [_alone(source, job, task) for task in tasks]
 
 
-def _together(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> list[Outcome]:
+def _together(
+    source: SceneSource, job: SweepSetup, tasks: Sequence[SweepTask], threads: int
+) -> list[TaskOutcome]:
     began = time.perf_counter()
     rig = _rig(source, job, tasks[0])
     batch = rig.batch(len(tasks), threads)
@@ -148,24 +152,26 @@ def _together(source: Source, job: Job, tasks: Sequence[Task], threads: int) -> 
     host = BatchHost(batch, job.actor, np.array(edges))
     found = _run(host, job, tasks)
     share = (time.perf_counter() - began) / len(tasks)
-    return [Outcome(t, status, m, share) for t, (status, m) in zip(tasks, found, strict=True)]
+    return [TaskOutcome(t, status, m, share) for t, (status, m) in zip(tasks, found, strict=True)]
 
 
-def _alone(source: Source, job: Job, task: Task) -> Outcome:
+def _alone(source: SceneSource, job: SweepSetup, task: SweepTask) -> TaskOutcome:
     began = time.perf_counter()
     try:
         rig = _rig(source, job, task)
         rig.configure(task)
         ((status, metrics),) = _run(WorldHost(rig.world, job.actor), job, [task])
-        return Outcome(task, status, metrics, time.perf_counter() - began)
+        return TaskOutcome(task, status, metrics, time.perf_counter() - began)
     except Exception as error:  # whatever a component of somebody else raises
         text = " ".join(str(error).split()) or type(error).__name__
         if not isinstance(error, MjrigError):
             text = f"{type(error).__name__}: {text}"
-        return Outcome(task, FAILED, {}, time.perf_counter() - began, text)
+        return TaskOutcome(task, FAILED, {}, time.perf_counter() - began, text)
 
 
-def _run(host: Host, job: Job, tasks: Sequence[Task]) -> list[tuple[str, dict[str, float]]]:
+def _run(
+    host: Host, job: SweepSetup, tasks: Sequence[SweepTask]
+) -> list[tuple[str, dict[str, float]]]:
     seeds = [task.seed for task in tasks]
     random = job.randomisation
     if random.start:
@@ -183,7 +189,7 @@ def _run(host: Host, job: Job, tasks: Sequence[Task]) -> list[tuple[str, dict[st
 class Rig:
     """A world ready for tests, which takes the live values of one task after the other."""
 
-    def __init__(self, world: World, job: Job) -> None:
+    def __init__(self, world: World, job: SweepSetup) -> None:
         self.world, self._job = world, job
         job.scenario.prepare(world)
         model = world.model
@@ -192,7 +198,7 @@ class Rig:
             names = [f for f in names if f in _GAINS]
         self._base = {name: np.array(getattr(model, name)) for name in names}
 
-    def configure(self, task: Task) -> None:
+    def configure(self, task: SweepTask) -> None:
         """Take the values and the seed of a task, and start over.
 
         Raises:
@@ -217,7 +223,7 @@ class Rig:
         self._shared = {name: np.array(getattr(model, name)) for name in self._base}
         return made
 
-    def load_into(self, batch: Batch, index: int, task: Task) -> Any:
+    def load_into(self, batch: Batch, index: int, task: SweepTask) -> Any:
         """Give a world of a batch the values of a task; returns its limits (n, 2)."""
         self.configure(task)
         batch.reset([index])
@@ -241,7 +247,7 @@ def assign(world: World, name: str, value: object) -> None:
     Raises:
         MjrigError: there is no such property, or it refuses the value.
     """
-    target = Target.of(name)
+    target = ParameterTarget.of(name)
     obj, prop = find(world, target.path)
     if target.pattern:
         patch(obj, {prop: {target.pattern: value}})
@@ -252,7 +258,7 @@ def assign(world: World, name: str, value: object) -> None:
 _memory = threading.local()  # a worker's, from one call to the next
 
 
-def _rig(source: Source, job: Job, task: Task) -> Rig:
+def _rig(source: SceneSource, job: SweepSetup, task: SweepTask) -> Rig:
     """The rig for a task; the last one again if nothing differs that needs a new world."""
     fixed = job.fixed(task)
     key = (source.digest, job, repr(fixed))

@@ -644,7 +644,7 @@ def test_a_scene_saves_back_as_it_was_written(models: Path) -> None:
 
 
 def test_authored_motors_run_natively_and_are_exported(models: Path, tmp_path: Path) -> None:
-    from mjrig.sim.export import export
+    from mjrig.sim.exporting import export
 
     scene = mjrig.Scene()
     actor = scene.add_actor("legs", model=models / "legs.xml")

@@ -12,7 +12,7 @@ from mjrig.components import BoxProp, CameraProp, GroundProp, LightProp
 from mjrig.components.props.scenery import looking_at
 from mjrig.model_files.model_source import load
 from mjrig.scene.prop import Prop
-from mjrig.sim.export import export
+from mjrig.sim.exporting import export
 from tests.conftest import HINGE
 from tests.worlds import refused
 

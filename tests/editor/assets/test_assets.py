@@ -219,12 +219,12 @@ def test_a_worker_that_dies_takes_only_one_picture_with_it(
 ) -> None:
     script = write(
         tmp_path / "worker.py",
-        "import sys, os, json\nimport numpy as np\nprint('ready', flush=True)\n"
-        "for line in sys.stdin:\n"
-        "    job = json.loads(line)\n"
+        "import os\nimport numpy as np\nfrom mjrig.workers.child_process import serve\n"
+        "def work(job, tell):\n"
         "    if 'hinge' in job['model']: os.abort()\n"
         "    shape = (job['height'], job['width'], 3)\n"
-        "    np.save(job['picture'], np.full(shape, 7, np.uint8)); print(flush=True)\n",
+        "    np.save(job['picture'], np.full(shape, 7, np.uint8)); tell('')\n"
+        "serve(work, ready='ready')\n",
     )
     monkeypatch.setattr(thumbnail_worker, "__file__", str(script))
     thumbnails = Thumbnails(tmp_path / "kept", ("",))

@@ -10,9 +10,10 @@ import pytest
 
 from mjrig.editor.tune.tune import Task, Tune
 from mjrig.editor.tune.tune_jobs import RespondJob
-from mjrig.editor.tune.tune_runner import PATIENCE, Progress, Runner
+from mjrig.editor.tune.tune_runner import Runner, TuneProgress
 from mjrig.editor.tune.tune_settings import Axis
 from mjrig.gains.response import Kind, Signal
+from mjrig.workers.child_process import PATIENCE
 from tests.editor.tune.tuned import recorded, tune_legs
 
 
@@ -34,7 +35,7 @@ LONG = Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5000.0)
 
 def process_of(runner: Runner) -> int:
     assert runner._process is not None
-    return runner._process._process.pid
+    return runner._process.pid
 
 
 def is_running(pid: int) -> bool:
@@ -121,7 +122,7 @@ def test_a_process_that_dies_is_told_of_and_replaced(tune: Tune, runner: Runner)
     assert isinstance(job, RespondJob)
     runner.start(replace(job, signal=LONG))
     assert runner._process is not None
-    runner._process._process.kill()
+    runner._process.kill()
     assert runner.wait()
     finished = runner.take()
     assert finished is not None
@@ -139,5 +140,5 @@ def test_a_process_that_cannot_start_says_why(tune: Tune) -> None:
 
 
 def test_time_left_is_told_where_it_is_known() -> None:
-    assert str(Progress(None, "delays", 3.2)) == "delays, 3 s"
-    assert str(Progress(0.5, "2 of 4", 3.2, 7.1)) == "2 of 4, 7 s left"
+    assert str(TuneProgress(None, "delays", 3.2)) == "delays, 3 s"
+    assert str(TuneProgress(0.5, "2 of 4", 3.2, 7.1)) == "2 of 4, 7 s left"

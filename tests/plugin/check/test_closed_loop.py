@@ -8,8 +8,8 @@ import pytest
 import mjrig
 from mjrig.check.closed_loop import (
     Carrier,
+    LinearPlant,
     Loop,
-    Plant,
     growing_joints,
     growth,
     largest,
@@ -135,11 +135,11 @@ def test_a_delayed_command_changes_nothing() -> None:
 # Judgement --------------------------------------------------------------------------------------
 
 
-def one_joint(kp: float, kv: float, every: int = 1, **plant: Any) -> tuple[Plant, list[Loop]]:
+def one_joint(kp: float, kv: float, every: int = 1, **plant: Any) -> tuple[LinearPlant, list[Loop]]:
     one = np.ones((1, 1))
     given = {"damping": 0.0 * one, "stiffness": 0.0 * one, "step": 0.001, "integrator": "Euler"}
     loop = Loop(one, np.array([kp]), np.array([kv]), np.zeros(1), every, Carrier.HELD)
-    return Plant(mass=0.01 * one, **{**given, **plant}), [loop]
+    return LinearPlant(mass=0.01 * one, **{**given, **plant}), [loop]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_held_effort_needs_damping() -> None:
 def test_only_the_joint_that_shakes_is_named() -> None:
     loop = Loop(np.eye(2), np.zeros(2), np.array([1.0, 21.0]), np.zeros(2))
     nothing = np.zeros((2, 2))
-    plant = Plant(0.01 * np.eye(2), nothing, nothing, 0.001, "Euler")
+    plant = LinearPlant(0.01 * np.eye(2), nothing, nothing, 0.001, "Euler")
     assert growing_joints(plant, [loop]).tolist() == [False, True]
 
 

@@ -3,13 +3,15 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mjrig
 from mjrig.check import check
 from mjrig.cli.main import main
-from mjrig.cli.run import base_position, run
-from mjrig.cli.trace import Trace
+from mjrig.cli.run import run
+from mjrig.control.base import base_position
+from mjrig.control.sampler import SampleLog
 from mjrig.terminal.progress import Progress
 from tests.worlds import arm
 
@@ -57,7 +59,7 @@ def test_a_run_says_how_far_a_free_base_moved(tmp_path: Path) -> None:
 
 
 def test_a_robot_that_stands_on_the_world_has_no_base(world: mjrig.World) -> None:
-    assert base_position(world, world["dog"]) is None
+    assert base_position(world["dog"]) is None
 
 
 def test_a_thing_that_lies_beside_a_robot_is_not_its_base(tmp_path: Path) -> None:
@@ -65,7 +67,7 @@ def test_a_thing_that_lies_beside_a_robot_is_not_its_base(tmp_path: Path) -> Non
     (tmp_path / "arm.xml").write_text(arm().replace("</worldbody>", cube))
     scene = mjrig.Scene.parse("mjrig: 1\nactors: [{name: a, model: arm.xml}]\n", tmp_path)
     world = mjrig.World(scene)
-    assert base_position(world, world["a"]) is None
+    assert base_position(world["a"]) is None
 
 
 def test_things_without_actuators_are_only_told_of_where_they_move() -> None:
@@ -102,15 +104,16 @@ def test_a_run_lists_events(world: mjrig.World) -> None:
     assert "dog.left_hip: position setpoint is nan" in lines[at + 1]
 
 
-def test_a_trace_samples_what_is_bound(world: mjrig.World) -> None:
+def test_a_log_samples_what_is_bound(world: mjrig.World) -> None:
     robot = world["dog"]
-    trace = Trace([b.actuator for b in robot.bindings])
+    log = SampleLog(robot)
     world.step()
-    trace.sample(robot, world.time)
-    assert trace.names == ["left_hip", "left_knee", "right_hip", "right_knee"]
-    assert trace.time == [0.002]
-    assert trace.target[0].tolist() == [0.1, 0.2, 0.3, 0.4]
-    assert trace.effort[0].shape == trace.position[0].shape == (4,)
+    log.take(world.time)
+    assert log.names == ("left_hip", "left_knee", "right_hip", "right_knee")
+    assert log.time.tolist() == [0.002]
+    assert log.values("target")[0].tolist() == [0.1, 0.2, 0.3, 0.4]
+    for name in ("position", "effort", "raw_effort", "applied_effort"):
+        assert np.array_equal(log.values(name), [getattr(robot, name)])
 
 
 # Plots and pictures -----------------------------------------------------------------------------

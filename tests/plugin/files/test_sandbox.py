@@ -11,7 +11,7 @@ from mjrig.cli.main import main
 from mjrig.errors import PropertyError, SceneError
 from mjrig.files.referenced_files import model_files
 from mjrig.files.sandbox import Sandbox
-from mjrig.sim.export import export
+from mjrig.sim.exporting import export
 from tests import networks
 from tests.conftest import HINGE
 from tests.worlds import refused

@@ -9,7 +9,7 @@ import pytest
 
 from mjrig.components import PDController, PIDController
 from mjrig.errors import BindingError
-from mjrig.gains.bench import Bench, Recorder, Response, bound, respond
+from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond
 from mjrig.gains.response import Kind, Signal
 from mjrig.sim.world import World
 from tests.worlds import GRIPPER, hinge, make_world, refused
@@ -137,11 +137,11 @@ def test_contact_of_a_running_robot_is_named_and_not_called_friction() -> None:
     robot = world["quadruped"]
     world.step(300)
     binding = bound(robot, "FL_calf")
-    recorder = Recorder(robot, [binding])
+    recorder = ResponseRecorder(robot, [binding])
     robot.set_targets({"FL_calf": float(robot.setpoints.position[2]) + 0.1})
     for _ in range(1000):
         world.step()
-        recorder.note(world.time)
+        recorder.take(world.time)
     (trace,) = recorder.traces()
     found = respond(world, robot, binding, trace, Signal(amplitude=0.1))
     assert [c.partition(":")[0] for c in found.causes] == ["contact"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.sim.export import export
+from mjrig.sim.exporting import export
 from tests.places import SHARED
 from tests.plugin.composing import ARM, FLOOR, GRIPPER, scene_of, world_of
 from tests.worlds import refused

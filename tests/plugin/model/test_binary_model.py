@@ -9,7 +9,7 @@ import pytest
 
 import mjrig
 from mjrig.components import PDController
-from mjrig.sim.export import export
+from mjrig.sim.exporting import export
 from tests.conftest import LEGS
 from tests.worlds import refused
 

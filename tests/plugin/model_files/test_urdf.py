@@ -9,7 +9,7 @@ import pytest
 import mjrig
 from mjrig.components import PDController
 from mjrig.model_files.urdf import mesh_places
-from mjrig.sim.export import export
+from mjrig.sim.exporting import export
 from tests.meshes import write_corner
 from tests.worlds import refused
 

@@ -12,10 +12,10 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.recording.recording import (
     ActorRecording,
-    Commands,
     Efforts,
-    Integration,
+    IntegrationStates,
     JointColumns,
+    RecordedCommands,
     Recording,
 )
 from mjrig.sim.plant_of import plant_of
@@ -120,7 +120,7 @@ def from_world(world: mjrig.World, steps: int, drive: Drive = wave, **about: Any
             qvel=np.array(qvel),
             actuators=robot.actuator_names,
             driven=tuple(drives[a] for a in robot.actuator_names),
-            commands=Commands(step[:-1], rows[:, 0], rows[:, 1], rows[:, 2]),
+            commands=RecordedCommands(step[:-1], rows[:, 0], rows[:, 1], rows[:, 2]),
             efforts=Efforts(step[:-1], np.array(efforts[name]).reshape(steps, -1)),
             plant=plants[name],
         )
@@ -130,7 +130,7 @@ def from_world(world: mjrig.World, steps: int, drive: Drive = wave, **about: Any
         timestep=world.timestep,
         steps=steps,
         actors=actors,
-        states=Integration(np.zeros(1, np.int64), state[None]),
+        states=IntegrationStates(np.zeros(1, np.int64), state[None]),
         **about,
     )
 

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from mjrig.sim2sim.compare.assignment import Samples, assign, flipped, likely_order
+from mjrig.sim2sim.compare.assignment import MatchSamples, assign, flipped, likely_order
 from mjrig.sim2sim.compare.relabel import mirrored
 
 
@@ -25,21 +25,21 @@ def moving(columns: int, rows: int = 200) -> np.ndarray[tuple[int, ...], np.dtyp
 def test_targets_that_are_tracked_tell_their_order() -> None:
     q = moving(6)
     order = np.array([3, 0, 5, 1, 2, 4])
-    assert likely_order(Samples(q[:, order] + 0.1, q)).tolist() == np.argsort(order).tolist()
+    assert likely_order(MatchSamples(q[:, order] + 0.1, q)).tolist() == np.argsort(order).tolist()
 
 
 def test_efforts_tell_the_order_where_targets_are_not_reached() -> None:
     q, t, v = 0.1 * moving(4), moving(8)[:, 4:], moving(12)[:, 8:]
     effort = 20.0 * (t - q) - 0.5 * v
     order = np.array([2, 3, 1, 0])
-    samples = Samples(t[:, order], q, v, effort)
+    samples = MatchSamples(t[:, order], q, v, effort)
     assert likely_order(samples).tolist() == np.argsort(order).tolist()
-    assert flipped(Samples(t * [1, -1, 1, 1], q, v, effort)) == [1]
+    assert flipped(MatchSamples(t * [1, -1, 1, 1], q, v, effort)) == [1]
 
 
 def test_columns_that_stand_still_keep_their_place() -> None:
     q = np.zeros((10, 3))
-    assert likely_order(Samples(q, q)).tolist() == [0, 1, 2]
+    assert likely_order(MatchSamples(q, q)).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mjrig.gains.gain_presets import read_preset
 from mjrig.gains.response import Kind, Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.assignment.assign import Assignment, Plan, Wish, assign
+from mjrig.tuning.assignment.assign import Assignment, AssignmentPlan, Wish, assign
 from mjrig.tuning.responses.respond import respond
 from tests.plugin.tuning.scenes import BUNDLED, PD, scene, write_scene
 from tests.worlds import GRIPPER, arm, hinge, refused
@@ -23,7 +23,7 @@ Output = pytest.CaptureFixture[str]
 OMEGA = 2.0 * math.pi * 4.0
 
 
-def one(plan: Plan) -> Assignment:
+def one(plan: AssignmentPlan) -> Assignment:
     (found,) = plan.assignments
     return found
 

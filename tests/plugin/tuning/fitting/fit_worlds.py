@@ -8,7 +8,7 @@ import numpy as np
 
 import mjrig
 from mjrig.arrays import FloatArray
-from mjrig.recording.recording import ActorRecording, Commands, JointColumns, Recording
+from mjrig.recording.recording import ActorRecording, JointColumns, RecordedCommands, Recording
 
 #: One hinge that swings under its motor.
 SWING = """
@@ -99,7 +99,7 @@ def record(world: mjrig.World, command: Command | None, duration: float) -> Reco
         np.array(qvel),
         robot.actuator_names,
         tuple(b.joint for b in robot.actuators),
-        Commands(np.arange(steps), table[:, 0], table[:, 1], table[:, 2]),
+        RecordedCommands(np.arange(steps), table[:, 0], table[:, 1], table[:, 2]),
     )
     return Recording(Path("walk.h5"), "mjrig", world.timestep, steps, {robot.name: share})
 

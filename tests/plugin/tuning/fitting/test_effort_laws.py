@@ -13,7 +13,7 @@ from mjrig.arrays import FloatArray
 from mjrig.errors import FitError
 from mjrig.recording.recording import Recording
 from mjrig.tuning.fitting.fit import Fit, fit
-from mjrig.tuning.fitting.fit_report import report
+from mjrig.tuning.fitting.fit_report import fit_report
 from tests.plugin.tuning.fitting.fit_worlds import (
     SWING,
     TUMBLER,
@@ -321,7 +321,9 @@ def test_efforts_of_another_law_are_noticed(scene: mjrig.Scene) -> None:
 
 
 def test_the_report_says_what_each_value_rests_on(scene: mjrig.Scene) -> None:
-    lines = report(fit(scene, [swung(scene, TRUE)], ["kp", "kv"], evidence="efforts")).splitlines()
+    lines = fit_report(
+        fit(scene, [swung(scene, TRUE)], ["kp", "kv"], evidence="efforts")
+    ).splitlines()
     assert lines[0].split()[-1] == "by"
     assert lines[1].split()[-1] == "efforts"
     assert lines[-1].startswith("largest rms error of a joint: efforts ")

@@ -9,7 +9,7 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.tuning.fitting.fit import fit
-from mjrig.tuning.fitting.fit_report import put
+from mjrig.tuning.fitting.fit_report import put_fit
 from tests.places import ROOT
 from tests.plugin.tuning.fitting.fit_worlds import chirp, record, swing, with_others
 
@@ -85,7 +85,7 @@ def test_joint_parameters_go_to_dynamics_and_patterns_keep_the_rest(tmp_path: Pa
     scene.set("robot.dynamics.armature", {".*": 0.02})
     world = mjrig.World(with_others(scene, {"robot.dynamics.armature": {"swing": 0.05}}))
     found = fit(scene, [record(world, chirp(0.3, 0.5, 4.0, 0.5), 0.5)], ["armature"])
-    put(found, scene)
+    put_fit(found, scene)
     assert scene["robot"].to_data()["dynamics"] == {"armature": {"swing": 0.05}}
 
 

@@ -12,7 +12,7 @@ from mjrig.gains.bench import Bench
 from mjrig.gains.response import Kind, Signal
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import FrequencyResponse, measured
-from mjrig.tuning.responses.frequency_linear import Linear, Margins, margins_of
+from mjrig.tuning.responses.frequency_linear import LinearResponse, Margins, margins_of
 from tests.plugin.tuning.scenes import BUNDLED, PD, scene
 from tests.worlds import hinge
 
@@ -31,7 +31,7 @@ def both(
     """What is measured on a bench, and what the linear map says."""
     bench = Bench(world, settle=settle)
     bench.rest()
-    linear = Linear.of(world)
+    linear = LinearResponse.of(world)
     (found,) = bench.run(actor, [actuator], signal, after=after)
     assert found.trace is not None
     shown = measured(found.trace, signal, world.timestep)
@@ -49,7 +49,7 @@ def test_a_chirp_shows_the_response_on_paper(tmp_path: Path) -> None:
 
 def test_bandwidth_and_peak_are_those_on_paper(tmp_path: Path) -> None:
     at = np.linspace(0.01, 5.0, 500)
-    exact = Linear.of(World(scene(tmp_path, hinge(), PD))).responses(at)[ROBOT]
+    exact = LinearResponse.of(World(scene(tmp_path, hinge(), PD))).responses(at)[ROBOT]
     zeta, hertz = 0.5, 10.0 / (2.0 * math.pi)
     wide = math.sqrt(1 - 2 * zeta**2 + math.sqrt(4 * zeta**4 - 4 * zeta**2 + 2))
     assert exact.bandwidth == pytest.approx(wide * hertz, rel=0.01)
@@ -134,7 +134,7 @@ def test_joints_that_push_each_other_are_linearised_together() -> None:
 
 
 def margins(world: World) -> Margins:
-    found = Linear.of(world).margins(*ROBOT)
+    found = LinearResponse.of(world).margins(*ROBOT)
     assert found is not None
     return found
 
@@ -186,6 +186,6 @@ def test_loops_of_several_rates_are_not_linearised(tmp_path: Path) -> None:
             "{type: PDController, actuators: b, kp: 5, kv: 1, decimation: 2}",
         )
     )
-    linear = Linear.of(world)
+    linear = LinearResponse.of(world)
     assert linear.margins("robot", "a") is None
     assert linear.responses(np.array([1.0])) == {}

@@ -13,7 +13,7 @@ from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.space import Choices
 from mjrig.tuning.sweeps.sweep_plan import examine
-from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, OK, Outcome, Scenario, Task, evaluate
+from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, OK, Scenario, SweepTask, TaskOutcome, evaluate
 from tests.plugin.tuning.sweeps.swept import KP, KV, hinge_scene
 
 SCENES = Path(str(files("mjrig.config").joinpath("scenes")))
@@ -24,12 +24,12 @@ def both_ways(
     points: list[dict[str, object]],
     scenario: Scenario,
     randomisation: Randomisation,
-) -> tuple[list[Outcome], list[Outcome]]:
+) -> tuple[list[TaskOutcome], list[TaskOutcome]]:
     parameters = [Choices(name, (points[0][name],)) for name in points[0]]
     plan = examine(scene, parameters, scenario, randomisation=randomisation)
     assert plan.why_not_batched == ""
     source = LocalScene.of(scene)
-    tasks = [Task.of("", point, seed) for point in points for seed in (0, 1)]
+    tasks = [SweepTask.of("", point, seed) for point in points for seed in (0, 1)]
     batched, alone = (evaluate(source, plan.job, tasks, threads) for threads in (2, 0))
     return batched, alone
 
@@ -109,6 +109,6 @@ def test_a_rig_forgets_the_draws_of_the_task_before(tmp_path: Path) -> None:
     random = Randomisation(mass=(0.5, 2.0))
     plan = examine(scene, [Choices(KP, (40,))], FreeRun(0.1), randomisation=random)
     source = LocalScene.of(scene)
-    tasks = [Task.of("", {KP: 40}, seed) for seed in (0, 1, 0)]
+    tasks = [SweepTask.of("", {KP: 40}, seed) for seed in (0, 1, 0)]
     first, second, again = evaluate(source, plan.job, tasks, 0)
     assert first.metrics == again.metrics != second.metrics

@@ -12,7 +12,7 @@ from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.sweeps.results import TABLE, ResultsFile
 from mjrig.tuning.sweeps.space import Choices, Space
 from mjrig.tuning.sweeps.sweep import sweep
-from mjrig.tuning.sweeps.sweep_tasks import Outcome
+from mjrig.tuning.sweeps.sweep_tasks import TaskOutcome
 from tests.plugin.tuning.sweeps.swept import KP, hinge_scene
 
 distributed = pytest.importorskip("distributed")
@@ -37,7 +37,7 @@ def test_a_killed_worker_costs_no_row_and_doubles_none(
     killed: list[int] = []
     add = ResultsFile.add
 
-    def kill_in_the_middle(self: ResultsFile, outcome: Outcome) -> bool:
+    def kill_in_the_middle(self: ResultsFile, outcome: TaskOutcome) -> bool:
         if len(self) >= 5 and not killed:
             with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
                 busy = next(w for w, tasks in client.processing().items() if tasks)

@@ -10,18 +10,18 @@ import mjrig
 from mjrig.tuning.objectives.objective import Objective
 from mjrig.tuning.sweeps.results import Results, ResultsFile
 from mjrig.tuning.sweeps.results_plot import heat_map, parallel_coordinates
-from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, FAILED, OK, Outcome, Task
+from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, FAILED, OK, SweepTask, TaskOutcome
 from tests.plugin.tuning.sweeps.swept import refused
 
 ABOUT = {"scene": "abc", "test": "FreeRun"}
 GOAL = Objective.read("rmse", ["rmse"])
 
 
-def outcome(kp: object, rmse: float | None, seed: int = 0) -> Outcome:
-    task = Task.of("", {"kp": kp}, seed)
+def outcome(kp: object, rmse: float | None, seed: int = 0) -> TaskOutcome:
+    task = SweepTask.of("", {"kp": kp}, seed)
     if rmse is None:
-        return Outcome(task, FAILED, {}, 0.5, 'kp: "no",\nsaid it')
-    return Outcome(task, OK, {"rmse": rmse}, 0.5)
+        return TaskOutcome(task, FAILED, {}, 0.5, 'kp: "no",\nsaid it')
+    return TaskOutcome(task, OK, {"rmse": rmse}, 0.5)
 
 
 def table(folder: Path, *, about: dict[str, str] | None = None, mix: bool = False) -> ResultsFile:
@@ -126,7 +126,7 @@ def test_the_ranking_is_of_means_over_seeds_with_failures_last() -> None:
     results = Results(["kp"], ["rmse"])
     for one in (outcome(1, 0.3), outcome(1, 0.5, 1), outcome(2, 0.1), outcome(2, None, 1)):
         results.add(one)
-    results.add(Outcome(Task.of("", {"kp": 3}, 0), DIVERGED, {}, 0.1))
+    results.add(TaskOutcome(SweepTask.of("", {"kp": 3}, 0), DIVERGED, {}, 0.1))
     results.add(outcome(4, 0.2))
     ranking = results.ranking(GOAL)
     assert [r.values["kp"] for r in ranking] == [4, 1, 2, 3]
@@ -148,7 +148,7 @@ def test_parquet_holds_the_same_numbers(tmp_path: Path) -> None:
 def sample(values: list[dict[str, object]], scores: list[float]) -> Results:
     results = Results(list(values[0]), ["rmse"])
     for point, score in zip(values, scores, strict=True):
-        results.add(Outcome(Task.of("", point, 0), OK, {"rmse": score}, 0.1))
+        results.add(TaskOutcome(SweepTask.of("", point, 0), OK, {"rmse": score}, 0.1))
     return results
 
 

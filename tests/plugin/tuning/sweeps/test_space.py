@@ -5,17 +5,19 @@ import numpy as np
 import pytest
 
 from mjrig.tuning.objectives.variation import Randomisation
-from mjrig.tuning.sweeps.space import Choices, Range, Space, Target
+from mjrig.tuning.sweeps.space import Choices, ParameterTarget, Range, Space
 from tests.plugin.tuning.sweeps.swept import refused
 from tests.worlds import hinge
 
 
 def test_a_name_is_a_path_or_a_path_with_a_pattern() -> None:
-    assert Target.of("dog.PDController.kp") == Target("dog.PDController.kp")
-    assert Target.of("dog.pd.kp[.*_calf]") == Target("dog.pd.kp", ".*_calf")
-    assert Target.of("dog.pd.clamps[0].max_effort") == Target("dog.pd.clamps[0].max_effort")
-    narrowed = Target.of("dog.pd.clamps[0].max_effort[F[LR].*]")
-    assert narrowed == Target("dog.pd.clamps[0].max_effort", "F[LR].*")
+    assert ParameterTarget.of("dog.PDController.kp") == ParameterTarget("dog.PDController.kp")
+    assert ParameterTarget.of("dog.pd.kp[.*_calf]") == ParameterTarget("dog.pd.kp", ".*_calf")
+    assert ParameterTarget.of("dog.pd.clamps[0].max_effort") == ParameterTarget(
+        "dog.pd.clamps[0].max_effort"
+    )
+    narrowed = ParameterTarget.of("dog.pd.clamps[0].max_effort[F[LR].*]")
+    assert narrowed == ParameterTarget("dog.pd.clamps[0].max_effort", "F[LR].*")
 
 
 def test_a_grid_is_a_list_of_values_or_evenly_spaced_numbers() -> None:

@@ -9,6 +9,10 @@ from mjrig.names import suggestion
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
+from mjrig.sim2sim.compare.source import as_recording, is_policy
+from mjrig.sim2sim.modes.kinematic_mode import replay_poses
+from mjrig.sim2sim.modes.policy_mode import replay_policy
+from mjrig.sim2sim.modes.targets_mode import replay_targets
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 
 MODES = ("targets", "kinematic", "policy")
@@ -62,8 +66,6 @@ def replay(
     if mode not in MODES:
         raise RecordingError(f"there is no mode {mode!r}; {suggestion(mode, MODES)}")
     if mode == "policy":
-        from mjrig.sim2sim.modes.policy_mode import replay_policy
-
         recording = None if is_policy(source) else as_recording(source, hints)
         return replay_policy(
             policy if policy is not None else source if is_policy(source) else None,
@@ -83,11 +85,7 @@ def replay(
         raise RecordingError(f"{source}: a policy is replayed in the mode policy, not {mode}")
     recording = as_recording(source, hints)
     if mode == "kinematic":
-        from mjrig.sim2sim.modes.kinematic_mode import replay_poses
-
         return replay_poses(recording, world, robot=robot)
-    from mjrig.sim2sim.modes.targets_mode import replay_targets
-
     return replay_targets(
         recording,
         world,
@@ -96,30 +94,3 @@ def replay(
         diagnose=diagnose,
         resample=resample,
     )
-
-
-def is_policy(source: object) -> bool:
-    """Whether something is a policy, or the file of one."""
-    if isinstance(source, str | Path):
-        return Path(source).suffix.lower() in (".yaml", ".yml")
-    return isinstance(source, PolicyComponent)
-
-
-def as_recording(source: object, hints: dict[str, object] | None = None) -> Recording:
-    """A recording, read from its file if need be.
-
-    Raises:
-        RecordingError: it cannot be read.
-    """
-    if isinstance(source, Recording):
-        return source
-    if not isinstance(source, str | Path):
-        raise RecordingError(f"a recording or a file is needed, got {source!r}")
-    from mjrig.recording.reading import read_recording
-
-    return read_recording(Path(source), hints)
-
-
-def scene_name(world: World) -> str:
-    """How reports call the scene."""
-    return str(world.scene.path) if world.scene.path else "scene"

@@ -1,0 +1,34 @@
+"""What is replayed and where: a recording or a policy, in a scene."""
+
+from pathlib import Path
+
+from mjrig.control.policy import PolicyComponent
+from mjrig.errors import RecordingError
+from mjrig.recording.reading import read_recording
+from mjrig.recording.recording import Recording
+from mjrig.sim.world import World
+
+
+def is_policy(source: object) -> bool:
+    """Whether something is a policy, or the file of one."""
+    if isinstance(source, str | Path):
+        return Path(source).suffix.lower() in (".yaml", ".yml")
+    return isinstance(source, PolicyComponent)
+
+
+def as_recording(source: object, hints: dict[str, object] | None = None) -> Recording:
+    """A recording, read from its file if need be.
+
+    Raises:
+        RecordingError: it cannot be read.
+    """
+    if isinstance(source, Recording):
+        return source
+    if not isinstance(source, str | Path):
+        raise RecordingError(f"a recording or a file is needed, got {source!r}")
+    return read_recording(Path(source), hints)
+
+
+def scene_name(world: World) -> str:
+    """The name of the scene in reports: its file."""
+    return str(world.scene.path) if world.scene.path else "scene"

@@ -1,0 +1,1 @@
+"""Other processes: pools that share work, and single children that take jobs."""

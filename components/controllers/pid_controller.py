@@ -11,7 +11,7 @@ from mjrig.components.laws.law import Law
 from mjrig.control.execution import Support
 from mjrig.control.lowering import NativeForm
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.property_kinds import Choice, Float
+from mjrig.properties.scalar_kinds import Choice, Float
 
 
 class Integration(StrEnum):

@@ -24,8 +24,9 @@ from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
 from mjrig.control.setpoints import Source
 from mjrig.errors import PropertyError
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator, patch, resolved
-from mjrig.properties.property_kinds import Bool, Choice, Float, Int, Nested, NestedList
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
 
 
 class EffortMode(StrEnum):

@@ -9,9 +9,10 @@ import numpy.typing as npt
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
 from mjrig.errors import PropertyError
+from mjrig.properties.array_kinds import Vector
 from mjrig.properties.component import Component
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.property_kinds import Int, Vector
+from mjrig.properties.scalar_kinds import Int
 
 #: No step has worked out the lags yet.
 UNSETTLED = object()

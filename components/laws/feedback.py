@@ -13,7 +13,7 @@ from mjrig.components.laws.law import Law, Slopes, commit
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.property_kinds import Choice
+from mjrig.properties.scalar_kinds import Choice
 
 
 class SumOrder(StrEnum):

@@ -12,7 +12,7 @@ from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import FilePath
+from mjrig.properties.scalar_kinds import FilePath
 
 Float32 = npt.NDArray[np.float32]
 COLUMNS = (

@@ -11,7 +11,7 @@ from mjrig.components.laws.clamp import Bounds, Clamp
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.space import Array, Space
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import Samples
+from mjrig.properties.array_kinds import Samples
 
 
 class PositionTable(Clamp):

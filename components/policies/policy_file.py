@@ -25,9 +25,10 @@ from mjrig.errors import MjrigError, PolicyError, PropertyError
 from mjrig.files.paths import Gate, read_limited, write_atomically
 from mjrig.names import Slots
 from mjrig.properties.component import Component
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, a_name, anything
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Choice, FilePath, Int, Nested, OptionalFloat, Text
+from mjrig.properties.nested_kinds import Nested
+from mjrig.properties.scalar_kinds import Choice, FilePath, Int, OptionalFloat, Text
 from mjrig.yaml_text.formatting import format_block
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document
 

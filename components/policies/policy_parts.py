@@ -11,19 +11,11 @@ from mjrig.components.policies.terms.kinds import Limits, Names, PerJoint, one_o
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.errors import PropertyError
 from mjrig.names import how_many
+from mjrig.properties.array_kinds import Samples
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import (
-    Bool,
-    Choice,
-    FilePath,
-    Float,
-    Int,
-    Nested,
-    NestedList,
-    Samples,
-    Text,
-)
+from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.properties.scalar_kinds import Bool, Choice, FilePath, Float, Int, Text
 
 
 class Phase(StrEnum):

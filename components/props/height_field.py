@@ -7,7 +7,8 @@ import numpy as np
 
 from mjrig.components.props.prop_kinds import colour, extent, surface_friction
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import FilePath, Samples, Vector
+from mjrig.properties.array_kinds import Samples, Vector
+from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.prop import Prop
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.components.props.prop_kinds import colour, surface_friction
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import Bool, Choice, Float, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.scalar_kinds import Bool, Choice, Float
 from mjrig.scene.prop import Prop
 
 

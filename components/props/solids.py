@@ -7,7 +7,8 @@ import mujoco
 from mjrig.arrays import FloatArray
 from mjrig.components.props.prop_kinds import colour, extent, surface_friction
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import Bool, FilePath, Float, Int, OptionalFloat, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.scalar_kinds import Bool, FilePath, Float, Int, OptionalFloat
 from mjrig.scene.prop import Prop
 
 MESHES = (".stl", ".obj", ".msh")

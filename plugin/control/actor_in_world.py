@@ -19,7 +19,7 @@ from mjrig.files.paths import Gate
 from mjrig.model.actor_model import ActorModel, ActorState
 from mjrig.model.binding import ActuatorBinding, describe_actuators
 from mjrig.names import Slots, listed, suggestion
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 
 
 class ActorInWorld(HasProperties):

@@ -16,7 +16,7 @@ from mjrig.model.actor_model import ActorState
 from mjrig.model.binding import BindingTable
 from mjrig.names import unique
 from mjrig.properties.component import ActorComponent, component_named
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 
 
 class ControlledActor(ActorInWorld):

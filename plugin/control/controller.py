@@ -16,9 +16,9 @@ from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.names import Slots, is_literal
 from mjrig.properties.component import ActorComponent
+from mjrig.properties.has_properties import put_back
 from mjrig.properties.per_actuator import resolved
-from mjrig.properties.properties import put_back
-from mjrig.properties.property_kinds import Bool, Choice, Patterns
+from mjrig.properties.scalar_kinds import Bool, Choice, Patterns
 
 EVERYTHING = (".*",)
 

@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actuator import Actuator, Problem
 from mjrig.scene.actuator_kinds import Bias, Dyn, Gain
 

@@ -8,18 +8,11 @@ from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate, is_in_package
 from mjrig.names import unique
 from mjrig.properties.component import ActorComponent, component_named
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, a_name
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PatternMap
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import (
-    Bool,
-    Choice,
-    FilePath,
-    Nested,
-    NestedList,
-    Patterns,
-    Text,
-)
+from mjrig.properties.scalar_kinds import Bool, Choice, FilePath, Patterns, Text
 from mjrig.scene.actor_parts import (
     NAME,
     Attachment,

@@ -4,10 +4,11 @@ import re
 from enum import StrEnum
 
 from mjrig.errors import PropertyError
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, numbers
 from mjrig.properties.per_actuator import PatternMap
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Bool, Text, Vector
+from mjrig.properties.scalar_kinds import Bool, Text
 from mjrig.scene.pose import PLACE, Transform
 
 #: Copies of one actor.

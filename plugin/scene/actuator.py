@@ -6,18 +6,10 @@ from typing import Any, ClassVar, Self
 from weakref import ref
 
 from mjrig.errors import BindingError, PropertyError
+from mjrig.properties.array_kinds import Samples, Vector
 from mjrig.properties.component import Component
 from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.property_kinds import (
-    Bool,
-    Choice,
-    Float,
-    Int,
-    Patterns,
-    Samples,
-    Text,
-    Vector,
-)
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Patterns, Text
 from mjrig.scene.actuator_kinds import (
     Bias,
     Dyn,

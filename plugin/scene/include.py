@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from mjrig.errors import LocatedError, PropertyError, SceneError
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import FilePath, Text
+from mjrig.properties.scalar_kinds import FilePath, Text
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import NAME
 from mjrig.scene.apply_data import keys_of

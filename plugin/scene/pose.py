@@ -7,8 +7,9 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Text, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import Text
 
 #: What `refers` says of a value that names an actor, a frame, or actor/body and the like.
 PLACE = ("place",)

@@ -6,9 +6,10 @@ from typing import Any, Self
 
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Int, Nested, NestedList
+from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.properties.scalar_kinds import Int
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import NAME
 from mjrig.scene.apply_data import keys_of, update

@@ -11,7 +11,7 @@ from typing import Any, Self
 from mjrig.errors import LocatedError, MissingExtraError, PropertyError, SceneError
 from mjrig.files.paths import write_atomically
 from mjrig.files.sandbox import Sandbox
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.apply_data import update
 from mjrig.scene.load_context import Elsewhere, Reading, decoded, read_scene_file, sandbox_of
 from mjrig.scene.scene_text import SceneText, new_text

@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 from mjrig.errors import PropertyError
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Choice, Patterns, Text
+from mjrig.properties.scalar_kinds import Choice, Patterns, Text
 from mjrig.scene.pose import PLACE, Transform
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mjrig.errors import MjrigError, PropertyError
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actor import ActorDescription
 
 #: What a path calls the scene itself: `scene.seed`.

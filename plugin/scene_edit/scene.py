@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mjrig.properties.property_kinds import NestedList
+from mjrig.properties.nested_kinds import NestedList
 from mjrig.scene.scene import SceneDescription
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.removal import remove

@@ -19,7 +19,7 @@ from mjrig.control.execution import (
 )
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, suggestion
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.placement import Placements
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.assembly import Assembly, assemble, link_actuators

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from mjrig.properties.property_kinds import number
+from mjrig.properties.bounds import number
 
 
 def same(a: Any, b: Any) -> bool:

@@ -10,8 +10,9 @@ from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
 from mjrig.errors import PropertyError
+from mjrig.properties.array_kinds import Samples
 from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.property_kinds import Choice, Float, OptionalFloat, Samples
+from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
 
 
 class CommandTerm(ObservationTerm):

@@ -1,4 +1,4 @@
-"""Array types that every room uses."""
+"""Array types that every room uses, and read-only copies."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,3 +6,10 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IndexArray = npt.NDArray[np.intp]
+
+
+def frozen(values: object) -> FloatArray:
+    """A read-only float64 copy."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array

@@ -7,14 +7,11 @@ Imports count wherever they stand: at the top, inside functions, under TYPE_CHEC
 that name a module.
 """
 
-import argparse
 import ast
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import mujoco
 
 from mjrig.model.actuator_checks import span
-from mjrig.properties.property_kinds import Float, OptionalFloat, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.scalar_kinds import Float, OptionalFloat
 from mjrig.scene.actuator import Actuator, Problem
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from mjrig.model.actuator_checks import span
-from mjrig.properties.property_kinds import Float, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.scalar_kinds import Float
 from mjrig.scene.actuator import Actuator, Problem
 from mjrig.scene.actuator_kinds import CHARTS, INPUTS, Inputs
 

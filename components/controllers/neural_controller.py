@@ -7,7 +7,7 @@ from mjrig.components.laws.law import Law
 from mjrig.components.laws.networks import GRU, LSTM, MLP, NetworkLaw
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import Choice, FilePath
+from mjrig.properties.scalar_kinds import Choice, FilePath
 
 
 class Network(StrEnum):

@@ -11,7 +11,7 @@ from mjrig.components.laws.law import Law
 from mjrig.errors import PropertyError
 from mjrig.properties.actions import action
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.property_kinds import Choice, Float
+from mjrig.properties.scalar_kinds import Choice, Float
 
 Values = Annotated[npt.ArrayLike, "one value per actuator"]
 
@@ -91,5 +91,5 @@ class PDController(PipelineController):
     def make_law(self) -> Law:
         return PD(order=self.order)
 
-    def load_law(self, law: Any) -> None:
+    def _load_law(self, law: Any) -> None:
         law.load_gains(self.kp, self.kv, np.zeros(1))

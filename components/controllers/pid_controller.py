@@ -11,7 +11,7 @@ from mjrig.components.laws.law import Law
 from mjrig.control.execution import Support
 from mjrig.control.lowering import NativeForm
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.property_kinds import Choice, Float
+from mjrig.properties.scalar_kinds import Choice, Float
 
 
 class Integration(StrEnum):
@@ -75,6 +75,6 @@ class PIDController(PDController):
         early = self.integration is Integration.STEP
         return replace(super().native_form(), early=early)
 
-    def load_law(self, law: Any) -> None:
-        super().load_law(law)
+    def _load_law(self, law: Any) -> None:
+        super()._load_law(law)
         law.load_integral(self.ki, self.integral_max)

@@ -30,8 +30,9 @@ from mjrig.control.execution import Execution, Support, is_rk4
 from mjrig.control.lowering import Lowered, NativeForm
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Source
 from mjrig.errors import PropertyError
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator, patch, resolved
-from mjrig.properties.property_kinds import Bool, Choice, Float, Int, Nested, NestedList
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
 
 #: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
 NativeTelemetry = tuple[FloatArray, FloatArray | None]
@@ -126,8 +127,8 @@ class PipelineController(ArticulationController):
     _looked_at: float
     _looked: NativeTelemetry
 
-    def validate(self) -> None:
-        super().validate()
+    def _validate(self) -> None:
+        super()._validate()
         if self.law is not None:
             own = [n for n in self.own_gains if self.is_authored(n)]
             if own:
@@ -137,8 +138,8 @@ class PipelineController(ArticulationController):
                     (own[0],),
                 )
 
-    def prepare(self) -> None:
-        super().prepare()
+    def _prepare(self) -> None:
+        super()._prepare()
         self._factor = np.zeros(0)
         self._never_ticked = True
         self._version = -1
@@ -155,7 +156,10 @@ class PipelineController(ArticulationController):
         raise NotImplementedError
 
     def load_law(self, law: Any) -> None:
-        """Hook: hand the resolved gains to the controller's own law."""
+        """Hook: the gains were handed to the controller's own law; hand it more."""
+
+    def _load_law(self, law: Any) -> None:
+        """The base classes' own part of `load_law`."""
 
     def gains(self) -> dict[str, FloatArray]:
         if self.law is None:
@@ -173,7 +177,7 @@ class PipelineController(ArticulationController):
 
     # Bind: everything that can be decided is decided here ----------------------------------------
 
-    def on_bind(self, model: Any, data: Any) -> None:
+    def _on_bind(self, model: Any, data: Any) -> None:
         before = self._bring_pipeline_home()
         lowered, self._lowered = self._lowered, None
         self._model, self._data = model, data
@@ -239,7 +243,7 @@ class PipelineController(ArticulationController):
         """Refuse clamps and a delay that do not fit the actuators, and say where they are."""
         for i, clamp in enumerate(self.clamps):
             try:
-                clamp.enter(space)
+                clamp.use_space(space)
             except PropertyError as error:
                 raise error.below("clamps", i) from None
         self.delay_room()
@@ -325,6 +329,7 @@ class PipelineController(ArticulationController):
         elif self._compiled is not None:
             self._compiled.write_back()
         if self.law is None:
+            self._load_law(self._pipe.law)
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
         self._version = -1  # what the law precomputed from the setpoints holds gains too
@@ -369,7 +374,8 @@ class PipelineController(ArticulationController):
         self._run()
 
     def stepper(self, model: Any, data: Any) -> Callable[[], object]:
-        return self._run
+        ours = type(self).compute_and_apply is PipelineController.compute_and_apply
+        return self._run if ours else super().stepper(model, data)
 
     def _tick_explicit(self) -> None:
         fresh = self._bound_to.setpoints.version != self._version and self._take_targets()
@@ -415,12 +421,12 @@ class PipelineController(ArticulationController):
         return block
 
     @property
-    def needs_position_stage(self) -> bool:
+    def _needs_position_stage(self) -> bool:
         implicit = self.effort is EffortMode.IMPLICIT
-        return implicit or super().needs_position_stage
+        return implicit or super()._needs_position_stage
 
-    def on_change(self, names: tuple[str, ...]) -> None:
-        super().on_change(names)
+    def _on_change(self, names: tuple[str, ...]) -> None:
+        super()._on_change(names)
         if self.is_bound:
             self._load()
 
@@ -490,6 +496,8 @@ class PipelineController(ArticulationController):
     def supports(self) -> dict[str, Support]:
         found = self._pipe.executions if self.is_bound else super().supports()
         reason = "effort: implicit solves in Python" if self.effort is EffortMode.IMPLICIT else ""
+        if type(self).compute_and_apply is not PipelineController.compute_and_apply:
+            reason = f"{type(self).__name__} has a compute_and_apply in Python"
         elsewhere = [b.actuator for b in self.bindings if not b.on_joint]
         if elsewhere:
             reason = f"{elsewhere[0]!r} is not on a joint"
@@ -569,7 +577,7 @@ class PipelineController(ArticulationController):
 
     # Memory -------------------------------------------------------------------------------------
 
-    def reset(self) -> None:
+    def _reset(self) -> None:
         if self.is_bound:
             self._pipe.reset()
         if self._compiled is not None:
@@ -580,14 +588,14 @@ class PipelineController(ArticulationController):
         self._never_ticked = True
         self._version = -1
 
-    def memory_signature(self) -> object:
+    def _memory_signature(self) -> object:
         if not self.is_bound:
             return None
         law, clamps = type(self._pipe.law).__name__, self.clamp_names
         delayed = self.delay is not None
         return law, clamps, delayed, self.decimation, str(self.precision), self.clamp_targets
 
-    def memory(self) -> Any:
+    def _memory(self) -> Any:
         if not self.is_bound:
             return None
         self._bring_memory_home()
@@ -600,7 +608,7 @@ class PipelineController(ArticulationController):
         buffers = (pipe._raw.copy(), pipe._effort.copy())
         return pipe.state.save(), buffers, pipe.clamp_counts, self._never_ticked, native, seen
 
-    def restore(self, memory: Any) -> None:
+    def _restore(self, memory: Any) -> None:
         if memory is None:
             return
         state, (raw, effort), counts, self._never_ticked, native, seen = memory

@@ -11,7 +11,7 @@ from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import BindingError
 from mjrig.names import suggestion
 from mjrig.properties.component import ActorComponent
-from mjrig.properties.property_kinds import Bool, Float
+from mjrig.properties.scalar_kinds import Bool, Float
 
 LEGS = ("FL", "FR", "RL", "RR")
 JOINTS = ("hip", "thigh", "calf")

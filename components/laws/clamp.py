@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from mjrig.components.laws.space import Array, Space
 from mjrig.errors import PropertyError
+from mjrig.properties.array_kinds import Samples
 from mjrig.properties.component import Component
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.property_kinds import Samples
 
 T = TypeVar("T", bound=Component)
 
@@ -33,16 +33,24 @@ class Clamp(Component):
 
     any_space: ClassVar[bool] = False
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         self._space: Space | None = None
 
-    def enter(self, space: Space) -> None:
+    def use_space(self, space: Space) -> None:
         """Take the resolved parameters into a space; called again after every change of them."""
         self._space = space
+        self._enter(space)
+        self.enter(space)
 
-    def on_change(self, names: tuple[str, ...]) -> None:
+    def enter(self, space: Space) -> None:
+        """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
+
+    def _enter(self, space: Space) -> None:
+        """The base classes' own part of `enter`."""
+
+    def _on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
-            self.enter(self._space)
+            self.use_space(self._space)
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Lowest and highest effort at this state."""
@@ -58,7 +66,7 @@ class Clamp(Component):
         """A twin that applies to arrays (rows, n)."""
         made = twin(self)
         assert self._space is not None
-        made.enter(replace(self._space, batch=rows))
+        made.use_space(replace(self._space, batch=rows))
         return made
 
     def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
@@ -101,8 +109,8 @@ class MaxEffort(Clamp):
         if min_effort is not None:
             self.assign({"min_effort": min_effort})
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _enter(self, space: Space) -> None:
+        super()._enter(space)
         self.load_limits(np.where(np.isnan(self.min_effort), -self.max_effort, self.min_effort),
                          self.max_effort)  # fmt: skip
 
@@ -169,7 +177,7 @@ class DCMotor(Clamp):
             max_effort=max_effort,
         )
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self._slots is not None:
             bad = np.isinf(self.saturation_effort) & np.isfinite(self.velocity_limit)
             if bad.any():
@@ -180,9 +188,9 @@ class DCMotor(Clamp):
                     ("saturation_effort",),
                 )
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
-        self.validate()
+    def _enter(self, space: Space) -> None:
+        super()._enter(space)
+        self._validate()
         self._saturation = space.effort_size(self.saturation_effort)
         self._limit = space.motion_size(self.velocity_limit)
         self._max = space.effort_size(self.max_effort)
@@ -260,7 +268,7 @@ class PositionTable(Clamp):
             raise ValueError(f"{path}: must have two columns, got {table.shape[1]}")
         return cls(table[:, 0], table[:, 1])
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         x, y = self.positions, self.efforts
         if not self.is_authored("positions") or not self.is_authored("efforts"):
             return
@@ -277,8 +285,8 @@ class PositionTable(Clamp):
         if (np.diff(x, axis=-1) < 0.0).any():
             raise PropertyError(f"{self.label}.positions: must not decrease", ("positions",))
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _enter(self, space: Space) -> None:
+        super()._enter(space)
         x, y = self.positions, self.efforts
         if not x.size or not y.size:
             raise PropertyError(f"{self.label}: needs positions and efforts", ("positions",))

@@ -10,7 +10,7 @@ from mjrig.components.laws.law import Law, Slopes, commit
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.property_kinds import Choice
+from mjrig.properties.scalar_kinds import Choice
 
 
 class SumOrder(StrEnum):
@@ -53,8 +53,8 @@ class PD(Law):
         given = {} if order == SumOrder.ENGINE else {"order": str(order)}
         super().__init__(kp=kp, kv=kv, constant_effort=constant_effort, **given)
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _enter(self, space: Space) -> None:
+        super()._enter(space)
         self._scratch = [space.zeros() for _ in range(3)]
         if space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK:
             self._take, self._sum = self._take_left_to_right, self._sum_left_to_right
@@ -168,8 +168,8 @@ class PID(PD):
         super().__init__(kp, kv, constant_effort, order)
         self.assign({"ki": ki, "integral_max": integral_max})
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _enter(self, space: Space) -> None:
+        super()._enter(space)
         self._integral = space.zeros()
         self._dtype = space.dtype
         self.load_integral(self.ki, self.integral_max)

@@ -12,7 +12,7 @@ from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.laws.space import Array, Space
 from mjrig.components.laws.state import State
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import FilePath
+from mjrig.properties.scalar_kinds import FilePath
 
 Float32 = npt.NDArray[np.float32]
 COLUMNS = (
@@ -33,8 +33,8 @@ class NetworkLaw(Law):
     def __init__(self, path: str | Path | None = None) -> None:
         super().__init__(**({} if path is None else {"path": str(path)}))
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _enter(self, space: Space) -> None:
+        super()._enter(space)
         if self.path is None:
             raise PropertyError(f"{self.label}: needs a path", ("path",))
         try:

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, frozen
 from mjrig.components.policies.policy_parts import CommandInput
 from mjrig.errors import PropertyError
 from mjrig.names import how_many
-from mjrig.properties.properties import frozen
 
 #: An entry counts as begun this much early [s]: times are sums of rounded steps.
 TOLERANCE = 1e-6

@@ -18,7 +18,8 @@ from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal
 from mjrig.properties.actions import action
-from mjrig.properties.property_kinds import Bool, FilePath, Samples
+from mjrig.properties.array_kinds import Samples
+from mjrig.properties.scalar_kinds import Bool, FilePath
 
 _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 

@@ -25,9 +25,10 @@ from mjrig.errors import MjrigError, PolicyError, PropertyError
 from mjrig.files.paths import Gate, read_limited, write_atomically
 from mjrig.names import Slots
 from mjrig.properties.component import Component
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, a_name, anything
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Choice, FilePath, Int, Nested, OptionalFloat, Text
+from mjrig.properties.nested_kinds import Nested
+from mjrig.properties.scalar_kinds import Choice, FilePath, Int, OptionalFloat, Text
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document
 from mjrig.yaml_text.yaml_edit import format_block
 
@@ -62,7 +63,7 @@ class PolicyFile(Component):
     trained = Nested(TrainedWith, doc="What the robot was like in training.")
     source = Table(anything, doc="Where it comes from: stack, files with sha256, notes.")
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         self._path: Path | None = None
         self._admits: Gate | None = None
 

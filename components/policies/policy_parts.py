@@ -11,19 +11,11 @@ from mjrig.components.policies.terms.kinds import Limits, Names, PerJoint, one_o
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.errors import PropertyError
 from mjrig.names import how_many
+from mjrig.properties.array_kinds import Samples
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import (
-    Bool,
-    Choice,
-    FilePath,
-    Float,
-    Int,
-    Nested,
-    NestedList,
-    Samples,
-    Text,
-)
+from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.properties.scalar_kinds import Bool, Choice, FilePath, Float, Int, Text
 
 
 class Phase(StrEnum):
@@ -158,7 +150,7 @@ class CommandInput(HasProperties):
             return int(self.default.size)
         return int(self.schedule.shape[1]) - 1 if self.schedule.ndim == 2 else 0
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         size = self.size
         if self.default.ndim != 1 or self.default.size not in (0, size):
             raise self._problem("default", f"must have {how_many(size, 'value')}")
@@ -186,7 +178,7 @@ class MotionReference(HasProperties):
     bodies = Names(doc="The bodies of the motion, in its order.")
     joints = Names(doc="The joints of the motion, in its order; none: the policy's.")
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self.from_network and self.file is not None:
             raise PropertyError(f"{self.label}: give a file or from_network, not both", ("file",))
         if self.bodies and self.anchor and self.anchor not in self.bodies:

@@ -1,13 +1,12 @@
 """StandGains: other gains for a while, without touching what was authored."""
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, frozen
 from mjrig.components.policies.policy_parts import StartPhase, given
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.properties import frozen
 
 
 class StandGains:
@@ -47,6 +46,7 @@ class StandGains:
                 self._tell(controller, name)
 
     def _tell(self, controller: ArticulationController, name: str) -> None:
+        controller._on_change((name,))
         controller.on_change((name,))
         controller._notify((name,))
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from mjrig.components.props.prop_kinds import colour, extent, surface_friction
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import FilePath, Samples, Vector
+from mjrig.properties.array_kinds import Samples, Vector
+from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.prop import Prop
 
 
@@ -36,7 +37,7 @@ class HeightFieldProp(Prop):
     rgba = colour([0.62, 0.60, 0.55, 1.0])
     friction = surface_friction()
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self.is_authored("heights"):
             if self.file is not None:
                 raise PropertyError(f"{self.label}: has both heights and file; give one", ("file",))

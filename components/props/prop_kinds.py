@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from mjrig.properties.property_kinds import Float, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.scalar_kinds import Float
 
 
 def extent(default: float, doc: str, *, soft_max: float | None = None) -> Float:

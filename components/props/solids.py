@@ -7,7 +7,8 @@ import mujoco
 from mjrig.arrays import FloatArray
 from mjrig.components.props.prop_kinds import colour, extent, surface_friction
 from mjrig.errors import PropertyError
-from mjrig.properties.property_kinds import Bool, FilePath, Float, Int, OptionalFloat, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.scalar_kinds import Bool, FilePath, Float, Int, OptionalFloat
 from mjrig.scene.prop import Prop
 
 MESHES = (".stl", ".obj", ".msh")
@@ -54,7 +55,7 @@ class SolidProp(Prop):
         doc="Directions a contact acts in: 1 normal, 3 and sliding, 4 and torsion, 6 and rolling.",
     )
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self.is_authored("mass") and self.is_authored("density"):
             raise PropertyError(f"{self.label}: has both mass and density; give one", ("density",))
         if self.condim not in _CONDIMS:
@@ -97,8 +98,8 @@ class BoxProp(SolidProp):
         doc="Edge lengths (MuJoCo's size is half of them).",
     )
 
-    def validate(self) -> None:
-        super().validate()
+    def _validate(self) -> None:
+        super()._validate()
         refuse_zeros(self, "size", self.size)
 
     def shape(self, spec: Any, geom: Any) -> None:
@@ -157,8 +158,8 @@ class MeshProp(SolidProp):
         doc="Along x, y and z; 0.001 each for a file in millimetres.",
     )
 
-    def validate(self) -> None:
-        super().validate()
+    def _validate(self) -> None:
+        super()._validate()
         refuse_zeros(self, "scale", self.scale)
 
     def shape(self, spec: Any, geom: Any) -> None:

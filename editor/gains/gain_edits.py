@@ -8,7 +8,7 @@ from mjrig.editor.session.session import Session
 from mjrig.gains.gain_rows import LIMIT, Change, GainRow, rounded
 from mjrig.gains.gain_rows import set_gains as write_gains
 from mjrig.gains.second_order import damping_for, damping_ratio, stiffness_for
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 
 
 def filtered(rows: Sequence[GainRow], text: str) -> list[GainRow]:

@@ -9,7 +9,7 @@ from mjrig.editor.session.edits import UNSET, Edits
 from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.scene import existing
 from mjrig.sim.world import World
 from mjrig.yaml_text.yaml_document import parse_value

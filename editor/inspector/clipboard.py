@@ -6,7 +6,7 @@ from typing import Any
 from mjrig.editor.inspector.fields import Field, Target
 from mjrig.editor.session.edits import UNSET
 from mjrig.errors import MjrigError, PropertyError
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.yaml_text.yaml_document import parse_value
 from mjrig.yaml_text.yaml_edit import format_block, format_flow
 

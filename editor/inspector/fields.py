@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from mjrig.editor.session.edits import UNSET, Edits
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import Nested, NestedList
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.scene.scene import Scene, path_of
 from mjrig.yaml_text.yaml_edit import same
 

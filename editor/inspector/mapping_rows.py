@@ -25,10 +25,10 @@ from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.gains.gain_origins import sources
 from mjrig.names import literal
+from mjrig.properties.bounds import number
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, a_name
 from mjrig.properties.per_actuator import DEFAULT, PerActuator
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import number
 from mjrig.yaml_text.yaml_document import parse_value
 from mjrig.yaml_text.yaml_edit import format_flow
 

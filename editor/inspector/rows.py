@@ -27,10 +27,13 @@ from mjrig.editor.session.edits import Edits
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.window.app import chord
 from mjrig.properties import registry
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Numbers, Table
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PatternMap, PerActuator
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import Float, Int, Nested, NestedList, OptionalFloat, Vector
+from mjrig.properties.scalar_kinds import Float, Int, OptionalFloat
 from mjrig.yaml_text.yaml_edit import format_block
 
 NONE = "none"

@@ -14,11 +14,12 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import scalars
 from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.bounds import Bounds, number
+from mjrig.properties.declaration import Property
 from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.properties import Property
-from mjrig.properties.property_kinds import (
+from mjrig.properties.scalar_kinds import (
     Bool,
-    Bounds,
     Choice,
     FilePath,
     Float,
@@ -26,8 +27,6 @@ from mjrig.properties.property_kinds import (
     OptionalFloat,
     Patterns,
     Text,
-    Vector,
-    number,
 )
 from mjrig.scene.actuator_kinds import Limited
 from mjrig.scene.sim_options import ModelOption

@@ -6,7 +6,7 @@ from typing import Any
 
 from mjrig.editor.session.undo import Data
 from mjrig.errors import PropertyError
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.scene import Scene, existing, find
 from mjrig.scene_edit.scene_diff import Change, Difference, differences
 

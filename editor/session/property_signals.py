@@ -10,9 +10,11 @@ import numpy as np
 from mjrig.editor.session.signal_info import SignalInfo
 from mjrig.errors import MjrigError
 from mjrig.names import Slots
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import Bool, Float, Int, OptionalFloat, Vector
+from mjrig.properties.scalar_kinds import Bool, Float, Int, OptionalFloat
 from mjrig.scene.scene import find
 from mjrig.sim.world import World
 

@@ -16,7 +16,7 @@ from mjrig.editor.session.carry_state import carry
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.undo import Data, UndoStack
 from mjrig.errors import BindingError, MjrigError
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.scene import Scene
 from mjrig.sim.world import World
 from mjrig.yaml_text.yaml_edit import same

@@ -11,7 +11,7 @@ from mjrig.editor.session.events import EventTeller
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.scene import SCENE, Scene, existing
 from mjrig.sim.world import World
 

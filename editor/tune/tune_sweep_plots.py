@@ -10,7 +10,7 @@ from mjrig.arrays import FloatArray
 from mjrig.editor.tune.tune_plots import FIT, PLAIN, line
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.errors import MjrigError
-from mjrig.properties.property_kinds import number
+from mjrig.properties.bounds import number
 from mjrig.tuning.sweeps.results import Ranked
 from mjrig.tuning.sweeps.results_plot import Axis, Heat, short, worked
 

@@ -6,8 +6,9 @@ from typing import Any
 from mjrig.control.articulation import Articulation
 from mjrig.properties import registry
 from mjrig.properties.component import Component
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import Nested, NestedList
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.scene.scene import Scene
 from mjrig.scene.scene_text import FORMAT
 from mjrig.terminal.table import format_table

@@ -29,7 +29,7 @@ from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuator
 from mjrig.names import Slots, listed, suggestion, unique
 from mjrig.properties.actions import action
 from mjrig.properties.component import ActorComponent, component_named
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 
 if TYPE_CHECKING:
     from mjrig.scene.actor import Keyframe
@@ -293,7 +293,7 @@ class Articulation(HasProperties):
             (c.enabled, c.num_bindings, c.lowered is None, c.watcher() is None)
             for c in self.controllers
         ]
-        return [*found, *((c.needs_position_stage,) for c in self._others())]
+        return [*found, *((c.between_stages,) for c in self._others())]
 
     def _others(self) -> list[ActorComponent]:
         """The components that are no controllers."""
@@ -350,7 +350,7 @@ class Articulation(HasProperties):
         if self._trajectory is not None:
             hooks.append(partial(self._write_trajectory, self._trajectory))
         self._hooks = tuple(hooks)
-        self.needs_position_stage = any(c.needs_position_stage for c in (*active, *self._others()))
+        self.needs_position_stage = any(c.between_stages for c in (*active, *self._others()))
         self.is_idle = not self._active and not self._hooks
         self._on_plan()
         self._factor = np.array([b.factor for b in self._table])
@@ -607,7 +607,7 @@ class Articulation(HasProperties):
         if self._control is not None:
             self._control.reset(self._initial.qpos)
         for component in self._components:
-            component.reset()
+            component.start_over()
 
     def prime(self) -> None:
         """Hand the seeded setpoints to what MuJoCo runs itself, before anybody looks at forces."""
@@ -707,9 +707,9 @@ class Articulation(HasProperties):
             "pinned_name": self._pinned_name,
             "guard": self._guard.memory(),
             "initial": self._initial,
-            "components": [c.memory() for c in self._components],
+            "components": [c.full_memory() for c in self._components],
             "owned": [_owns(c) for c in self._components],
-            "signatures": [c.memory_signature() for c in self._components],
+            "signatures": [c.full_signature() for c in self._components],
             "control": None if self._control is None else self._control.memory(),
         }
 
@@ -726,10 +726,10 @@ class Articulation(HasProperties):
                 f"now they are {listed(owned)}"
             )
         for component, then in zip(self._components, memory["signatures"], strict=True):
-            if component.memory_signature() != then:
+            if component.full_signature() != then:
                 raise PropertyError(
                     f"{component.label}: the snapshot is of another structure: {then}; "
-                    f"now it is {component.memory_signature()}"
+                    f"now it is {component.full_signature()}"
                 )
 
     def restore(self, memory: Mapping[str, Any]) -> None:
@@ -743,7 +743,7 @@ class Articulation(HasProperties):
         self._setpoints.touch()
         self._initial = memory["initial"]
         for component, own in zip(self._components, memory["components"], strict=True):
-            component.restore(own)
+            component.take_back(own)
         if self._control is not None:
             self._control.restore(memory["control"])
 

@@ -6,8 +6,8 @@ from typing import TypeVar
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.policy import PolicyComponent
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import Origin, origins
-from mjrig.properties.properties import HasProperties
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from mjrig.errors import BindingError, PropertyError, SceneError
 from mjrig.files.paths import write_atomically
 from mjrig.gains.gain_rows import Change, GainRow
 from mjrig.names import Slots, listed, literal, suggestion
-from mjrig.properties.property_kinds import number
+from mjrig.properties.bounds import number
 from mjrig.yaml_text.yaml_document import Document
 from mjrig.yaml_text.yaml_edit import format_block
 

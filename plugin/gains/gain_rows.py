@@ -10,8 +10,8 @@ from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
 from mjrig.gains.gain_origins import sources
 from mjrig.names import Slots, literal
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import DEFAULT, PerActuator
-from mjrig.properties.properties import HasProperties
 from mjrig.scene.placement import Placed
 from mjrig.scene.scene import Scene, find
 from mjrig.sim.world import World

@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actuator import Actuator, Bias, Dyn, Gain, Problem
 
 _CALLBACKS = {"dyntype": "act_dyn", "gaintype": "act_gain", "biastype": "act_bias"}

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 
 
 class Component(HasProperties):
@@ -58,6 +58,52 @@ class ActorComponent(Component):
 
     def restore(self, memory: Any) -> None:
         """Take back what `memory` returned."""
+
+    # What runs a component calls these: the base classes' own part of a hook, then the hook. ------
+
+    def start_over(self) -> None:
+        """Forget everything: `reset`, and what the base classes keep."""
+        self._reset()
+        self.reset()
+
+    def full_memory(self) -> Any:
+        """All that `take_back` needs: `memory`, and what the base classes keep."""
+        return self._memory(), self.memory()
+
+    def full_signature(self) -> object:
+        """What must be the same for `take_back` to take a memory."""
+        own, hook = self._memory_signature(), self.memory_signature()
+        return own if hook is None else hook if own is None else (own, hook)
+
+    def take_back(self, memory: Any) -> None:
+        """Take back what `full_memory` returned."""
+        own, hook = memory
+        self._restore(own)
+        self.restore(hook)
+
+    @property
+    def between_stages(self) -> bool:
+        """Whether it runs between the two stages of a step."""
+        return self._needs_position_stage or self.needs_position_stage
+
+    def _reset(self) -> None:
+        """The base classes' own part of `reset`."""
+
+    def _memory(self) -> Any:
+        """The base classes' own part of `memory`."""
+        return None
+
+    def _memory_signature(self) -> object:
+        """The base classes' own part of `memory_signature`."""
+        return None
+
+    def _restore(self, memory: Any) -> None:
+        """The base classes' own part of `restore`."""
+
+    @property
+    def _needs_position_stage(self) -> bool:
+        """Whether the base classes read what MuJoCo computes inside the step."""
+        return False
 
 
 def component_named(

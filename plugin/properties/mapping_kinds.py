@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
-from mjrig.properties.properties import HasProperties, Property, frozen
-from mjrig.properties.property_kinds import number, plain
+from mjrig.arrays import FloatArray, frozen
+from mjrig.properties.bounds import number, plain
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
 
 #: What one item becomes: (authored, value), or a text that says what it must be.
 Check = Callable[[object], tuple[object, object] | str]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, frozen
 from mjrig.errors import BindingError
 from mjrig.names import Slots, is_literal, listed, literal
-from mjrig.properties.properties import HasProperties, Property, frozen
-from mjrig.properties.property_kinds import Bounds, number, plain
+from mjrig.properties.bounds import Bounds, number, plain
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
 
 DEFAULT = "default"
 Authored = float | int | list[Any] | dict[str, Any] | None

@@ -1,4 +1,4 @@
-"""Component types by name, found through the entry-point group `mjrig.components`."""
+"""Component types by name: of installed packages (entry points), or registered in Python."""
 
 import re
 from functools import cache
@@ -10,6 +10,32 @@ from mjrig.names import suggestion
 
 GROUP = "mjrig.components"
 C = TypeVar("C")
+K = TypeVar("K", bound=type[Any])
+#: What `register` was given, by type name.
+_registered: dict[str, type[Any]] = {}
+
+
+def register(cls: K) -> K:
+    """Make a component class known by its name in this process; also a class decorator.
+
+    Defining a class again under the same name, as a notebook does, replaces it.
+
+    Raises:
+        MjrigError: it is not a component class, or the name belongs to another one.
+    """
+    if not isinstance(cls, type) or not hasattr(cls, "properties"):
+        raise MjrigError(f"{cls!r} is not a component class")
+    name, where = cls.__name__, _home(cls)
+    other = _registered.get(name)
+    taken = _points()[name].value if name in _points() else other and _home(other)
+    if taken and taken != where:
+        raise MjrigError(f"the component {name!r} is {taken} already; give {where} another name")
+    _registered[name] = cls
+    return cls
+
+
+def _home(cls: type[Any]) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 @cache
@@ -52,10 +78,9 @@ def _load(name: str) -> Any:
 
 
 def names(base: type[Any] | None = None) -> list[str]:
-    """The registered type names, all of them or those of one family."""
-    if base is None:
-        return list(_points())
-    return [name for name in _points() if issubclass(_load(name), base)]
+    """The known type names, all of them or those of one family."""
+    known = sorted({*_points(), *_registered})
+    return known if base is None else [name for name in known if issubclass(_class(name), base)]
 
 
 def get(name: str, base: type[C]) -> type[C]:
@@ -64,23 +89,27 @@ def get(name: str, base: type[C]) -> type[C]:
     Raises:
         PropertyError: no such type, or it is not one of the family.
     """
-    if name not in _points():
+    if name not in _points() and name not in _registered:
         hint = suggestion(name, names(base))
-        raise PropertyError(f"there is no {_family(base)} type {name!r}; {hint}")
-    cls = _load(name)
+        raise PropertyError(f"there is no {family(base)} type {name!r}; {hint}")
+    cls = _class(name)
     if not issubclass(cls, base):
         hint = suggestion(name, names(base))
-        raise PropertyError(f"{name!r} is no {_family(base)} type; {hint}")
+        raise PropertyError(f"{name!r} is no {family(base)} type; {hint}")
     found: type[C] = cls
     return found
 
 
 def module_of(name: str) -> str:
     """Where a type comes from: `module:class`, without importing it."""
-    return _points()[name].value
+    return _home(_registered[name]) if name in _registered else _points()[name].value
 
 
-def _family(base: type[Any]) -> str:
+def _class(name: str) -> Any:
+    return _registered[name] if name in _registered else _load(name)
+
+
+def family(base: type[Any]) -> str:
     """The family in words: `articulation controller`; the roots of the tree are `component`."""
     name = base.__name__
     if name in ("HasProperties", "Component", "ActorComponent"):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mjrig.control.articulation import Articulation
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.recording.description import gains_of
 from mjrig.recording.values import plain, to_json
 

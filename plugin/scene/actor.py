@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate, is_in_package
 from mjrig.names import unique
+from mjrig.properties.array_kinds import Vector
 from mjrig.properties.component import ActorComponent, component_named
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, a_name, numbers
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PatternMap
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import (
-    Bool,
-    Choice,
-    FilePath,
-    Nested,
-    NestedList,
-    Patterns,
-    Text,
-    Vector,
-)
+from mjrig.properties.scalar_kinds import Bool, Choice, FilePath, Patterns, Text
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.actuator_view import ActuatorList
 from mjrig.scene.pose import PLACE, Pose, Transform
@@ -121,7 +114,7 @@ class Keyframe(HasProperties):
         doc="Free joints are given in the world, not in the actor's own frame.",
     )
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if "name" in self._authored and not self.name:
             raise PropertyError(f"{self.label}.name: must not be empty", ("name",))
 
@@ -140,7 +133,7 @@ class Replicate(HasProperties):
         doc="Distances along x, y and z.",
     )
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         for i, value in enumerate(self.count):
             if value != int(value):
                 problem = f"{self.label}.count: must be whole numbers, got {value:g}"
@@ -213,7 +206,7 @@ class Actor(HasProperties):
     #: Why it cannot be changed; empty: it can.
     _seal: str
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         self._base, self._names, self._gate, self._seal = None, None, None, ""
 
     @property
@@ -238,7 +231,7 @@ class Actor(HasProperties):
         self._seal = reason
         return self
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self._seal:
             raise PropertyError(self._seal)
         if self.name and not NAME.fullmatch(self.name):

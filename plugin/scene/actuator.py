@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import ref
 
 from mjrig.errors import BindingError, PropertyError
+from mjrig.properties.array_kinds import Samples, Vector
 from mjrig.properties.component import Component
 from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.property_kinds import (
-    Bool,
-    Choice,
-    Float,
-    Int,
-    Patterns,
-    Samples,
-    Text,
-    Vector,
-)
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Patterns, Text
 from mjrig.scene.actuator_kinds import Inputs, Interpolation, Limited, Reference, SensorList
 from mjrig.scene.actuator_sensor import ActuatorSensor
 
@@ -250,7 +242,7 @@ class Actuator(Component):
             values["sensors"] = _copied(values["sensors"])
         super().__init__(**values)
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         self._live = ()
 
     @property
@@ -262,7 +254,7 @@ class Actuator(Component):
         first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
         super().assign({**first, **values})
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         for name, value in self.__dict__.items():
             if isinstance(value, float) and isinf(value):
                 raise self.refusal(name, f"must be finite, got {value:g}")

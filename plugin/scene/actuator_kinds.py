@@ -5,8 +5,10 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.names import suggestion
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import Choice, NestedList, Text
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import NestedList
+from mjrig.properties.scalar_kinds import Choice, Text
 from mjrig.scene.actuator_sensor import ActuatorSensor
 
 #: Bits of an input signature by name; a chart of an orientation is one of the last two.

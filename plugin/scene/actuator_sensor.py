@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Choice, Float, Int, Text
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import Choice, Float, Int, Text
 
 
 class Reads(StrEnum):

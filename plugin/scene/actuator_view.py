@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar, overload
 
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import suggestion
-from mjrig.properties.properties import HasProperties, put_back
-from mjrig.properties.property_kinds import NestedList, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.has_properties import HasProperties, put_back
+from mjrig.properties.nested_kinds import NestedList
 from mjrig.scene.actuator import Actuator
 
 T = TypeVar("T")

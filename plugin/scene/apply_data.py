@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Nested, NestedList
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.yaml_text.yaml_document import Keys
 from mjrig.yaml_text.yaml_edit import identity, same
 

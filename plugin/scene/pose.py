@@ -7,8 +7,9 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Text, Vector
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import Text
 
 #: What `refers` says of a value that names an actor, a frame, or actor/body and the like.
 PLACE = ("place",)
@@ -36,7 +37,7 @@ class Transform(HasProperties):
         doc="Rotation as w, x, y, z; instead of euler_deg.",
     )
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self.is_authored("euler_deg") and self.is_authored("quaternion"):
             raise PropertyError(
                 f"{self.label}: has both euler_deg and quaternion; give one", ("quaternion",)

@@ -10,9 +10,9 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
 from mjrig.names import compile_pattern, suggestion
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Int
+from mjrig.properties.scalar_kinds import Int
 from mjrig.scene.actor import Actor
 from mjrig.scene.scene_parts import Distribution, Operation, Randomise
 

@@ -12,9 +12,10 @@ from mjrig.errors import LocatedError, MissingExtraError, MjrigError, PropertyEr
 from mjrig.files.paths import write_atomically
 from mjrig.files.sandbox import Sandbox
 from mjrig.names import suggestion
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Int, Nested, NestedList
+from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.properties.scalar_kinds import Int
 from mjrig.scene.actor import NAME, Actor
 from mjrig.scene.apply_data import keys_of, update
 from mjrig.scene.load_context import MAX_FILES, Reading, decoded, read_scene_file, sandbox_of
@@ -74,7 +75,7 @@ class Scene(HasProperties):
     #: What an including file set: the path here → who says where that is.
     _set_by: dict[Keys, Elsewhere]
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         self._text, self._reading, self._set_by = None, Reading(), {}
         self._path, self._digest, self._base = None, b"", Path()
 
@@ -323,7 +324,7 @@ class Scene(HasProperties):
                 return include, inner
         return None
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self.mjrig != FORMAT:
             raise PropertyError(
                 f"format version {self.mjrig} is not known; this mjrig reads {FORMAT}", ("mjrig",)

@@ -4,9 +4,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mjrig.errors import LocatedError, PropertyError, SceneError
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Numbers, Table, anything
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Choice, FilePath, Patterns, Text
+from mjrig.properties.scalar_kinds import Choice, FilePath, Patterns, Text
 from mjrig.scene.actor import NAME
 from mjrig.scene.apply_data import keys_of
 from mjrig.scene.load_context import Reading
@@ -30,10 +30,10 @@ class Include(HasProperties):
 
     _scene: "Scene | None"
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         self._scene = None
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         self.forget()
         if self.prefix and not NAME.fullmatch(self.prefix):
             raise PropertyError(
@@ -174,7 +174,7 @@ class Randomise(HasProperties):
         0.0, structural=True, edit_if="distribution=normal", doc="Standard deviation."
     )
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if (self.low > self.high).any():
             raise PropertyError(f"{self.label}: low is above high", ("low",))
         if (self.deviation < 0.0).any():

@@ -8,8 +8,10 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import PropertyError
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import Choice, number, plain
+from mjrig.properties.bounds import number, plain
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import Choice
 
 _ENUMS = {
     "integrator": ("Euler", "RK4", "implicit", "implicitfast", "discrete"),

@@ -9,7 +9,7 @@ from mjrig.model.model_references import name_everything
 from mjrig.model.write_actuators import element_names
 from mjrig.model_files.model_source import load
 from mjrig.names import compile_pattern, suggestion
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actor import Actor
 from mjrig.scene.actuator import OTHER_ROOT, Actuator
 from mjrig.scene.actuator_view import ActuatorView

@@ -13,9 +13,10 @@ from mjrig.model.actor_spec import Part
 from mjrig.model.binding import ActuatorBinding, describe_actuators
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties.component import ActorComponent
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import Patterns, Text
+from mjrig.properties.scalar_kinds import Patterns, Text
 from mjrig.scene.actor import Actor
 from mjrig.scene.actuator import TARGETS, Actuator
 from mjrig.scene.placement import Placed, copy_names, described, own_copy

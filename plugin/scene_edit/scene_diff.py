@@ -6,9 +6,11 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.errors import PropertyError
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import FilePath, Nested, NestedList
+from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.actor import Actor
 from mjrig.scene.placement import described
 from mjrig.scene.scene import Scene

@@ -7,8 +7,8 @@ from typing import Any
 from mjrig.errors import LocatedError, PropertyError
 from mjrig.names import Slots
 from mjrig.properties.component import ActorComponent
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.properties import HasProperties
 from mjrig.scene.actor import Actor, FreeBody
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.placement import actor_names, copy_names

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.files.referenced_files import model_files
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import FilePath
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.scene import Scene
 from mjrig.yaml_text.yaml_document import Document
 

@@ -27,7 +27,7 @@ from mjrig.errors import BindingError, LeaseError, PropertyError
 from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, build
 from mjrig.names import listed, suggestion
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actuator import Actuator
 from mjrig.scene.placement import Placements
 from mjrig.scene.scene import Scene

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from mjrig.errors import SceneError
-from mjrig.properties.property_kinds import number
+from mjrig.properties.bounds import number
 from mjrig.yaml_text.yaml_document import AliasNode, Document
 
 Splice = tuple[int, int, str]

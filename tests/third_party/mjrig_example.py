@@ -7,7 +7,7 @@ import numpy as np
 from mjrig import Source, action
 from mjrig.components import ArticulationController
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.property_kinds import Float
+from mjrig.properties.scalar_kinds import Float
 
 
 class SpringController(ArticulationController):

@@ -6,7 +6,7 @@ import numpy as np
 
 from mjrig.components import Clamp, Law
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.property_kinds import Float
+from mjrig.properties.scalar_kinds import Float
 
 
 class CubicSpring(Law):

@@ -7,7 +7,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm, missing
 from mjrig.components.policies.terms.view import View
 from mjrig.errors import BindingError
-from mjrig.properties.property_kinds import Text
+from mjrig.properties.scalar_kinds import Text
 
 
 def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = None) -> FloatArray:

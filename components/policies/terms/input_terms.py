@@ -10,8 +10,9 @@ from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
 from mjrig.errors import PropertyError
+from mjrig.properties.array_kinds import Samples
 from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.property_kinds import Choice, Float, OptionalFloat, Samples
+from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
 
 
 class CommandTerm(ObservationTerm):
@@ -73,7 +74,7 @@ class GaitPhase(ObservationTerm):
     standing = Choice(Standing.RUN, doc="What it does while the command is zero.")
     threshold = Float(0.0, min=0.0, doc="A command counts as zero up to this size.")
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         if self.period is not None and self.frequency is not None:
             raise PropertyError(f"{self.label}: give a period or a frequency, not both")
 

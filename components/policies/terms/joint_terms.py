@@ -8,7 +8,7 @@ from mjrig.components.policies.terms.term import ObservationTerm, missing
 from mjrig.components.policies.terms.view import Indices, View
 from mjrig.errors import BindingError
 from mjrig.names import Slots
-from mjrig.properties.property_kinds import Bool, Patterns
+from mjrig.properties.scalar_kinds import Bool, Patterns
 
 
 class _JointTerm(ObservationTerm):

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, frozen
 from mjrig.names import Slots
+from mjrig.properties.bounds import number, plain
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Check
 from mjrig.properties.per_actuator import Authored, PerActuator
-from mjrig.properties.properties import HasProperties, Property, frozen
-from mjrig.properties.property_kinds import number, plain
 
 #: Lowest and highest value, each one number or one per entry.
 Range = tuple[FloatArray, FloatArray]

@@ -8,7 +8,8 @@ from mjrig.components.policies.terms.base_terms import sensor_of
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
 from mjrig.errors import BindingError
-from mjrig.properties.property_kinds import Samples, Text
+from mjrig.properties.array_kinds import Samples
+from mjrig.properties.scalar_kinds import Text
 
 
 class SensorTerm(ObservationTerm):

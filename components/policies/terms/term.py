@@ -12,7 +12,7 @@ from mjrig.errors import BindingError
 from mjrig.names import suggestion
 from mjrig.properties.component import Component
 from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.property_kinds import Choice, Int
+from mjrig.properties.scalar_kinds import Choice, Int
 
 
 class Order(StrEnum):

@@ -12,7 +12,7 @@ from mjrig.components.policies.terms.motion import Motion
 from mjrig.control.articulation import Articulation
 from mjrig.errors import BindingError
 from mjrig.names import suggestion
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 
 Float32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]

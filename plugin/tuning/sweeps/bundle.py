@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from mjrig.errors import MjrigError, SceneError
 from mjrig.files.paths import is_in_package
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import FilePath
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.scene import Scene
 from mjrig.scene_edit.watch import files_of
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import MissingExtraError, MjrigError
-from mjrig.properties.property_kinds import number
+from mjrig.properties.bounds import number
 from mjrig.tuning.sweeps.results import Ranked
 
 #: Samples of a range are put into so many cells of a heat map at most.

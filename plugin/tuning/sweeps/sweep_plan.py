@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.names import listed
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.properties import HasProperties
 from mjrig.scene.scene import Scene, find
 from mjrig.sim.batch import Batch
 from mjrig.sim.world import World

@@ -37,7 +37,7 @@ from mjrig.components import (
     PositionTable,
 )
 from mjrig.components.controllers.pipeline_controller import PipelineController
-from mjrig.properties.property_kinds import Float
+from mjrig.properties.scalar_kinds import Float
 from tests.worlds import GRIPPER, arm, hinge, make_scene, make_world, refused
 
 pytest.importorskip("numba", reason="needs the extra 'fast'")

@@ -10,23 +10,22 @@ import pytest
 
 from mjrig.properties import registry
 from mjrig.properties.actions import action
+from mjrig.properties.array_kinds import Samples, Vector
 from mjrig.properties.component import ActorComponent, Component
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Numbers, Table, a_name, anything
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PatternMap, PerActuator
-from mjrig.properties.properties import HasProperties, Property
-from mjrig.properties.property_kinds import (
+from mjrig.properties.scalar_kinds import (
     Bool,
     Choice,
     FilePath,
     Float,
     Int,
-    Nested,
-    NestedList,
     OptionalFloat,
     Patterns,
-    Samples,
     Text,
-    Vector,
 )
 
 

@@ -10,8 +10,8 @@ import yaml
 from mjrig.cli.schema import describe, file_schema, reference_page, scene_schema
 from mjrig.components import PDController
 from mjrig.properties import registry
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import Bool
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import Bool
 from mjrig.scene.actor import Actor
 from mjrig.scene.pose import Pose
 from mjrig.scene.scene import Scene

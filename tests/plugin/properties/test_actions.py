@@ -7,7 +7,7 @@ import pytest
 from mjrig.components import PDController
 from mjrig.errors import PropertyError
 from mjrig.properties.actions import Action, Parameter, action, call_action
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 
 
 class Lamp(HasProperties):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mjrig.components import PDController
 from mjrig.errors import PropertyError
 from mjrig.names import Slots, literal
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import Origin, PatternMap, PerActuator, origins, patch
-from mjrig.properties.properties import HasProperties
 
 FIXED = settings(derandomize=True, deadline=None)  # the same cases every time
 

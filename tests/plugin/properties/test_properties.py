@@ -11,20 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mjrig.arrays import frozen
 from mjrig.errors import LocatedError, MjrigError, PropertyError
 from mjrig.names import Slots
+from mjrig.properties.array_kinds import Vector
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.properties import HasProperties, Property, frozen
-from mjrig.properties.property_kinds import (
-    Bool,
-    Choice,
-    Float,
-    Int,
-    Nested,
-    NestedList,
-    Text,
-    Vector,
-)
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Text
 
 FIXED = settings(derandomize=True, deadline=None)  # the same cases every time
 

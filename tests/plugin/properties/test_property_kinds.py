@@ -12,23 +12,20 @@ from hypothesis import strategies as st
 
 from mjrig.components import PDController, TrotGait
 from mjrig.errors import PropertyError
+from mjrig.properties.array_kinds import Samples, Vector
+from mjrig.properties.bounds import number, plain
 from mjrig.properties.component import ActorComponent, Component
-from mjrig.properties.properties import HasProperties
-from mjrig.properties.property_kinds import (
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.properties.scalar_kinds import (
     Bool,
     Choice,
     FilePath,
     Float,
     Int,
-    Nested,
-    NestedList,
     OptionalFloat,
     Patterns,
-    Samples,
     Text,
-    Vector,
-    number,
-    plain,
 )
 
 FIXED = settings(derandomize=True, deadline=None)  # the same cases every time

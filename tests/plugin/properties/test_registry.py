@@ -16,7 +16,7 @@ from mjrig.components import ArticulationController, PDController
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent, Component
-from mjrig.properties.properties import HasProperties
+from mjrig.properties.has_properties import HasProperties
 from tests.places import THIRD_PARTY
 
 ARM = """

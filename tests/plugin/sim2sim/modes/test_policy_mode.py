@@ -14,7 +14,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components import PDController
 from mjrig.control.plant import Plant
 from mjrig.control.policy import PolicyComponent
-from mjrig.properties.property_kinds import Bool, Float
+from mjrig.properties.scalar_kinds import Bool, Float
 from mjrig.sim2sim.play.trials import KINDS, perturbations, tracking
 from tests.plugin.sim2sim.recorded import BIPED, biped, from_world
 from tests.worlds import hinge, make_world, make_worlds, refused

@@ -240,7 +240,7 @@ def test_changes_of_gains_are_repeated_and_taken_back() -> None:
 
 def test_what_commands_by_itself_is_switched_off_meanwhile(run: Recording) -> None:
     class Shaker(mjrig.ActorComponent):
-        from mjrig.properties.property_kinds import Bool
+        from mjrig.properties.scalar_kinds import Bool
 
         enabled = Bool(True)
 

@@ -1,0 +1,129 @@
+"""Property kinds of several reals: a vector of fixed size, and samples of any number."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray, frozen
+from mjrig.properties.bounds import Bounds, number, plain
+from mjrig.properties.declaration import Property
+from mjrig.properties.has_properties import HasProperties
+
+
+class Vector(Property[FloatArray]):
+    """A fixed number of reals.
+
+    Args:
+        partial: one number or a shorter list will do; the rest is as in the default.
+    """
+
+    kind = "vector"
+
+    def __init__(
+        self,
+        default: Sequence[float],
+        *,
+        min: float = -math.inf,
+        max: float = math.inf,
+        soft_min: float | None = None,
+        soft_max: float | None = None,
+        partial: bool = False,
+        **about: Any,
+    ) -> None:
+        super().__init__(frozen(default), **about)
+        self.size = len(default)
+        self.partial = partial
+        self.bounds = Bounds(self.unit, min, max, soft_min, soft_max)
+
+    def __set__(self, obj: HasProperties, value: npt.ArrayLike) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, FloatArray]:
+        items = value.tolist() if isinstance(value, np.ndarray) else value
+        if self.partial and not isinstance(items, list | tuple) and number(items) is not None:
+            return plain(items), self.accept(obj, [items])[1]
+        if not isinstance(items, list | tuple):
+            what = "a number or a list of up to" if self.partial else "a list of"
+            raise self.error(obj, f"must be {what} {self.size} numbers, got {value!r}")
+        if self.partial and not 1 <= len(items) <= self.size:
+            raise self.error(obj, f"must have 1 to {self.size} values, got {len(items)}")
+        if not self.partial and len(items) != self.size:
+            raise self.error(obj, f"must have {self.size} values, got {len(items)}")
+        for i, item in enumerate(items):
+            found = number(item)
+            if found is None:
+                raise self.error(obj, f"must be numbers, got {item!r}", (i,))
+            problem = self.bounds.problem(found)
+            if problem or math.isinf(found):
+                raise self.error(obj, problem or f"must be finite, got {found:g}", (i,))
+        given = [number(item) for item in items]
+        return [plain(item) for item in items], frozen([*given, *self.default[len(given) :]])
+
+    def changed(self, before: FloatArray, after: FloatArray) -> bool:
+        return not np.array_equal(before, after)
+
+    def json_schema(self) -> dict[str, object]:
+        array: dict[str, object] = {
+            "type": "array",
+            "items": self.bounds.json_schema(),
+            "minItems": 1 if self.partial else self.size,
+            "maxItems": self.size,
+        }
+        return {"anyOf": [self.bounds.json_schema(), array]} if self.partial else array
+
+    def default_text(self) -> str:
+        return str([float(f"{v:g}") for v in self.default])
+
+
+class Samples(Property[FloatArray]):
+    """A list of reals of any length, or a list of such lists of one length."""
+
+    kind = "samples"
+
+    def __init__(
+        self,
+        default: Sequence[float],
+        *,
+        min: float = -math.inf,
+        max: float = math.inf,
+        **about: Any,
+    ) -> None:
+        super().__init__(frozen(default), **about)
+        self.bounds = Bounds(self.unit, min, max, None, None)
+
+    def __set__(self, obj: HasProperties, value: npt.ArrayLike) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, FloatArray]:
+        items = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(items, list | tuple):
+            raise self.error(obj, f"must be a list of numbers, got {value!r}")
+        nested = any(isinstance(item, list | tuple) for item in items)
+        rows = items if nested else [items]
+        for i, row in enumerate(rows):
+            where = (i,) if nested else ()
+            if not isinstance(row, list | tuple) or len(row) != len(rows[0]):
+                raise self.error(obj, "must be lists of one length", where)
+            for k, item in enumerate(row):
+                found = number(item)
+                if found is None or math.isinf(found):
+                    raise self.error(obj, f"must be finite numbers, got {item!r}", (*where, k))
+                problem = self.bounds.problem(found)
+                if problem:
+                    raise self.error(obj, problem, (*where, k))
+        authored = [[plain(item) for item in row] for row in rows]
+        array = frozen([[number(item) for item in row] for row in rows])
+        return (authored, array) if nested else (authored[0], frozen(array[0]))
+
+    def changed(self, before: FloatArray, after: FloatArray) -> bool:
+        return not np.array_equal(before, after)
+
+    def json_schema(self) -> dict[str, object]:
+        row = {"type": "array", "items": self.bounds.json_schema()}
+        return {"anyOf": [row, {"type": "array", "items": row}]}
+
+    def default_text(self) -> str:
+        return "[]"

@@ -1,0 +1,143 @@
+"""Property: one declared, typed, described value of a class.
+
+A declaration is a data descriptor without `__get__` at run time: the value lives in the instance's
+`__dict__` under its own name, so reading it costs what reading any attribute costs.
+"""
+
+from collections.abc import Hashable
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
+
+from mjrig.errors import PropertyError
+
+T = TypeVar("T")
+
+
+class Property(Generic[T]):
+    """One declared, typed, described value of a component.
+
+    Args:
+        default: the value when nothing was authored.
+        doc: tooltip; one sentence.
+        unit: SI unit shown behind the value.
+        category: heading in the inspector and the reference page.
+        label: what the inspector shows; None: the name with blanks.
+        edit_if: `"other"` or `"other=value"`: the row is disabled, with the reason, otherwise.
+        read_only: the component sets it, nobody else.
+        stored: goes to the scene file.
+        shown: appears in the inspector.
+        structural: a change needs a new bind, not only a new value.
+        refers: kinds of things whose names stand in the value, so that renaming one reaches it:
+            `joint`, `actuator`, `body`, `site`, `tendon` of the same actor, or `place`.
+    """
+
+    kind: ClassVar[str] = "value"
+    refers: tuple[str, ...] = ()
+    nests: ClassVar[bool] = False
+    fallback: str | None = None
+    name: str
+    owner: type
+
+    def __init__(
+        self,
+        default: T,
+        *,
+        doc: str = "",
+        unit: str = "",
+        category: str = "General",
+        label: str | None = None,
+        edit_if: str | None = None,
+        read_only: bool = False,
+        stored: bool = True,
+        shown: bool = True,
+        structural: bool = False,
+        refers: tuple[str, ...] = (),
+    ) -> None:
+        if refers:
+            self.refers = refers
+        self.default = default
+        self.doc = doc
+        self.unit = unit
+        self.category = category
+        self.label = label
+        self.edit_if = edit_if
+        self.read_only = read_only
+        self.stored = stored and not read_only
+        self.shown = shown
+        self.structural = structural
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    if TYPE_CHECKING:  # at run time a read never enters this class
+
+        @overload
+        def __get__(self, obj: None, owner: type) -> Self: ...
+        @overload
+        def __get__(self, obj: object, owner: type) -> T: ...
+        def __get__(self, obj: object | None, owner: type) -> Self | T: ...
+
+    def __set__(self, obj: Any, value: T) -> None:
+        self.assign(obj, value)
+
+    def assign(self, obj: Any, value: object) -> None:
+        """Check a value and take it.
+
+        Raises:
+            PropertyError: it does not fit; nothing was changed.
+        """
+        if self.read_only:
+            raise self.error(obj, "is read-only")
+        with obj.changes():  # also what accepting a nested component does to it is undone
+            authored, canonical = self.accept(obj, value)
+            obj._replace(self, authored, canonical)
+
+    def accept(self, obj: Any, value: object) -> tuple[object, T]:
+        """The authored form (own copy, plain data) and the canonical value of an input.
+
+        Raises:
+            PropertyError: the value does not fit.
+        """
+        raise NotImplementedError
+
+    def refresh(self, obj: Any) -> None:
+        """Hook: derive the value again from what was authored and what it falls back to."""
+
+    def make_part(self, obj: Any) -> None:
+        """Hook of a nested property: make the component that can only be of one kind."""
+
+    def to_data(self, authored: Any) -> object:
+        """The authored form as plain data for a file."""
+        return deepcopy(authored)
+
+    def json_schema(self) -> dict[str, object]:
+        """JSON Schema of what may be written in a file."""
+        raise NotImplementedError
+
+    def range_text(self) -> str:
+        """The allowed range in words; empty where there is none."""
+        return ""
+
+    def default_text(self) -> str:
+        """The default in words, for the reference page."""
+        return str(self.default)
+
+    def error(
+        self,
+        obj: Any,
+        problem: str,
+        at: tuple[Hashable, ...] = (),
+        *,
+        about_key: bool = False,
+    ) -> PropertyError:
+        """A PropertyError that names object and property; `at` leads on into the value."""
+        text = f"{obj.label}.{self.name}: {problem}"
+        return PropertyError(text, (self.name,), at=at, about_key=about_key)
+
+    def changed(self, before: T, after: T) -> bool:
+        """Whether two values differ."""
+        return before is not after and before != after
+
+    def is_modified(self, obj: Any) -> bool:
+        """Whether what was written differs from the default."""
+        return self.changed(self.default, obj.__dict__[self.name])

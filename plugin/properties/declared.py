@@ -1,0 +1,106 @@
+"""What a class declares: its properties and actions by name, and when a property is editable."""
+
+from typing import Any, ClassVar
+
+from mjrig.errors import PropertyError
+from mjrig.names import listed, nearest
+from mjrig.properties.actions import Action, collect_actions
+from mjrig.properties.declaration import Property
+
+
+class Declared:
+    """Collects the declarations of a class and answers questions about them."""
+
+    _properties: ClassVar[dict[str, Property[Any]]] = {}
+    _actions: ClassVar[dict[str, Action]] = {}
+    _nesting: ClassVar[tuple[str, ...]] = ()
+    _assignable: ClassVar[frozenset[str]] = frozenset()
+
+    _authored: dict[str, object]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        found: dict[str, Property[Any]] = {}
+        assignable: set[str] = set()
+        for base in reversed(cls.__mro__):
+            found |= {n: p for n, p in vars(base).items() if isinstance(p, Property)}
+            assignable |= set(vars(base)) | set(vars(base).get("__annotations__", {}))
+        cls._properties = {n: p for n, p in found.items() if getattr(cls, n) is p}
+        cls._nesting = tuple(n for n, p in cls._properties.items() if p.nests)
+        cls._actions = collect_actions(cls)
+        cls._assignable = frozenset(assignable)
+        for name, prop in cls._properties.items():
+            if prop.edit_if is not None:
+                _check_condition(cls, name, prop.edit_if)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_") and name not in self._assignable:
+            raise PropertyError(self._no_property(name))
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def properties(cls) -> tuple[Property[Any], ...]:
+        """The declarations, base classes first, in order."""
+        return tuple(cls._properties.values())
+
+    @classmethod
+    def actions(cls) -> tuple[Action, ...]:
+        """The methods marked as actions."""
+        return tuple(cls._actions.values())
+
+    @classmethod
+    def property_named(cls, name: str) -> Property[Any]:
+        """One declaration.
+
+        Raises:
+            PropertyError: there is none of that name; the message names the nearest.
+        """
+        if name not in cls._properties:
+            raise PropertyError(cls._no_property(name), (name,), about_key=True)
+        return cls._properties[name]
+
+    @classmethod
+    def _no_property(cls, name: str) -> str:
+        close = nearest(name, cls._properties)
+        hint = f"did you mean {close!r}?" if close else f"has: {listed(cls._properties)}"
+        return f"{cls.__name__} has no property {name!r}; {hint}"
+
+    def authored(self, name: str) -> object | None:
+        """What was written for a property, as plain data; None if nothing was."""
+        prop = self.property_named(name)
+        return prop.to_data(self._authored[name]) if name in self._authored else None
+
+    def is_authored(self, name: str) -> bool:
+        """Whether anything was written for a property."""
+        return self.property_named(name).name in self._authored
+
+    def is_modified(self, name: str) -> bool:
+        """Whether a property was written and differs from its default."""
+        prop = self.property_named(name)
+        return name in self._authored and prop.is_modified(self)
+
+    def why_not_editable(self, name: str) -> str | None:
+        """The reason a property cannot be edited now, or None if it can."""
+        prop = self.property_named(name)
+        if prop.read_only:
+            return "is read-only"
+        if prop.edit_if is None:
+            return None
+        other, _, wanted = prop.edit_if.partition("=")
+        value = self.__dict__[other]
+        if not wanted:
+            return None if value else f"needs {other}"
+        return None if str(value) == wanted else f"needs {other} = {wanted} (is {value})"
+
+
+def _check_condition(cls: type[Declared], name: str, condition: str) -> None:
+    other, _, wanted = condition.partition("=")
+    if other not in cls._properties:
+        has = ", ".join(cls._properties)
+        raise TypeError(f"{cls.__name__}.{name}: edit_if names no property {other!r}; has: {has}")
+    choices = getattr(cls._properties[other], "choices", None)
+    if wanted and choices is not None and wanted not in map(str, choices):
+        raise TypeError(
+            f"{cls.__name__}.{name}: edit_if names no choice {wanted!r} of {other!r}; "
+            f"has: {', '.join(map(str, choices))}"
+        )

@@ -1,0 +1,274 @@
+"""HasProperties: values checked in the setter, reported in groups, nested in one another.
+
+What a person wrote (the *authored* form) is kept beside the value, for saving and for showing.
+Values are immutable and swapped whole, never written in place. A shallow copy of `__dict__` is
+therefore a full snapshot, which is what grouping, rollback and undo rest on.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import PropertyError
+from mjrig.files.paths import Gate, find_file
+from mjrig.names import Slots, suggestion
+from mjrig.properties.declaration import Property
+from mjrig.properties.plain_data import PlainData
+
+Watcher = Callable[["HasProperties", tuple[str, ...]], None]
+
+
+class HasProperties(PlainData):
+    """Base of everything that declares properties."""
+
+    _pending: list[str] | None
+    _before: list[tuple["HasProperties", dict[str, object]]]
+    _watchers: tuple[Watcher, ...]
+    _parent: "HasProperties | None"
+    _role: str
+    _inside: str
+    _slots: Slots | None
+    _written_short: bool
+
+    def __init__(self, **values: object) -> None:
+        self._start()
+        if values:
+            self.assign(values)
+
+    def _start(self) -> None:
+        state = self.__dict__
+        state.update({name: p.default for name, p in self._properties.items()})
+        state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
+        state.update(_parent=None, _role="", _inside="", _written_short=False)
+        self._prepare()
+        self.prepare()
+
+    @property
+    def label(self) -> str:
+        """Where this object is, for messages: `dog.PDController.clamps[0]`."""
+        if self._parent is None:
+            return type(self).__name__
+        return f"{self._parent.label}.{self._role}"
+
+    # Hooks --------------------------------------------------------------------------------------
+    #
+    # A hook `x` does nothing here and comes after `_x`, which holds the work of the base classes.
+    # So a subclass overrides a hook without calling super(), and nothing is lost.
+
+    def prepare(self) -> None:
+        """Hook: set up private state of a fresh instance, before anything is assigned."""
+
+    def validate(self) -> None:
+        """Hook: check what properties say together; raise PropertyError to undo the group."""
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        """Hook: derive what depends on the properties that changed; raise to undo the group."""
+
+    def _prepare(self) -> None:
+        """The base classes' own part of `prepare`."""
+
+    def _validate(self) -> None:
+        """The base classes' own part of `validate`."""
+
+    def _on_change(self, names: tuple[str, ...]) -> None:
+        """The base classes' own part of `on_change`."""
+
+    # Change -------------------------------------------------------------------------------------
+
+    def assign(self, values: Mapping[str, object]) -> None:
+        """Set several properties, all or nothing, with one notification.
+
+        Raises:
+            PropertyError: a name is unknown or a value does not fit; nothing was changed.
+        """
+        with self.changes():
+            for name, value in values.items():
+                self.property_named(name).assign(self, value)
+
+    def unset(self, name: str) -> None:
+        """Return a property to its default, as if nothing had been authored."""
+        prop = self.property_named(name)
+        if name in self._authored:
+            rest = {n: a for n, a in self._authored.items() if n != name}
+            with self.changes() as pending:
+                self.__dict__["_authored"] = rest
+                self._swap(prop, prop.default)
+                pending.append(name)
+
+    @contextmanager
+    def changes(self) -> Iterator[list[str]]:
+        """Group assignments: one notification at the end, everything undone after an error."""
+        if self._pending is not None:  # nested: the outermost block reports
+            yield self._pending
+            return
+        before = [(o, dict(o.__dict__)) for o in self._family()]
+        pending: list[str] = []
+        names: tuple[str, ...] = ()
+        self.__dict__.update(_pending=pending, _before=before)
+        committing = False
+        try:
+            yield pending
+            names = tuple(dict.fromkeys(pending))
+            if names:
+                self._resolve(names)
+                self._validate()
+                self.validate()
+                committing = True
+                self._commit(names)
+        except BaseException:
+            put_back(before)
+            if committing:  # what was derived from the refused values is derived again
+                self._commit(names)
+            raise
+        self.__dict__.update(_pending=None, _before=[])
+        if names:
+            self._notify(names)
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Call `watcher(self, names)` once per group of changes; returns the way to stop it."""
+        self.__dict__["_watchers"] = (*self._watchers, watcher)
+
+        def stop() -> None:
+            self.__dict__["_watchers"] = tuple(w for w in self._watchers if w is not watcher)
+
+        return stop
+
+    def _replace(self, prop: Property[Any], authored: object, value: object) -> None:
+        with self.changes() as pending:
+            self.__dict__["_authored"] = {**self._authored, prop.name: authored}
+            self._swap(prop, value)
+            pending.append(prop.name)
+
+    def _swap(self, prop: Property[Any], value: object) -> None:
+        """Put a new value in place; nested components that are no longer in it become free."""
+        if not prop.nests:
+            self.__dict__[prop.name] = value
+            return
+        before = self.children()
+        self.__dict__[prop.name] = value
+        kept = set(map(id, self.children()))
+        for child in before:
+            if id(child) not in kept:
+                child.disown()
+
+    def _resolve(self, names: Sequence[str]) -> None:
+        """Recompute the values that are derived from the ones in `names`."""
+        for prop in self._properties.values():
+            if prop.name in names or prop.fallback in names:
+                prop.refresh(self)
+
+    def _commit(self, names: tuple[str, ...]) -> None:
+        self._on_change(names)
+        self.on_change(names)
+        if self._parent is not None:
+            self._parent._child_changed(self)
+
+    def _child_changed(self, child: "HasProperties") -> None:
+        """A nested component changed: the same as a change of the property it is in."""
+        name = child._inside
+        if self._pending is not None:
+            self._pending.append(name)
+            return
+        self._validate()
+        self.validate()
+        self._commit((name,))
+        self._notify((name,))
+
+    def _notify(self, names: tuple[str, ...]) -> None:
+        for watcher in self._watchers:
+            watcher(self, names)
+
+    # Nesting and spreading ----------------------------------------------------------------------
+
+    def spread_over(self, slots: Slots | None) -> None:
+        """Resolve every per-actuator property over these slots; None: none are known.
+
+        Raises:
+            PropertyError: a name, pattern or length does not fit; nothing was changed.
+        """
+        before = [(o, dict(o.__dict__)) for o in self._family()]
+        try:
+            self._spread(slots)
+        except BaseException:
+            put_back(before)
+            raise
+
+    def _spread(self, slots: Slots | None) -> None:
+        self.__dict__["_slots"] = slots
+        self._resolve(tuple(self._properties))
+        for name in self._nesting:
+            value = self.__dict__[name]
+            parts = enumerate(value) if isinstance(value, tuple) else [(None, value)]
+            for index, child in parts:
+                if isinstance(child, HasProperties):
+                    try:
+                        child._spread(slots)
+                    except PropertyError as error:
+                        keys = (name,) if index is None else (name, index)
+                        raise error.below(*keys) from None
+
+    def _family(self) -> list["HasProperties"]:
+        """This object and everything nested in it, at any depth."""
+        return [self, *(m for child in self.children() for m in child._family())]
+
+    def children(self) -> list["HasProperties"]:
+        """The components nested in properties of this one."""
+        found: list[HasProperties] = []
+        for name in self._nesting:
+            value = self.__dict__[name]
+            if isinstance(value, HasProperties):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found += [v for v in value if isinstance(v, HasProperties)]
+        return found
+
+    def part(self, name: str) -> "HasProperties":
+        """The nested component of that name: `delay`, `clamps[0]`.
+
+        Raises:
+            PropertyError: there is no such part.
+        """
+        by_role = {child._role: child for child in self.children()}
+        if name not in by_role and name in self._nesting:
+            self._properties[name].make_part(self)
+            by_role = {child._role: child for child in self.children()}
+        if name in by_role:
+            return by_role[name]
+        raise PropertyError(
+            f"{self.label} has no part {name!r}; {suggestion(name, by_role, label='has')}"
+        )
+
+    def own(self, parent: "HasProperties", role: str, inside: str) -> None:
+        """Become part of `parent`: `role` is shown in labels, `inside` is the property's name."""
+        self.__dict__.update(_parent=parent, _role=role, _inside=inside)
+
+    def adopt(self, child: "HasProperties", role: str, inside: str) -> None:
+        """Make a component part of this one; it is freed again if the open group fails."""
+        self._before.extend((o, dict(o.__dict__)) for o in child._family())
+        child.own(self, role, inside)
+
+    def disown(self) -> None:
+        """Stop being part of anything."""
+        self.__dict__.update(_parent=None, _role="", _inside="")
+
+    def find_file(self, name: Path) -> Path:
+        """A file named in a property: relative to the folder of the scene, if there is one."""
+        return find_file(name, self.folder(), self.gate())
+
+    def gate(self) -> Gate | None:
+        """Who decides which files may be read; None: any may."""
+        return self._parent.gate() if self._parent is not None else None
+
+    def folder(self) -> Path:
+        """The folder that file names are relative to."""
+        return self._parent.folder() if self._parent is not None else Path()
+
+
+def put_back(before: list[tuple[HasProperties, dict[str, object]]]) -> None:
+    # The oldest state of an object comes first and wins. Nothing is missing at any moment: another
+    # thread may be reading.
+    for obj, state in reversed(before):
+        obj.__dict__.update(state)
+        for name in obj.__dict__.keys() - state.keys():
+            del obj.__dict__[name]

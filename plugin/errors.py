@@ -69,6 +69,15 @@ class UntrustedTypeError(PropertyError):
         self.folder = folder
 
 
+def untrusted_folder(error: BaseException | None) -> Path | None:
+    """The folder that has to be trusted to get past an error, or past what caused it."""
+    while error is not None:
+        if isinstance(error, UntrustedTypeError | UntrustedError):
+            return error.folder
+        error = error.__cause__
+    return None
+
+
 class BindingError(LocatedError, ValueError):
     """A name, pattern or actuator cannot be bound; nothing was changed."""
 

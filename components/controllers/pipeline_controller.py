@@ -127,8 +127,8 @@ class PipelineController(ArticulationController):
     _looked_at: float
     _looked: NativeTelemetry
 
-    def _validate(self) -> None:
-        super()._validate()
+    def _own_validate(self) -> None:
+        super()._own_validate()
         if self.law is not None:
             own = [n for n in self.own_gains if self.is_authored(n)]
             if own:
@@ -138,8 +138,8 @@ class PipelineController(ArticulationController):
                     (own[0],),
                 )
 
-    def _prepare(self) -> None:
-        super()._prepare()
+    def _own_prepare(self) -> None:
+        super()._own_prepare()
         self._factor = np.zeros(0)
         self._never_ticked = True
         self._version = -1
@@ -158,7 +158,7 @@ class PipelineController(ArticulationController):
     def load_law(self, law: Any) -> None:
         """Hook: the gains were handed to the controller's own law; hand it more."""
 
-    def _load_law(self, law: Any) -> None:
+    def _own_load_law(self, law: Any) -> None:
         """The base classes' own part of `load_law`."""
 
     def gains(self) -> dict[str, FloatArray]:
@@ -177,7 +177,7 @@ class PipelineController(ArticulationController):
 
     # Bind: everything that can be decided is decided here ----------------------------------------
 
-    def _on_bind(self, model: Any, data: Any) -> None:
+    def _own_on_bind(self, model: Any, data: Any) -> None:
         before = self._bring_pipeline_home()
         lowered, self._lowered = self._lowered, None
         self._model, self._data = model, data
@@ -329,7 +329,7 @@ class PipelineController(ArticulationController):
         elif self._compiled is not None:
             self._compiled.write_back()
         if self.law is None:
-            self._load_law(self._pipe.law)
+            self._own_load_law(self._pipe.law)
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
         self._version = -1  # what the law precomputed from the setpoints holds gains too
@@ -421,12 +421,12 @@ class PipelineController(ArticulationController):
         return block
 
     @property
-    def _needs_position_stage(self) -> bool:
+    def _own_needs_position_stage(self) -> bool:
         implicit = self.effort is EffortMode.IMPLICIT
-        return implicit or super()._needs_position_stage
+        return implicit or super()._own_needs_position_stage
 
-    def _on_change(self, names: tuple[str, ...]) -> None:
-        super()._on_change(names)
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
+        super()._own_on_change(names)
         if self.is_bound:
             self._load()
 
@@ -577,7 +577,7 @@ class PipelineController(ArticulationController):
 
     # Memory -------------------------------------------------------------------------------------
 
-    def _reset(self) -> None:
+    def _own_reset(self) -> None:
         if self.is_bound:
             self._pipe.reset()
         if self._compiled is not None:
@@ -588,14 +588,14 @@ class PipelineController(ArticulationController):
         self._never_ticked = True
         self._version = -1
 
-    def _memory_signature(self) -> object:
+    def _own_memory_signature(self) -> object:
         if not self.is_bound:
             return None
         law, clamps = type(self._pipe.law).__name__, self.clamp_names
         delayed = self.delay is not None
         return law, clamps, delayed, self.decimation, str(self.precision), self.clamp_targets
 
-    def _memory(self) -> Any:
+    def _own_memory(self) -> Any:
         if not self.is_bound:
             return None
         self._bring_memory_home()
@@ -608,7 +608,7 @@ class PipelineController(ArticulationController):
         buffers = (pipe._raw.copy(), pipe._effort.copy())
         return pipe.state.save(), buffers, pipe.clamp_counts, self._never_ticked, native, seen
 
-    def _restore(self, memory: Any) -> None:
+    def _own_restore(self, memory: Any) -> None:
         if memory is None:
             return
         state, (raw, effort), counts, self._never_ticked, native, seen = memory

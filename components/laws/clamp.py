@@ -33,22 +33,22 @@ class Clamp(Component):
 
     any_space: ClassVar[bool] = False
 
-    def _prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._space: Space | None = None
 
     def use_space(self, space: Space) -> None:
         """Take the resolved parameters into a space; called again after every change of them."""
         self._space = space
-        self._enter(space)
+        self._own_enter(space)
         self.enter(space)
 
     def enter(self, space: Space) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 
-    def _enter(self, space: Space) -> None:
+    def _own_enter(self, space: Space) -> None:
         """The base classes' own part of `enter`."""
 
-    def _on_change(self, names: tuple[str, ...]) -> None:
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
             self.use_space(self._space)
 
@@ -109,8 +109,8 @@ class MaxEffort(Clamp):
         if min_effort is not None:
             self.assign({"min_effort": min_effort})
 
-    def _enter(self, space: Space) -> None:
-        super()._enter(space)
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
         self.load_limits(np.where(np.isnan(self.min_effort), -self.max_effort, self.min_effort),
                          self.max_effort)  # fmt: skip
 
@@ -177,7 +177,7 @@ class DCMotor(Clamp):
             max_effort=max_effort,
         )
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         if self._slots is not None:
             bad = np.isinf(self.saturation_effort) & np.isfinite(self.velocity_limit)
             if bad.any():
@@ -188,9 +188,9 @@ class DCMotor(Clamp):
                     ("saturation_effort",),
                 )
 
-    def _enter(self, space: Space) -> None:
-        super()._enter(space)
-        self._validate()
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
+        self._own_validate()
         self._saturation = space.effort_size(self.saturation_effort)
         self._limit = space.motion_size(self.velocity_limit)
         self._max = space.effort_size(self.max_effort)
@@ -268,7 +268,7 @@ class PositionTable(Clamp):
             raise ValueError(f"{path}: must have two columns, got {table.shape[1]}")
         return cls(table[:, 0], table[:, 1])
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         x, y = self.positions, self.efforts
         if not self.is_authored("positions") or not self.is_authored("efforts"):
             return
@@ -285,8 +285,8 @@ class PositionTable(Clamp):
         if (np.diff(x, axis=-1) < 0.0).any():
             raise PropertyError(f"{self.label}.positions: must not decrease", ("positions",))
 
-    def _enter(self, space: Space) -> None:
-        super()._enter(space)
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
         x, y = self.positions, self.efforts
         if not x.size or not y.size:
             raise PropertyError(f"{self.label}: needs positions and efforts", ("positions",))

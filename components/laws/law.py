@@ -43,7 +43,7 @@ class Law(Component):
     #: Names of extra inputs `custom_inputs` must give.
     custom_names: tuple[str, ...] = ()
 
-    def _prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._space: Space | None = None
         nothing = np.zeros(0)
         self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
@@ -52,16 +52,16 @@ class Law(Component):
     def use_space(self, space: Space) -> None:
         """Take the resolved parameters into a space; called again after every change of them."""
         self._space = space
-        self._enter(space)
+        self._own_enter(space)
         self.enter(space)
 
     def enter(self, space: Space) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 
-    def _enter(self, space: Space) -> None:
+    def _own_enter(self, space: Space) -> None:
         """The base classes' own part of `enter`."""
 
-    def _on_change(self, names: tuple[str, ...]) -> None:
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
             self.use_space(self._space)
 

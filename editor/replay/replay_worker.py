@@ -1,8 +1,8 @@
 """Replays a recording or policy on a copy of the scene, in a process of its own.
 
 Run as a file, not as a module: the editor's package would bring a window library with it. The
-input is JSON with `scene` (text), `base`, `execution`, `source`, `settings` and `report`, the
-folder the report goes to; the output says why it could not be done, or is empty.
+input is JSON with `scene` (text), `base`, `trusted` (folders), `execution`, `source`, `settings`
+and `report`, the folder the report goes to; the output says why it could not be done, or is empty.
 """
 
 import json
@@ -20,7 +20,9 @@ from mjrig.sim2sim.report.report import write_report
 def answer(job: dict[str, Any]) -> str:
     """Why it could not be done; empty if it was."""
     try:
-        world = World(Scene.parse(job["scene"], job["base"]), job["execution"])
+        trusted = [Path(folder) for folder in job["trusted"]]
+        scene = Scene.parse(job["scene"], job["base"], trust=trusted)
+        world = World(scene, job["execution"])
         result = replay(Path(job["source"]), world, **job["settings"])
         result.scene = job["name"]
         write_report(result, Path(job["report"]))

@@ -120,6 +120,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="A.yaml", type=Path)
     parser.add_argument("after", metavar="B.yaml", type=Path)
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
+    add_trust(parser)
 
 
 def add_scene_options(parser: argparse.ArgumentParser) -> None:
@@ -137,6 +138,7 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="refuse every file outside of the scene's folder",
     )
+    add_trust(parser)
     parser.add_argument(
         "--set",
         action="append",
@@ -144,6 +146,15 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH=VALUE",
         help="set a property before the run: dog.PDController.kp=40",
+    )
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Whether code beside a scene may be run."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run the code of types in the scene's folder (type: my_module:MyController)",
     )
 
 
@@ -182,7 +193,7 @@ def load_scene(options: argparse.Namespace) -> Any:
     from mjrig.scene.scene import Scene
 
     variables = dict(split(text) for text in options.var)
-    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox)
+    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox, trust=options.trust)
     for text in options.set:
         scene.set(*split(text))
     return scene
@@ -246,7 +257,8 @@ def _diff(options: argparse.Namespace) -> int:
     from mjrig.scene.scene import Scene
     from mjrig.scene_edit.scene_diff import differences
 
-    found = differences(Scene.load(options.before), Scene.load(options.after))
+    scenes = (Scene.load(path, trust=options.trust) for path in (options.before, options.after))
+    found = differences(*scenes)
     print("\n".join(map(str, found)) if found else "no differences")
     return 1 if found and options.exit_code else 0
 

@@ -62,10 +62,11 @@ class Articulation(HasProperties):
         gate: Gate | None = None,
         described: Sequence[ActuatorBinding] | None = None,
         on_plan: Callable[[], None] = lambda: None,
+        trusted: tuple[Path, ...] = (),
     ) -> None:
         super().__init__()
         self._on_plan = on_plan
-        self._folder, self._gate = folder, gate
+        self._folder, self._gate, self._trusted = folder, gate, trusted
         self._where, self._model, self._data, self._events = where, model, data, events
         self._described = list(
             described
@@ -195,6 +196,9 @@ class Articulation(HasProperties):
 
     def gate(self) -> Gate | None:
         return self._gate
+
+    def trusted_folders(self) -> tuple[Path, ...]:
+        return self._trusted
 
     def part(self, name: str) -> HasProperties:
         return component_named(self, self._components, name)

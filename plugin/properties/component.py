@@ -1,21 +1,38 @@
 """Component: properties and a life cycle, found by its registered type name."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.module_types import class_in
 
 
 class Component(HasProperties):
     """Something with properties that has a type name: on an actor, or nested in another component.
 
-    The type name is the class's name, registered in the entry-point group `mjrig.components`.
+    The type name is the class's name, registered in the entry-point group `mjrig.components` or by
+    `mjrig.register`; of a class in a module beside a scene it is `module:class`.
     """
 
+    #: Set on a class that was loaded from a module beside a scene, and not inherited from it.
+    _type_name: ClassVar[str]
+    _module_file: ClassVar[Path]
+
+    @classmethod
+    def type_name(cls) -> str:
+        """What a scene file says as `type`."""
+        return str(vars(cls).get("_type_name", cls.__name__))
+
     def to_data(self) -> dict[str, object]:
-        return {"type": type(self).__name__, **super().to_data()}
+        return {"type": self.type_name(), **super().to_data()}
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if "_module_file" not in vars(type(self)):
+            return super().__reduce__()
+        return _from_module, (self._module_file, self._type_name, self._assigned())
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Self:
@@ -63,47 +80,52 @@ class ActorComponent(Component):
 
     def start_over(self) -> None:
         """Forget everything: `reset`, and what the base classes keep."""
-        self._reset()
+        self._own_reset()
         self.reset()
 
     def full_memory(self) -> Any:
         """All that `take_back` needs: `memory`, and what the base classes keep."""
-        return self._memory(), self.memory()
+        return self._own_memory(), self.memory()
 
     def full_signature(self) -> object:
         """What must be the same for `take_back` to take a memory."""
-        own, hook = self._memory_signature(), self.memory_signature()
+        own, hook = self._own_memory_signature(), self.memory_signature()
         return own if hook is None else hook if own is None else (own, hook)
 
     def take_back(self, memory: Any) -> None:
         """Take back what `full_memory` returned."""
         own, hook = memory
-        self._restore(own)
+        self._own_restore(own)
         self.restore(hook)
 
     @property
     def between_stages(self) -> bool:
         """Whether it runs between the two stages of a step."""
-        return self._needs_position_stage or self.needs_position_stage
+        return self._own_needs_position_stage or self.needs_position_stage
 
-    def _reset(self) -> None:
+    def _own_reset(self) -> None:
         """The base classes' own part of `reset`."""
 
-    def _memory(self) -> Any:
+    def _own_memory(self) -> Any:
         """The base classes' own part of `memory`."""
         return None
 
-    def _memory_signature(self) -> object:
+    def _own_memory_signature(self) -> object:
         """The base classes' own part of `memory_signature`."""
         return None
 
-    def _restore(self, memory: Any) -> None:
+    def _own_restore(self, memory: Any) -> None:
         """The base classes' own part of `restore`."""
 
     @property
-    def _needs_position_stage(self) -> bool:
+    def _own_needs_position_stage(self) -> bool:
         """Whether the base classes read what MuJoCo computes inside the step."""
         return False
+
+
+def _from_module(file: Path, name: str, values: Mapping[str, object]) -> Component:
+    """Unpickle a component whose class is in a module beside a scene."""
+    return class_in(file, name, Component)._authored_as(values)
 
 
 def component_named(

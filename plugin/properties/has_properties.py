@@ -32,16 +32,16 @@ class HasProperties(PlainData):
     _written_short: bool
 
     def __init__(self, **values: object) -> None:
-        self._start()
+        self._take_defaults()
         if values:
             self.assign(values)
 
-    def _start(self) -> None:
+    def _take_defaults(self) -> None:
         state = self.__dict__
         state.update({name: p.default for name, p in self._properties.items()})
         state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
         state.update(_parent=None, _role="", _inside="", _written_short=False)
-        self._prepare()
+        self._own_prepare()
         self.prepare()
 
     @property
@@ -53,8 +53,8 @@ class HasProperties(PlainData):
 
     # Hooks --------------------------------------------------------------------------------------
     #
-    # A hook `x` does nothing here and comes after `_x`, which holds the work of the base classes.
-    # So a subclass overrides a hook without calling super(), and nothing is lost.
+    # A hook `x` is empty and called after `_own_x`, which holds the work of the base classes: a
+    # subclass overrides a hook without calling super(), and nothing is lost.
 
     def prepare(self) -> None:
         """Hook: set up private state of a fresh instance, before anything is assigned."""
@@ -65,13 +65,13 @@ class HasProperties(PlainData):
     def on_change(self, names: tuple[str, ...]) -> None:
         """Hook: derive what depends on the properties that changed; raise to undo the group."""
 
-    def _prepare(self) -> None:
+    def _own_prepare(self) -> None:
         """The base classes' own part of `prepare`."""
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         """The base classes' own part of `validate`."""
 
-    def _on_change(self, names: tuple[str, ...]) -> None:
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
         """The base classes' own part of `on_change`."""
 
     # Change -------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class HasProperties(PlainData):
             names = tuple(dict.fromkeys(pending))
             if names:
                 self._resolve(names)
-                self._validate()
+                self._own_validate()
                 self.validate()
                 committing = True
                 self._commit(names)
@@ -159,7 +159,7 @@ class HasProperties(PlainData):
                 prop.refresh(self)
 
     def _commit(self, names: tuple[str, ...]) -> None:
-        self._on_change(names)
+        self._own_on_change(names)
         self.on_change(names)
         if self._parent is not None:
             self._parent._child_changed(self)
@@ -170,7 +170,7 @@ class HasProperties(PlainData):
         if self._pending is not None:
             self._pending.append(name)
             return
-        self._validate()
+        self._own_validate()
         self.validate()
         self._commit((name,))
         self._notify((name,))
@@ -259,6 +259,10 @@ class HasProperties(PlainData):
     def gate(self) -> Gate | None:
         """Who decides which files may be read; None: any may."""
         return self._parent.gate() if self._parent is not None else None
+
+    def trusted_folders(self) -> tuple[Path, ...]:
+        """The folders whose modules may be run, without links in their names."""
+        return self._parent.trusted_folders() if self._parent is not None else ()
 
     def folder(self) -> Path:
         """The folder that file names are relative to."""

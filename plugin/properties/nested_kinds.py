@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from mjrig.errors import PropertyError
+from mjrig.errors import PropertyError, UntrustedTypeError
 from mjrig.properties import registry
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.module_types import is_module_type, load_type
 
 C = TypeVar("C", bound=HasProperties)
 
@@ -163,11 +164,18 @@ def _class_named(
     if "type" not in data:
         known = ", ".join(registry.names(prop.base))
         raise _item_error(prop, obj, index, f"needs a 'type', one of {known}")
-    name = data.pop("type")
+    name = str(data.pop("type"))
     try:
-        return registry.get(str(name), prop.base)
+        if is_module_type(name):
+            return load_type(name, prop.base, obj)
+        return registry.get(name, prop.base)
+    except UntrustedTypeError as error:
+        found = _item_error(prop, obj, index, str(error))
+        raise UntrustedTypeError(
+            str(found), found.keys, at=("type",), folder=error.folder
+        ) from None
     except PropertyError as error:
-        raise _item_error(prop, obj, index, str(error), at=("type",)) from None
+        raise _item_error(prop, obj, index, str(error), at=("type",)) from error.__cause__
 
 
 def _item_error(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Self
+from typing import Any, Self
 
 from mjrig.properties.declared import Declared
 
@@ -14,7 +14,7 @@ class PlainData(Declared):
         """Set several properties, all or nothing."""
         raise NotImplementedError
 
-    def _start(self) -> None:
+    def _take_defaults(self) -> None:
         """Give a fresh instance its defaults."""
         raise NotImplementedError
 
@@ -41,7 +41,7 @@ class PlainData(Declared):
     def blank(cls) -> Self:
         """An instance with nothing authored, whatever arguments the constructor wants."""
         made = cls.__new__(cls)
-        made._start()
+        made._take_defaults()
         return made
 
     def copy(self) -> Self:
@@ -51,7 +51,7 @@ class PlainData(Declared):
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()
 
-    def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, object]]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return (type(self)._authored_as, (self._assigned(),))
 
     def _assigned(self) -> dict[str, object]:

@@ -44,7 +44,7 @@ class ComponentList(NestedList[ActorComponent]):
 
     def role(self, item: object, index: int, taken: Sequence[str]) -> str:
         kind = item.get("type") if isinstance(item, Mapping) else type(item).__name__
-        return unique(str(kind), taken)
+        return unique(str(kind).rpartition(":")[2], taken)  # without the module it is in
 
 
 class Attachment(HasProperties):
@@ -114,7 +114,7 @@ class Keyframe(HasProperties):
         doc="Free joints are given in the world, not in the actor's own frame.",
     )
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         if "name" in self._authored and not self.name:
             raise PropertyError(f"{self.label}.name: must not be empty", ("name",))
 
@@ -133,7 +133,7 @@ class Replicate(HasProperties):
         doc="Distances along x, y and z.",
     )
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         for i, value in enumerate(self.count):
             if value != int(value):
                 problem = f"{self.label}.count: must be whole numbers, got {value:g}"
@@ -203,11 +203,13 @@ class Actor(HasProperties):
     #: The names of the model's elements, and what they were read from.
     _names: tuple[object, dict[str, Sequence[str]]] | None
     _gate: Gate | None
+    _trusted: tuple[Path, ...]
     #: Why it cannot be changed; empty: it can.
     _seal: str
 
-    def _prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._base, self._names, self._gate, self._seal = None, None, None, ""
+        self._trusted = ()
 
     @property
     def label(self) -> str:
@@ -218,6 +220,14 @@ class Actor(HasProperties):
 
     def gate(self) -> Gate | None:
         return self._gate if self._base is not None else super().gate()
+
+    def trusted_folders(self) -> tuple[Path, ...]:
+        return self._trusted if self._base is not None else super().trusted_folders()
+
+    def stand_alone(self, original: "Actor") -> None:
+        """Find files and code as another actor does, wherever this one is put."""
+        self._base, self._gate = original.folder(), original.gate()
+        self._trusted = original.trusted_folders()
 
     def find_file(self, name: Path) -> Path:
         path = super().find_file(name)
@@ -231,7 +241,7 @@ class Actor(HasProperties):
         self._seal = reason
         return self
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         if self._seal:
             raise PropertyError(self._seal)
         if self.name and not NAME.fullmatch(self.name):

@@ -30,10 +30,10 @@ class Include(HasProperties):
 
     _scene: "Scene | None"
 
-    def _prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._scene = None
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         self.forget()
         if self.prefix and not NAME.fullmatch(self.prefix):
             raise PropertyError(
@@ -174,7 +174,7 @@ class Randomise(HasProperties):
         0.0, structural=True, edit_if="distribution=normal", doc="Standard deviation."
     )
 
-    def _validate(self) -> None:
+    def _own_validate(self) -> None:
         if (self.low > self.high).any():
             raise PropertyError(f"{self.label}: low is above high", ("low",))
         if (self.deviation < 0.0).any():

@@ -122,7 +122,7 @@ class _Alone:
         from mjrig.sim.world import World
 
         copied = actor.copy()
-        copied._base = actor.folder()
+        copied.stand_alone(actor)
         for name in ("attach", "pose", "replicate", *(() if components else ("components",))):
             copied.unset(name)
         # What refers to another actor finds none here; no law of ours is on it.

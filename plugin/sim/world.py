@@ -140,6 +140,7 @@ class World(HasProperties):
                 self._log,
                 folder=actor.item.folder(),
                 gate=actor.item.gate(),
+                trusted=actor.item.trusted_folders(),
                 described=where.described,
                 on_plan=self._replan,
             )

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.scene.load_context import Reading
 from mjrig.scene.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
@@ -80,7 +81,7 @@ class PoolSimulator:
             self._workers,
             multiprocessing.get_context("spawn"),
             initializer=_begin,
-            initargs=(scene.to_text(), str(scene.base.resolve()), dict(scene.reading.vars), stage),
+            initargs=(scene.to_text(), str(scene.base.resolve()), scene.reading, stage),
         )
 
     def close(self) -> None:
@@ -96,9 +97,10 @@ class PoolSimulator:
 _HERE: list[WorldSimulator] = []
 
 
-def _begin(text: str, base: str, variables: dict[str, object], stage: Stage) -> None:
+def _begin(text: str, base: str, reading: Reading, stage: Stage) -> None:
     """Build the world of this process."""
-    _HERE[:] = [WorldSimulator(Scene.parse(text, base, vars=variables), stage)]
+    scene = Scene.parse(text, base, vars=reading.vars, trust=reading.trusted)
+    _HERE[:] = [WorldSimulator(scene, stage)]
 
 
 def _work(jobs: Jobs) -> list[FloatArray]:

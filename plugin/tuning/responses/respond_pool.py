@@ -23,13 +23,14 @@ class _Task:
     text: str
     base: Path
     variables: dict[str, object]
+    trusted: tuple[Path, ...]
     execution: str
     settle: float
     signal: Signal
     after: float
 
     def bench(self) -> Bench:
-        scene = Scene.parse(self.text, self.base, vars=self.variables)
+        scene = Scene.parse(self.text, self.base, vars=self.variables, trust=self.trusted)
         return Bench(World(scene, self.execution), settle=self.settle)
 
 
@@ -53,6 +54,7 @@ def follow_in_processes(
         scene.to_text(),
         scene.base.absolute(),
         dict(scene.reading.vars),
+        scene.reading.trusted,
         bench.world.requested_execution,
         bench.settle,
         signal,

@@ -1,0 +1,126 @@
+"""Component types in a module beside a scene: `type: my_module:MyController`.
+
+Opening a scene runs no code unless the user trusts its folder. A module is loaded from its file,
+under a name that no import statement can ask for: it neither shadows an installed module nor is
+shadowed by one, and the modules of two scenes are apart even if their files are named alike.
+"""
+
+import os
+import re
+import sys
+import traceback
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from mjrig.errors import PropertyError, UntrustedTypeError
+from mjrig.files.paths import read_limited
+from mjrig.names import suggestion
+from mjrig.properties import registry
+from mjrig.properties.has_properties import HasProperties
+
+C = TypeVar("C")
+#: How such a type is written: the module's file without `.py`, and the class.
+PATTERN = r"[A-Za-z_]\w*:[A-Za-z_]\w*"
+MAX_BYTES = 10_000_000
+
+
+def is_module_type(name: str) -> bool:
+    """Whether a type name says in which module the class is."""
+    return ":" in name
+
+
+def load_type(name: str, base: type[C], owner: HasProperties) -> type[C]:
+    """The class a type name stands for, in the folder `owner` finds its files in.
+
+    Raises:
+        UntrustedTypeError: the folder is not trusted; nothing was run.
+        PropertyError: there is no such module or class, it is of another kind, a sandbox forbids
+            it, or the module cannot be loaded.
+    """
+    if not re.fullmatch(PATTERN, name):
+        raise PropertyError(
+            f"{name!r} is not a type; a class in a file beside the scene is my_module:MyController"
+        )
+    if owner.gate() is not None:
+        raise PropertyError(f"{name!r} is code beside the scene, and a sandbox runs none")
+    module, _, _ = name.partition(":")
+    file = _file_of(module, Path(os.path.realpath(owner.folder())))
+    _check_trust(file, owner.trusted_folders())
+    return class_in(file, name, base)
+
+
+def _file_of(module: str, folder: Path) -> Path:
+    file = folder / f"{module}.py"
+    if not file.is_file():
+        names = sorted(path.stem for path in folder.glob("*.py"))
+        hint = suggestion(module, names) if names else "the folder has no modules"
+        raise PropertyError(f"there is no module {str(file)!r}; {hint}")
+    return file
+
+
+def _check_trust(file: Path, trusted: tuple[Path, ...]) -> None:
+    if not any(file.is_relative_to(folder) for folder in trusted):
+        raise UntrustedTypeError(
+            f"the type is code in {str(file)!r}, and opening a scene does not run code; "
+            "if you trust that folder, pass --trust (in Python: trust=True)",
+            folder=file.parent,
+        )
+    real = Path(os.path.realpath(file))
+    if not any(real.is_relative_to(folder) for folder in trusted):
+        raise PropertyError(f"{str(file)!r} is a link to {str(real)!r}, which is not trusted")
+
+
+def class_in(file: Path, name: str, base: type[C]) -> type[C]:
+    """The class `name` (`module:class`) of a module whose folder is trusted.
+
+    Raises:
+        PropertyError: the module cannot be loaded, or has no such class of this family.
+    """
+    module = _loaded(file)
+    wanted = name.partition(":")[2]
+    fitting = [n for n, found in vars(module).items() if _is_defined_in(module, found, base)]
+    found = vars(module).get(wanted)
+    if wanted not in fitting:
+        kind = registry.family(base)
+        hint = suggestion(wanted, fitting) if fitting else f"it defines no {kind}"
+        problem = f"is no {kind} defined in" if found is not None else "is not in"
+        raise PropertyError(f"{wanted!r} {problem} {file.name!r}; {hint}")
+    cls: Any = found
+    cls._type_name, cls._module_file = name, file
+    made: type[C] = cls
+    return made
+
+
+def _is_defined_in(module: ModuleType, found: object, base: type[Any]) -> bool:
+    ours = isinstance(found, type) and found.__module__ == module.__name__
+    return ours and isinstance(found, type) and issubclass(found, base)
+
+
+def _loaded(file: Path) -> ModuleType:
+    """The module of a file as it is now; what was loaded from the same text is used again."""
+    try:
+        source = read_limited(file, MAX_BYTES)
+    except OSError as error:
+        raise PropertyError(f"{str(file)!r} cannot be read: {error.strerror or error}") from error
+    key = sha256(os.fsencode(file) + b"\0" + source).hexdigest()[:16]
+    name = f"mjrig beside a scene.{key}.{file.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    module = ModuleType(name)
+    module.__file__ = str(file)
+    sys.modules[name] = module  # dataclasses and pickle look their module up there
+    try:
+        exec(compile(source, str(file), "exec"), vars(module))
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise PropertyError(_why_not_loaded(file, error)) from error
+    return module
+
+
+def _why_not_loaded(file: Path, error: BaseException) -> str:
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
+    line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
+    where = f"{file}:{line}" if line else str(file)
+    return f"the module cannot be loaded: {where}: {type(error).__name__}: {error}"

@@ -216,10 +216,9 @@ def test_a_module_that_cannot_be_loaded_is_a_scene_error(
     (folder / "my_module.py").write_text(source)
     with pytest.raises(mjrig.SceneError) as caught:
         mjrig.Scene.load(folder / "s.yaml", trust=True)
-    assert (
-        f"HERE/s.yaml:6:15: actors[0].components[0]: dog.components[0]: the module cannot be loaded: {problem}"
-        in message(caught, folder)
-    )
+    where = "HERE/s.yaml:6:15: actors[0].components[0]: dog.components[0]: "
+    expected = f"{where}the module cannot be loaded: {problem}"
+    assert message(caught, folder).startswith(expected)
 
 
 def test_a_sandbox_runs_no_code(folder: Path) -> None:

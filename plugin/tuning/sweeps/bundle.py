@@ -71,12 +71,12 @@ class Bundle:
     text: str
     folder: str
     vars: Pairs
-    #: Whether the modules it brings may be run.
-    trusted: bool
     digest: str
     #: Files besides the scene's: where they are here, and where in the bundle.
     extra: tuple[tuple[Path, str], ...]
     files: tuple[tuple[str, bytes], ...] = field(repr=False)
+    #: Whether the modules it brings may be run.
+    trusted: bool = False
 
     @classmethod
     def of(cls, scene: Scene, extra: Sequence[Path] = ()) -> "Bundle":
@@ -96,7 +96,7 @@ class Bundle:
         folder = base.relative_to(top).as_posix()
         places = tuple((p, Path(os.path.abspath(p)).relative_to(top).as_posix()) for p in extra)
         trusted = bool(local.trusted)
-        return cls(local.text, folder, local.vars, trusted, local.digest, places, files)
+        return cls(local.text, folder, local.vars, local.digest, places, files, trusted)
 
     def light(self) -> "Bundle":
         """Without contents: small enough to go with every piece of work."""

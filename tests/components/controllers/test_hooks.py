@@ -297,6 +297,11 @@ def test_the_checks_of_a_base_class_stay(base: Any, hook: str) -> None:
     }
     with pytest.raises(mjrig.PropertyError):
         silent(**bad[base])
-    good = silent(**{BoxProp: {"mass": 2.0}, MotorActuator: {"joint": "a"}}.get(base, {"scale": 2}))
+    right: dict[Any, dict[str, object]] = {
+        BoxProp: {"mass": 2.0},
+        MotorActuator: {"joint": "a"},
+        ObservationTerm: {"scale": 2},
+    }
+    good = silent(**right[base])
     assert calls
     assert good.copy().to_data().keys() == good.to_data().keys()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MissingExtraError, SceneError
+from mjrig.terminal.scene_options import add_trust
 
 
 def add(commands: Any) -> None:
@@ -18,6 +19,7 @@ def add(commands: Any) -> None:
         description="Open a scene, a model, or a recording with its scene, in the editor.",
     )
     parser.add_argument("file", metavar="SCENE|MODEL|RECORDING", type=Path, nargs="?")
+    add_trust(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(run=run)
 
@@ -34,4 +36,4 @@ def run(options: argparse.Namespace) -> int:
         )
     from mjrig.editor.main import edit
 
-    return edit(options.file)
+    return edit(options.file, trust=options.trust)

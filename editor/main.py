@@ -16,7 +16,7 @@ from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.window.window import Window
-from mjrig.errors import SceneError
+from mjrig.errors import SceneError, UntrustedError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
@@ -43,16 +43,26 @@ class Editor:
             logger.removeHandler(self.state.console)
 
 
-def edit(path: Path | None) -> int:
+def edit(path: Path | None, *, trust: bool = False) -> int:
     """Edit a scene, a model or the scene of a recording; returns the exit code.
+
+    Args:
+        path: the file; None: an empty scene.
+        trust: run code beside the scene without asking.
 
     Raises:
         SceneError: the file or the display cannot be opened.
     """
     need_display()
-    editor = Editor(open_file(path))
-    if path is not None and is_recording(path):
-        editor.state.wants_to_replay = path, ""
+    try:
+        editor = Editor(open_file(path, trust))
+    except UntrustedError:  # the window asks
+        assert path is not None
+        editor = Editor(Scene())
+        editor.window.open_path(path)
+    else:
+        if path is not None and is_recording(path):
+            editor.state.wants_to_replay = path, ""
     editor.window.offer(autosave.unsaved())
     editor.run()
     return 0

@@ -6,6 +6,7 @@ from mjrig.lazy import exports
 
 if TYPE_CHECKING:
     from mjrig.control.articulation import Articulation as Articulation
+    from mjrig.control.controller import ArticulationController as ArticulationController
     from mjrig.control.setpoints import Lease as Lease
     from mjrig.control.setpoints import Setpoints as Setpoints
     from mjrig.control.setpoints import Source as Source
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from mjrig.errors import PropertyError as PropertyError
     from mjrig.errors import RecordingError as RecordingError
     from mjrig.errors import SceneError as SceneError
+    from mjrig.errors import UntrustedError as UntrustedError
     from mjrig.model.binding import ActuatorBinding as ActuatorBinding
     from mjrig.model.binding import BindingTable as BindingTable
     from mjrig.properties.actions import action as action
     from mjrig.properties.component import ActorComponent as ActorComponent
     from mjrig.properties.component import Component as Component
+    from mjrig.properties.registry import register as register
     from mjrig.recording.reading import read_recording as read_recording
     from mjrig.recording.recorder import Recorder as Recorder
     from mjrig.recording.recording import Recording as Recording
@@ -41,6 +44,7 @@ _HOME = {
     "action": "properties.actions",
     "Actor": "scene_edit.actor",
     "Articulation": "control.articulation",
+    "ArticulationController": "control.controller",
     "Batch": "sim.batch",
     "ActuatorBinding": "model.binding",
     "BindingTable": "model.binding",
@@ -55,7 +59,9 @@ _HOME = {
     "PropertyError": "errors",
     "RecordingError": "errors",
     "SceneError": "errors",
+    "UntrustedError": "errors",
     "Pose": "scene.pose",
+    "register": "properties.registry",
     "read_recording": "recording.reading",
     "Recorder": "recording.recorder",
     "Recording": "recording.recording",

@@ -5,6 +5,7 @@ MjrigError
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
+│   └── UntrustedError    it uses code beside it, in a folder the user has not trusted
 ├── RecordingError     a recording that cannot be written or read, or does not fit
 ├── PolicyError        a policy file, or a network it names, that does not fit
 ├── ExecutionError     an execution that is not available here
@@ -13,6 +14,8 @@ MjrigError
 """
 
 from collections.abc import Hashable
+from copy import copy
+from pathlib import Path
 from typing import Self
 
 
@@ -41,11 +44,38 @@ class LocatedError(MjrigError):
 
     def below(self, *keys: Hashable) -> Self:
         """The same error, seen from further up."""
-        return type(self)(str(self), (*keys, *self.keys), at=self.at, about_key=self.about_key)
+        made = copy(self)
+        made.keys = (*keys, *self.keys)
+        return made
 
 
 class PropertyError(LocatedError, ValueError):
     """A property refused a value; nothing was changed."""
+
+
+class UntrustedTypeError(PropertyError):
+    """A type is in a module whose folder is not trusted; the loader makes it UntrustedError."""
+
+    def __init__(
+        self,
+        message: str,
+        keys: tuple[Hashable, ...] = (),
+        *,
+        at: tuple[Hashable, ...] = (),
+        about_key: bool = False,
+        folder: Path = Path(),
+    ) -> None:
+        super().__init__(message, keys, at=at, about_key=about_key)
+        self.folder = folder
+
+
+def untrusted_folder(error: BaseException | None) -> Path | None:
+    """The folder that has to be trusted to get past an error, or past what caused it."""
+    while error is not None:
+        if isinstance(error, UntrustedTypeError | UntrustedError):
+            return error.folder
+        error = error.__cause__
+    return None
 
 
 class BindingError(LocatedError, ValueError):
@@ -58,6 +88,17 @@ class LeaseError(MjrigError):
 
 class SceneError(MjrigError):
     """A scene cannot be read, built or bound: `file:line:column: path: what is wrong`."""
+
+
+class UntrustedError(SceneError):
+    """A scene uses code beside it, in a folder the user has not trusted; none of it was run."""
+
+    def __init__(self, message: str, folder: Path) -> None:
+        super().__init__(message)
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, Path]]:
+        return type(self), (str(self), self.folder)
 
 
 class RecordingError(MjrigError):

@@ -1,12 +1,18 @@
 """What the documents show works as printed."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from mjrig.cli.main import main
+from mjrig.scene_edit.scene import Scene
+from mjrig.sim.world import World
 from tests.places import ROOT
+from tests.worlds import arm
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "README.md").exists(), reason="no checkout beside the tests"
@@ -32,12 +38,63 @@ def test_the_readme_example_runs_as_printed(
     assert out[-1].endswith("after 1 s")
 
 
-def test_the_extending_example_makes_a_working_class() -> None:
-    (example,) = blocks("docs/extending.md", "python")
-    names: dict[str, type] = {}
-    exec(compile(example, "docs/extending.md", "exec"), names)
-    cls = names["SpringController"]
-    assert [p.name for p in cls.properties()][-3:] == ["stiffness", "rest", "limit"]  # type: ignore[attr-defined]
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """The controller of docs/extending.md as printed, as `gravity.py` beside a scene of an arm."""
+    source = blocks("docs/extending.md", "python")[0]
+    assert len(source.split("class ")[1].splitlines()) <= 25
+    assert len(re.findall(r"^(?:from|import) ", source, flags=re.MULTILINE)) == 2
+    (tmp_path / "gravity.py").write_text(source)
+    (tmp_path / "arm.xml").write_text(arm(option=""))
+    components = blocks("docs/extending.md", "yaml")[0].replace(".*_hip", "shoulder")
+    indented = "".join(f"    {line}\n" for line in components.splitlines())
+    (tmp_path / "scene.yaml").write_text(
+        f"mjrig: 1\nactors:\n  - name: arm\n    model: arm.xml\n{indented}"
+    )
+    return tmp_path
+
+
+def test_the_extending_example_holds_an_arm_against_gravity(beside: Path) -> None:
+    def sag(**values: object) -> float:
+        scene = Scene.load(beside / "scene.yaml", trust=True)
+        for name, value in values.items():
+            scene.set(f"arm.GravityController.{name}", value)
+        world = World(scene)
+        world.step(2000)
+        return float(np.abs(world.data.qpos).max())
+
+    assert sag() < 1e-6
+    assert sag(compensate=False) > 0.02
+    assert sag(limit=0.1) > 0.2
+
+
+def test_the_extending_example_runs_from_the_command_line(
+    beside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = str(beside / "scene.yaml")
+    assert main(["run", scene, "--duration", "0.01"]) == 1
+    assert "pass --trust" in capsys.readouterr().err
+    assert main(["run", scene, "--duration", "0.01", "--trust"]) == 0
+
+
+def test_the_extending_example_can_be_registered(
+    beside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mjrig.properties.registry._registered", {})
+    names: dict[str, Any] = {"__name__": "notebook"}
+    for example in blocks("docs/extending.md", "python"):
+        exec(compile(example, "docs/extending.md", "exec"), names)
+    text = (beside / "scene.yaml").read_text().replace("gravity:Gra", "Gra")
+    world = World(Scene.parse(text, beside))
+    world.step()
+    assert type(world["arm"].controllers[0]) is names["GravityController"]
+
+
+def test_the_pyproject_of_the_extending_page_registers_the_class() -> None:
+    said = tomllib.loads(blocks("docs/extending.md", "toml")[0])
+    points = said["project"]["entry-points"]["mjrig.components"]
+    assert points == {"GravityController": "gravity:GravityController"}
+    assert said["tool"]["setuptools"]["py-modules"] == ["gravity"]
 
 
 def test_the_example_of_a_prop_fills_a_spec() -> None:

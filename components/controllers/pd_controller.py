@@ -91,5 +91,5 @@ class PDController(PipelineController):
     def make_law(self) -> Law:
         return PD(order=self.order)
 
-    def load_law(self, law: Any) -> None:
+    def _own_load_law(self, law: Any) -> None:
         law.load_gains(self.kp, self.kv, np.zeros(1))

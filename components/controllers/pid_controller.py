@@ -75,6 +75,6 @@ class PIDController(PDController):
         early = self.integration is Integration.STEP
         return replace(super().native_form(), early=early)
 
-    def load_law(self, law: Any) -> None:
-        super().load_law(law)
+    def _own_load_law(self, law: Any) -> None:
+        super()._own_load_law(law)
         law.load_integral(self.ki, self.integral_max)

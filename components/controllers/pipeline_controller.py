@@ -116,8 +116,8 @@ class PipelineController(ArticulationController):
     _limit: MaxEffort
     _ticks: EveryTick
 
-    def validate(self) -> None:
-        super().validate()
+    def _own_validate(self) -> None:
+        super()._own_validate()
         if self.law is not None:
             own = [n for n in self.own_gains if self.is_authored(n)]
             if own:
@@ -127,8 +127,8 @@ class PipelineController(ArticulationController):
                     (own[0],),
                 )
 
-    def prepare(self) -> None:
-        super().prepare()
+    def _own_prepare(self) -> None:
+        super()._own_prepare()
         self._run: PipelineRun | None = None
         self._custom: dict[str, FloatArray] = {}
         self._ran_on: list[int] = []
@@ -140,7 +140,10 @@ class PipelineController(ArticulationController):
         raise NotImplementedError
 
     def load_law(self, law: Any) -> None:
-        """Hook: hand the resolved gains to the controller's own law."""
+        """Hook: the gains were handed to the controller's own law; hand it more."""
+
+    def _own_load_law(self, law: Any) -> None:
+        """The base classes' own part of `load_law`."""
 
     def gains(self) -> dict[str, FloatArray]:
         if self.law is None:
@@ -158,7 +161,7 @@ class PipelineController(ArticulationController):
 
     # Bind: everything that can be decided is decided here ----------------------------------------
 
-    def on_bind(self, model: Any, data: Any) -> None:
+    def _own_on_bind(self, model: Any, data: Any) -> None:
         before = self._pipe if self._run is not None else None
         if self._run is not None:
             self._run.bring_home()
@@ -213,7 +216,7 @@ class PipelineController(ArticulationController):
         """Refuse clamps and a delay that do not fit the actuators, and say where they are."""
         for i, clamp in enumerate(self.clamps):
             try:
-                clamp.enter(space)
+                clamp.use_space(space)
             except PropertyError as error:
                 raise error.below("clamps", i) from None
         self.delay_room()
@@ -221,6 +224,7 @@ class PipelineController(ArticulationController):
     def _load_parts(self) -> None:
         """Hand the resolved values to the parts."""
         if self.law is None:
+            self._own_load_law(self._pipe.law)
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
 
@@ -232,8 +236,8 @@ class PipelineController(ArticulationController):
 
     # Live edits ---------------------------------------------------------------------------------
 
-    def on_change(self, names: tuple[str, ...]) -> None:
-        super().on_change(names)
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
+        super()._own_on_change(names)
         if self._run is None:
             return
         self._outgrow_native(self.delay_room())
@@ -287,12 +291,21 @@ class PipelineController(ArticulationController):
         self._run = NativeRun(self, self._model, self._data, lowered)
 
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
-        self.stepper(model, data)()
+        self._running().stepper()()
 
-    def stepper(self, model: Any, data: Any) -> Operation:
+    @property
+    def _computes_itself(self) -> bool:
+        """Whether a subclass has a `compute_and_apply` of its own."""
+        return type(self).compute_and_apply is not PipelineController.compute_and_apply
+
+    def stepper(self, model: Any, data: Any) -> Callable[[], object]:
+        if self._computes_itself:
+            return super().stepper(model, data)
         return self._running().stepper()
 
     def step_calls(self, model: Any, data: Any) -> Sequence[Operation]:
+        if self._computes_itself:
+            return super().step_calls(model, data)
         return self._running().calls()
 
     def setpoint_calls(self) -> Sequence[Operation]:
@@ -309,16 +322,18 @@ class PipelineController(ArticulationController):
 
     @property
     def guards_ctrl(self) -> bool:
-        return self._run is not None and self._run.guards_ctrl
+        return self._run is not None and self._run.guards_ctrl and not self._computes_itself
 
     @property
-    def needs_position_stage(self) -> bool:
+    def _own_needs_position_stage(self) -> bool:
         implicit = self.effort is EffortMode.IMPLICIT
-        return implicit or super().needs_position_stage
+        return implicit or super()._own_needs_position_stage
 
     def supports(self) -> dict[str, Support]:
         found = self._pipe.executions if self.is_bound else super().supports()
         reason = "effort: implicit solves in Python" if self.effort is EffortMode.IMPLICIT else ""
+        if type(self).compute_and_apply is not PipelineController.compute_and_apply:
+            reason = f"{type(self).__name__} has a compute_and_apply in Python"
         elsewhere = [b.actuator for b in self.bindings if not b.on_joint]
         if elsewhere:
             reason = f"{elsewhere[0]!r} is not on a joint"
@@ -389,20 +404,20 @@ class PipelineController(ArticulationController):
 
     # Memory -------------------------------------------------------------------------------------
 
-    def reset(self) -> None:
+    def _own_reset(self) -> None:
         if self._run is not None:
             self._pipe.reset()
             self._ticks.is_due = True
             self._run.reset()
 
-    def memory_signature(self) -> object:
+    def _own_memory_signature(self) -> object:
         if self._run is None:
             return None
         law, clamps = type(self._pipe.law).__name__, self.clamp_names
         delayed = self.delay is not None
         return law, clamps, delayed, self.decimation, str(self.precision), self.clamp_targets
 
-    def memory(self) -> Any:
+    def _own_memory(self) -> Any:
         if self._run is None:
             return None
         self._run.bring_home()
@@ -411,7 +426,7 @@ class PipelineController(ArticulationController):
         buffers = pipe._raw.copy(), pipe._effort.copy()
         return pipe.state.save(), buffers, pipe.clamp_counts, self._ticks.is_due, own
 
-    def restore(self, memory: Any) -> None:
+    def _own_restore(self, memory: Any) -> None:
         if memory is None or self._run is None:
             return
         state, (raw, effort), counts, self._ticks.is_due, own = memory

@@ -35,19 +35,27 @@ class Clamp(Component):
 
     any_space: ClassVar[bool] = False
 
-    def prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._space: Space | None = None
         #: Grows with every change of the parameters: programs made before are stale.
         self._revision = 0
 
-    def enter(self, space: Space) -> None:
+    def use_space(self, space: Space) -> None:
         """Take the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
+        self._own_enter(space)
+        self.enter(space)
 
-    def on_change(self, names: tuple[str, ...]) -> None:
+    def enter(self, space: Space) -> None:
+        """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
+
+    def _own_enter(self, space: Space) -> None:
+        """The base classes' own part of `enter`."""
+
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
-            self.enter(self._space)
+            self.use_space(self._space)
 
     def prepare_bounds(self, q: Array, qd: Array) -> Bounds | None:
         """Hook: the bounds as calls on these very arrays; None: `bounds` is all there is."""
@@ -80,7 +88,7 @@ class Clamp(Component):
         """A twin that applies to arrays (rows, n)."""
         made = twin(self)
         assert self._space is not None
-        made.enter(replace(self._space, batch=rows))
+        made.use_space(replace(self._space, batch=rows))
         return made
 
     def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
@@ -123,8 +131,8 @@ class MaxEffort(Clamp):
         if min_effort is not None:
             self.assign({"min_effort": min_effort})
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
         self.load_limits(np.where(np.isnan(self.min_effort), -self.max_effort, self.min_effort),
                          self.max_effort)  # fmt: skip
 
@@ -188,7 +196,7 @@ class DCMotor(Clamp):
             max_effort=max_effort,
         )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if self._slots is not None:
             bad = np.isinf(self.saturation_effort) & np.isfinite(self.velocity_limit)
             if bad.any():
@@ -199,9 +207,9 @@ class DCMotor(Clamp):
                     ("saturation_effort",),
                 )
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
-        self.validate()
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
+        self._own_validate()
         self._saturation = space.effort_size(self.saturation_effort)
         self._limit = space.motion_size(self.velocity_limit)
         self._max = space.effort_size(self.max_effort)

@@ -56,8 +56,8 @@ class PD(Law):
         given = {} if order == SumOrder.ENGINE else {"order": str(order)}
         super().__init__(kp=kp, kv=kv, constant_effort=constant_effort, **given)
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
         self._scratch = [space.zeros() for _ in range(3)]
         left_to_right = space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK
         if left_to_right:
@@ -177,8 +177,8 @@ class PID(PD):
         super().__init__(kp, kv, constant_effort, order)
         self.assign({"ki": ki, "integral_max": integral_max})
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
         self._integral = space.zeros()
         self._dtype = space.dtype
         self.load_integral(self.ki, self.integral_max)

@@ -44,7 +44,7 @@ class Law(Component):
     #: Names of extra inputs `custom_inputs` must give.
     custom_names: tuple[str, ...] = ()
 
-    def prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._space: Space | None = None
         #: Grows with every change of the parameters: programs made before are stale.
         self._revision = 0
@@ -52,14 +52,22 @@ class Law(Component):
         self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
         self._custom: Mapping[str, Array] = {}
 
-    def enter(self, space: Space) -> None:
+    def use_space(self, space: Space) -> None:
         """Take the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
+        self._own_enter(space)
+        self.enter(space)
 
-    def on_change(self, names: tuple[str, ...]) -> None:
+    def enter(self, space: Space) -> None:
+        """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
+
+    def _own_enter(self, space: Space) -> None:
+        """The base classes' own part of `enter`."""
+
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
-            self.enter(self._space)
+            self.use_space(self._space)
 
     def remember(self, state: State, space: Space) -> None:
         """Hook: register what the law remembers."""
@@ -86,7 +94,10 @@ class Law(Component):
         raise NotImplementedError
 
     def command(self, target_q: Array, target_qd: Array, feedforward: Array) -> None:
-        """Take setpoints that hold until the next call; a law may precompute with them."""
+        """Take setpoints that hold until the next call; a law may precompute with them.
+
+        A law that overrides it overrides `respond` too.
+        """
         self._targets = (target_q, target_qd, feedforward)
 
     def program(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> list[Operation]:

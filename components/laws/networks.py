@@ -33,8 +33,8 @@ class NetworkLaw(Law):
     def __init__(self, path: str | Path | None = None) -> None:
         super().__init__(**({} if path is None else {"path": str(path)}))
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
         if self.path is None:
             raise PropertyError(f"{self.label}: needs a path", ("path",))
         try:

@@ -78,9 +78,9 @@ class Pipeline:
         dt: float | None,
     ) -> None:
         self.law, self.delay, self.clamps, self.space = law, delay, clamps, space
-        law.enter(space)
+        law.use_space(space)
         for clamp in clamps:
-            clamp.enter(space)
+            clamp.use_space(space)
         self._state = State(space.size, space.batch)
         law.remember(self._state, space)
         self._remembers = bool(self._state.names)

@@ -50,7 +50,7 @@ class PositionTable(Clamp):
             raise ValueError(f"{path}: must have two columns, got {table.shape[1]}")
         return cls(table[:, 0], table[:, 1])
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         x, y = self.positions, self.efforts
         if not self.is_authored("positions") or not self.is_authored("efforts"):
             return
@@ -67,8 +67,8 @@ class PositionTable(Clamp):
         if (np.diff(x, axis=-1) < 0.0).any():
             raise PropertyError(f"{self.label}.positions: must not decrease", ("positions",))
 
-    def enter(self, space: Space) -> None:
-        super().enter(space)
+    def _own_enter(self, space: Space) -> None:
+        super()._own_enter(space)
         x, y = self.positions, self.efforts
         if not x.size or not y.size:
             raise PropertyError(f"{self.label}: needs positions and efforts", ("positions",))

@@ -63,7 +63,7 @@ class Policy(PolicyComponent):
         if self.file is None:
             raise PropertyError(f"{self.label}.file: needs a policy file", ("file",))
         try:
-            said = PolicyFile.load(self.find_file(self.file), self.gate())
+            said = PolicyFile.load(self.find_file(self.file), self.gate(), self.trusted_folders())
             loop = PolicyLoop(said, robot, self.label)
         except MissingExtraError:
             raise

@@ -63,9 +63,10 @@ class PolicyFile(Component):
     trained = Nested(TrainedWith, doc="What the robot was like in training.")
     source = Table(anything, doc="Where it comes from: stack, files with sha256, notes.")
 
-    def prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._path: Path | None = None
         self._admits: Gate | None = None
+        self._trusted: tuple[Path, ...] = ()
 
     @property
     def label(self) -> str:
@@ -76,6 +77,9 @@ class PolicyFile(Component):
 
     def gate(self) -> Gate | None:
         return self._admits
+
+    def trusted_folders(self) -> tuple[Path, ...]:
+        return self._trusted
 
     @property
     def path(self) -> Path | None:
@@ -88,8 +92,10 @@ class PolicyFile(Component):
     # Files --------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, path: str | Path, gate: Gate | None = None) -> Self:
-        """Read a policy.yaml.
+    def load(
+        cls, path: str | Path, gate: Gate | None = None, trusted: tuple[Path, ...] = ()
+    ) -> Self:
+        """Read a policy.yaml; the modules of `trusted` folders may be run.
 
         Raises:
             PolicyError: it cannot be read, or something in it does not fit:
@@ -101,10 +107,12 @@ class PolicyFile(Component):
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise PolicyError(f"{path}: cannot be read: {why}") from error
-        return cls.parse(text, path, gate)
+        return cls.parse(text, path, gate, trusted)
 
     @classmethod
-    def parse(cls, text: str, path: Path, gate: Gate | None = None) -> Self:
+    def parse(
+        cls, text: str, path: Path, gate: Gate | None = None, trusted: tuple[Path, ...] = ()
+    ) -> Self:
         """What a text says; file names in it are relative to the folder of `path`.
 
         Raises:
@@ -117,7 +125,7 @@ class PolicyFile(Component):
         if not isinstance(document.data, Mapping):
             raise PolicyError(f"{path}:1:1: must be a mapping, got {document.data!r}")
         made = cls.blank()
-        made._path, made._admits = path, gate
+        made._path, made._admits, made._trusted = path, gate, trusted
         try:
             made.assign(document.data)
             made.complete()

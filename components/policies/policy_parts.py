@@ -150,7 +150,7 @@ class CommandInput(HasProperties):
             return int(self.default.size)
         return int(self.schedule.shape[1]) - 1 if self.schedule.ndim == 2 else 0
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         size = self.size
         if self.default.ndim != 1 or self.default.size not in (0, size):
             raise self._problem("default", f"must have {how_many(size, 'value')}")
@@ -178,7 +178,7 @@ class MotionReference(HasProperties):
     bodies = Names(doc="The bodies of the motion, in its order.")
     joints = Names(doc="The joints of the motion, in its order; none: the policy's.")
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if self.from_network and self.file is not None:
             raise PropertyError(f"{self.label}: give a file or from_network, not both", ("file",))
         if self.bodies and self.anchor and self.anchor not in self.bodies:

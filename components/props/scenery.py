@@ -113,7 +113,7 @@ class LightProp(Prop):
         [0.3, 0.3, 0.3], min=0.0, max=1.0, structural=True, category="Look", doc="Highlights."
     )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         refuse_no_direction(self, "direction", self.direction)
         if self.is_authored("cutoff") and self.kind is not LightKind.SPOT:
             raise PropertyError(f"{self.label}.cutoff: is for kind: spot only", ("cutoff",))
@@ -153,7 +153,7 @@ class CameraProp(Prop):
         [640, 480], min=1, unit="px", structural=True, doc="Width and height of its picture."
     )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         refuse_no_direction(self, "look_at", self.look_at)
         for i, value in enumerate(self.resolution):
             if value != int(value):

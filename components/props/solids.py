@@ -55,7 +55,7 @@ class SolidProp(Prop):
         doc="Directions a contact acts in: 1 normal, 3 and sliding, 4 and torsion, 6 and rolling.",
     )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if self.is_authored("mass") and self.is_authored("density"):
             raise PropertyError(f"{self.label}: has both mass and density; give one", ("density",))
         if self.condim not in _CONDIMS:
@@ -98,8 +98,8 @@ class BoxProp(SolidProp):
         doc="Edge lengths (MuJoCo's size is half of them).",
     )
 
-    def validate(self) -> None:
-        super().validate()
+    def _own_validate(self) -> None:
+        super()._own_validate()
         refuse_zeros(self, "size", self.size)
 
     def shape(self, spec: Any, geom: Any) -> None:
@@ -158,8 +158,8 @@ class MeshProp(SolidProp):
         doc="Along x, y and z; 0.001 each for a file in millimetres.",
     )
 
-    def validate(self) -> None:
-        super().validate()
+    def _own_validate(self) -> None:
+        super()._own_validate()
         refuse_zeros(self, "scale", self.scale)
 
     def shape(self, spec: Any, geom: Any) -> None:

@@ -6,11 +6,14 @@ A recording stands for the scene it was made in.
 from pathlib import Path
 
 from mjrig.editor.assets.drop_names import actor_name
+from mjrig.editor.session.user_files import trust_store
 from mjrig.errors import SceneError
+from mjrig.files.trust import trusted_folders
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.scene.actor import MODELS
 from mjrig.scene.include import SCENES
+from mjrig.scene.load_context import Trust
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim2sim.folder import SUFFIXES
 
@@ -22,19 +25,24 @@ def is_recording(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def open_file(path: Path | None) -> Scene:
+def open_file(path: Path | None, trust: Trust = False) -> Scene:
     """The scene a file stands for; none: an empty one.
 
+    Args:
+        path: the file.
+        trust: run code beside the scene, also in folders the user has not trusted yet.
+
     Raises:
+        UntrustedError: it has types in modules of a folder that is not trusted.
         SceneError: it cannot be read, or is of no kind the editor opens.
     """
     if path is None:
         return Scene()
     suffix = path.suffix.lower()
     if suffix in SCENES:
-        return Scene.load(path)
+        return Scene.load(path, trust=trust or trusted_folders(trust_store()))
     if is_recording(path):
-        return scene_of(read_recording(path))
+        return scene_of(read_recording(path), trust=trust or trusted_folders(trust_store()))
     if suffix in _POLICIES:
         raise SceneError(f"{path}: is a network; open its robot's scene, and drop it on the robot")
     if suffix not in MODELS:

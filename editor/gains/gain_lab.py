@@ -42,6 +42,7 @@ class Job:
     #: The scene to build the copy from; None: the copy that is there still fits.
     text: str | None = None
     base: Path = Path()
+    trusted: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class GainLab:
             mark,
             text,
             scene.base,
+            scene.reading.trusted,
         )
 
     def request(self, job: Job) -> None:
@@ -183,7 +185,7 @@ class GainLab:
         try:
             if text is not None or self._bench is None:
                 self._bench = None
-                self._bench = Bench(World(Scene.parse(text or "", job.base)))
+                self._bench = Bench(World(Scene.parse(text or "", job.base, trust=job.trusted)))
             put_gains(self._bench.world[job.actor], job.gains)
             found = self._bench.run(
                 job.actor,

@@ -115,6 +115,7 @@ class Check:
         job = {
             "scene": scene.to_text(),
             "base": str(scene.base.resolve()),
+            "trusted": [str(folder) for folder in scene.reading.trusted],
             "name": str(scene.path) if scene.path else "scene",
             "execution": state.simulation.world.requested_execution,
             "source": str(source.resolve()),

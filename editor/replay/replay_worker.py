@@ -20,7 +20,9 @@ from mjrig.workers.child_process import serve
 def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:
     """Replay, and tell why it could not be done; empty if it was."""
     try:
-        world = World(Scene.parse(job["scene"], job["base"]), job["execution"])
+        trusted = [Path(folder) for folder in job["trusted"]]
+        scene = Scene.parse(job["scene"], job["base"], trust=trusted)
+        world = World(scene, job["execution"])
         result = replay(Path(job["source"]), world, **job["settings"])
         result.scene = job["name"]
         write_report(result, Path(job["report"]))

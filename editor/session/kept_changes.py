@@ -24,7 +24,7 @@ _LISTS = {
 def changes_since(began: Data, scene: Scene) -> list[tuple[str, Revert]]:
     """Each difference between what a scene said then and says now, with its way back."""
     then = Scene()
-    then._base = scene.base
+    then._base, then._reading = scene.base, scene.reading
     then.assign(deepcopy(began))
     return [(str(d), _revert(d, then)) for d in differences(then, scene)]
 

@@ -21,6 +21,11 @@ def cache_folder() -> Path:
     return _folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
 
 
+def trust_store() -> Path:
+    """The file with the folders whose code the user trusts; it may not exist yet."""
+    return config_folder() / "trusted.json"
+
+
 def _folder(variable: str, linux: str, mac: str, windows: str) -> Path:
     if given := os.environ.get(variable):
         return Path(given) / NAME

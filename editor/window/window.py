@@ -24,12 +24,13 @@ from mjrig.editor.session.autosave import Autosave, Unsaved
 from mjrig.editor.session.kept_changes import changes_since
 from mjrig.editor.session.recording import SUFFIX, RunRecording
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.session.user_files import free_file
+from mjrig.editor.session.user_files import free_file, trust_store
 from mjrig.editor.tune.tune_panel import TunePanel
 from mjrig.editor.ui import colours
 from mjrig.editor.ui.dialogs import ChangedDialog, KeepDialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.ui.trust_dialog import TrustDialog
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing
 from mjrig.editor.viewport.gizmo import Tool
@@ -40,6 +41,7 @@ from mjrig.editor.window.app import App, chord
 from mjrig.editor.window.capture import Video, save_picture
 from mjrig.editor.window.toolbar import StatusBar, Toolbar, neighbour
 from mjrig.errors import MjrigError
+from mjrig.files.trust import trusted_folders
 from mjrig.scene.actor import MODELS
 from mjrig.scene.include import SCENES
 from mjrig.scene_edit.scene import Scene
@@ -89,6 +91,7 @@ class Window:
         self.choose = PathDialog(state)
         self.changed = ChangedDialog(state, lambda: self.save(overwrite=True), self._reload)
         self.importing = ImportDialog(state)
+        self.trust = TrustDialog(state)
         self._dialogs = (
             self.unsaved,
             self.keep,
@@ -96,6 +99,7 @@ class Window:
             self.choose,
             self.changed,
             self.importing,
+            self.trust,
         )
         self._autosave = Autosave(state.scene.path)
         self._video: Video | None = None
@@ -525,7 +529,8 @@ class Window:
         """
 
         def go() -> None:
-            if self.state.attempt(lambda: self.open_scene(open_file(path))) and is_recording(path):
+            opened = self.trust.attempt(lambda: self.open_scene(open_file(path)), go)
+            if opened and is_recording(path):
                 self.show_recording(path)
 
         self.unsaved.ask(go)
@@ -555,11 +560,12 @@ class Window:
     def _recover(self, left: Unsaved) -> None:
         """Open what was saved last, and make it say what was not."""
         path = Path(left.scene) if left.scene else None
-        recovered = Scene.parse(left.text, left.base)
+        recovered = Scene.parse(left.text, left.base, trust=trusted_folders(trust_store()))
         if path is not None and path.is_file():
-            self.open_scene(Scene.load(path))
+            self.open_scene(open_file(path))
         else:  # nothing was saved ever, or it is gone
-            self.open_scene(Scene.parse("mjrig: 1\n", left.base))
+            trusted = recovered.reading.trusted
+            self.open_scene(Scene.parse("mjrig: 1\n", left.base, trust=trusted))
         self.state.session.recover(recovered)
         left.forget()
 

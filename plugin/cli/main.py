@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from mjrig.errors import MjrigError
 from mjrig.terminal.scene_options import (
     add_scene_options,
+    add_trust,
     load_scene,
     number_from_zero,
     split,
@@ -126,6 +127,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="A.yaml", type=Path)
     parser.add_argument("after", metavar="B.yaml", type=Path)
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
+    add_trust(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -186,7 +188,8 @@ def _diff(options: argparse.Namespace) -> int:
     from mjrig.scene_edit.diff import differences
     from mjrig.scene_edit.scene import Scene
 
-    found = differences(Scene.load(options.before), Scene.load(options.after))
+    scenes = (Scene.load(path, trust=options.trust) for path in (options.before, options.after))
+    found = differences(*scenes)
     print("\n".join(map(str, found)) if found else "no differences")
     return 1 if found and options.exit_code else 0
 

@@ -8,6 +8,7 @@ from mjrig.properties import registry
 from mjrig.properties.component import Component
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.module_types import PATTERN
 from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.scene.scene_text import FORMAT
 from mjrig.scene_edit.scene import Scene
@@ -61,15 +62,10 @@ def file_schema(name: str) -> Schema:
 def _without_variables(schema: Any) -> Any:
     """A schema for files that know no variables."""
     if isinstance(schema, list):
-        return [_without_variables(item) for item in schema if not _is_variable(item)]
+        return [_without_variables(item) for item in schema if item != VARIABLE]
     if not isinstance(schema, dict):
         return schema
     return {key: _without_variables(value) for key, value in schema.items()}
-
-
-def _is_variable(schema: Any) -> bool:
-    named = isinstance(schema, dict) and schema.get("properties") == {"type": VARIABLE}
-    return schema == VARIABLE or named
 
 
 def _object(cls: type[HasProperties], definitions: Schema, *, typed: bool = False) -> Schema:
@@ -114,7 +110,8 @@ def _resolve(schema: Any, definitions: Schema) -> Any:
         found = [registry.get(name, cls) for name in registry.names(cls)]
         if not found:
             return {}
-        named = {"type": "object", "properties": {"type": VARIABLE}, "required": ["type"]}
+        ways = [VARIABLE, {"type": "string", "pattern": f"^{PATTERN}$"}]
+        named = {"type": "object", "properties": {"type": {"anyOf": ways}}, "required": ["type"]}
         return {"oneOf": [*(_reference(c, definitions, typed=True) for c in found), named]}
     return {key: _resolve(value, definitions) for key, value in schema.items()}
 

@@ -36,10 +36,11 @@ class ActorInWorld(HasProperties):
         events: EventLog,
         folder: Path = Path(),
         gate: Gate | None = None,
+        trusted: tuple[Path, ...] = (),
         described: Sequence[ActuatorBinding] | None = None,
     ) -> None:
         super().__init__()
-        self._folder, self._gate = folder, gate
+        self._folder, self._gate, self._trusted = folder, gate, trusted
         self._where, self._model, self._data, self._events = where, model, data, events
         self._described = list(
             described
@@ -149,6 +150,9 @@ class ActorInWorld(HasProperties):
 
     def gate(self) -> Gate | None:
         return self._gate
+
+    def trusted_folders(self) -> tuple[Path, ...]:
+        return self._trusted
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
         """Note that an effort was not finite, and that the last finite ctrl is held."""

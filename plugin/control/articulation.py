@@ -232,7 +232,7 @@ class Articulation(ControlledActor):
         if self._control is not None:
             self._control.reset(self._initial.qpos)
         for component in self._components:
-            component.reset()
+            component.start_over()
 
     # Telemetry ----------------------------------------------------------------------------------
 
@@ -273,9 +273,9 @@ class Articulation(ControlledActor):
             "hold": self._hold.memory(),
             "guard": self._guard.memory(),
             "initial": self._initial,
-            "components": [c.memory() for c in self._components],
+            "components": [c.full_memory() for c in self._components],
             "owned": [_owns(c) for c in self._components],
-            "signatures": [c.memory_signature() for c in self._components],
+            "signatures": [c.full_signature() for c in self._components],
             "control": None if self._control is None else self._control.memory(),
         }
 
@@ -292,10 +292,10 @@ class Articulation(ControlledActor):
                 f"now they are {listed(owned)}"
             )
         for component, then in zip(self._components, memory["signatures"], strict=True):
-            if component.memory_signature() != then:
+            if component.full_signature() != then:
                 raise PropertyError(
                     f"{component.label}: the snapshot is of another structure: {then}; "
-                    f"now it is {component.memory_signature()}"
+                    f"now it is {component.full_signature()}"
                 )
 
     def restore(self, memory: Mapping[str, Any]) -> None:
@@ -309,7 +309,7 @@ class Articulation(ControlledActor):
         self._setpoints.touch()
         self._initial = memory["initial"]
         for component, own in zip(self._components, memory["components"], strict=True):
-            component.restore(own)
+            component.take_back(own)
         if self._control is not None:
             self._control.restore(memory["control"])
 

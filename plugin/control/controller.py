@@ -152,7 +152,8 @@ class ArticulationController(ActorComponent):
     _table: BindingTable
     _columns: npt.NDArray[np.intp]
 
-    def prepare(self) -> None:
+    def _own_prepare(self) -> None:
+        self._restarting = False
         self._host = None
         self._lowered = None
         self._execution = Execution("python", "the default")
@@ -239,12 +240,13 @@ class ArticulationController(ActorComponent):
             self._table = table
             self._columns = np.array([index[b.actuator] for b in table], dtype=np.intp)
             self._bound_to = host
+            self._own_on_bind(model, data)
             self.on_bind(model, data)
         except BaseException:
             put_back([(self, before)])
             raise
 
-    def on_change(self, names: tuple[str, ...]) -> None:
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
         if self._must_rebind():
             (self._host or self._bound_to).rebind(self)
 
@@ -266,10 +268,14 @@ class ArticulationController(ActorComponent):
     def on_bind(self, model: Any, data: Any) -> None:
         """Hook: `bindings` are known; fetch views and make arrays."""
 
+    def _own_on_bind(self, model: Any, data: Any) -> None:
+        """The base classes' own part of `on_bind`."""
+
     def unbind(self) -> None:
         """Own nothing any more."""
         if self._lowered is not None:
             self._lowered.drive_directly()
+        self._own_prepare()
         self.prepare()
         self.spread_over(None)
 
@@ -332,9 +338,21 @@ class ArticulationController(ActorComponent):
         """Write `data.ctrl` of the owned actuators; called before every physics step."""
         raise NotImplementedError
 
+    def reset(self) -> None:
+        """Forget everything; a subclass overrides it to forget what it keeps itself."""
+        if not self._restarting:  # else that has been done
+            self._own_reset()
+
+    def start_over(self) -> None:
+        self._own_reset()
+        self._restarting = True
+        try:
+            self.reset()
+        finally:
+            self._restarting = False
+
     @property
-    def needs_position_stage(self) -> bool:
-        """Whether it reads what MuJoCo computes inside the step: lengths, the mass matrix."""
+    def _own_needs_position_stage(self) -> bool:
         return any(not b.on_joint for b in self.bindings)
 
     # Other ways to run --------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class ControlPlan:
         #: What is called in every step, after the setpoints were looked at.
         self.writes = _in_a_row([inputs, *steps, beside, self.direct])
         #: Whether a law or component reads what MuJoCo computes inside the step.
-        self.needs_position_stage = any(c.needs_position_stage for c in (*active, *others))
+        self.needs_position_stage = any(c.between_stages for c in (*active, *others))
         #: Whether nothing of ours has to run between physics steps.
         self.is_idle = not active and not hooks
         for controller in controllers:
@@ -101,7 +101,7 @@ def basis_of(components: Sequence[ActorComponent]) -> list[tuple[object, ...]]:
             found.append((component.enabled, component.num_bindings, lowered, is_watching))
             found.append((component.execution,))
         else:
-            found.append((component.needs_position_stage,))
+            found.append((component.between_stages,))
     return found
 
 

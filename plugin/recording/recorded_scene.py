@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mjrig.errors import RecordingError
 from mjrig.recording.recording import Recording
+from mjrig.scene.load_context import Trust
 from mjrig.scene_edit.scene import Scene
 
 
@@ -13,6 +14,7 @@ def scene_of(
     variables: Mapping[str, object] | None = None,
     *,
     sandbox: bool = False,
+    trust: Trust = False,
 ) -> Scene:
     """The scene as it was when the recording began; its files are where they were then.
 
@@ -30,10 +32,10 @@ def scene_of(
     folders = _folders(recording)
     folder = next((f for f in folders if name and (f / name).is_file()), folders[0])
     if name and (folder / name).is_file():  # unchanged since, it is the file: reports name it
-        scene = Scene.load(folder / name, vars=variables, sandbox=sandbox)
+        scene = Scene.load(folder / name, vars=variables, sandbox=sandbox, trust=trust)
         if scene.to_text() == text:
             return scene
-    return Scene.parse(text, folder, vars=variables, sandbox=sandbox)
+    return Scene.parse(text, folder, vars=variables, sandbox=sandbox, trust=trust)
 
 
 def _folders(recording: Recording) -> list[Path]:

@@ -36,7 +36,7 @@ class ComponentList(NestedList[ActorComponent]):
 
     def role(self, item: object, index: int, taken: Sequence[str]) -> str:
         kind = item.get("type") if isinstance(item, Mapping) else type(item).__name__
-        return unique(str(kind), taken)
+        return unique(str(kind).rpartition(":")[2], taken)  # without the module it is in
 
 
 class ActorDescription(HasProperties):
@@ -96,11 +96,13 @@ class ActorDescription(HasProperties):
     #: The folder file names are relative to, where the actor stands alone; None: the scene's.
     _base: Path | None
     _gate: Gate | None
+    _trusted: tuple[Path, ...]
     #: Why it cannot be changed; empty: it can.
     _seal: str
 
-    def prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._base, self._gate, self._seal = None, None, ""
+        self._trusted = ()
 
     @property
     def label(self) -> str:
@@ -111,6 +113,14 @@ class ActorDescription(HasProperties):
 
     def gate(self) -> Gate | None:
         return self._gate if self._base is not None else super().gate()
+
+    def trusted_folders(self) -> tuple[Path, ...]:
+        return self._trusted if self._base is not None else super().trusted_folders()
+
+    def stand_alone(self, original: "ActorDescription") -> None:
+        """Find files and code as another actor does, wherever this one is put."""
+        self._base, self._gate = original.folder(), original.gate()
+        self._trusted = original.trusted_folders()
 
     def find_file(self, name: Path) -> Path:
         path = super().find_file(name)
@@ -124,7 +134,7 @@ class ActorDescription(HasProperties):
         self._seal = reason
         return self
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if self._seal:
             raise PropertyError(self._seal)
         if self.name and not NAME.fullmatch(self.name):

@@ -92,7 +92,7 @@ class Keyframe(HasProperties):
         doc="Free joints are given in the world, not in the actor's own frame.",
     )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if "name" in self._authored and not self.name:
             raise PropertyError(f"{self.label}.name: must not be empty", ("name",))
 
@@ -111,7 +111,7 @@ class Replicate(HasProperties):
         doc="Distances along x, y and z.",
     )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         for i, value in enumerate(self.count):
             if value != int(value):
                 problem = f"{self.label}.count: must be whole numbers, got {value:g}"

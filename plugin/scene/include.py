@@ -97,10 +97,10 @@ class Include(HasProperties):
 
     _scene: IncludedScene | None
 
-    def prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._scene = None
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         self.forget()
         if self.prefix and not NAME.fullmatch(self.prefix):
             raise PropertyError(

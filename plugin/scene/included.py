@@ -105,5 +105,5 @@ def own_copy(item: Any) -> Any:
     """A copy that may be changed; its files are found from where the original stands."""
     copied = item.copy()
     if isinstance(copied, ActorDescription):
-        copied._base, copied._gate = item.folder(), item.gate()
+        copied.stand_alone(item)
     return copied

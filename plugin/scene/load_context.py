@@ -1,7 +1,7 @@
 """How a scene file comes to be read: with which variables, included by whom, in which sandbox."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from mjrig.files.sandbox import Sandbox
 from mjrig.names import suggestion
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
 
+#: Whether the code beside a scene may be run: in its own folder, in another, or in several.
+Trust = bool | str | Path | Sequence[Path]
 MAX_DEPTH = 16
 MAX_FILES = 256
 #: Gives an error about a value its place in the file that set it.
@@ -24,6 +26,8 @@ class Reading:
 
     vars: Mapping[str, Any] = field(default_factory=dict)
     sandbox: Sandbox | None = None
+    #: The folders whose modules may be run, without links in their names.
+    trusted: tuple[Path, ...] = ()
     #: The files that include it, outermost first, itself last.
     chain: tuple[Path, ...] = ()
 
@@ -51,6 +55,24 @@ def sandbox_of(path: Path, sandbox: bool | str | Path) -> Sandbox | None:
     if sandbox is False:
         return None
     return Sandbox.at(path.parent if sandbox is True else sandbox)
+
+
+def trusted_by(path: Path, trust: Trust, sandbox: bool | str | Path) -> tuple[Path, ...]:
+    """The folders a caller trusts: the file's own, others, or none.
+
+    Raises:
+        SceneError: there is a sandbox too.
+    """
+    if isinstance(trust, bool):
+        folders = [path.parent] if trust else []
+    else:
+        folders = [Path(trust)] if isinstance(trust, str | Path) else list(trust)
+    if folders and sandbox is not False:
+        raise SceneError(
+            f"{path}:1:1: --trust and --sandbox exclude each other: a sandbox runs no code that is "
+            "beside the scene"
+        )
+    return tuple(Path(os.path.realpath(folder)) for folder in folders)
 
 
 def read_scene_file(path: Path) -> bytes:

@@ -37,7 +37,7 @@ class Transform(HasProperties):
         doc="Rotation as w, x, y, z; instead of euler_deg.",
     )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if self.is_authored("euler_deg") and self.is_authored("quaternion"):
             raise PropertyError(
                 f"{self.label}: has both euler_deg and quaternion; give one", ("quaternion",)

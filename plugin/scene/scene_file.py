@@ -8,12 +8,27 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-from mjrig.errors import LocatedError, MissingExtraError, PropertyError, SceneError
+from mjrig.errors import (
+    LocatedError,
+    MissingExtraError,
+    PropertyError,
+    SceneError,
+    UntrustedError,
+    untrusted_folder,
+)
 from mjrig.files.paths import write_atomically
 from mjrig.files.sandbox import Sandbox
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.apply_data import update
-from mjrig.scene.load_context import Elsewhere, Reading, decoded, read_scene_file, sandbox_of
+from mjrig.scene.load_context import (
+    Elsewhere,
+    Reading,
+    Trust,
+    decoded,
+    read_scene_file,
+    sandbox_of,
+    trusted_by,
+)
 from mjrig.scene.scene_text import SceneText, new_text
 from mjrig.yaml_text.yaml_document import Keys
 
@@ -29,7 +44,7 @@ class SceneFile(HasProperties):
     #: What an including file set: the path here → who says where that is.
     _set_by: dict[Keys, Elsewhere]
 
-    def prepare(self) -> None:
+    def _own_prepare(self) -> None:
         self._text, self._reading, self._set_by = None, Reading(), {}
         self._path, self._digest, self._base = None, b"", Path()
 
@@ -48,6 +63,7 @@ class SceneFile(HasProperties):
         *,
         vars: Mapping[str, object] | None = None,
         sandbox: bool | str | Path = False,
+        trust: Trust = False,
     ) -> Self:
         """Read a scene file, and the files it includes.
 
@@ -55,12 +71,16 @@ class SceneFile(HasProperties):
             path: the file.
             vars: values that win over those of the file's own `vars`; saving leaves them out.
             sandbox: refuse every file outside of the scene's folder, or of this folder.
+            trust: run the code of types such as `my_module:MyController`, in modules of the scene's
+                folder, or of these folders.
 
         Raises:
             SceneError: it cannot be read, or something in it is wrong; the message says where.
+            UntrustedError: it has such types, and their folder is not trusted.
         """
         path = Path(path)
-        reading = Reading(vars=dict(vars or {}), sandbox=sandbox_of(path, sandbox))
+        trusted = trusted_by(path, trust, sandbox)
+        reading = Reading(dict(vars or {}), sandbox_of(path, sandbox), trusted)
         try:
             return cls.read_file(path, reading)
         except PropertyError as error:
@@ -90,15 +110,18 @@ class SceneFile(HasProperties):
         *,
         vars: Mapping[str, object] | None = None,
         sandbox: bool | str | Path = False,
+        trust: Trust = False,
     ) -> Self:
-        """Read a scene from text; files it names are relative to `base`.
+        """Read a scene from text; files and modules it names are relative to `base`.
 
         Raises:
             SceneError: something in it is wrong.
         """
-        found = sandbox_of(Path(base) / "scene.yaml", sandbox)
+        file = Path(base) / "scene.yaml"
+        trusted = trusted_by(file, trust, sandbox)
+        reading = Reading(dict(vars or {}), sandbox_of(file, sandbox), trusted)
         try:
-            return cls._read(text, "<text>", Path(base), Reading(dict(vars or {}), found))
+            return cls._read(text, "<text>", Path(base), reading)
         except PropertyError as error:
             raise SceneError(f"<text>:1:1: {error}") from error
 
@@ -205,6 +228,9 @@ class SceneFile(HasProperties):
     def gate(self) -> Sandbox | None:
         return self._reading.sandbox
 
+    def trusted_folders(self) -> tuple[Path, ...]:
+        return self._reading.trusted
+
     def folder(self) -> Path:
         return self._base
 
@@ -236,7 +262,8 @@ class SceneFile(HasProperties):
             found = self.located((*keys, *error.keys), error)
             if found is None:
                 raise
-            raise found from error
+            folder = untrusted_folder(error)
+            raise (found if folder is None else UntrustedError(str(found), folder)) from error
 
     def located(self, path: Keys, error: LocatedError) -> SceneError | None:
         """An error about what stands at a path, with its place in the file; None: there is none."""

@@ -69,7 +69,7 @@ class Randomise(HasProperties):
         0.0, structural=True, edit_if="distribution=normal", doc="Standard deviation."
     )
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if (self.low > self.high).any():
             raise PropertyError(f"{self.label}: low is above high", ("low",))
         if (self.deviation < 0.0).any():

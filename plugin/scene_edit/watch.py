@@ -80,6 +80,8 @@ def files_of(path: Path, scene: SceneDescription | None) -> set[Path]:
 def _named(scene: SceneDescription) -> Iterator[Path]:
     """The files of a scene that was read, and of those it includes."""
     for obj in scene._family():
+        if "_module_file" in vars(type(obj)):  # a class in a module beside the scene
+            yield vars(type(obj))["_module_file"]
         for prop in obj.properties():
             value = obj.__dict__[prop.name]
             if isinstance(prop, FilePath) and value is not None:

@@ -110,6 +110,7 @@ def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog
             log,
             folder=actor.item.folder(),
             gate=actor.item.gate(),
+            trusted=actor.item.trusted_folders(),
             described=where.described,
         )
         for where, actor in zip(built.actors, placed, strict=True)

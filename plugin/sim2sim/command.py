@@ -152,6 +152,7 @@ def run(options: argparse.Namespace) -> int:
         sets=tuple(options.set),
         variables=tuple(options.var),
         sandbox=options.sandbox,
+        trust=options.trust,
         settings={**settings(options), "workers": workers_of(options.workers)},
     )
     if options.source.is_dir():

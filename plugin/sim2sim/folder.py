@@ -34,6 +34,7 @@ class ReplayJob:
     sets: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     sandbox: bool = False
+    trust: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def replay(self, source: Path) -> Replay:
@@ -41,12 +42,12 @@ class ReplayJob:
         variables = dict(map(split, self.variables))
         what: Recording | Path = source
         if self.scene is not None:
-            scene = Scene.load(self.scene, vars=variables, sandbox=self.sandbox)
+            scene = Scene.load(self.scene, vars=variables, sandbox=self.sandbox, trust=self.trust)
         elif is_policy(source):
             raise RecordingError(f"{source}: replay it in which scene? say --scene SCENE")
         else:
             what = as_recording(source, self.settings.get("hints"))
-            scene = scene_of(what, variables, sandbox=self.sandbox)
+            scene = scene_of(what, variables, sandbox=self.sandbox, trust=self.trust)
         for text in self.sets:
             scene.set(*split(text))
         return replay(what, World(scene, self.execution), **self.settings)

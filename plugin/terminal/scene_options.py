@@ -22,6 +22,7 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="refuse every file outside of the scene's folder",
     )
+    add_trust(parser)
     parser.add_argument(
         "--set",
         action="append",
@@ -29,6 +30,15 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH=VALUE",
         help="set a property before the run: dog.PDController.kp=40",
+    )
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Whether code beside a scene may be run."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run the code of types in the scene's folder (type: my_module:MyController)",
     )
 
 
@@ -69,7 +79,7 @@ def load_scene(options: argparse.Namespace) -> Any:
     from mjrig.scene_edit.scene import Scene
 
     variables = dict(split(text) for text in options.var)
-    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox)
+    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox, trust=options.trust)
     for text in options.set:
         scene.set(*split(text))
     return scene

@@ -4,10 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig import Source, action
-from mjrig.components import ArticulationController
-from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.scalar_kinds import Float
+from mjrig import ArticulationController, Source
+from mjrig.properties import Float, PerActuator, action
 
 
 class SpringController(ArticulationController):

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.components import Clamp, Law
-from mjrig.properties.per_actuator import PerActuator
-from mjrig.properties.scalar_kinds import Float
+from mjrig.properties import Float, PerActuator
 
 
 class CubicSpring(Law):

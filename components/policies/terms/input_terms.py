@@ -74,7 +74,7 @@ class GaitPhase(ObservationTerm):
     standing = Choice(Standing.RUN, doc="What it does while the command is zero.")
     threshold = Float(0.0, min=0.0, doc="A command counts as zero up to this size.")
 
-    def validate(self) -> None:
+    def _own_validate(self) -> None:
         if self.period is not None and self.frequency is not None:
             raise PropertyError(f"{self.label}: give a period or a frequency, not both")
 

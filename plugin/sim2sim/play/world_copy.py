@@ -15,12 +15,13 @@ class WorldCopy:
 
     scene: str
     base: Path
+    trusted: tuple[Path, ...]
     execution: str
     components: Mapping[str, tuple[ActorComponent, ...]]
 
     def make(self, sim: Mapping[str, object] | None = None) -> World:
         """The world, at its start, with other simulation options if given."""
-        scene = Scene.parse(self.scene, base=self.base)
+        scene = Scene.parse(self.scene, base=self.base, trust=self.trusted)
         for name, value in (sim or {}).items():
             scene.set(f"sim.{name}", value)
         world = World(scene, self.execution)
@@ -43,7 +44,7 @@ def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> WorldCopy
         )
         for name, robot in world.articulations.items()
     }  # fmt: skip
-    return WorldCopy(scene.to_text(), scene.base, "python", components)
+    return WorldCopy(scene.to_text(), scene.base, scene.reading.trusted, "python", components)
 
 
 def twin(world: World, sim: Mapping[str, object] | None = None) -> World:

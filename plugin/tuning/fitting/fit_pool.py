@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.scene.load_context import Reading
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
@@ -78,7 +79,7 @@ class PoolSimulator:
             _simulator,
             scene.to_text(),
             str(scene.base.resolve()),
-            dict(scene.reading.vars),
+            scene.reading,
             stage,
         )
 
@@ -92,6 +93,7 @@ class PoolSimulator:
         return [found for share in self._pool.map(WorldSimulator.run, parts) for found in share]
 
 
-def _simulator(text: str, base: str, variables: dict[str, object], stage: Stage) -> WorldSimulator:
+def _simulator(text: str, base: str, reading: Reading, stage: Stage) -> WorldSimulator:
     """The simulator of a process."""
-    return WorldSimulator(Scene.parse(text, base, vars=variables), stage)
+    scene = Scene.parse(text, base, vars=reading.vars, trust=reading.trusted)
+    return WorldSimulator(scene, stage)

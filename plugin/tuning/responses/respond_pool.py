@@ -22,6 +22,7 @@ class _SceneText:
     text: str
     base: Path
     variables: dict[str, object]
+    trusted: tuple[Path, ...]
     execution: str
     settle: float
     signal: Signal
@@ -32,7 +33,7 @@ class _Follower:
     """A bench in a process of its own."""
 
     def __init__(self, given: _SceneText) -> None:
-        scene = Scene.parse(given.text, given.base, vars=given.variables)
+        scene = Scene.parse(given.text, given.base, vars=given.variables, trust=given.trusted)
         self._given = given
         self._bench = Bench(World(scene, given.execution), settle=given.settle)
 
@@ -64,6 +65,7 @@ def follow_in_processes(
         scene.to_text(),
         scene.base.absolute(),
         dict(scene.reading.vars),
+        scene.reading.trusted,
         bench.world.requested_execution,
         bench.settle,
         signal,

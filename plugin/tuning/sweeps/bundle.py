@@ -29,6 +29,7 @@ class LocalScene:
     base: Path
     vars: Pairs
     sandbox: Path | None
+    trusted: tuple[Path, ...]
     digest: str
 
     @classmethod
@@ -40,7 +41,8 @@ class LocalScene:
         hashes = sorted(sha256(_content(path)).hexdigest() for path in files)
         digest = sha256("\n".join([text, repr(overrides), *hashes]).encode()).hexdigest()
         base = Path(os.path.abspath(scene.base))
-        return cls(text, base, overrides, sandbox.root if sandbox else None, digest)
+        root = sandbox.root if sandbox else None
+        return cls(text, base, overrides, root, scene.reading.trusted, digest)
 
     def locate(self, file: Path) -> Path:
         """Where one of the extra files is: where it was."""
@@ -53,7 +55,9 @@ class LocalScene:
             SceneError: it cannot be read any more.
         """
         sandbox = self.sandbox if self.sandbox is not None else False
-        return Scene.parse(self.text, self.base, vars=dict(self.vars), sandbox=sandbox)
+        return Scene.parse(
+            self.text, self.base, vars=dict(self.vars), sandbox=sandbox, trust=self.trusted
+        )
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Bundle:
     #: Files besides the scene's: where they are here, and where in the bundle.
     extra: tuple[tuple[Path, str], ...]
     files: tuple[tuple[str, bytes], ...] = field(repr=False)
+    #: Whether the modules it brings may be run.
+    trusted: bool = False
 
     @classmethod
     def of(cls, scene: Scene, extra: Sequence[Path] = ()) -> "Bundle":
@@ -89,7 +95,8 @@ class Bundle:
         local = LocalScene.of(scene, extra)
         folder = base.relative_to(top).as_posix()
         places = tuple((p, Path(os.path.abspath(p)).relative_to(top).as_posix()) for p in extra)
-        return cls(local.text, folder, local.vars, local.digest, places, files)
+        trusted = bool(local.trusted)
+        return cls(local.text, folder, local.vars, local.digest, places, files, trusted)
 
     def light(self) -> "Bundle":
         """Without contents: small enough to go with every piece of work."""
@@ -112,7 +119,8 @@ class Bundle:
             SceneError: it is not here, or cannot be unpacked.
         """
         self.unpack()
-        return Scene.parse(self.text, self.root / self.folder, vars=dict(self.vars))
+        trust = self.root if self.trusted else False
+        return Scene.parse(self.text, self.root / self.folder, vars=dict(self.vars), trust=trust)
 
     def locate(self, file: Path) -> Path:
         """Where one of the extra files is, unpacked."""

@@ -33,7 +33,6 @@ class Constant(ArticulationController):
     calls: list[Source]
 
     def prepare(self) -> None:
-        super().prepare()
         self.value = 1.5
         self.calls = []
 

@@ -318,3 +318,20 @@ def test_not_one_point_that_works_is_an_error(
         "mjrig: not one point worked; the first says: diverged; all are in "
         f"{tmp_path / 'out' / 'results.csv'}\n"
     )
+
+
+def test_a_controller_in_a_module_beside_the_scene_is_swept_in_processes(tmp_path: Path) -> None:
+    path = hinge_scene(tmp_path)
+    (tmp_path / "code.py").write_text(
+        "from mjrig.components import PDController\n\n\nclass Mine(PDController):\n    pass\n"
+    )
+    path.write_text(path.read_text().replace("type: PDController", '"type": "code:Mine"'))
+    scene = mjrig.Scene.load(path, trust=True)
+    space = Space((Choices("arm.Mine.kp", (20, 80)),))
+    runs = [
+        sweep(scene, space, SHORT, executor=name, workers=2, mix=True)
+        for name in ("inline", "processes")
+    ]
+    first, second = ([(r.values, r.score) for r in run.ranking] for run in runs)
+    assert len(second) == 2
+    assert second == first

@@ -3,6 +3,7 @@
 MjrigError
 ├── PropertyError      a value a property refuses (also a ValueError)
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
+│   └── NeedsNewWorld  a change that the running world cannot take
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 ├── RecordingError     a recording that cannot be written or read, or does not fit
@@ -50,6 +51,10 @@ class PropertyError(LocatedError, ValueError):
 
 class BindingError(LocatedError, ValueError):
     """A name, pattern or actuator cannot be bound; nothing was changed."""
+
+
+class NeedsNewWorld(BindingError):
+    """The running world cannot take this change, a world built anew can; nothing was changed."""
 
 
 class LeaseError(MjrigError):

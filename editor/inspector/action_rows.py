@@ -5,7 +5,8 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector.fields import Target
-from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.session.edits import UNSET
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
@@ -22,7 +23,7 @@ _FIRST: dict[str, object] = {"str": "", "bool": False, "int": 0, "float": 0.0}
 class ActionRows:
     """The buttons, and what was typed into their arguments."""
 
-    def __init__(self, edits: Edits) -> None:
+    def __init__(self, edits: PanelEdits) -> None:
         self._edits = edits
         self._typed: dict[tuple[str, str, str], Any] = {}
 

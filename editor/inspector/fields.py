@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.session.edits import UNSET
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.properties.properties import HasProperties, Property
 from mjrig.properties.property_kinds import Nested, NestedList
 from mjrig.scene.scene import Scene, path_of
@@ -53,7 +54,7 @@ class Field:
 
     targets: tuple[Target, ...]
     prop: Property[Any]
-    edits: Edits
+    edits: PanelEdits
 
     # What it shows ------------------------------------------------------------------------------
 
@@ -165,7 +166,7 @@ class Field:
         self.edits.end()
 
     def _is_scene_name(self) -> bool:
-        owner = self.obj._parent
+        owner = self.obj.parent
         return self.prop.name == "name" and isinstance(owner, Scene) and len(self.targets) == 1
 
     def _rename(self, new: str) -> None:
@@ -180,7 +181,7 @@ class Field:
         self.edits.run(f"Rename {old} to {new}", edit, self.path)
 
 
-def fields_of(targets: Sequence[Target], edits: Edits) -> list[Field]:
+def fields_of(targets: Sequence[Target], edits: PanelEdits) -> list[Field]:
     """The shown properties of objects of one type, in order."""
     props = targets[0].obj.properties()
     return [Field(tuple(targets), prop, edits) for prop in props if prop.shown]

@@ -8,7 +8,7 @@ from mjrig.editor.inspector.action_rows import ActionRows
 from mjrig.editor.inspector.fields import Filter, Target, fields_of
 from mjrig.editor.inspector.rows import Rows
 from mjrig.editor.inspector.widgets import Sheet
-from mjrig.editor.session.edits import Edits
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.panel import Panel
@@ -29,7 +29,7 @@ class Inspector(Panel):
 
     def __init__(self, state: EditorState) -> None:
         super().__init__(state)
-        self.edits = Edits(state)
+        self.edits = PanelEdits(state)
         self.sheet = Sheet(state, options=self._option)
         self.rows = Rows(self.sheet, self.edits)
         self._actions = ActionRows(self.edits)

@@ -23,7 +23,7 @@ from mjrig.editor.inspector.widgets import (
     combo,
     widget_for,
 )
-from mjrig.editor.session.edits import Edits
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.window.app import chord
 from mjrig.properties import registry
@@ -48,7 +48,7 @@ class Rows:
     """Draws rows into a table of three columns: name, value, reset."""
 
     sheet: Sheet
-    edits: Edits
+    edits: PanelEdits
     filter: Filter = field(default_factory=Filter)
     #: Which nodes are open, by imgui id.
     opened: dict[int, bool] = field(default_factory=dict)

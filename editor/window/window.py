@@ -21,7 +21,6 @@ from mjrig.editor.plots.plots import PlotsPanel
 from mjrig.editor.replay.commands_panel import CommandsPanel
 from mjrig.editor.replay.replay_panel import ReplayPanel
 from mjrig.editor.session.autosave import Autosave, Unsaved
-from mjrig.editor.session.kept_changes import changes_since
 from mjrig.editor.session.recording import SUFFIX, RunRecording
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
@@ -434,7 +433,7 @@ class Window:
     def _use(self, tool: Tool) -> None:
         self.viewport.gizmo.tool = tool
 
-    # Edits --------------------------------------------------------------------------------------
+    # Edits ----------------------------------------------------------------------------------------
 
     def undo(self) -> None:
         """Take the last edit back."""
@@ -462,9 +461,7 @@ class Window:
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""
         self.recording.stop()
-        began = self.state.session.stop()
-        if began is not None:
-            self.keep.ask(changes_since(began, self.state.scene))
+        self.keep.ask(self.state.session.stop())
 
     # Files --------------------------------------------------------------------------------------
 

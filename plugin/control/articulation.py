@@ -22,7 +22,7 @@ from mjrig.control.passthrough_writers import direct_writers, row_of, takes_rows
 from mjrig.control.seeding import Seeds
 from mjrig.control.sensors import read_sensors
 from mjrig.control.setpoints import Lease, Setpoints, Source, Targets
-from mjrig.errors import BindingError, PropertyError
+from mjrig.errors import BindingError, NeedsNewWorld, PropertyError
 from mjrig.files.paths import Gate
 from mjrig.model.actor_model import ActorModel, ActorState
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
@@ -310,7 +310,7 @@ class Articulation(HasProperties):
         controller.bind(self._model, self._data, self._where.actuator_ids.tolist())
         python = controller.supports()["python"]
         if controller.lowered is None and not python.available:
-            raise BindingError(f"{controller.label}: {python.reason}: it needs a new world")
+            raise NeedsNewWorld(f"{controller.label}: {python.reason}: it needs a new world")
         self._plan()
         self._seed(changed=self._owned() ^ before)
 

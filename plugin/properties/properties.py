@@ -238,6 +238,29 @@ class HasProperties:
             return type(self).__name__
         return f"{self._parent.label}.{self._role}"
 
+    @property
+    def parent(self) -> "HasProperties | None":
+        """What this object is part of; None where it is part of nothing."""
+        return self._parent
+
+    @property
+    def role(self) -> str:
+        """What it is called within its parent: `PDController_2`, `clamps[0]`; else empty."""
+        return self._role
+
+    @property
+    def slots(self) -> Slots | None:
+        """The actuators its per-actuator properties are spread over; None before binding."""
+        return self._slots
+
+    @property
+    def authored_values(self) -> Mapping[str, object]:
+        """What was written, by property, in the order of the file; parts are the objects.
+
+        A change makes a new mapping: as long as it is the same object, nothing was written here.
+        """
+        return self._authored
+
     def authored(self, name: str) -> object | None:
         """What was written for a property, as plain data; None if nothing was."""
         prop = self.property_named(name)
@@ -286,6 +309,16 @@ class HasProperties:
                 self.__dict__["_authored"] = rest
                 self._swap(prop, prop.default)
                 pending.append(name)
+
+    def reorder(self, names: Sequence[str]) -> None:
+        """List the authored properties in this order in the file; values stay.
+
+        Raises:
+            PropertyError: these are not the authored ones.
+        """
+        if len(names) != len(self._authored) or set(names) != self._authored.keys():
+            raise PropertyError(f"{self.label}: {listed(names)} are not the authored properties")
+        self.__dict__["_authored"] = {name: self._authored[name] for name in names}
 
     @contextmanager
     def changes(self) -> Iterator[list[str]]:

@@ -488,6 +488,10 @@ class World(HasProperties):
         """Physics steps since the last reset."""
         return self._steps
 
+    def adopt_time(self, other: "World") -> None:
+        """Go on from the time and the step count of another world."""
+        self._data.time, self._steps = other.time, other.steps
+
     # Snapshots ----------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:

@@ -6,7 +6,8 @@ import pytest
 
 from mjrig.editor.inspector import clipboard
 from mjrig.editor.inspector.fields import Field, Target
-from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.session.edits import UNSET
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import PropertyError
 from tests.editor.inspector.inspected import SCENE, registered
@@ -28,7 +29,7 @@ def target(state: EditorState, path: str) -> Target:
 def test_a_value_is_copied_as_it_stands_in_the_file(state: EditorState) -> None:
     one = target(state, "one.Everything")
     texts = {
-        name: clipboard.value_text(Field((one,), one.obj.property_named(name), Edits(state)))
+        name: clipboard.value_text(Field((one,), one.obj.property_named(name), PanelEdits(state)))
         for name in ("gain", "where", "colour", "maybe", "which", "curve", "knob", "weights")
     }
     assert texts == {

@@ -10,7 +10,7 @@ from imgui_bundle import imgui
 
 from mjrig.editor.inspector.fields import Field, Target
 from mjrig.editor.inspector.widgets import Sheet, Widget, register, tidy, widget_for, yaml_value
-from mjrig.editor.session.edits import Edits
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import scalars
 from tests.editor.inspector.inspected import SCENE, Pair, registered
@@ -30,7 +30,7 @@ class Bench:
 
     def __init__(self, state: EditorState, name: str, *paths: str) -> None:
         self.state, self.name, self.paths = state, name, paths or (ONE,)
-        self.edits = Edits(state)
+        self.edits = PanelEdits(state)
         self.sheet = Sheet(state)
         self.rect = (0.0, 0.0, 0.0, 0.0)
         self.frames: Frames

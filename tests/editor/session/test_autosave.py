@@ -78,7 +78,7 @@ def test_the_folder_is_the_users_unless_told(monkeypatch: pytest.MonkeyPatch) ->
 WORK = """
 import sys, time
 from pathlib import Path
-from mjrig.editor import autosave
+from mjrig.editor.session import autosave
 from mjrig.scene.scene import Scene
 from tests.editor.windows import Bench
 

@@ -9,6 +9,7 @@ import pytest
 from imgui_bundle import imgui
 
 from mjrig.editor.session.autosave import Autosave, unsaved
+from mjrig.editor.session.edits import Edit
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
@@ -254,7 +255,7 @@ def test_a_question_that_another_one_replaced_is_not_open_any_more() -> None:
     window = bench.window
 
     def asks(ctx: Any) -> None:
-        window.keep.ask([("a line", lambda scene: None)])
+        window.keep.ask([Edit(("seed",), 0, 1)])
         ctx.yield_(2)
         _edit(bench)
         window.may_close()

@@ -12,7 +12,7 @@ from mjrig.editor.assets.opening import is_recording, open_file
 from mjrig.editor.replay import gamepad
 from mjrig.editor.session import autosave
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import SimThread
+from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.window.window import Window
@@ -53,7 +53,7 @@ def edit(path: Path | None) -> int:
     editor = Editor(open_file(path))
     if path is not None and is_recording(path):
         editor.state.wants_to_replay = path, ""
-    editor.window.offer(autosave.unsaved())
+    editor.window.files.offer(autosave.unsaved())
     editor.run()
     return 0
 

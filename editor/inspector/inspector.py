@@ -6,8 +6,8 @@ from imgui_bundle import imgui
 
 from mjrig.editor.inspector.action_rows import ActionRows
 from mjrig.editor.inspector.fields import Filter, Target, fields_of
-from mjrig.editor.inspector.rows import Rows
-from mjrig.editor.inspector.widgets import Sheet
+from mjrig.editor.inspector.rows import PropertyRows
+from mjrig.editor.inspector.sheet import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY, RED
@@ -31,7 +31,7 @@ class Inspector(Panel):
         super().__init__(state)
         self.edits = PanelEdits(state)
         self.sheet = Sheet(state, options=self._option)
-        self.rows = Rows(self.sheet, self.edits)
+        self.rows = PropertyRows(self.sheet, self.edits)
         self._actions = ActionRows(self.edits)
         self._search, self._only_modified = "", False
         self._options: tuple[int, dict[str, Any]] = (-1, {})
@@ -88,7 +88,7 @@ class Inspector(Panel):
         many = f"{len(targets)} × {kind}" if len(targets) > 1 else first.path
         imgui.selectable(f"{many}###header", False)
         if imgui.begin_popup_context_item("header menu"):
-            self.rows.object_menu(targets)
+            self.rows.menus.object_menu(targets)
             imgui.end_popup()
         doc = (type(first.obj).__doc__ or "").strip()
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
@@ -114,7 +114,7 @@ class Inspector(Panel):
 
     def _table(self, targets: list[Target]) -> None:
         flags = imgui.TableFlags_.resizable | imgui.TableFlags_.borders_inner_v
-        self.rows.hovered = None
+        self.rows.menus.hovered = None
         if imgui.begin_table("props", 3, flags):
             stretch = imgui.TableColumnFlags_.width_stretch
             imgui.table_setup_column("name", stretch, 0.42)
@@ -123,8 +123,8 @@ class Inspector(Panel):
             imgui.table_setup_column("reset", fixed, imgui.get_frame_height())
             self.rows.object(targets, fields_of(targets, self.edits))
             imgui.end_table()
-        self.rows.shortcuts()
-        self.rows.yaml_popup()
+        self.rows.menus.shortcuts()
+        self.rows.menus.yaml_popup()
 
     def _option(self, name: str) -> Any:
         """What the running model says of an option; asked once per model."""

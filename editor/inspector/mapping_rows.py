@@ -10,17 +10,9 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector.fields import Field
-from mjrig.editor.inspector.widgets import (
-    MIXED,
-    Scale,
-    Sheet,
-    combo,
-    entry,
-    real,
-    scale_of,
-    settle,
-    tidy,
-)
+from mjrig.editor.inspector.number_widgets import Scale, real, scale_of, settle, tidy
+from mjrig.editor.inspector.sheet import MIXED, Sheet
+from mjrig.editor.inspector.text_widgets import combo, entry
 from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.gains.gain_origins import sources

@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE, Simulation
+from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
+from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import RecordingError
 from mjrig.names import listed
 from mjrig.recording.recording import Recording

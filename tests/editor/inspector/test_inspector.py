@@ -10,8 +10,8 @@ from imgui_bundle.imgui.test_engine_checks import CHECK
 from mjrig.editor.inspector.fields import Filter, Target, fields_of
 from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.chords import chord
 from mjrig.editor.ui.panel import Panel
-from mjrig.editor.window.app import chord
 from mjrig.scene.scene import Scene
 from tests.editor.inspector.inspected import SCENE, registered
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests

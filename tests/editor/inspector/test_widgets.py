@@ -9,7 +9,10 @@ import pytest
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector.fields import Field, Target
-from mjrig.editor.inspector.widgets import Sheet, Widget, register, tidy, widget_for, yaml_value
+from mjrig.editor.inspector.number_widgets import tidy
+from mjrig.editor.inspector.sheet import Sheet, Widget
+from mjrig.editor.inspector.text_widgets import yaml_value
+from mjrig.editor.inspector.widgets import register, widget_for
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import scalars

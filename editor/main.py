@@ -64,7 +64,7 @@ def need_display() -> None:
     Raises:
         SceneError: there is none.
     """
-    import glfw
+    import glfw  # after imgui_bundle, whose library it uses
 
     with warnings.catch_warnings():  # pyGLFW warns of what is said below
         warnings.simplefilter("ignore")

@@ -33,7 +33,7 @@ def test_the_readme_example_runs_as_printed(
 
 
 def test_the_extending_example_makes_a_working_class() -> None:
-    (example,) = blocks("docs/extending.md", "python")
+    example, *_ = blocks("docs/extending.md", "python")
     names: dict[str, type] = {}
     exec(compile(example, "docs/extending.md", "exec"), names)
     cls = names["SpringController"]

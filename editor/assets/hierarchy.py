@@ -10,8 +10,9 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import BindingError, PropertyError
-from mjrig.names import listed
+from mjrig.names import listed, unique
 from mjrig.scene.actor import Actor
+from mjrig.scene.pose import Pose
 from mjrig.scene.scene import SCENE, Scene
 
 _LEAF = int(imgui.TreeNodeFlags_.leaf) | int(imgui.TreeNodeFlags_.no_tree_push_on_open)
@@ -259,9 +260,6 @@ def _remove(scene: Scene, name: str) -> list[str]:
 
 def duplicate(state: EditorState, name: str) -> str:
     """A copy of an actor beside it, under a free name."""
-    from mjrig.names import unique
-    from mjrig.scene.pose import Pose
-
     _check_is_here(state, name)
     with state.session.edit(f"Duplicate {name}") as scene:
         copied = scene[name].copy()

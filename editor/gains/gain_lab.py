@@ -30,7 +30,7 @@ InForce = Mapping[str, Mapping[str, FloatArray]]
 
 
 @dataclass(frozen=True)
-class Job:
+class ResponseJob:
     """One test to run on the copy."""
 
     actor: str
@@ -49,7 +49,7 @@ class Job:
 class Result:
     """What a test showed; `where` is `copy` or `live`."""
 
-    job: Job
+    job: ResponseJob
     responses: tuple[Response, ...]
     where: str = "copy"
     problem: str = ""
@@ -77,7 +77,7 @@ class GainLab:
         self._bench: Bench | None = None
         self._built_from: Data | None = None
         self._text: str | None = None
-        self._pending: tuple[float, Job] | None = None
+        self._pending: tuple[float, ResponseJob] | None = None
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._running = False
@@ -93,7 +93,7 @@ class GainLab:
         signal: Signal,
         *,
         together: bool = False,
-    ) -> Job:
+    ) -> ResponseJob:
         """A test of the gains as they are now."""
         scene, built_from = session.scene, self._built_from
         text = None
@@ -101,7 +101,7 @@ class GainLab:
             text = scene.to_text()
         self._built_from = session.data
         mark = session.undo_stack.position
-        return Job(
+        return ResponseJob(
             robot.name,
             tuple(actuators),
             signal,
@@ -112,7 +112,7 @@ class GainLab:
             scene.base,
         )
 
-    def request(self, job: Job) -> None:
+    def request(self, job: ResponseJob) -> None:
         """Run a test as soon as no other one is asked for during the debounce time."""
         with self._changed:
             self._text = job.text or self._text
@@ -165,7 +165,7 @@ class GainLab:
                     self.take(result)
                 self._changed.notify_all()
 
-    def _next(self) -> Job | None:
+    def _next(self) -> ResponseJob | None:
         """The next job that is due; None: the lab is closed."""
         while not self._closed:
             if self._pending is None:
@@ -179,7 +179,7 @@ class GainLab:
             self._changed.wait(left)
         return None
 
-    def _run(self, job: Job, text: str | None) -> Result:
+    def _run(self, job: ResponseJob, text: str | None) -> Result:
         try:
             if text is not None or self._bench is None:
                 self._bench = None
@@ -225,7 +225,7 @@ def put_gains(robot: Articulation, gains: InForce) -> None:
 class LiveTest:
     """A signal on actuators of the running robot; all of them at once, through one lease."""
 
-    job: Job
+    job: ResponseJob
     problem: str = ""
     is_done: bool = False
     result: Result | None = None

@@ -40,7 +40,7 @@ def data_of(obj: HasProperties, prop: Property[Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Target:
+class EditedObject:
     """One object that is edited: described by the scene, perhaps running."""
 
     path: str
@@ -52,7 +52,7 @@ class Target:
 class Field:
     """One property of one or several objects of one type."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[EditedObject, ...]
     prop: Property[Any]
     edits: PanelEdits
 
@@ -88,7 +88,7 @@ class Field:
         pairs = zip(self.targets, self.paths, strict=True)
         return [self._data(target, path) for target, path in pairs]
 
-    def _data(self, target: Target, path: str) -> Any:
+    def _data(self, target: EditedObject, path: str) -> Any:
         held = self.edits.held(path)
         if held is not UNSET:
             return held
@@ -181,13 +181,13 @@ class Field:
         self.edits.run(f"Rename {old} to {new}", edit, self.path)
 
 
-def fields_of(targets: Sequence[Target], edits: PanelEdits) -> list[Field]:
+def fields_of(targets: Sequence[EditedObject], edits: PanelEdits) -> list[Field]:
     """The shown properties of objects of one type, in order."""
     props = targets[0].obj.properties()
     return [Field(tuple(targets), prop, edits) for prop in props if prop.shown]
 
 
-def parts_of(field: Field) -> list[tuple[Target, ...]]:
+def parts_of(field: Field) -> list[tuple[EditedObject, ...]]:
     """The objects nested in a property, side by side; none where the objects differ in kind."""
     if not isinstance(field.prop, Nested | NestedList):
         return []
@@ -200,7 +200,7 @@ def parts_of(field: Field) -> list[tuple[Target, ...]]:
         return []
     live = field.edits.state.live
     rows = zip(*columns, strict=True)
-    return [tuple(Target(path_of(p), p, live(path_of(p))) for p in row) for row in rows]
+    return [tuple(EditedObject(path_of(p), p, live(path_of(p))) for p in row) for row in rows]
 
 
 # Search -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector.action_rows import ActionRows
-from mjrig.editor.inspector.fields import Filter, Target, fields_of
+from mjrig.editor.inspector.fields import EditedObject, Filter, fields_of
 from mjrig.editor.inspector.rows import PropertyRows
 from mjrig.editor.inspector.sheet import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
@@ -58,11 +58,13 @@ class Inspector(Panel):
 
     # What is selected ---------------------------------------------------------------------------
 
-    def _targets(self) -> tuple[list[Target], int]:
+    def _targets(self) -> tuple[list[EditedObject], int]:
         """The selected objects of the first one's type, and how many others there are."""
         state = self.state
         found = [(path, state.described(path)) for path in state.selection.paths]
-        there = [Target(path, obj, state.live(path)) for path, obj in found if obj is not None]
+        there = [
+            EditedObject(path, obj, state.live(path)) for path, obj in found if obj is not None
+        ]
         same = [t for t in there if type(t.obj) is type(there[0].obj)]
         return same, len(state.selection.paths) - len(same)
 
@@ -78,11 +80,11 @@ class Inspector(Panel):
             return
         imgui.text(paths[0])
         imgui.text_wrapped("It is not described in this scene: only its actions are here.")
-        self._actions.draw(Target(paths[0], live, live), live)
+        self._actions.draw(EditedObject(paths[0], live, live), live)
 
     # Parts of the panel -------------------------------------------------------------------------
 
-    def _header(self, targets: list[Target], others: int) -> None:
+    def _header(self, targets: list[EditedObject], others: int) -> None:
         first = targets[0]
         kind = type(first.obj).__name__
         many = f"{len(targets)} × {kind}" if len(targets) > 1 else first.path
@@ -112,7 +114,7 @@ class Inspector(Panel):
         imgui.set_item_tooltip("Only what differs from the default")
         self.rows.filter = Filter(self._search, self._only_modified)
 
-    def _table(self, targets: list[Target]) -> None:
+    def _table(self, targets: list[EditedObject]) -> None:
         flags = imgui.TableFlags_.resizable | imgui.TableFlags_.borders_inner_v
         self.rows.menus.hovered = None
         if imgui.begin_table("props", 3, flags):

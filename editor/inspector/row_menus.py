@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector import clipboard
-from mjrig.editor.inspector.fields import Field, Target
+from mjrig.editor.inspector.fields import EditedObject, Field
 from mjrig.editor.inspector.sheet import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.chords import chord
@@ -46,7 +46,7 @@ class RowMenus:
             row.reset()
         imgui.end_popup()
 
-    def object_menu(self, targets: Sequence[Target]) -> None:
+    def object_menu(self, targets: Sequence[EditedObject]) -> None:
         """Menu entries of a whole object; inside of an open popup."""
         kind = type(targets[0].obj).__name__
         if imgui.menu_item_simple(f"Copy {kind}###copy object"):
@@ -65,7 +65,7 @@ class RowMenus:
         text = imgui.get_clipboard_text() or ""
         self.sheet.state.attempt(lambda: row.set_all(clipboard.parsed(text)), field=row.path)
 
-    def paste_object(self, targets: Sequence[Target]) -> None:
+    def paste_object(self, targets: Sequence[EditedObject]) -> None:
         """The clipboard into several properties of the selected objects."""
         text = imgui.get_clipboard_text() or ""
 

@@ -7,7 +7,7 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector import clipboard
-from mjrig.editor.inspector.fields import Field, Filter, Target, fields_of, parts_of
+from mjrig.editor.inspector.fields import EditedObject, Field, Filter, fields_of, parts_of
 from mjrig.editor.inspector.mapping_rows import (
     mapping_value,
     pattern_map_rows,
@@ -51,7 +51,7 @@ class PropertyRows:
 
     # Categories and objects ---------------------------------------------------------------------
 
-    def object(self, targets: Sequence[Target], fields: Sequence[Field]) -> None:
+    def object(self, targets: Sequence[EditedObject], fields: Sequence[Field]) -> None:
         """All properties of the selected objects, by category."""
         shown = [f for f in fields if self.filter.shows(f)]
         for category in dict.fromkeys(f.prop.category for f in shown):
@@ -60,7 +60,7 @@ class PropertyRows:
                     if row.prop.category == category:
                         self.row(row)
 
-    def _category(self, targets: Sequence[Target], category: str) -> bool:
+    def _category(self, targets: Sequence[EditedObject], category: str) -> bool:
         imgui.table_next_row(imgui.TableRowFlags_.headers)
         imgui.table_set_column_index(0)
         flags = imgui.TreeNodeFlags_.span_all_columns
@@ -192,12 +192,12 @@ class PropertyRows:
             self._part(parts[0])
         self.filter = kept
 
-    def _part(self, targets: Sequence[Target]) -> None:
+    def _part(self, targets: Sequence[EditedObject]) -> None:
         for inner in fields_of(targets, self.edits):
             if self.filter.shows(inner):
                 self.row(inner)
 
-    def _item(self, row: Field, index: int, targets: Sequence[Target]) -> None:
+    def _item(self, row: Field, index: int, targets: Sequence[EditedObject]) -> None:
         """One item of a list: its place in it, and its own properties below."""
         imgui.push_id(str(index))
         imgui.table_next_row()

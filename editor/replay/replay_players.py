@@ -61,7 +61,7 @@ class Shown(Protocol):
         ...
 
 
-class Poses:
+class PosePlayer:
     """The recorded poses: any moment at once, nothing is simulated, other robots stay."""
 
     def __init__(self, simulation: Simulation, recording: Recording, robot: str) -> None:
@@ -141,7 +141,7 @@ class PolicyStart:
         """Nothing was changed."""
 
 
-class Run:
+class PhysicsPlayer:
     """Physics from the recording's first state on: recorded setpoints, or the policy in the loop.
 
     Time travel and resets of the window are followed; a reset begins the recording anew.

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
-from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_worker import DONE, PROBLEM, PROGRESS
 
 #: How long a process that was told to end may take to do so [s].
@@ -19,7 +19,7 @@ PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
-class Progress:
+class TuneProgress:
     """How far a job is.
 
     Attributes:
@@ -44,7 +44,7 @@ class Progress:
 class Finished:
     """How a job ended: with a result, or a problem and perhaps a traceback."""
 
-    job: Job
+    job: TuneJob
     result: Any = None
     problem: str = ""
     detail: str = ""
@@ -62,18 +62,18 @@ class Runner:
         self._command = command
         self._process: _Process | None = None
         self._changed = threading.Condition()
-        self._job: Job | None = None
+        self._job: TuneJob | None = None
         self._finished: Finished | None = None
         self._said: tuple[float | None, str] = (None, "starting")
         #: When the job began, a share was first told, and told last.
         self._began = self._counting = self._told = 0.0
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> TuneJob | None:
         """What is being done."""
         return self._job
 
-    def start(self, job: Job) -> None:
+    def start(self, job: TuneJob) -> None:
         """Begin a job; one that runs is cancelled."""
         self.cancel()
         with self._changed:
@@ -103,7 +103,7 @@ class Runner:
             process.end(wait=wait)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> TuneProgress:
         """How far it is."""
         with self._changed:
             share, text = self._said
@@ -112,7 +112,7 @@ class Runner:
             if share:
                 whole = (self._told - self._counting) / share
                 left = max(0.0, whole - (now - self._counting))
-            return Progress(share, text, now - self._began, left)
+            return TuneProgress(share, text, now - self._began, left)
 
     def take(self) -> Finished | None:
         """How the job ended, once; None: it has not, or nothing was begun."""
@@ -190,7 +190,7 @@ class _Process:
         """Whether it can take a job."""
         return self._process.poll() is None
 
-    def send(self, job: Job) -> None:
+    def send(self, job: TuneJob) -> None:
         """Hand a job over, without waiting until the process is ready for it."""
         data = pickle.dumps(job)
         threading.Thread(target=self._write, args=(data,), daemon=True).start()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from mjrig.editor.tune.tune_jobs import AssignJob, FitJob, Job, Joints, RespondJob, SweepJob
+from mjrig.editor.tune.tune_jobs import AssignJob, FitJob, Joints, RespondJob, SweepJob, TuneJob
 from mjrig.errors import PropertyError
 from mjrig.gains.gain_rows import GainRow, rounded
 from mjrig.gains.response import Kind, Signal
@@ -28,7 +28,7 @@ RECORDINGS = (".h5", ".hdf5", ".npz", ".csv", ".json")
 class Settings(Protocol):
     """What a form holds."""
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job: ...
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob: ...
 
 
 @dataclass
@@ -37,7 +37,7 @@ class RespondSettings:
 
     signal: Signal = field(default_factory=lambda: Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5.0))
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do."""
         return RespondJob(LocalScene.of(scene), joints_of(rows), self.signal)
 
@@ -53,7 +53,7 @@ class AssignSettings:
     inertia: Inertia = Inertia.POSE
     poses: int = 32
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
 
         Raises:
@@ -72,7 +72,7 @@ class FitSettings:
     parameters: list[str] = field(default_factory=lambda: ["kp", "kv"])
     together: bool = True
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
 
         Raises:
@@ -88,7 +88,7 @@ class FitSettings:
 
 
 @dataclass
-class Axis:
+class GainAxis:
     """The values of one gain; `count` only matters in a grid."""
 
     low: float
@@ -97,7 +97,7 @@ class Axis:
     log: bool = False
 
     @classmethod
-    def around(cls, values: Sequence[float]) -> "Axis":
+    def around(cls, values: Sequence[float]) -> "GainAxis":
         """From half to twice of what is in force."""
         low, high = min(values), max(values)
         finite = 0.0 < high < float("inf")
@@ -112,7 +112,7 @@ class SweepSettings:
     `mjrig sweep --grid` takes them (`--range` where values are sampled).
     """
 
-    axes: dict[str, Axis] = field(default_factory=dict)
+    axes: dict[str, GainAxis] = field(default_factory=dict)
     more: str = ""
     way: str = "grid"
     samples: int = 32
@@ -125,7 +125,7 @@ class SweepSettings:
     randomise: str = ""
     seeds: int = 1
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> Job:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
 
         Raises:
@@ -157,7 +157,7 @@ class SweepSettings:
         ranges = tuple(map(Range.read, lines))
         return Space(ranges=ranges, samples=self.samples, method=self.way)
 
-    def _line(self, gain: str, axis: Axis, rows: Sequence[GainRow]) -> str:
+    def _line(self, gain: str, axis: GainAxis, rows: Sequence[GainRow]) -> str:
         """A parameter as the command line takes it."""
         if locked := next((f"{row.key}: {row.locked}" for row in rows if row.locked), ""):
             raise PropertyError(locked)

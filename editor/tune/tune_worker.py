@@ -15,7 +15,7 @@ import traceback
 from multiprocessing import active_children
 from typing import IO, Any
 
-from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.errors import MjrigError
 
 #: Kinds of answers: (PROGRESS, share or None, words), (DONE, result), (PROBLEM, words, traceback).
@@ -27,13 +27,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C ends the editor, and that ends this
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what some library prints is no answer
-    jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[TuneJob] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, jobs), daemon=True).start()
     while True:
         _work(jobs.get(), answers)
 
 
-def _listen(stream: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
+def _listen(stream: IO[bytes], jobs: "queue.SimpleQueue[TuneJob]") -> None:
     try:
         while True:
             jobs.put(pickle.load(stream))
@@ -47,7 +47,7 @@ def _listen(stream: IO[bytes], jobs: "queue.SimpleQueue[Job]") -> None:
         os._exit(0)
 
 
-def _work(job: Job, answers: IO[bytes]) -> None:
+def _work(job: TuneJob, answers: IO[bytes]) -> None:
     def tell(*answer: Any) -> None:
         answers.write(pickle.dumps(answer))
         answers.flush()

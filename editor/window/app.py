@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from imgui_bundle import hello_imgui, imgui, immapp
+from imgui_bundle import glfw_utils, hello_imgui, imgui, immapp
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import colours
@@ -138,8 +138,7 @@ class App:
 
     @staticmethod
     def _stay_open(rp: Any) -> None:
-        import glfw
-        from imgui_bundle import glfw_utils
+        import glfw  # after imgui_bundle, whose library it uses
 
         rp.app_shall_exit = False
         handle: Any = glfw_utils.glfw_window_hello_imgui()

@@ -25,7 +25,7 @@ from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
-from mjrig.editor.viewport.views import View
+from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.editor.window.app import App
 from mjrig.editor.window.edit_actions import EditActions
 from mjrig.editor.window.keys import Keys
@@ -50,7 +50,7 @@ class Window:
     def __init__(
         self,
         state: EditorState,
-        make_view: Callable[[Any], View],
+        make_view: Callable[[Any], SceneRenderer],
         *,
         upload: Callable[[Any], int] = lambda picture: 1,
         on_start: Callable[["Window"], None] = lambda window: None,

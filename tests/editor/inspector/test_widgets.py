@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.inspector.fields import Field, Target
+from mjrig.editor.inspector.fields import EditedObject, Field
 from mjrig.editor.inspector.number_widgets import tidy
 from mjrig.editor.inspector.sheet import Sheet, Widget
 from mjrig.editor.inspector.text_widgets import yaml_value
@@ -43,7 +43,7 @@ class Bench:
         for path in self.paths:
             obj = self.state.described(path)
             assert obj is not None
-            targets.append(Target(path, obj, self.state.live(path)))
+            targets.append(EditedObject(path, obj, self.state.live(path)))
         return Field(tuple(targets), targets[0].obj.property_named(self.name), self.edits)
 
     def draw(self) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.tune.tune import Task, Tune
-from mjrig.editor.tune.tune_jobs import Job
+from mjrig.editor.tune.tune import Tune, TuneTask
+from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_runner import Finished, Runner
 from mjrig.errors import MjrigError
 from mjrig.gains.response import Kind, Signal
@@ -24,7 +24,7 @@ STEP = Signal(Kind.STEP, 0.05, duration=0.1)
 class AtOnce(Runner):
     """Does a job in `start`."""
 
-    def start(self, job: Job) -> None:
+    def start(self, job: TuneJob) -> None:
         self.told: list[tuple[float | None, str]] = []
         try:
             result = job.run(lambda share, text: self.told.append((share, text)))
@@ -49,7 +49,7 @@ def tune_legs(models: Path) -> Tune:
     return tune_on(legs(models))
 
 
-def work(tune: Tune, task: Task) -> None:
+def work(tune: Tune, task: TuneTask) -> None:
     """Run a task to its end."""
     assert tune.run(task), tune.state.problems
     tune.refresh()

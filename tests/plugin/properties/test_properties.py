@@ -812,3 +812,35 @@ def test_frozen_is_a_read_only_copy() -> None:
     assert array.tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 9.0
+
+
+# What others see of an object ------------------------------------------------------------------
+
+
+def test_an_object_knows_its_parent_its_role_and_its_actuators() -> None:
+    owner = Owner(clamps=[{"limit": 1}, {"limit": 2}])
+    assert (owner.parent, owner.role, owner.slots) == (None, "", None)
+    second = owner.clamps[1]
+    assert (second.parent, second.role) == (owner, "clamps[1]")
+    slots = Slots([("hip",)], "dog")
+    owner.spread_over(slots)
+    assert second.slots is slots
+
+
+def test_the_mapping_of_authored_values_is_another_one_after_a_change_only() -> None:
+    owner = Owner(size=2, clamps=[{"limit": 1}])
+    before = owner.authored_values
+    owner.clamps[0].limit = 4.0
+    assert owner.authored_values is before
+    owner.size = 3
+    assert owner.authored_values is not before
+    assert before["size"] == 2
+
+
+def test_authored_properties_can_be_listed_in_another_order() -> None:
+    owner = Owner(size=2, lag={"steps": 3})
+    owner.reorder(["lag", "size"])
+    assert list(owner.to_data())[-2:] == ["lag", "size"]
+    with pytest.raises(PropertyError, match="are not the authored properties"):
+        owner.reorder(["lag"])
+    assert owner.size == 2

@@ -1,18 +1,21 @@
 """The window: viewport, inspector, panels, undo.
 
-`mjrig edit` opens it; `view(world)` attaches one to a loop of your own.
+`mjrig edit` opens it; `view(world)` attaches one to a loop of your own; `Panel` is the base of a
+panel of your own.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mjrig.editor.script import Viewer as Viewer
     from mjrig.editor.script import view as view
+    from mjrig.editor.ui.panel import Panel as Panel
 else:  # lazily: the command line lists `edit` where no window can be opened
+    _HOME = {"Panel": "ui.panel", "Viewer": "script", "view": "script"}
 
     def __getattr__(name):
-        if name in ("view", "Viewer"):
-            from mjrig.editor import script
-
-            return getattr(script, name)
-        raise AttributeError(f"module 'mjrig.editor' has no attribute {name!r}")
+        if name not in _HOME:
+            raise AttributeError(f"module 'mjrig.editor' has no attribute {name!r}")
+        import_module("imgui_bundle")  # before glfw and mujoco: all of them share its GLFW
+        return getattr(import_module(f"mjrig.editor.{_HOME[name]}"), name)

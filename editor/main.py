@@ -12,7 +12,7 @@ from mjrig.editor.assets.opening import is_recording, open_file
 from mjrig.editor.replay import gamepad
 from mjrig.editor.session import autosave
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import SimThread
+from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.window.window import Window
@@ -59,11 +59,11 @@ def edit(path: Path | None, *, trust: bool = False) -> int:
     except UntrustedError:  # the window asks
         assert path is not None
         editor = Editor(Scene())
-        editor.window.open_path(path)
+        editor.window.files.open_path(path)
     else:
         if path is not None and is_recording(path):
             editor.state.wants_to_replay = path, ""
-    editor.window.offer(autosave.unsaved())
+    editor.window.files.offer(autosave.unsaved())
     editor.run()
     return 0
 
@@ -74,7 +74,7 @@ def need_display() -> None:
     Raises:
         SceneError: there is none.
     """
-    import glfw
+    import glfw  # after imgui_bundle, whose library it uses
 
     with warnings.catch_warnings():  # pyGLFW warns of what is said below
         warnings.simplefilter("ignore")

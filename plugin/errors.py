@@ -3,6 +3,7 @@
 MjrigError
 ├── PropertyError      a value a property refuses (also a ValueError)
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
+│   └── NeedsNewWorld  a change that the running world cannot take
 ├── LeaseError         a setpoint somebody else holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
 │   └── UntrustedError    it uses code beside it, in a folder the user has not trusted
@@ -80,6 +81,10 @@ def untrusted_folder(error: BaseException | None) -> Path | None:
 
 class BindingError(LocatedError, ValueError):
     """A name, pattern or actuator cannot be bound; nothing was changed."""
+
+
+class NeedsNewWorld(BindingError):
+    """The running world cannot take this change, a world built anew can; nothing was changed."""
 
 
 class LeaseError(MjrigError):

@@ -59,7 +59,7 @@ class Root:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundAssets:
     """What a search came to."""
 
     assets: tuple[Asset, ...] = ()
@@ -90,7 +90,7 @@ def roots_of(scene: Scene, own: Iterable[Path] = ()) -> list[Root]:
     return list(seen.values())
 
 
-def scan(root: Root, stop: Callable[[], bool] = lambda: False) -> Found:
+def scan(root: Root, stop: Callable[[], bool] = lambda: False) -> FoundAssets:
     """The files of a folder and the folders in it that can be dropped."""
     assets: list[Asset] = []
     notes: list[str] = []
@@ -109,7 +109,7 @@ def scan(root: Root, stop: Callable[[], bool] = lambda: False) -> Found:
         assets.append(
             Asset(kind, path.name, value or str(path), _GROUP_OF[kind], inside, root.label, path)
         )
-    return Found(tuple(assets), tuple(notes))
+    return FoundAssets(tuple(assets), tuple(notes))
 
 
 def _walk(folder: Path, notes: list[str]) -> Iterator[Path]:
@@ -129,7 +129,7 @@ def _walk(folder: Path, notes: list[str]) -> Iterator[Path]:
 # Types ------------------------------------------------------------------------------------------
 
 
-def component_types() -> Found:
+def component_types() -> FoundAssets:
     """The registered types that can be put into a scene by themselves."""
     assets: list[Asset] = []
     notes: list[str] = []
@@ -146,7 +146,7 @@ def component_types() -> Found:
             kind = "prop" if group == "Props" else "component"
             doc = (cls.__doc__ or "").strip().partition("\n")[0]
             assets.append(Asset(kind, name, name, group, doc, registry.module_of(name)))
-    return Found(tuple(assets), tuple(notes))
+    return FoundAssets(tuple(assets), tuple(notes))
 
 
 def _family(cls: type[Component]) -> str | None:
@@ -235,7 +235,7 @@ class AssetShelf:
         for root in roots:
             self._take(scan(root, lambda: self._search is not token), token)
 
-    def _take(self, found: Found, token: object) -> None:
+    def _take(self, found: FoundAssets, token: object) -> None:
         if self._search is not token:
             return  # a newer search is on
         known = {a.path.resolve() for a in self.assets if a.path is not None}

@@ -10,7 +10,8 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import BindingError, PropertyError
-from mjrig.names import listed
+from mjrig.names import listed, unique
+from mjrig.scene.pose import Pose
 from mjrig.scene.scene_path import SCENE
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene
@@ -85,16 +86,16 @@ class Hierarchy(Panel):
         if not opened:
             return
         for component in actor.components:
-            path = f"{actor.name}.{component._role}"
-            if self._matches(component._role) or self._matches(actor.name):
-                self._node(path, component._role, leaf=True)
+            path = f"{actor.name}.{component.role}"
+            if self._matches(component.role) or self._matches(actor.name):
+                self._node(path, component.role, leaf=True)
                 self._component_context(path)
         self._elements(actor.name)
         imgui.tree_pop()
 
     def _children(self, actor: Actor) -> list[tuple[str, str]]:
         robot = self.state.simulation.world.articulations.get(actor.name)
-        names = [c._role for c in actor.components]
+        names = [c.role for c in actor.components]
         if robot is not None:
             names += [*robot.joint_names, *(b.actuator for b in robot.actuators)]
         return [(f"{actor.name}.{name}", name) for name in names]
@@ -134,7 +135,7 @@ class Hierarchy(Panel):
     def _matches(self, text: str) -> bool:
         return self._filter.lower() in text.lower()
 
-    # Edits --------------------------------------------------------------------------------------
+    # Edits ----------------------------------------------------------------------------------------
 
     def _context(self, name: str) -> None:
         if not imgui.begin_popup_context_item(f"menu {name}"):
@@ -249,7 +250,7 @@ def _remove(scene: Scene, name: str) -> list[str]:
     """Take something out of a scene; returns what went with it."""
     actor, _, part = name.partition(".")
     if part:
-        components = [c for c in scene[actor].components if c._role == part]
+        components = [c for c in scene[actor].components if c.role == part]
         if components:
             scene[actor].remove_component(components[0])
             return []
@@ -260,9 +261,6 @@ def _remove(scene: Scene, name: str) -> list[str]:
 
 def duplicate(state: EditorState, name: str) -> str:
     """A copy of an actor beside it, under a free name."""
-    from mjrig.names import unique
-    from mjrig.scene.pose import Pose
-
     _check_is_here(state, name)
     with state.session.edit(f"Duplicate {name}") as scene:
         copied = scene[name].copy()

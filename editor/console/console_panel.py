@@ -2,7 +2,7 @@
 
 from imgui_bundle import ImVec2, imgui
 
-from mjrig.editor.console.console_view import ConsoleView, Row, as_text, clock, has_more
+from mjrig.editor.console.console_view import ConsoleRow, ConsoleView, as_text, clock, has_more
 from mjrig.editor.session.console import LEVELS, Line
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import AMBER, GREY, RED, TEXT
@@ -79,7 +79,7 @@ class ConsolePanel(Panel):
         if self.follows:
             imgui.set_scroll_here_y(1.0)
 
-    def _row(self, row: Row) -> None:
+    def _row(self, row: ConsoleRow) -> None:
         if row.is_detail:
             imgui.text_colored(GREY, f"      {row.text}")
             return

@@ -9,7 +9,7 @@ from mjrig.editor.ui.text_filter import matches
 
 
 @dataclass(frozen=True)
-class Row:
+class ConsoleRow:
     """One row of text: a line, or one row of its details."""
 
     line: Line
@@ -54,16 +54,16 @@ class ConsoleView:
             if line.level in self.levels and matches(self.words, f"{line.text} {line.detail}")
         ]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ConsoleRow]:
         """The rows that are seen, each one row of text high."""
         return [row for line in self.lines() for row in self._rows(line)]
 
-    def _rows(self, line: Line) -> Iterable[Row]:
+    def _rows(self, line: Line) -> Iterable[ConsoleRow]:
         first, *rest = line.text.splitlines() or [""]
-        yield Row(line, first)
+        yield ConsoleRow(line, first)
         if self.is_open(line):
             rest += line.detail.rstrip().splitlines()
-            yield from (Row(line, text, is_detail=True) for text in rest)
+            yield from (ConsoleRow(line, text, is_detail=True) for text in rest)
 
     def clear(self) -> None:
         """Forget all lines."""

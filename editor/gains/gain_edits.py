@@ -76,7 +76,7 @@ def mirror_row(row: GainRow, rows: Sequence[GainRow]) -> GainRow | None:
     return others[name] if name else None
 
 
-# Edits ------------------------------------------------------------------------------------------
+# Edits --------------------------------------------------------------------------------------------
 
 
 def changes_for(

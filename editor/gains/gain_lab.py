@@ -6,12 +6,13 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.setpoints import Lease, Source
-from mjrig.editor.session.session import Session, live_edits
+from mjrig.editor.session.edits import Data, Edit
+from mjrig.editor.session.live_edits import edited_properties
+from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
 from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond
@@ -29,7 +30,7 @@ InForce = Mapping[str, Mapping[str, FloatArray]]
 
 
 @dataclass(frozen=True)
-class Job:
+class ResponseJob:
     """One test to run on the copy."""
 
     actor: str
@@ -49,7 +50,7 @@ class Job:
 class Result:
     """What a test showed; `where` is `copy` or `live`."""
 
-    job: Job
+    job: ResponseJob
     responses: tuple[Response, ...]
     where: str = "copy"
     problem: str = ""
@@ -61,7 +62,7 @@ class Result:
 
 def in_force(robot: Articulation) -> dict[str, dict[str, FloatArray]]:
     """The immutable gain arrays of a running robot by component."""
-    return {c._role: dict(c.gains()) for c in robot.controllers}
+    return {c.role: dict(c.gains()) for c in robot.controllers}
 
 
 class GainLab:
@@ -75,9 +76,9 @@ class GainLab:
         self.before: Result | None = None
         self._debounce = debounce
         self._bench: Bench | None = None
-        self._built_from: dict[str, Any] | None = None
+        self._built_from: Data | None = None
         self._text: str | None = None
-        self._pending: tuple[float, Job] | None = None
+        self._pending: tuple[float, ResponseJob] | None = None
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._running = False
@@ -93,16 +94,15 @@ class GainLab:
         signal: Signal,
         *,
         together: bool = False,
-    ) -> Job:
+    ) -> ResponseJob:
         """A test of the gains as they are now."""
-        scene = session.scene
-        data = scene.to_data()
+        scene, built_from = session.scene, self._built_from
         text = None
-        if self._built_from is None or not only_gains(self._built_from, data, robot):
+        if built_from is None or not only_gains(session.edits_since(built_from), robot):
             text = scene.to_text()
-        self._built_from = data
+        self._built_from = session.data
         mark = session.undo_stack.position
-        return Job(
+        return ResponseJob(
             robot.name,
             tuple(actuators),
             signal,
@@ -114,7 +114,7 @@ class GainLab:
             scene.reading.trusted,
         )
 
-    def request(self, job: Job) -> None:
+    def request(self, job: ResponseJob) -> None:
         """Run a test as soon as no other one is asked for during the debounce time."""
         with self._changed:
             self._text = job.text or self._text
@@ -167,7 +167,7 @@ class GainLab:
                     self.take(result)
                 self._changed.notify_all()
 
-    def _next(self) -> Job | None:
+    def _next(self) -> ResponseJob | None:
         """The next job that is due; None: the lab is closed."""
         while not self._closed:
             if self._pending is None:
@@ -181,7 +181,7 @@ class GainLab:
             self._changed.wait(left)
         return None
 
-    def _run(self, job: Job, text: str | None) -> Result:
+    def _run(self, job: ResponseJob, text: str | None) -> Result:
         try:
             if text is not None or self._bench is None:
                 self._bench = None
@@ -203,19 +203,19 @@ class GainLab:
         return Result(job, (), problem=problem)
 
 
-def only_gains(before: Mapping[str, Any], after: Mapping[str, Any], robot: Articulation) -> bool:
-    """Whether two scenes differ in nothing but values of gains, which a copy takes as arrays."""
-    edits = live_edits(before, after)
+def only_gains(edits: Sequence[Edit], robot: Articulation) -> bool:
+    """Whether edits are about nothing but values of gains, which a copy takes as arrays."""
+    edited = edited_properties(edits)
     names = {n for c in robot.controllers for n in c.gains()}
     names |= {f"default_{n}" for n in names}
-    return edits is not None and all(edit.name in names for edit in edits)
+    return edited is not None and all(one.name in names for one in edited)
 
 
 def put_gains(robot: Articulation, gains: InForce) -> None:
     """Give the controllers of a robot the gains that are in force elsewhere."""
     for controller in robot.controllers:
         with controller.changes():
-            for name, values in gains.get(controller._role, {}).items():
+            for name, values in gains.get(controller.role, {}).items():
                 holder = holder_of(controller, name)
                 holder.property_named(name).assign(holder, values)
 
@@ -227,7 +227,7 @@ def put_gains(robot: Articulation, gains: InForce) -> None:
 class LiveTest:
     """A signal on actuators of the running robot; all of them at once, through one lease."""
 
-    job: Job
+    job: ResponseJob
     problem: str = ""
     is_done: bool = False
     result: Result | None = None

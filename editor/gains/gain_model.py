@@ -134,7 +134,7 @@ class Tuning:
             return None
         return damping_ratio(kp, kv, inertia)
 
-    # Edits --------------------------------------------------------------------------------------
+    # Edits ----------------------------------------------------------------------------------------
 
     def set_gain(self, row: GainRow, gain: str, value: float, *, merge: bool = False) -> bool:
         """Set one gain of a row, and of its mirror image or all visible ones if so chosen."""
@@ -257,7 +257,7 @@ class Tuning:
         bad = [row.actuator for row in chosen if row.actuator not in laws]
         if bad:
             return f"{bad[0]}: its controller follows no position"
-        off = {c._role for c in robot.controllers if not c.enabled}
+        off = {c.role for c in robot.controllers if not c.enabled}
         return next((f"{r.component} is disabled" for r in chosen if r.component in off), "")
 
     def why_no_live_test(self) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.check.feedback_loops import inverse_mass
-from mjrig.editor.session.simulation import Frame, Simulation
+from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.session.world_frame import WorldFrame
 from mjrig.gains.gain_rows import GainRow
 from mjrig.sim.world import World
 
@@ -22,10 +23,10 @@ class Monitor:
 
     def __init__(self) -> None:
         self._frames: deque[tuple[float, dict[str, Any]]] = deque()
-        self._last: Frame | None = None
+        self._last: WorldFrame | None = None
         self._generation = -1
 
-    def see(self, frame: Frame) -> None:
+    def see(self, frame: WorldFrame) -> None:
         """Take the latest frame in; the same one twice counts once."""
         if frame is self._last:
             return

@@ -4,8 +4,9 @@ from typing import Any
 
 from imgui_bundle import imgui
 
-from mjrig.editor.inspector.fields import Target
-from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.inspector.fields import EditedObject
+from mjrig.editor.session.edits import UNSET
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
@@ -23,11 +24,11 @@ _FIRST: dict[str, object] = {"str": "", "bool": False, "int": 0, "float": 0.0}
 class ActionRows:
     """The buttons, and what was typed into their arguments."""
 
-    def __init__(self, edits: Edits) -> None:
+    def __init__(self, edits: PanelEdits) -> None:
         self._edits = edits
         self._typed: dict[tuple[str, str, str], Any] = {}
 
-    def draw(self, target: Target, live: HasProperties) -> None:
+    def draw(self, target: EditedObject, live: HasProperties) -> None:
         """The actions of one running object; nothing where it has none."""
         actions = type(live).actions()
         if not actions or not imgui.collapsing_header("Actions", imgui.TreeNodeFlags_.default_open):
@@ -37,7 +38,7 @@ class ActionRows:
             self._action(target, action)
             imgui.pop_id()
 
-    def _action(self, target: Target, action: Action) -> None:
+    def _action(self, target: EditedObject, action: Action) -> None:
         if imgui.button(f"{action.name.replace('_', ' ')}##call"):
             self.call(target, action)
         imgui.set_item_tooltip(f"{action.signature}\n\n{action.doc}")
@@ -49,12 +50,12 @@ class ActionRows:
             imgui.same_line()
             imgui.text_colored(GREY, parameter.type)
 
-    def call(self, target: Target, action: Action) -> None:
+    def call(self, target: EditedObject, action: Action) -> None:
         """Run an action between steps; what it changed on a component is in the scene too."""
         state = self._edits.state
         state.attempt(lambda: self._call(target, action))
 
-    def _call(self, target: Target, action: Action) -> None:
+    def _call(self, target: EditedObject, action: Action) -> None:
         state, path = self._edits.state, target.path
         arguments = self._arguments(target, action)
 
@@ -72,7 +73,7 @@ class ActionRows:
         if data is not None:
             self._follow(target, action, data)
 
-    def _follow(self, target: Target, action: Action, data: dict[str, object]) -> None:
+    def _follow(self, target: EditedObject, action: Action, data: dict[str, object]) -> None:
         """Write what the action changed into the scene: an edit like any other."""
         before = HasProperties.to_data(target.obj)
         names = [n for n in dict.fromkeys([*before, *data]) if not _same(before, data, n)]
@@ -80,7 +81,7 @@ class ActionRows:
             values = {f"{target.path}.{n}": data.get(n, UNSET) for n in names}
             self._edits.put(values, f"Call {target.path}.{action.name}")
 
-    def _arguments(self, target: Target, action: Action) -> dict[str, object]:
+    def _arguments(self, target: EditedObject, action: Action) -> dict[str, object]:
         """What was typed; an argument left empty is left out."""
         given: dict[str, object] = {}
         for parameter in action.parameters:

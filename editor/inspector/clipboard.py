@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mjrig.editor.inspector.fields import Field, Target
+from mjrig.editor.inspector.fields import EditedObject, Field
 from mjrig.editor.session.edits import UNSET
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties.has_properties import HasProperties
@@ -46,7 +46,7 @@ def parsed(text: str) -> Any:
         raise PropertyError(f"cannot paste: the clipboard is no value: {error}") from error
 
 
-def values_to_paste(target: Target, text: str) -> dict[str, object]:
+def values_to_paste(target: EditedObject, text: str) -> dict[str, object]:
     """The properties a text sets on an object, by path.
 
     A text with a `type` is a whole component: what it does not say goes back to its default. Of

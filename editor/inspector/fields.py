@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.session.edits import UNSET
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.nested_kinds import Nested, NestedList
@@ -41,7 +42,7 @@ def data_of(obj: HasProperties, prop: Property[Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Target:
+class EditedObject:
     """One object that is edited: described by the scene, perhaps running."""
 
     path: str
@@ -53,9 +54,9 @@ class Target:
 class Field:
     """One property of one or several objects of one type."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[EditedObject, ...]
     prop: Property[Any]
-    edits: Edits
+    edits: PanelEdits
 
     # What it shows ------------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ class Field:
         pairs = zip(self.targets, self.paths, strict=True)
         return [self._data(target, path) for target, path in pairs]
 
-    def _data(self, target: Target, path: str) -> Any:
+    def _data(self, target: EditedObject, path: str) -> Any:
         held = self.edits.held(path)
         if held is not UNSET:
             return held
@@ -167,7 +168,7 @@ class Field:
         self.edits.end()
 
     def _is_scene_name(self) -> bool:
-        owner = self.obj._parent
+        owner = self.obj.parent
         return self.prop.name == "name" and isinstance(owner, Scene) and len(self.targets) == 1
 
     def _rename(self, new: str) -> None:
@@ -182,13 +183,13 @@ class Field:
         self.edits.run(f"Rename {old} to {new}", edit, self.path)
 
 
-def fields_of(targets: Sequence[Target], edits: Edits) -> list[Field]:
+def fields_of(targets: Sequence[EditedObject], edits: PanelEdits) -> list[Field]:
     """The shown properties of objects of one type, in order."""
     props = targets[0].obj.properties()
     return [Field(tuple(targets), prop, edits) for prop in props if prop.shown]
 
 
-def parts_of(field: Field) -> list[tuple[Target, ...]]:
+def parts_of(field: Field) -> list[tuple[EditedObject, ...]]:
     """The objects nested in a property, side by side; none where the objects differ in kind."""
     if not isinstance(field.prop, Nested | NestedList):
         return []
@@ -201,7 +202,7 @@ def parts_of(field: Field) -> list[tuple[Target, ...]]:
         return []
     live = field.edits.state.live
     rows = zip(*columns, strict=True)
-    return [tuple(Target(path_of(p), p, live(path_of(p))) for p in row) for row in rows]
+    return [tuple(EditedObject(path_of(p), p, live(path_of(p))) for p in row) for row in rows]
 
 
 # Search -----------------------------------------------------------------------------------------

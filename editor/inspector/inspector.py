@@ -5,10 +5,10 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector.action_rows import ActionRows
-from mjrig.editor.inspector.fields import Filter, Target, fields_of
-from mjrig.editor.inspector.rows import Rows
-from mjrig.editor.inspector.widgets import Sheet
-from mjrig.editor.session.edits import Edits
+from mjrig.editor.inspector.fields import EditedObject, Filter, fields_of
+from mjrig.editor.inspector.rows import PropertyRows
+from mjrig.editor.inspector.sheet import Sheet
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.panel import Panel
@@ -29,9 +29,9 @@ class Inspector(Panel):
 
     def __init__(self, state: EditorState) -> None:
         super().__init__(state)
-        self.edits = Edits(state)
+        self.edits = PanelEdits(state)
         self.sheet = Sheet(state, options=self._option)
-        self.rows = Rows(self.sheet, self.edits)
+        self.rows = PropertyRows(self.sheet, self.edits)
         self._actions = ActionRows(self.edits)
         self._search, self._only_modified = "", False
         self._options: tuple[int, dict[str, Any]] = (-1, {})
@@ -58,11 +58,13 @@ class Inspector(Panel):
 
     # What is selected ---------------------------------------------------------------------------
 
-    def _targets(self) -> tuple[list[Target], int]:
+    def _targets(self) -> tuple[list[EditedObject], int]:
         """The selected objects of the first one's type, and how many others there are."""
         state = self.state
         found = [(path, state.described(path)) for path in state.selection.paths]
-        there = [Target(path, obj, state.live(path)) for path, obj in found if obj is not None]
+        there = [
+            EditedObject(path, obj, state.live(path)) for path, obj in found if obj is not None
+        ]
         same = [t for t in there if type(t.obj) is type(there[0].obj)]
         return same, len(state.selection.paths) - len(same)
 
@@ -78,17 +80,17 @@ class Inspector(Panel):
             return
         imgui.text(paths[0])
         imgui.text_wrapped("It is not described in this scene: only its actions are here.")
-        self._actions.draw(Target(paths[0], live, live), live)
+        self._actions.draw(EditedObject(paths[0], live, live), live)
 
     # Parts of the panel -------------------------------------------------------------------------
 
-    def _header(self, targets: list[Target], others: int) -> None:
+    def _header(self, targets: list[EditedObject], others: int) -> None:
         first = targets[0]
         kind = type(first.obj).__name__
         many = f"{len(targets)} × {kind}" if len(targets) > 1 else first.path
         imgui.selectable(f"{many}###header", False)
         if imgui.begin_popup_context_item("header menu"):
-            self.rows.object_menu(targets)
+            self.rows.menus.object_menu(targets)
             imgui.end_popup()
         doc = (type(first.obj).__doc__ or "").strip()
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
@@ -112,9 +114,9 @@ class Inspector(Panel):
         imgui.set_item_tooltip("Only what differs from the default")
         self.rows.filter = Filter(self._search, self._only_modified)
 
-    def _table(self, targets: list[Target]) -> None:
+    def _table(self, targets: list[EditedObject]) -> None:
         flags = imgui.TableFlags_.resizable | imgui.TableFlags_.borders_inner_v
-        self.rows.hovered = None
+        self.rows.menus.hovered = None
         if imgui.begin_table("props", 3, flags):
             stretch = imgui.TableColumnFlags_.width_stretch
             imgui.table_setup_column("name", stretch, 0.42)
@@ -123,8 +125,8 @@ class Inspector(Panel):
             imgui.table_setup_column("reset", fixed, imgui.get_frame_height())
             self.rows.object(targets, fields_of(targets, self.edits))
             imgui.end_table()
-        self.rows.shortcuts()
-        self.rows.yaml_popup()
+        self.rows.menus.shortcuts()
+        self.rows.menus.yaml_popup()
 
     def _option(self, name: str) -> Any:
         """What the running model says of an option; asked once per model."""

@@ -10,17 +10,9 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector.fields import Field
-from mjrig.editor.inspector.widgets import (
-    MIXED,
-    Scale,
-    Sheet,
-    combo,
-    entry,
-    real,
-    scale_of,
-    settle,
-    tidy,
-)
+from mjrig.editor.inspector.number_widgets import Scale, real, scale_of, settle, tidy
+from mjrig.editor.inspector.sheet import MIXED, Sheet
+from mjrig.editor.inspector.text_widgets import combo, entry
 from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError
 from mjrig.gains.gain_origins import sources
@@ -83,9 +75,9 @@ def _single(now: Any, values: list[float], fallback: float) -> Any:
 
 def slot_values(live: HasProperties | None, prop: PerActuator) -> tuple[list[str], list[float]]:
     """The actuators of a running component and their values; nothing where it does not run."""
-    if live is None or live._slots is None:
+    if live is None or live.slots is None:
         return [], []
-    return list(live._slots.names), vars(live)[prop.name].tolist()
+    return list(live.slots.names), vars(live)[prop.name].tolist()
 
 
 # Per actuator -----------------------------------------------------------------------------------
@@ -302,9 +294,9 @@ def first_number(field: Field, key: str) -> float:
     """What a new pattern says at first: what its actuators have now, so that nothing changes."""
     prop, live = field.prop, field.live
     assert isinstance(prop, PerActuator)
-    if live is not None and live._slots is not None and key != DEFAULT:
+    if live is not None and live.slots is not None and key != DEFAULT:
         try:
-            return float(vars(live)[prop.name][live._slots.match(key)[0]])
+            return float(vars(live)[prop.name][live.slots.match(key)[0]])
         except MjrigError:
             pass  # it matches nothing: setting it says so, with the nearest name
     return prop.fallback_value(field.obj)

@@ -7,7 +7,7 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector import clipboard
-from mjrig.editor.inspector.fields import Field, Filter, Target, fields_of, parts_of
+from mjrig.editor.inspector.fields import EditedObject, Field, Filter, fields_of, parts_of
 from mjrig.editor.inspector.mapping_rows import (
     mapping_value,
     pattern_map_rows,
@@ -15,28 +15,19 @@ from mjrig.editor.inspector.mapping_rows import (
     per_actuator_value,
     table_rows,
 )
-from mjrig.editor.inspector.widgets import (
-    MIXED,
-    PAYLOAD,
-    Sheet,
-    Widget,
-    combo,
-    widget_for,
-)
-from mjrig.editor.session.edits import Edits
+from mjrig.editor.inspector.nested_values import item_label, list_value, moved, nested_value
+from mjrig.editor.inspector.row_menus import RowMenus
+from mjrig.editor.inspector.sheet import PAYLOAD, Sheet, Widget
+from mjrig.editor.inspector.widgets import widget_for
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY, RED
-from mjrig.editor.window.app import chord
-from mjrig.properties import registry
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.declaration import Property
-from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Numbers, Table
 from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PatternMap, PerActuator
 from mjrig.properties.scalar_kinds import Float, Int, OptionalFloat
-from mjrig.yaml_text.formatting import format_block
 
-NONE = "none"
 #: Kinds with rows of their own below: what stands in the row, and the rows.
 _EXPANDING: dict[type[Property[Any]], tuple[Widget, Widget]] = {
     PerActuator: (per_actuator_value, per_actuator_rows),
@@ -47,23 +38,22 @@ _NUMERIC = (Float, Int, OptionalFloat, Vector, Numbers, PerActuator)
 
 
 @dataclass
-class Rows:
+class PropertyRows:
     """Draws rows into a table of three columns: name, value, reset."""
 
     sheet: Sheet
-    edits: Edits
+    edits: PanelEdits
     filter: Filter = field(default_factory=Filter)
     #: Which nodes are open, by imgui id.
     opened: dict[int, bool] = field(default_factory=dict)
-    #: The row under the mouse.
-    hovered: Field | None = None
-    #: The row whose YAML text is being edited, the text, and whether its window is to be opened.
-    as_yaml: tuple[Field, str] | None = None
-    _wants_popup: bool = False
+    menus: RowMenus = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.menus = RowMenus(self.sheet, self.edits)
 
     # Categories and objects ---------------------------------------------------------------------
 
-    def object(self, targets: Sequence[Target], fields: Sequence[Field]) -> None:
+    def object(self, targets: Sequence[EditedObject], fields: Sequence[Field]) -> None:
         """All properties of the selected objects, by category."""
         shown = [f for f in fields if self.filter.shows(f)]
         for category in dict.fromkeys(f.prop.category for f in shown):
@@ -72,7 +62,7 @@ class Rows:
                     if row.prop.category == category:
                         self.row(row)
 
-    def _category(self, targets: Sequence[Target], category: str) -> bool:
+    def _category(self, targets: Sequence[EditedObject], category: str) -> bool:
         imgui.table_next_row(imgui.TableRowFlags_.headers)
         imgui.table_set_column_index(0)
         flags = imgui.TreeNodeFlags_.span_all_columns
@@ -81,7 +71,7 @@ class Rows:
             if imgui.menu_item_simple("Copy category"):
                 imgui.set_clipboard_text(clipboard.category_text(targets[0].obj, category))
             if imgui.menu_item_simple("Paste"):
-                self.paste_object(targets)
+                self.menus.paste_object(targets)
             imgui.end_popup()
         return opened
 
@@ -133,7 +123,7 @@ class Rows:
         else:
             opened = self._node(label, imgui.TreeNodeFlags_.span_avail_width)
         self._drag_source(row)
-        self._menu(row)
+        self.menus.row_menu(row)
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
             _tooltip(row)
         return opened
@@ -149,9 +139,9 @@ class Rows:
         elif below in _EXPANDING:
             _EXPANDING[below][0](row, self.sheet)
         elif isinstance(row.prop, NestedList):
-            self._list_value(row)
+            list_value(row)
         else:
-            self._nested_value(row)
+            nested_value(row)
         imgui.pop_item_width()
         hovered = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled
         if row.why_not_editable() and imgui.is_item_hovered(hovered):
@@ -178,7 +168,7 @@ class Rows:
         if inside and imgui.is_window_hovered(
             imgui.HoveredFlags_.allow_when_blocked_by_active_item
         ):
-            self.hovered = row
+            self.menus.hovered = row
 
     def _drag_source(self, row: Field) -> None:
         if isinstance(row.prop, _NUMERIC) and imgui.begin_drag_drop_source():
@@ -204,32 +194,32 @@ class Rows:
             self._part(parts[0])
         self.filter = kept
 
-    def _part(self, targets: Sequence[Target]) -> None:
+    def _part(self, targets: Sequence[EditedObject]) -> None:
         for inner in fields_of(targets, self.edits):
             if self.filter.shows(inner):
                 self.row(inner)
 
-    def _item(self, row: Field, index: int, targets: Sequence[Target]) -> None:
+    def _item(self, row: Field, index: int, targets: Sequence[EditedObject]) -> None:
         """One item of a list: its place in it, and its own properties below."""
         imgui.push_id(str(index))
         imgui.table_next_row()
         imgui.table_set_column_index(0)
-        opened = self._node(f"{_item_label(targets[0].obj, index)}###item")
+        opened = self._node(f"{item_label(targets[0].obj, index)}###item")
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
             imgui.set_tooltip(type(targets[0].obj).__doc__ or "")
         if imgui.begin_popup_context_item("item menu"):
-            self.object_menu(targets)
+            self.menus.object_menu(targets)
             imgui.end_popup()
         imgui.table_set_column_index(1)
         count = len(vars(row.obj)[row.prop.name])
         imgui.begin_disabled(index == 0)
         if imgui.arrow_button("##up", imgui.Dir.up):
-            row.change_each(lambda items: _moved(items, index, index - 1))
+            row.change_each(lambda items: moved(items, index, index - 1))
         imgui.end_disabled()
         imgui.same_line()
         imgui.begin_disabled(index == count - 1)
         if imgui.arrow_button("##down", imgui.Dir.down):
-            row.change_each(lambda items: _moved(items, index, index + 1))
+            row.change_each(lambda items: moved(items, index, index + 1))
         imgui.end_disabled()
         imgui.same_line()
         imgui.text_colored(GREY, type(targets[0].obj).__name__)
@@ -242,136 +232,6 @@ class Rows:
             self._part(targets)
             imgui.unindent()
         imgui.pop_id()
-
-    # Nested components --------------------------------------------------------------------------
-
-    def _nested_value(self, row: Field) -> None:
-        prop = row.prop
-        assert isinstance(prop, Nested)
-        kinds = {_type_name(vars(t.obj)[prop.name]) for t in row.targets}
-        shown = kinds.pop() if len(kinds) == 1 else MIXED
-        if prop.polymorphic:
-            chosen = combo("##type", shown, lambda: [NONE, *registry.names(prop.base)])
-            if chosen is not None and chosen != shown:
-                row.change_each(lambda data: _retyped(data, chosen, prop.base))
-        else:
-            self._add_or_remove(row, shown)
-
-    def _add_or_remove(self, row: Field, shown: str) -> None:
-        if shown in (NONE, MIXED) and imgui.button("Add##add"):
-            row.change_each(lambda data: {} if data is None else data)
-        if shown == MIXED:
-            imgui.same_line()
-        if shown != NONE and imgui.button("Remove##remove"):
-            row.reset()
-
-    def _list_value(self, row: Field) -> None:
-        prop = row.prop
-        assert isinstance(prop, NestedList)
-        counts = {len(vars(t.obj)[prop.name]) for t in row.targets}
-        if imgui.button("+##add"):
-            if prop.polymorphic:
-                imgui.open_popup("types")
-            else:
-                row.change_each(lambda items: [*items, _fresh(prop.base, items)])
-        imgui.set_item_tooltip("Add one")
-        imgui.same_line()
-        count = counts.pop() if len(counts) == 1 else None
-        imgui.text_colored(GREY, MIXED if count is None else f"{count} item{'s' * (count != 1)}")
-        if imgui.begin_popup("types"):
-            for name in registry.names(prop.base):
-                if imgui.menu_item_simple(name):
-                    row.change_each(lambda items, name=name: [*items, {"type": name}])  # type: ignore[misc]
-            imgui.end_popup()
-
-    # Copy and paste -----------------------------------------------------------------------------
-
-    def _menu(self, row: Field) -> None:
-        if not imgui.begin_popup_context_item("row menu"):
-            return
-        if imgui.menu_item_simple("Copy value", "Ctrl+C"):
-            self.copy_value(row)
-        if imgui.menu_item_simple("Copy path"):
-            imgui.set_clipboard_text(row.path)
-        if imgui.menu_item_simple("Copy category"):
-            imgui.set_clipboard_text(clipboard.category_text(row.obj, row.prop.category))
-        editable = row.why_not_editable() is None
-        if imgui.menu_item_simple("Paste", "Ctrl+V", False, editable):
-            self.paste_value(row)
-        if imgui.menu_item_simple("Edit as YAML...", "", False, editable):
-            self.as_yaml = (row, format_block(row.data()[0], 0))
-            self._wants_popup = True
-        if imgui.menu_item_simple("Reset to default", "", False, editable and row.is_authored):
-            row.reset()
-        imgui.end_popup()
-
-    def object_menu(self, targets: Sequence[Target]) -> None:
-        """Menu entries of a whole object; inside of an open popup."""
-        kind = type(targets[0].obj).__name__
-        if imgui.menu_item_simple(f"Copy {kind}###copy object"):
-            imgui.set_clipboard_text(clipboard.object_text(targets[0].obj))
-        if imgui.menu_item_simple("Copy path"):
-            imgui.set_clipboard_text(targets[0].path)
-        if imgui.menu_item_simple("Paste"):
-            self.paste_object(targets)
-
-    def copy_value(self, row: Field) -> None:
-        """One value to the clipboard."""
-        imgui.set_clipboard_text(clipboard.value_text(row))
-
-    def paste_value(self, row: Field) -> None:
-        """The clipboard into one property."""
-        text = imgui.get_clipboard_text() or ""
-        self.sheet.state.attempt(lambda: row.set_all(clipboard.parsed(text)), field=row.path)
-
-    def paste_object(self, targets: Sequence[Target]) -> None:
-        """The clipboard into several properties of the selected objects."""
-        text = imgui.get_clipboard_text() or ""
-
-        def paste() -> None:
-            values: dict[str, object] = {}
-            for target in targets:
-                values |= clipboard.values_to_paste(target, text)
-            self.edits.put(values, f"Paste into {targets[0].path}")
-
-        self.sheet.state.attempt(paste, field=targets[0].path)
-
-    def shortcuts(self) -> None:
-        """Ctrl+C and Ctrl+V over a row."""
-        row = self.hovered
-        if row is None or imgui.get_io().want_text_input:
-            return
-        if imgui.is_key_chord_pressed(chord(imgui.Key.mod_ctrl, imgui.Key.c)):
-            self.copy_value(row)
-        if imgui.is_key_chord_pressed(chord(imgui.Key.mod_ctrl, imgui.Key.v)):
-            reason = row.why_not_editable()
-            if reason is None:
-                self.paste_value(row)
-            else:
-                self.sheet.state.console.warn(f"{row.path} {reason}")
-
-    def yaml_popup(self) -> None:
-        """The window that edits a value as text."""
-        if self._wants_popup:
-            imgui.open_popup("YAML")
-            self._wants_popup = False
-        if self.as_yaml is None or not imgui.begin_popup("YAML"):
-            return
-        row, text = self.as_yaml
-        imgui.text(row.path)
-        size = imgui.ImVec2(imgui.get_font_size() * 24, imgui.get_font_size() * 12)
-        _, text = imgui.input_text_multiline("##yaml", text, size)
-        self.as_yaml = (row, text)
-        problem = self.sheet.state.problems.get(row.path)
-        if problem:
-            imgui.text_colored(RED, problem)
-        if imgui.button("Apply"):
-            attempt = self.sheet.state.attempt
-            attempt(lambda: row.set_all(clipboard.parsed(text)), field=row.path)
-        imgui.same_line()
-        if imgui.button("Close"):
-            imgui.close_current_popup()
-        imgui.end_popup()
 
 
 def _below_kind(prop: Property[Any]) -> type[Property[Any]] | None:
@@ -394,35 +254,3 @@ def _tooltip(row: Field) -> None:
             imgui.text_wrapped(text)
         imgui.pop_text_wrap_pos()
         imgui.end_tooltip()
-
-
-def _type_name(part: HasProperties | None) -> str:
-    return NONE if part is None else type(part).__name__
-
-
-def _retyped(data: Any, name: str, base: type[HasProperties]) -> Any:
-    """Another type with what both have in common."""
-    if name == NONE:
-        return None
-    known = {prop.name for prop in registry.get(name, base).properties()}
-    return {"type": name, **{k: v for k, v in (data or {}).items() if k in known}}
-
-
-def _fresh(cls: type[HasProperties], items: Sequence[Any]) -> dict[str, object]:
-    """A new item; with a name of its own where it has one."""
-    if all(prop.name != "name" for prop in cls.properties()):
-        return {}
-    taken = {item.get("name") for item in items if isinstance(item, dict)}
-    stem = cls.__name__.lower()
-    numbered = (f"{stem}_{i}" for i in range(1, len(items) + 2))
-    return {"name": next(name for name in numbered if name not in taken)}
-
-
-def _moved(items: Sequence[Any], start: int, end: int) -> list[Any]:
-    rest = [*items[:start], *items[start + 1 :]]
-    return [*rest[:end], items[start], *rest[end:]]
-
-
-def _item_label(obj: HasProperties, index: int) -> str:
-    name = vars(obj).get("name")
-    return f"[{index}] {name if isinstance(name, str) and name else type(obj).__name__}"

@@ -47,7 +47,7 @@ def tracking(actuator: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class CursorReading:
     """One signal under the cursors."""
 
     a: float
@@ -185,13 +185,13 @@ class PlotBoard:
             p: float(kept[p][1, -1]) if kept[p].size else nan for p in plot.signals if p in kept
         }
 
-    def readings(self, plot: Plot) -> dict[str, Reading]:
+    def readings(self, plot: Plot) -> dict[str, CursorReading]:
         """What the cursors of a plot stand on, by signal."""
         if plot.cursors is None:
             return {}
         a, b = plot.cursors
         found = self.samples(plot, min(a, b))
-        return {path: Reading(value_at(s, a), value_at(s, b)) for path, s in found.items()}
+        return {path: CursorReading(value_at(s, a), value_at(s, b)) for path, s in found.items()}
 
     # Layout -------------------------------------------------------------------------------------
 

@@ -8,7 +8,14 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 from mjrig.editor.plots.curves import POINTS, thinned
 from mjrig.editor.plots.plot_exporter import PlotExporter
 from mjrig.editor.plots.plot_layouts import load_layout, save_layout
-from mjrig.editor.plots.plot_model import LONGEST, SHORTEST, Plot, PlotBoard, Reading, tracking
+from mjrig.editor.plots.plot_model import (
+    LONGEST,
+    SHORTEST,
+    CursorReading,
+    Plot,
+    PlotBoard,
+    tracking,
+)
 from mjrig.editor.plots.signal_picker import SignalPicker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
@@ -256,7 +263,7 @@ class PlotsPanel(Panel):
             imgui.table_next_column()
             imgui.push_id(path)
             self._legend_name(plot, i, path, name)
-            found = readings.get(path, Reading(nan, nan))
+            found = readings.get(path, CursorReading(nan, nan))
             numbers = [found.a, found.b, found.delta] if plot.cursors else [latest.get(path, nan)]
             for number in numbers:
                 imgui.table_next_column()

@@ -8,8 +8,8 @@ from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.replay.driving import Driven, Driving
 from mjrig.editor.replay.gamepad import Sticks
-from mjrig.editor.session.simulation import PolicyFrame
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.world_frame import PolicyFrame
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY
 from mjrig.editor.ui.panel import Panel
 

@@ -9,8 +9,8 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.components.policies.policy import Policy
 from mjrig.control.policy import PolicyComponent
-from mjrig.editor.session.simulation import PolicyFrame
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.world_frame import PolicyFrame
 from mjrig.sim.world import World
 
 #: How fast a command follows the keys, and decays when they are let go [s].

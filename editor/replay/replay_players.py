@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE, Simulation
+from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
+from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import RecordingError
 from mjrig.names import listed
 from mjrig.recording.recording import Recording
@@ -60,7 +61,7 @@ class Shown(Protocol):
         ...
 
 
-class Poses:
+class PosePlayer:
     """The recorded poses: any moment at once, nothing is simulated, other robots stay."""
 
     def __init__(self, simulation: Simulation, recording: Recording, robot: str) -> None:
@@ -140,7 +141,7 @@ class PolicyStart:
         """Nothing was changed."""
 
 
-class Run:
+class PhysicsPlayer:
     """Physics from the recording's first state on: recorded setpoints, or the policy in the loop.
 
     Time travel and resets of the window are followed; a reset begins the recording anew.

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from mjrig.editor.replay.replay_players import Poses, Run, Shown
+from mjrig.editor.replay.replay_players import PhysicsPlayer, PosePlayer, Shown
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import RecordingError
@@ -113,9 +113,9 @@ class Replaying:
 
         def make() -> None:
             if self._mode == "kinematic":
-                made.append(Poses(session.simulation, recording, self.robot))
+                made.append(PosePlayer(session.simulation, recording, self.robot))
             else:
-                made.append(Run(session, recording, self.robot, self._mode))
+                made.append(PhysicsPlayer(session, recording, self.robot, self._mode))
 
         self.problem = ""
         if not self.state.attempt(make):

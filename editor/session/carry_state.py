@@ -19,7 +19,7 @@ def carry(old: World, new: World) -> None:
     An actor whose pose was edited moves by that edit. Controllers that are the same keep their
     memory. Time goes on.
     """
-    new.data.time, new._stepper.steps = old.data.time, old.steps
+    new.adopt_time(old)
     for name, robot in new.articulations.items():
         if name in old.articulations:
             source = old.articulations[name]
@@ -113,9 +113,9 @@ def _carry_activation(old: World, new: World, j: int, i: int) -> None:
 
 def _carry_memory(source: Articulation, robot: Articulation) -> None:
     """Memory of the components that are the same in both; a hold goes on."""
-    before: dict[str, Any] = {c._role: c for c in source.components}
+    before: dict[str, Any] = {c.role: c for c in source.components}
     for component in robot.components:
-        other = before.get(component._role)
+        other = before.get(component.role)
         if other is None or type(other) is not type(component):
             continue
         names = [[b.actuator for b in getattr(c, "bindings", ())] for c in (other, component)]

@@ -1,164 +1,63 @@
-"""Edits: what widgets want changed, applied after the frame, one undo entry per drag.
+"""Edit: one place in a scene's data, what stood there before, and what stands there after.
 
-No imgui here: a drag is a key that is touched every frame and ended when it is let go. A drag
-whose row vanished is ended by the frame that does not touch it. While the world is slow to follow
-(a structural property needs a new one), dragged values are shown at once and applied as often as
-the world can take them, the last one in any case.
+Lists and mappings have an order, so that something added or removed has a place in it: the index
+that ends the path of a list item, or `at` for a property or the key of a table. With it, undoing a
+removal puts the lines of the file back where they were.
 """
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Final
 
-from mjrig.editor.session.state import EditorState
-from mjrig.errors import MjrigError
-from mjrig.names import listed
-from mjrig.scene.scene_path import find
-from mjrig.scene_edit.scene import Scene
-
-#: Stands for a value in `Edits.put`: nothing authored.
-UNSET = object()
-#: Share of the time that edits of a drag may take.
-SHARE = 0.4
-Values = Mapping[str, object]
+#: Names of properties and indices of list items, from the scene down; data is what `to_data` gives.
+Path = tuple[Any, ...]
+Data = Mapping[str, Any]
 
 
-class Edits:
-    """The edits of one panel.
+class _Unset(Enum):
+    UNSET = "unset"
 
-    Args:
-        state: what they go through.
-        clock: wall time [s].
-    """
-
-    def __init__(self, state: EditorState, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.state = state
-        self._clock = clock
-        self._todo: list[Callable[[], None]] = []
-        self._open: str | None = None
-        self._touched = False
-        self._held: dict[str, object] = {}
-        self._next = 0.0
-        self._refused = ""
-
-    # What widgets call --------------------------------------------------------------------------
-
-    def put(self, values: Values, name: str = "") -> None:
-        """Set properties by path, as one edit; UNSET returns one to its default."""
-        self._todo.append(lambda: self._discrete(dict(values), name))
-
-    def run(self, name: str, edit: Callable[[Scene], None], field: str = "") -> None:
-        """Change the scene by a function, as one edit."""
-
-        def do() -> None:
-            self._end()
-            self._attempt(name, edit, None, field)
-
-        self._todo.append(do)
-
-    def drag(self, values: Values) -> None:
-        """Set properties by path while a widget is dragged."""
-        self._todo.append(lambda: self._drag(dict(values)))
-
-    def touch(self, values: Values) -> None:
-        """Say that the widget of a drag is still held."""
-        self._todo.append(lambda: self._touch(_key(values)))
-
-    def end(self) -> None:
-        """The widget was let go."""
-        self._todo.append(self._end)
-
-    def held(self, path: str) -> object:
-        """The value of a drag that the scene does not have yet; UNSET if there is none."""
-        return self._held.get(path, UNSET)
-
-    # After the frame ----------------------------------------------------------------------------
-
-    def finish_frame(self) -> None:
-        """Apply what was asked for; a drag that nobody touched is over."""
-        self._touched = False
-        todo, self._todo = self._todo, []
-        for do in todo:
-            do()
-        if self._open is not None and not self._touched:
-            self._end()
-
-    def _discrete(self, values: dict[str, object], name: str) -> None:
-        self._end()
-        self._apply(values, None, name)
-
-    def _drag(self, values: dict[str, object]) -> None:
-        key = _key(values)
-        if self._open != key:
-            self._end()
-            self._open = key
-        self._touched = True
-        self._held = values
-        if self._clock() >= self._next:
-            self._flush()
-
-    def _touch(self, key: str) -> None:
-        if self._open == key:
-            self._touched = True
-            if self._held and self._clock() >= self._next:
-                self._flush()
-
-    def _end(self) -> None:
-        if self._open is not None:
-            self._flush()
-            self._open = None
-            self._next = 0.0
-            self.state.session.seal()
-            if self._refused:
-                self.state.console.fail(self._refused)
-                self._refused = ""
-
-    def _flush(self) -> None:
-        values, self._held = self._held, {}
-        if not values:
-            return
-        began = self._clock()
-        self._apply(values, self._open, "")
-        now = self._clock()
-        self._next = now + (now - began) * (1.0 / SHARE - 1.0)
-
-    def _apply(self, values: Values, merge: str | None, name: str) -> None:
-        def edit(scene: Scene) -> None:
-            for path, value in values.items():
-                if value is UNSET:
-                    target, last = find(scene, path)
-                    target.unset(last)
-                else:
-                    scene.set(path, value)
-
-        self._attempt(name or named(values), edit, merge, next(iter(values), ""))
-
-    def _attempt(
-        self, name: str, edit: Callable[[Scene], None], merge: str | None, field: str
-    ) -> None:
-        def run() -> None:
-            with self.state.session.edit(name, merge=merge) as scene:
-                edit(scene)
-
-        if merge is None:
-            self.state.attempt(run, field=field)
-            return
-        try:
-            run()
-        except MjrigError as error:  # the console hears of it once, when the drag is over
-            self.state.problems[field] = self._refused = str(error)
-        else:
-            self.state.problems.pop(field, None)
-            self._refused = ""
+    def __repr__(self) -> str:
+        return self.value
 
 
-def _key(values: Values) -> str:
-    return "|".join(values)
+#: Stands for a value where nothing is authored.
+UNSET: Final = _Unset.UNSET
 
 
-def named(values: Values) -> str:
-    """What undo calls a change of properties."""
-    verb = "Reset" if all(value is UNSET for value in values.values()) else "Set"
-    if len(values) <= 1:
-        return f"{verb} {next(iter(values), 'nothing')}"
-    owners, last = [p.rpartition(".")[0] for p in values], {p.rpartition(".")[2] for p in values}
-    return f"{verb} {listed(last)} of {listed(dict.fromkeys(owners))}"
+@dataclass(frozen=True)
+class Edit:
+    """What one place says before and after; UNSET where it is not there."""
+
+    path: Path
+    before: Any
+    after: Any
+    #: Place in the order of its owner, of a property or key that is added or removed.
+    at: int = 0
+
+    @property
+    def inverse(self) -> "Edit":
+        """The edit that takes this one back."""
+        return replace(self, before=self.after, after=self.before)
+
+    @property
+    def moves_items(self) -> bool:
+        """Whether it adds or removes an item of a list, so that indices after it change."""
+        one_sided = self.before is UNSET or self.after is UNSET
+        return one_sided and isinstance(self.path[-1], int)
+
+
+def inverse(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """The edits that take a group back, in the order they must be made."""
+    return tuple(edit.inverse for edit in reversed(edits))
+
+
+def merged(first: Sequence[Edit], second: Sequence[Edit]) -> tuple[Edit, ...]:
+    """One group that does what two do one after the other; a drag stays as small as one edit."""
+    head, tail = first[: -len(second)], first[-len(second) :]
+    same_places = [edit.path for edit in tail] == [edit.path for edit in second]
+    if not same_places or any(edit.moves_items or edit.after is UNSET for edit in tail):
+        return (*first, *second)
+    pairs = zip(tail, second, strict=True)
+    return (*head, *(replace(one, after=other.after) for one, other in pairs))

@@ -1,111 +1,117 @@
-"""Edits made while playing: what they were, and the way to take each back."""
+"""Edits made while playing: each in one line of text, and the way to take some of them back."""
 
-from collections.abc import Callable
-from copy import deepcopy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mjrig.editor.session.undo import Data
-from mjrig.errors import PropertyError
+from mjrig.editor.session.apply_edits import walk
+from mjrig.editor.session.edits import UNSET, Edit
 from mjrig.properties.has_properties import HasProperties
-from mjrig.scene.scene_path import existing, find
-from mjrig.scene_edit.diff import Change, Difference, differences
+from mjrig.scene.include import Include
+from mjrig.scene.scene_path import path_of
+from mjrig.scene_edit.diff import Change, Difference
 from mjrig.scene_edit.scene import Scene
+from mjrig.yaml_text.comparison import identity
+from mjrig.yaml_text.formatting import format_flow
 
-Revert = Callable[[Scene], None]
-#: Where the things that a difference is about are listed.
-_LISTS = {
-    "actor": "actors",
-    "frame": "frames",
-    "group": "collision_groups",
-    "component": "components",
+#: What an item of a list is called.
+_WORDS = {
+    "actors": "actor",
+    "components": "component",
+    "frames": "frame",
+    "collision_groups": "group",
 }
 
 
-def changes_since(began: Data, scene: Scene) -> list[tuple[str, Revert]]:
-    """Each difference between what a scene said then and says now, with its way back."""
-    then = Scene()
-    then._base, then._reading = scene.base, scene.reading
-    then.assign(deepcopy(began))
-    return [(str(d), _revert(d, then)) for d in differences(then, scene)]
+@dataclass(frozen=True)
+class KeptChange:
+    """What a person decides about at once; several edits where an item was moved."""
+
+    text: str
+    edits: tuple[Edit, ...]
 
 
-def _revert(difference: Difference, then: Scene) -> Revert:
-    path, what = difference.path, difference.what
-    owner, _, name = path.rpartition(".")
-    if what == "property" and difference.change is Change.CHANGED:
-        return lambda scene: _set_back(scene, then, path)
-    if what in _LISTS:
-        return lambda scene: _put_back(scene, then, owner, _LISTS[what], name)
-    if what == "order":
-        return lambda scene: _refuse(path)
-    return lambda scene: _set_back(scene, then, f"{owner or 'scene'}.{what}")
+def kept_changes(edits: Sequence[Edit], scene: Scene) -> list[KeptChange]:
+    """The edits that led to what a scene says now, in words."""
+    groups: dict[object, list[Edit]] = {}
+    for i, edit in enumerate(edits):
+        item = edit.after if edit.before is UNSET else edit.before
+        key = (edit.path[:-1], identity(item)) if edit.moves_items else i
+        groups.setdefault(key, []).append(edit)
+    return [KeptChange(_text(group, scene), tuple(group)) for group in groups.values()]
 
 
-def _refuse(path: str) -> None:
-    raise PropertyError(f"the {path} cannot be put back by itself; undo does it")
+def taking_back(made: Sequence[Edit], dropped: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits that take back some of a group while the others stay.
+
+    An item that comes back goes where it was among those that are there now.
+    """
+    gone = set(map(id, dropped))
+    kept = [edit for edit in made if id(edit) not in gone and edit.moves_items]
+    return tuple(_rebased(e.inverse, kept) for e in reversed(made) if id(e) in gone)
 
 
-def _set_back(scene: Scene, then: Scene, path: str) -> None:
-    """One property as it was."""
-    path = path if "." in path else f"scene.{path}"
-    source = scene._source(path.partition(".")[0])
-    if source is not None:  # it is set on top of an included file
-        _set_back_on_top(source[0], then, path)
-        return
-    owner, _, name = path.rpartition(".")
-    before = existing(then, owner)
-    if before is not None and before.is_authored(name):
-        scene.set(path, before.authored(name))
-        return
-    now, name = find(scene, path)
-    now.unset(name)
-    if before is None:
-        _leave_no_shell(scene, owner)
+def _rebased(edit: Edit, kept: Sequence[Edit]) -> Edit:
+    if not (edit.moves_items and edit.before is UNSET):
+        return edit
+    *owner, index = edit.path
+    beside = [k for k in kept if list(k.path[:-1]) == owner]
+    index -= sum(k.after is UNSET and k.path[-1] < index for k in beside)
+    for k in sorted(k.path[-1] for k in beside if k.before is UNSET):
+        index += k <= index
+    return replace(edit, path=(*owner, index))
 
 
-def _set_back_on_top(include: Any, then: Scene, path: str) -> None:
-    listed = include._as_listed(path.removeprefix(include.prefix))
-    before: dict[str, Any] = {}
-    for other in then.include:
-        if (other.file, other.prefix) == (include.file, include.prefix):
-            before = dict(other.set)
-    kept = {key: value for key, value in include.set.items() if key != listed}
-    include.set = {**kept, **{key: before[key] for key in before if key == listed}}
+# Words ------------------------------------------------------------------------------------------
 
 
-def _leave_no_shell(scene: Scene, path: str) -> None:
-    """A part that was made for a property goes when nothing is left in it."""
-    outer, _, role = path.rpartition(".")
-    made, holder = existing(scene, path), existing(scene, outer) if outer else scene
-    if made is not None and holder is not None and role in holder._nesting:
-        if not made.to_data().keys() - {"type"}:
-            holder.unset(role)
+def _text(group: Sequence[Edit], scene: Scene) -> str:
+    edit = group[-1]
+    chain, rest = walk(scene, edit.path)
+    if edit.moves_items:
+        name = _below(chain[-1], _called(chain[-1], rest, edit))
+        return f"{name}: moved" if len(group) > 1 else str(_item(edit, rest[0], name))
+    prop = chain[-1].property_named(rest[0])
+    default = prop.default_text().strip("`") if len(rest) == 1 else ""
+    texts = [_value_text(value, default) for value in (edit.before, edit.after)]
+    return str(Difference(Change.CHANGED, "property", _path_text(chain[-1], rest), *texts))
 
 
-def _put_back(scene: Scene, then: Scene, owner: str, kind: str, name: str) -> None:
-    """One item of a list as it was, at its place; one that was not there goes."""
-    old, now = (_items(_owner(s, owner), kind) for s in (then, scene))
-    items = [item for item in now if _called(item, kind) != name]
-    index = next((i for i, item in enumerate(old) if _called(item, kind) == name), None)
-    if index is not None:
-        before = {_called(item, kind) for item in old[:index]}
-        at = max(
-            (i + 1 for i, item in enumerate(items) if _called(item, kind) in before), default=0
-        )
-        items.insert(at, old[index])
-    holder = _owner(scene, owner)
-    holder.property_named(kind).assign(holder, deepcopy([item.to_data() for item in items]))
-    if not items and not _owner(then, owner).is_authored(kind):
-        holder.unset(kind)
+def _item(edit: Edit, kind: str, name: str) -> Difference:
+    word = _WORDS.get(kind, kind)
+    if edit.before is UNSET:
+        return Difference(Change.ADDED, word, name, after=_about(edit.after, kind))
+    return Difference(Change.REMOVED, word, name, before=_about(edit.before, kind))
 
 
-def _owner(scene: Scene, path: str) -> HasProperties:
-    return scene[path] if path else scene
+def _called(owner: HasProperties, rest: tuple[Any, ...], edit: Edit) -> str:
+    kind, index = rest
+    data = edit.after if edit.before is UNSET else edit.before
+    if edit.before is UNSET and kind == "components":
+        return str(getattr(owner, kind)[index].role)
+    named = data.get("name") or data.get("type") if isinstance(data, Mapping) else None
+    return str(named or f"{kind}[{index}]")
 
 
-def _items(owner: HasProperties, kind: str) -> list[Any]:
-    return list(getattr(owner, kind))
+def _about(data: Any, kind: str) -> str:
+    if kind != "actors":
+        return ""
+    return f"model {data['model']}" if "model" in data else f"prop {data['prop']['type']}"
 
 
-def _called(item: Any, kind: str) -> str:
-    return str(item._role if kind == "components" else item.name)
+def _path_text(owner: HasProperties, rest: tuple[Any, ...]) -> str:
+    if isinstance(owner, Include) and rest[0] == "set" and len(rest) == 2:
+        return f"{owner.prefix}{rest[1]}"  # set on top of an included file
+    if len(rest) == 2 and isinstance(rest[1], int):
+        return _below(owner, f"{rest[0]}[{rest[1]}]")
+    return _below(owner, ".".join(map(str, rest)))
+
+
+def _below(owner: HasProperties, name: str) -> str:
+    return name if isinstance(owner, Scene) else f"{path_of(owner)}.{name}"
+
+
+def _value_text(value: Any, default: str) -> str:
+    if value is not UNSET:
+        return format_flow(value)
+    return f"not set ({default})" if default else "not set"

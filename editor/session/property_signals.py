@@ -48,7 +48,7 @@ def _elements(holder: HasProperties, prop: Property[Any], path: str) -> Iterator
 def _element_names(holder: HasProperties, prop: Property[Any]) -> tuple[str, ...]:
     """The names in brackets: actuators, or places in a vector."""
     if isinstance(prop, PerActuator):
-        slots: Slots | None = holder._slots
+        slots: Slots | None = holder.slots
         return slots.names if slots is not None else ()
     if isinstance(prop, Vector):
         return tuple(str(i) for i in range(len(getattr(holder, prop.name))))

@@ -1,89 +1,29 @@
 """The world behind the window: stepped in one place, edited between steps, seen as snapshots.
 
 `Simulation` has no thread: whoever steps the world calls `drain` and `publish` (a script's own
-loop does). `SimThread` does it by itself, in real time.
+loop does). `sim_thread.SimThread` does it by itself, in real time.
 """
 
 import logging
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-import mujoco
-import numpy as np
-import numpy.typing as npt
-
-from mjrig.arrays import FloatArray
-from mjrig.control.articulation import Articulation
 from mjrig.control.events import KEPT, Event
-from mjrig.control.policy import PolicyComponent
 from mjrig.editor.session.history import History
 from mjrig.editor.session.signals import Signals
+from mjrig.editor.session.world_frame import WorldFrame, frame_of
 from mjrig.sim.world import World
 
 _logger = logging.getLogger("mjrig")
 T = TypeVar("T")
 
-#: Longest stretch of stepping between two looks at the commands [s of wall time].
-BURST = 0.004
-#: Time between two snapshots for the window, which draws no faster [s].
-PUBLISHED_EVERY = 1.0 / 60.0
-#: How far the simulation may fall behind before the lost time is given up [s].
-LAG = 0.1
-AS_FAST_AS_POSSIBLE = float("inf")
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-
-
-@dataclass(frozen=True)
-class PolicyFrame:
-    """What the window shows of a policy, as of its last tick; arrays are own copies."""
-
-    label: str
-    ticks: int
-    rate: float
-    command: FloatArray
-    observation: npt.NDArray[np.float32]
-    action: npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class RobotFrame:
-    """What the window shows of one articulation; arrays are own copies."""
-
-    effort: FloatArray
-    raw_effort: FloatArray
-    applied_effort: FloatArray
-    setpoint: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    source: str
-    holders: tuple[str, ...]
-    held: str
-    policy: PolicyFrame | None = None
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A snapshot of the world for the window: latest wins."""
-
-    generation: int
-    time: float
-    steps: int
-    state: FloatArray
-    playing: bool
-    real_time_factor: float
-    robots: Mapping[str, RobotFrame]
-    events: int
-    #: Times of the oldest and newest state the history can return to.
-    reach: tuple[float, float]
-
 
 @dataclass
-class _Call:
+class SentCall:
     """A function to run between steps, and the way back of its result."""
 
     run: Callable[[World], Any]
@@ -107,7 +47,7 @@ class Simulation:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._calls: SimpleQueue[_Call] = SimpleQueue()
+        self._calls: SimpleQueue[SentCall] = SimpleQueue()
         self._latest: dict[str, Callable[[World], Any]] = {}
         self._lock = threading.Lock()
         self._generation = 0
@@ -129,7 +69,7 @@ class Simulation:
 
     def call(self, run: Callable[[World], T]) -> T:
         """Run a function between steps and wait for what it returns or raises."""
-        call = _Call(run, threading.Event())
+        call = SentCall(run, threading.Event())
         self._calls.put(call)
         self._wait(call)
         if call.error is not None:
@@ -139,7 +79,7 @@ class Simulation:
 
     def post(self, run: Callable[[World], Any]) -> None:
         """Run a function between steps, exactly once, without waiting."""
-        self._calls.put(_Call(run))
+        self._calls.put(SentCall(run))
 
     def put(self, key: str, run: Callable[[World], Any]) -> None:
         """Run a function between steps; of those with one key only the latest runs."""
@@ -151,7 +91,7 @@ class Simulation:
         with self._lock:
             self._drivers = (*self._drivers, driver)
 
-    def _wait(self, call: _Call) -> None:
+    def _wait(self, call: SentCall) -> None:
         """Without a thread, the caller is the one who steps: do it now."""
         self.drain()
 
@@ -167,11 +107,11 @@ class Simulation:
         with self._lock:
             latest, self._latest = self._latest, {}
         for run in latest.values():
-            self._run(_Call(run))
+            self._run(SentCall(run))
         while not self._calls.empty():
             self._run(self._calls.get())
 
-    def _run(self, call: _Call) -> None:
+    def _run(self, call: SentCall) -> None:
         try:
             call.result = call.run(self._world)
         except BaseException as error:
@@ -225,36 +165,9 @@ class Simulation:
         """Make the present state visible to the window."""
         self.frame = self._make_frame()
 
-    def _make_frame(self) -> Frame:
-        world = self._world
-        state = np.empty(mujoco.mj_stateSize(world.model, STATE))
-        mujoco.mj_getState(world.model, world.data, state, STATE)
-        robots = {
-            name: RobotFrame(
-                robot.effort,
-                robot.raw_effort,
-                robot.applied_effort,
-                robot.setpoints.values.copy(),
-                robot.position,
-                robot.velocity,
-                robot.source.name,
-                tuple(lease.holder for lease in robot.setpoints.leases),
-                robot.held,
-                _policy_frame(robot, world.timestep),
-            )
-            for name, robot in world.articulations.items()
-        }
-        return Frame(
-            self._generation,
-            world.time,
-            world.steps,
-            state,
-            self._playing,
-            self._factor,
-            robots,
-            world.event_count,
-            self.history.reach(world.time),
-        )
+    def _make_frame(self) -> WorldFrame:
+        reach = self.history.reach(self._world.time)
+        return frame_of(self._world, self._generation, self._playing, self._factor, reach)
 
     # Play and time ------------------------------------------------------------------------------
 
@@ -353,136 +266,3 @@ class Simulation:
             self.publish()
 
         self.call(run)
-
-
-def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:
-    for policy in robot.components:
-        if isinstance(policy, PolicyComponent):
-            return PolicyFrame(
-                policy.label,
-                policy.ticks,
-                1.0 / (policy.tick_steps * timestep),
-                np.array(policy.command_now),
-                policy.observation.copy(),
-                policy.action.copy(),
-            )
-    return None
-
-
-class SimThread(Simulation):
-    """A simulation on a thread of its own, in real time."""
-
-    def __init__(self, world: World) -> None:
-        super().__init__(world)
-        self._stopping = threading.Event()
-        self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="mjrig-sim", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; stopping twice is fine."""
-        self._stopping.set()
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def call(self, run: Callable[[World], T]) -> T:
-        if threading.current_thread() is self._thread:
-            return run(self._world)
-        return super().call(run)
-
-    def _wait(self, call: _Call) -> None:
-        if not self._thread.is_alive():
-            self.drain()
-            return
-        self._wake.set()
-        assert call.done is not None
-        while not call.done.wait(0.1):
-            if not self._thread.is_alive():
-                raise RuntimeError("the simulation thread ended")
-
-    def play(self) -> None:
-        super().play()
-        self._wake.set()
-
-    def _loop(self) -> None:
-        clock, due = _Clock(), 0.0
-        while not self._stopping.is_set():
-            self.drain()
-            if not self._playing:
-                clock.restart(self._world.time, self._speed)
-                self.publish()
-                self._wake.wait(0.01)
-                self._wake.clear()
-                continue
-            self._burst(clock)
-            now = time.perf_counter()
-            if now >= due:
-                due = now + PUBLISHED_EVERY
-                self._factor = clock.factor(self._world.time)
-                self.publish()
-
-    def _burst(self, clock: "_Clock") -> None:
-        """Catch up with the wall clock, at most for the length of a burst."""
-        clock.follow(self._world.time, self._speed)
-        end = time.perf_counter() + BURST
-        try:
-            while self._playing and self._world.time < clock.due():
-                self.advance(1)
-                if time.perf_counter() > end:
-                    return
-        except Exception as error:
-            self._playing = False
-            self.fault = Fault(f"{type(error).__name__}: {error}", _trace(error))
-            _logger.exception("the simulation stopped")
-            return
-        if self._playing:
-            ahead = (self._world.time - clock.due()) / self._speed
-            self._wake.wait(min(max(ahead, 0.0), 0.002))
-            self._wake.clear()
-
-
-def _trace(error: BaseException) -> str:
-    import traceback
-
-    return "".join(traceback.format_exception(error))
-
-
-@dataclass
-class _Clock:
-    """Which simulated time is due now; lost time beyond LAG is given up."""
-
-    wall: float = 0.0
-    start: float = 0.0
-    speed: float = 1.0
-    _marks: deque[tuple[float, float]] = field(default_factory=deque)
-
-    def restart(self, now: float, speed: float) -> None:
-        self.wall, self.start, self.speed = time.perf_counter(), now, speed
-        self._marks.clear()
-
-    def due(self) -> float:
-        if self.speed == AS_FAST_AS_POSSIBLE:
-            return AS_FAST_AS_POSSIBLE
-        return self.start + (time.perf_counter() - self.wall) * self.speed
-
-    def follow(self, now: float, speed: float) -> None:
-        late = self.due() - now
-        if speed != self.speed or late > LAG * speed or late < -LAG * speed:
-            marks = self._marks
-            self.restart(now, speed)
-            self._marks = marks
-
-    def factor(self, now: float) -> float:
-        """Simulated per wall time over the last second."""
-        wall = time.perf_counter()
-        if self._marks and now < self._marks[-1][1]:
-            self._marks.clear()
-        self._marks.append((wall, now))
-        while self._marks and wall - self._marks[0][0] > 1.0:
-            self._marks.popleft()
-        began, was = self._marks[0]
-        return (now - was) / (wall - began) if wall > began else 0.0

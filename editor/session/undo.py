@@ -1,19 +1,17 @@
-"""Undo and redo: every edit is an entry with a name, and what the scene said before and after."""
+"""Undo and redo: a list of named groups of edits, as large as what they changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-Data = dict[str, Any]
+from mjrig.editor.session.edits import Edit, merged
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One edit."""
+class UndoEntry:
+    """What one undo takes back."""
 
     name: str
-    before: Data
-    after: Data
+    edits: tuple[Edit, ...]
     #: Edits that follow each other with one key are one entry, until `seal`.
     merge: str | None = None
 
@@ -22,46 +20,45 @@ class UndoStack:
     """The edits so far, and how far back we are in them."""
 
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[UndoEntry] = []
         self._done = 0
         self._saved: int | None = 0
 
-    def push(self, name: str, before: Data, after: Data, merge: str | None = None) -> None:
-        """Note an edit that was made; what was undone before it is forgotten."""
+    def push(self, name: str, edits: Sequence[Edit], merge: str | None = None) -> None:
+        """Note edits that were made; what was undone before it is forgotten."""
         if self._saved is not None and self._saved > self._done:
             self._saved = None  # the saved state can no longer be reached
         del self._entries[self._done :]
         last = self._entries[-1] if self._entries else None
         if merge is not None and last is not None and last.merge == merge:
-            self._entries[-1] = Entry(name, last.before, after, merge)
+            self._entries[-1] = UndoEntry(name, merged(last.edits, edits), merge)
             if self._saved == self._done:
                 self._saved = None
             return
-        self._entries.append(Entry(name, before, after, merge))
+        self._entries.append(UndoEntry(name, tuple(edits), merge))
         self._done += 1
 
     def seal(self) -> None:
         """End a merged entry: the mouse button was let go."""
         if self._entries and self._entries[-1].merge is not None and self._done == len(self):
-            last = self._entries[-1]
-            self._entries[-1] = Entry(last.name, last.before, last.after)
+            self._entries[-1] = replace(self._entries[-1], merge=None)
 
     @property
-    def undoable(self) -> Entry | None:
+    def undoable(self) -> UndoEntry | None:
         """What undo would take back."""
         return self._entries[self._done - 1] if self._done else None
 
     @property
-    def redoable(self) -> Entry | None:
+    def redoable(self) -> UndoEntry | None:
         """What redo would do again."""
         return self._entries[self._done] if self._done < len(self._entries) else None
 
-    def step_back(self) -> Entry:
+    def step_back(self) -> UndoEntry:
         """Note that the last edit was undone, and return it."""
         self._done -= 1
         return self._entries[self._done]
 
-    def step_forward(self) -> Entry:
+    def step_forward(self) -> UndoEntry:
         """Note that the next edit was made again, and return it."""
         self._done += 1
         return self._entries[self._done - 1]

@@ -29,7 +29,7 @@ from mjrig.tuning.sweeps import results_best
 from mjrig.tuning.sweeps.sweep import Swept
 
 
-class Task(StrEnum):
+class TuneTask(StrEnum):
     """What the panel can do."""
 
     RESPOND = "respond"
@@ -39,7 +39,7 @@ class Task(StrEnum):
 
 
 @dataclass(frozen=True)
-class Found:
+class TuneFindings:
     """What a task found, and which edit of the scene it was found for."""
 
     finished: Finished
@@ -66,8 +66,8 @@ class Tune:
         self.state, self.tuning = state, tuning
         self.respond, self.assign = RespondSettings(), AssignSettings()
         self.fit, self.sweep = FitSettings(), SweepSettings()
-        self.found: dict[Task, Found] = {}
-        self.running: Task | None = None
+        self.found: dict[TuneTask, TuneFindings] = {}
+        self.running: TuneTask | None = None
         #: The row of the sweep's ranking that would be applied.
         self.picked = 0
         self.runner = runner or Runner()
@@ -93,13 +93,13 @@ class Tune:
             self._note(self.running, finished)
             self.running = None
 
-    def _note(self, task: Task, finished: Finished) -> None:
-        self.found[task] = Found(finished, self._position)
+    def _note(self, task: TuneTask, finished: Finished) -> None:
+        self.found[task] = TuneFindings(finished, self._position)
         console, title = self.state.console, f"{task} {finished.job.title}"
         if finished.problem:
             console.fail(f"{title}: {finished.problem}", finished.detail)
             return
-        if task is Task.SWEEP:
+        if task is TuneTask.SWEEP:
             self.picked = 0
         console.say(f"{title}: done in {finished.seconds:.1f} s")
 
@@ -144,21 +144,21 @@ class Tune:
 
     # Work ---------------------------------------------------------------------------------------
 
-    def job(self, task: Task) -> TuneJob:
+    def job(self, task: TuneTask) -> TuneJob:
         """What a task would do now.
 
         Raises:
             MjrigError: a setting is missing or wrong.
         """
-        settings: dict[Task, Settings] = {
-            Task.RESPOND: self.respond,
-            Task.ASSIGN: self.assign,
-            Task.FIT: self.fit,
-            Task.SWEEP: self.sweep,
+        settings: dict[TuneTask, Settings] = {
+            TuneTask.RESPOND: self.respond,
+            TuneTask.ASSIGN: self.assign,
+            TuneTask.FIT: self.fit,
+            TuneTask.SWEEP: self.sweep,
         }
         return settings[task].job(self.state.scene, self.rows)
 
-    def run(self, task: Task) -> bool:
+    def run(self, task: TuneTask) -> bool:
         """Begin a task; returns whether it could be."""
         try:
             job = self.job(task)
@@ -187,11 +187,11 @@ class Tune:
 
     # Results ------------------------------------------------------------------------------------
 
-    def is_old(self, found: Found) -> bool:
+    def is_old(self, found: TuneFindings) -> bool:
         """Whether the scene was edited since."""
         return found.position != self.state.session.undo_stack.position
 
-    def why_not_applied(self, task: Task) -> str:
+    def why_not_applied(self, task: TuneTask) -> str:
         """Why a result cannot be put into the scene; empty: it can."""
         result = self.found[task].result
         if isinstance(result, AssignmentPlan):
@@ -203,7 +203,7 @@ class Tune:
             return "this point did not work"
         return ""
 
-    def apply(self, task: Task) -> bool:
+    def apply(self, task: TuneTask) -> bool:
         """Put a result into the scene: one edit, all or nothing."""
         result = self.found[task].result
         edits: dict[type, Callable[[Any], None]] = {
@@ -256,7 +256,7 @@ class Tune:
         ranked = swept.ranking[self.picked]
         return ranked.values if ranked.score < float("inf") else None
 
-    def save(self, task: Task, name: str) -> bool:
+    def save(self, task: TuneTask, name: str) -> bool:
         """Save the gains of a result as a preset beside those of the gain table."""
         path = self.preset_path(name)
 
@@ -281,7 +281,7 @@ class Tune:
         return results_best.write_preset(path, self.state.scene, result.plan.job, values)
 
 
-def key_of(task: Task) -> str:
+def key_of(task: TuneTask) -> str:
     """Where the problem of a task is noted."""
     return f"tune {task}"
 

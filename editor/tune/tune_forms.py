@@ -7,7 +7,7 @@ from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.tune.tune import Tune
-from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, Axis
+from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
 from mjrig.gains.gain_rows import GainRow, columns
 from mjrig.tuning.assignment.assign import Inertia
 from mjrig.tuning.fitting.plant import PARAMETERS, UNITS
@@ -118,7 +118,7 @@ def _axis(tune: Tune, gain: str, rows: Sequence[GainRow]) -> None:
     changed, on = imgui.checkbox(gain, gain in axes)
     imgui.set_item_tooltip("of the chosen joints, all the same value")
     if changed and on:
-        axes[gain] = Axis.around([row.values[gain] for row in rows])
+        axes[gain] = GainAxis.around([row.values[gain] for row in rows])
     elif changed:
         axes.pop(gain, None)
     axis = axes.get(gain)

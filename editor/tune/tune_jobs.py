@@ -7,19 +7,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from mjrig.gains.response import Signal
 from mjrig.names import how_many, literal
+from mjrig.tuning.assignment.assign import AssignmentPlan, Wish, assign
+from mjrig.tuning.fitting.fit import Fit, fit
+from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.tuning.responses.respond import JointResponse, respond
 from mjrig.tuning.sweeps.bundle import LocalScene
-
-if TYPE_CHECKING:
-    from mjrig.tuning.assignment.assign import AssignmentPlan, Wish
-    from mjrig.tuning.fitting.fit import Fit
-    from mjrig.tuning.responses.respond import JointResponse
-    from mjrig.tuning.sweeps.space import Parameter, Space
-    from mjrig.tuning.sweeps.sweep import Swept
-    from mjrig.tuning.sweeps.sweep_tasks import Scenario
+from mjrig.tuning.sweeps.space import Parameter, Space
+from mjrig.tuning.sweeps.sweep import Swept, sweep
+from mjrig.tuning.sweeps.sweep_plan import examine
+from mjrig.tuning.sweeps.sweep_tasks import Scenario
 
 #: Told the share that is done, None where nobody knows, and what is being done.
 Report = Callable[[float | None, str], object]
@@ -62,14 +62,12 @@ class RespondJob:
         """What it is, in words."""
         return f"{self.signal.kind} on {self.joints}"
 
-    def run(self, report: Report) -> "list[JointResponse]":
+    def run(self, report: Report) -> list[JointResponse]:
         """Test them.
 
         Raises:
             MjrigError: it cannot be done.
         """
-        from mjrig.tuning.responses.respond import respond
-
         report(None, "building copies")
         return respond(
             self.scene.load(),
@@ -86,7 +84,7 @@ class AssignJob:
 
     scene: LocalScene
     joints: Joints
-    wish: "Wish"
+    wish: Wish
     poses: int = 32
 
     @property
@@ -94,14 +92,12 @@ class AssignJob:
         """What it is, in words."""
         return f"{self.wish.frequency:g} Hz, ζ {self.wish.damping:g} for {self.joints}"
 
-    def run(self, report: Report) -> "AssignmentPlan":
+    def run(self, report: Report) -> AssignmentPlan:
         """Work the gains out.
 
         Raises:
             MjrigError: it cannot be done.
         """
-        from mjrig.tuning.assignment.assign import assign
-
         report(None, f"looking at {how_many(self.poses, 'pose')}")
         return assign(
             self.scene.load(),
@@ -127,14 +123,12 @@ class FitJob:
         """What it is, in words."""
         return f"{', '.join(self.parameters)} of {self.joints}"
 
-    def run(self, report: Report) -> "Fit":
+    def run(self, report: Report) -> Fit:
         """Fit them.
 
         Raises:
             MjrigError: it cannot be done.
         """
-        from mjrig.tuning.fitting.fit import fit
-
         report(None, "reading")
         return fit(
             self.scene.load(),
@@ -156,8 +150,8 @@ class SweepJob:
 
     scene: LocalScene
     joints: Joints
-    space: "Space"
-    scenario: "Scenario"
+    space: Space
+    scenario: Scenario
     objective: str = "rmse"
     randomise: str = ""
     seeds: int = 1
@@ -168,16 +162,12 @@ class SweepJob:
         count = math.prod(len(c.values) for c in self.space.choices) * max(1, self.space.samples)
         return f"{how_many(count, 'point')} on {self.joints}"
 
-    def run(self, report: Report) -> "Swept":
+    def run(self, report: Report) -> Swept:
         """Test them all.
 
         Raises:
             MjrigError: it cannot be done.
         """
-        from mjrig.tuning.objectives.variation import Randomisation
-        from mjrig.tuning.sweeps.sweep import sweep
-        from mjrig.tuning.sweeps.sweep_plan import examine
-
         report(None, "trying the ends")
         scene, randomise = self.scene.load(), Randomisation.read(self.randomise)
         parameters: list[Parameter] = [*self.space.choices, *self.space.ranges]

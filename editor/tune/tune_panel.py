@@ -7,7 +7,7 @@ from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.tune.tune import Found, Task, Tune, key_of, why_no_rows
+from mjrig.editor.tune.tune import Tune, TuneFindings, TuneTask, key_of, why_no_rows
 from mjrig.editor.tune.tune_forms import Browse, assign_form, fit_form, respond_form, sweep_form
 from mjrig.editor.tune.tune_results import show_fit, show_plan, show_responses, show_sweep
 from mjrig.editor.tune.tune_runner import Finished
@@ -27,10 +27,10 @@ class _Look(NamedTuple):
 
 
 _LOOKS = {
-    Task.RESPOND: _Look("How do the joints follow a signal?", respond_form, show_responses),
-    Task.ASSIGN: _Look("Gains from a frequency and a damping ratio.", assign_form, show_plan),
-    Task.FIT: _Look("Parameters that explain recordings.", fit_form, show_fit),
-    Task.SWEEP: _Look("Many values, tested and ranked.", sweep_form, show_sweep),
+    TuneTask.RESPOND: _Look("How do the joints follow a signal?", respond_form, show_responses),
+    TuneTask.ASSIGN: _Look("Gains from a frequency and a damping ratio.", assign_form, show_plan),
+    TuneTask.FIT: _Look("Parameters that explain recordings.", fit_form, show_fit),
+    TuneTask.SWEEP: _Look("Many values, tested and ranked.", sweep_form, show_sweep),
 }
 
 
@@ -59,7 +59,7 @@ class TunePanel(Panel):
                 imgui.end_tab_item()
         imgui.end_tab_bar()
 
-    def _task(self, task: Task, look: _Look) -> None:
+    def _task(self, task: TuneTask, look: _Look) -> None:
         beside = imgui.get_content_region_avail().x >= 2.0 * FORM
         flags = imgui.ChildFlags_.none if beside else imgui.ChildFlags_.auto_resize_y
         if imgui.begin_child("form", ImVec2(FORM if beside else 0.0, 0.0), int(flags)):
@@ -80,7 +80,7 @@ class TunePanel(Panel):
 
     # What to do ---------------------------------------------------------------------------------
 
-    def _form(self, task: Task, look: _Look) -> None:
+    def _form(self, task: TuneTask, look: _Look) -> None:
         imgui.push_style_color(imgui.Col_.text, GREY)
         imgui.text_wrapped(self.tune.who)
         imgui.pop_style_color()
@@ -88,7 +88,7 @@ class TunePanel(Panel):
         self._run(task)
         look.form(self.tune, self.browse)
 
-    def _run(self, task: Task) -> None:
+    def _run(self, task: TuneTask) -> None:
         tune = self.tune
         if tune.running is None:
             why_not = why_no_rows(tune.rows)
@@ -109,22 +109,22 @@ class TunePanel(Panel):
 
     # What came of it ----------------------------------------------------------------------------
 
-    def _found(self, task: Task, look: _Look, found: Found) -> None:
-        if task is not Task.RESPOND:
+    def _found(self, task: TuneTask, look: _Look, found: TuneFindings) -> None:
+        if task is not TuneTask.RESPOND:
             self._keep(task)
             if self.tune.is_old(found):
                 imgui.same_line()
                 imgui.text_colored(AMBER, "the scene was edited since")
         look.show(self.tune, found.finished)
 
-    def _keep(self, task: Task) -> None:
+    def _keep(self, task: TuneTask) -> None:
         tune, why_not = self.tune, self.tune.why_not_applied(task)
         if _button("Apply", why_not, "Into the scene, as one edit that can be undone."):
             tune.apply(task)
         imgui.same_line()
         path = tune.preset_path(self._preset)
         # A preset of gains that are authored in another file is of use there.
-        why_not = "" if task is Task.ASSIGN else why_not
+        why_not = "" if task is TuneTask.ASSIGN else why_not
         if _button("Save preset", why_not, f"Write the gains to {path}"):
             tune.save(task, self._preset)
         imgui.same_line()

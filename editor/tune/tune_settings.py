@@ -88,7 +88,7 @@ class FitSettings:
 
 
 @dataclass
-class Axis:
+class GainAxis:
     """The values of one gain; `count` only matters in a grid."""
 
     low: float
@@ -97,7 +97,7 @@ class Axis:
     log: bool = False
 
     @classmethod
-    def around(cls, values: Sequence[float]) -> "Axis":
+    def around(cls, values: Sequence[float]) -> "GainAxis":
         """From half to twice of what is in force."""
         low, high = min(values), max(values)
         finite = 0.0 < high < float("inf")
@@ -112,7 +112,7 @@ class SweepSettings:
     `mjrig sweep --grid` takes them (`--range` where values are sampled).
     """
 
-    axes: dict[str, Axis] = field(default_factory=dict)
+    axes: dict[str, GainAxis] = field(default_factory=dict)
     more: str = ""
     way: str = "grid"
     samples: int = 32
@@ -157,7 +157,7 @@ class SweepSettings:
         ranges = tuple(map(Range.read, lines))
         return Space(ranges=ranges, samples=self.samples, method=self.way)
 
-    def _line(self, gain: str, axis: Axis, rows: Sequence[GainRow]) -> str:
+    def _line(self, gain: str, axis: GainAxis, rows: Sequence[GainRow]) -> str:
         """A parameter as the command line takes it."""
         if locked := next((f"{row.key}: {row.locked}" for row in rows if row.locked), ""):
             raise PropertyError(locked)

@@ -1,11 +1,14 @@
 """Modal questions: unsaved changes, what to keep after Stop, what a crash left behind."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from imgui_bundle import imgui
 
+from mjrig.editor.session.apply_edits import apply
+from mjrig.editor.session.edits import Edit
+from mjrig.editor.session.kept_changes import KeptChange, kept_changes, taking_back
 from mjrig.editor.session.state import EditorState
 
 
@@ -117,9 +120,8 @@ class ChangedDialog(Dialog):
 
 @dataclass
 class _Line:
-    text: str
-    revert: Callable[[Any], None]
-    keep: bool = field(default=True)
+    change: KeptChange
+    keep: bool = True
 
 
 class KeepDialog(Dialog):
@@ -129,18 +131,20 @@ class KeepDialog(Dialog):
 
     def __init__(self, state: EditorState) -> None:
         super().__init__(state)
+        self._made: Sequence[Edit] = ()
         self._lines: list[_Line] = []
 
-    def ask(self, lines: list[tuple[str, Callable[[Any], None]]]) -> None:
-        """Show a list: text, and the way to take that edit back in a scene."""
-        self._lines = [_Line(text, revert) for text, revert in lines]
+    def ask(self, made: Sequence[Edit]) -> None:
+        """List the edits that were made, if there are any."""
+        self._made = made
+        self._lines = [_Line(change) for change in kept_changes(made, self.state.scene)]
         if self._lines:
             self.open()
 
     def content(self) -> None:
         for i, line in enumerate(self._lines):
             imgui.push_id(str(i))
-            _, line.keep = imgui.checkbox(line.text, line.keep)
+            _, line.keep = imgui.checkbox(line.change.text, line.keep)
             imgui.pop_id()
         imgui.spacing()
         if imgui.button("Keep checked"):
@@ -151,14 +155,13 @@ class KeepDialog(Dialog):
             self.close()
 
     def _apply(self) -> None:
-        dropped = [line for line in self._lines if not line.keep]
+        dropped = [edit for line in self._lines if not line.keep for edit in line.change.edits]
         if dropped:
-            self.state.attempt(lambda: self._revert(dropped))
+            self.state.attempt(lambda: self._take_back(dropped))
 
-    def _revert(self, dropped: list[_Line]) -> None:
+    def _take_back(self, dropped: Sequence[Edit]) -> None:
         with self.state.session.edit("Drop changes made while playing") as scene:
-            for line in dropped:
-                line.revert(scene)
+            apply(scene, taking_back(self._made, dropped))
 
 
 class RecoverDialog(Dialog):

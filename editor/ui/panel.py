@@ -10,14 +10,15 @@ from mjrig.editor.session.state import EditorState
 from mjrig.names import suggestion
 
 GROUP = "mjrig.panels"
-PLACES = ("left", "right", "bottom", "centre")
+#: Where a panel can be docked at first.
+PLACES = ("left", "right", "bottom", "bottom right", "centre")
 
 
 class Panel:
     """Draws itself once per frame, and edits only through the state it is given."""
 
     title: ClassVar[str] = "Panel"
-    #: Where it is docked at first: `left`, `right`, `bottom`, `bottom right`, `centre`.
+    #: Where it is docked at first: one of PLACES.
     place: ClassVar[str] = "right"
     window_flags: ClassVar[int] = 0
     _error = ""
@@ -66,7 +67,7 @@ def plugin_panels(state: EditorState) -> list[Panel]:
 def _made(kind: object, state: EditorState) -> Panel:
     """A panel of a class somebody else wrote; what would break the window later is found now."""
     if not (isinstance(kind, type) and issubclass(kind, Panel)):
-        raise TypeError(f"it must be a class derived from {Panel.__module__}.Panel, got {kind!r}")
+        raise TypeError(f"it must be a class derived from mjrig.editor.Panel, got {kind!r}")
     if kind.place not in PLACES:
         raise ValueError(f"its place is {kind.place!r}; {suggestion(kind.place, PLACES)}")
     made = kind(state)

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.editor.session.simulation import STATE, Frame
+from mjrig.editor.session.world_frame import STATE, WorldFrame
 from mjrig.scene.pose import composed
 from mjrig.sim.world import World
 
@@ -62,7 +62,14 @@ class Drawing:
 
     # State --------------------------------------------------------------------------------------
 
-    def show(self, frame: Frame) -> None:
+    def flag_tables(self) -> tuple[tuple[str, Any, Any], ...]:
+        """MuJoCo's drawing options: a title, their names with keys, and the flags to set."""
+        return (
+            ("Model", mujoco.mjVISSTRING, self.option.flags),
+            ("Picture", mujoco.mjRNDSTRING, self.scene.flags),
+        )
+
+    def show(self, frame: WorldFrame) -> None:
         """Put the data into the state of a frame of the same generation."""
         self.model.body_pos[:], self.model.body_quat[:] = self._rest
         mujoco.mj_setState(self.model, self.data, frame.state, STATE)

@@ -16,7 +16,7 @@ from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
 from mjrig.editor.viewport.quality import Quality
-from mjrig.editor.viewport.views import View
+from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.sim.world import World
 
 DropHandler = Callable[[str, Any, str | None, FloatArray | None], None]
@@ -56,14 +56,14 @@ class Viewport(Panel):
     def __init__(
         self,
         state: EditorState,
-        make_view: Callable[[Any], View],
+        make_view: Callable[[Any], SceneRenderer],
         quality: Quality,
         on_drop: DropHandler = lambda kind, value, actor, point: None,
     ) -> None:
         super().__init__(state)
         self._make_view, self.quality, self._on_drop = make_view, quality, on_drop
         self.drawing: Drawing | None = None
-        self.view: View | None = None
+        self.view: SceneRenderer | None = None
         self.gizmo = Gizmo(state)
         self.rect = (0.0, 0.0, 1.0, 1.0)
         self.notice = ""

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 
 
-class View(Protocol):
+class SceneRenderer(Protocol):
     """Turns a prepared MjvScene into a texture."""
 
     def render(self, scene: Any, width: int, height: int) -> int:

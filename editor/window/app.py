@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from imgui_bundle import hello_imgui, imgui, immapp
+from imgui_bundle import glfw_utils, hello_imgui, imgui, immapp
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import colours
-from mjrig.editor.ui.panel import Panel, plugin_panels
+from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
 
 SIZE = (1280, 720)
 #: Gains and plots stand side by side: who changes one watches the other.
@@ -17,15 +17,9 @@ _SPLITS = (
     ("MainDockSpace", "right", imgui.Dir.right, 0.28),
     ("MainDockSpace", "left", imgui.Dir.left, 0.19),
 )
-_SPACES = {place: place for place in ("left", "right", "bottom", "bottom right")}
-_SPACES["centre"] = "MainDockSpace"
+_SPACES = {place: place for place in PLACES} | {"centre": "MainDockSpace"}
 #: Most frames a second, and how many are left while nothing moves and nobody touches anything.
 MOST_FRAMES, IDLE_FRAMES = 60.0, 15.0
-
-
-def chord(*keys: Any) -> int:
-    """A key chord; Python 3.11.2 cannot combine the flags themselves."""
-    return sum(int(key) for key in keys)
 
 
 class App:
@@ -144,8 +138,7 @@ class App:
 
     @staticmethod
     def _stay_open(rp: Any) -> None:
-        import glfw
-        from imgui_bundle import glfw_utils
+        import glfw  # after imgui_bundle, whose library it uses
 
         rp.app_shall_exit = False
         handle: Any = glfw_utils.glfw_window_hello_imgui()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from imgui_bundle import imgui
 
 from mjrig.editor.session.recording import RunRecording
-from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE
+from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import ALARM, AMBER, RED, TEXT
 from mjrig.editor.viewport.gizmo import Gizmo, Tool

@@ -11,7 +11,7 @@ from mjrig.control.lowering import Lowered
 from mjrig.control.plan import ControlPlan, Write, basis_of, following_pose
 from mjrig.control.seeding import Seeds
 from mjrig.control.telemetry import Telemetry
-from mjrig.errors import BindingError
+from mjrig.errors import BindingError, NeedsNewWorld
 from mjrig.model.actor_model import ActorState
 from mjrig.model.binding import BindingTable
 from mjrig.names import unique
@@ -153,7 +153,7 @@ class ControlledActor(ActorInWorld):
         controller.bind(self._model, self._data, self._where.actuator_ids.tolist())
         python = controller.supports()["python"]
         if controller.lowered is None and not python.available:
-            raise BindingError(f"{controller.label}: {python.reason}: it needs a new world")
+            raise NeedsNewWorld(f"{controller.label}: {python.reason}: it needs a new world")
         self._replan()
         self._seed(changed=self._owned() ^ before)
 

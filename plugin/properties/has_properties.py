@@ -12,7 +12,7 @@ from typing import Any
 
 from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate, find_file
-from mjrig.names import Slots, suggestion
+from mjrig.names import Slots, listed, suggestion
 from mjrig.properties.declaration import Property
 from mjrig.properties.plain_data import PlainData
 
@@ -74,6 +74,31 @@ class HasProperties(PlainData):
     def _own_on_change(self, names: tuple[str, ...]) -> None:
         """The base classes' own part of `on_change`."""
 
+    # What others see of it ----------------------------------------------------------------------
+
+    @property
+    def parent(self) -> "HasProperties | None":
+        """What this object is part of; None where it is part of nothing."""
+        return self._parent
+
+    @property
+    def role(self) -> str:
+        """What it is called within its parent: `PDController_2`, `clamps[0]`; else empty."""
+        return self._role
+
+    @property
+    def slots(self) -> Slots | None:
+        """The actuators its per-actuator properties are spread over; None before binding."""
+        return self._slots
+
+    @property
+    def authored_values(self) -> Mapping[str, object]:
+        """What was written, by property, in the order of the file; parts are the objects.
+
+        A change makes a new mapping: as long as it is the same object, nothing was written here.
+        """
+        return self._authored
+
     # Change -------------------------------------------------------------------------------------
 
     def assign(self, values: Mapping[str, object]) -> None:
@@ -124,6 +149,16 @@ class HasProperties(PlainData):
         self.__dict__.update(_pending=None, _before=[])
         if names:
             self._notify(names)
+
+    def reorder(self, names: Sequence[str]) -> None:
+        """List the authored properties in this order in the file; values stay.
+
+        Raises:
+            PropertyError: these are not the authored ones.
+        """
+        if len(names) != len(self._authored) or set(names) != self._authored.keys():
+            raise PropertyError(f"{self.label}: {listed(names)} are not the authored properties")
+        self.__dict__["_authored"] = {name: self._authored[name] for name in names}
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher(self, names)` once per group of changes; returns the way to stop it."""

@@ -96,6 +96,11 @@ class Stepper:
         self._notes = notes
         self.replan()
 
+    def adopt(self, time: float, steps: int) -> None:
+        """Go on from another time and step count."""
+        self._data.time = self._now = time
+        self.steps = steps
+
     def state_replaced(self, why: str, steps: int) -> None:
         """The state is another one: after so many steps since a reset."""
         self.steps, self._now = steps, float(self._data.time)

@@ -240,6 +240,10 @@ class World(HasProperties):
         """Physics steps since the last reset."""
         return self._stepper.steps
 
+    def adopt_time(self, other: "World") -> None:
+        """Go on from the time and the step count of another world."""
+        self._stepper.adopt(other.time, other.steps)
+
     # Snapshots ----------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:

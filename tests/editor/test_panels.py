@@ -1,20 +1,22 @@
 """Panels of other packages, found by their entry point; those that fail are told of."""
 
+import ast
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.ui.panel import Panel, plugin_panels
+from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
 from mjrig.editor.viewport.views import NullView
 from mjrig.editor.window.window import Window
 from mjrig.properties import registry
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
 from tests.editor.windows import SWINGS, Bench
-from tests.places import THIRD_PARTY
+from tests.places import ROOT, THIRD_PARTY
 
 SPRINGS = """
 mjrig: 1
@@ -36,7 +38,7 @@ def _install(folder: Path, monkeypatch: pytest.MonkeyPatch, points: str) -> None
 
 
 @pytest.fixture
-def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The example package, installed."""
     groups = tomllib.loads((THIRD_PARTY / "pyproject.toml").read_text())["project"]["entry-points"]
     points = ""
@@ -44,8 +46,10 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         points += f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in entries.items())
     monkeypatch.syspath_prepend(str(THIRD_PARTY))
     _install(tmp_path / "site", monkeypatch, points)
-    with monkeypatch.context():
-        registry.refresh()
+    registry.refresh()
+    yield
+    monkeypatch.undo()
+    registry.refresh()
 
 
 @pytest.mark.usefixtures("example")
@@ -67,9 +71,38 @@ def test_a_panel_of_another_package_is_docked_and_edits_through_the_session() ->
     assert not bench.problems
 
 
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="no checkout beside the tests")
+def test_the_page_shows_the_panel_of_the_example_package_which_needs_nothing_private() -> None:
+    code = (THIRD_PARTY / "mjrig_example_panel.py").read_text(encoding="utf-8")
+    assert f"```python\n{code}```" in (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+    names = [n.attr for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Attribute)]
+    assert {n for n in names if n.startswith("_")} == {
+        "_limit",
+        "__name__",
+    }  # its own, and Python's
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_a_panel_of_another_package_can_be_docked_at_every_place(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"panel_{where.replace(' ', '_')}"
+    text = f"from mjrig.editor import Panel\nclass Mine(Panel):\n    place = {where!r}\n"
+    (tmp_path / f"{module}.py").write_text(text)
+    _install(tmp_path / "site", monkeypatch, f"[mjrig.panels]\nmine = {module}:Mine\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    state = editor_state(SWINGS)
+    app = app_with(state, [])
+    assert [panel.place for panel in app.panels] == [where]
+    assert not state.console.lines
+    docking = app.runner_params().docking_params
+    spaces = {"MainDockSpace", *(split.new_dock for split in docking.docking_splits)}
+    assert {window.dock_space_name for window in docking.dockable_windows} <= spaces
+
+
 BROKEN = '''
 from imgui_bundle import imgui
-from mjrig.editor.ui.panel import Panel
+from mjrig.editor import Panel
 
 class Lost(Panel):
     place = "middle"

@@ -10,9 +10,9 @@ from imgui_bundle import imgui
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.chords import chord
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices
 from mjrig.editor.viewport.views import NullView
-from mjrig.editor.window.app import chord
 from mjrig.editor.window.window import Window
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World

@@ -1,31 +1,30 @@
 """SpringPanel: every spring of the scene in one place."""
 
+from functools import partial
+
 from imgui_bundle import imgui
 
-from mjrig.editor.ui.panel import Panel
+from mjrig.editor import Panel
 
 
 class SpringPanel(Panel):
-    """One slider per spring, and a button for all of them."""
+    """One slider per spring."""
 
     title = "Springs"
-    place = "right"
+    place = "bottom right"  # or left, right, bottom, centre
 
     def draw(self) -> None:
-        springs = [
-            (f"{actor.name}.{component._role}.limit", component)
-            for actor in self.state.scene.actors
-            for component in actor.components
-            if type(component).__name__ == "SpringController"
-        ]
-        if not springs:
-            imgui.text_disabled("The scene has no springs.")
-        for path, spring in springs:
-            moved, value = imgui.slider_float(path, spring.limit, 0.0, 100.0)  # type: ignore[attr-defined]
-            if moved:
-                edit = lambda path=path, value=value: self.state.session.set(  # noqa: E731
-                    path, value, merge=True
-                )
-                self.state.attempt(edit, field=path)
-            if imgui.is_item_deactivated_after_edit():
-                self.state.session.seal()
+        frame, session = self.state.simulation.frame, self.state.session
+        imgui.text(f"{frame.time:.2f} s, {len(frame.robots)} robots")
+        for actor in session.scene.actors:
+            for component in actor.components:
+                if type(component).__name__ == "SpringController":
+                    self._limit(f"{actor.name}.{component.role}.limit", vars(component)["limit"])
+
+    def _limit(self, path: str, now: float) -> None:
+        session = self.state.session
+        moved, value = imgui.slider_float(path, now, 0.0, 100.0)
+        if moved:  # a drag is one undo entry, and what is refused is shown
+            self.state.attempt(partial(session.set, path, value, merge=True), field=path)
+        if imgui.is_item_deactivated_after_edit():
+            session.seal()

@@ -37,6 +37,7 @@ from mjrig.components import (
     PositionTable,
 )
 from mjrig.components.controllers.pipeline_controller import PipelineController
+from mjrig.errors import NeedsNewWorld
 from mjrig.properties.scalar_kinds import Float
 from tests.worlds import GRIPPER, arm, hinge, make_scene, make_world, refused
 
@@ -763,7 +764,7 @@ def test_what_only_mujoco_can_run_does_not_leave_it() -> None:
         with_delay(steps=5)(world)
     assert np.array_equal(trajectory(world, 50), trajectory(other, 50))
     stepped = maker(PIDController(kp=20, ki=3))("python")
-    with refused(mjrig.BindingError, f"robot.PIDController: {reason}: it needs a new world"):
+    with refused(NeedsNewWorld, f"robot.PIDController: {reason}: it needs a new world"):
         of(stepped).assign({"integration": "integrator"})
     plain = maker(PIDController(kp=20, ki=3))("python")
     assert np.array_equal(trajectory(stepped, 50), trajectory(plain, 50))

@@ -93,7 +93,7 @@ def test_the_search_field_hides_the_rest() -> None:
     assert shown == [True, False]
 
 
-# Edits ------------------------------------------------------------------------------------------
+# Edits --------------------------------------------------------------------------------------------
 
 
 def test_rename_by_the_context_menu() -> None:

@@ -102,7 +102,7 @@ def test_rows_are_filtered_by_a_regular_expression(models: Path) -> None:
     assert [r.actuator for r in filtered(rows, "LEFT_.*hip|right_k")] == ["left_hip", "right_knee"]
 
 
-# Edits ------------------------------------------------------------------------------------------
+# Edits --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -121,11 +121,11 @@ def test_what_goes_wrong_is_the_result(lab: GainLab, models: Path) -> None:
 def test_only_values_of_gains_are_only_gains(models: Path) -> None:
     state = legs(models)
     robot = state.simulation.world["dog"]
-    before = state.scene.to_data()
+    before = state.session.data
     state.scene.set("dog.PDController.default_kp", 3)
-    assert only_gains(before, state.scene.to_data(), robot)
+    assert only_gains(state.session.edits_since(before), robot)
     state.scene.set("dog.PDController.delay", {"steps": 2})
-    assert not only_gains(before, state.scene.to_data(), robot)
+    assert not only_gains(state.session.edits_since(before), robot)
 
 
 # On the running robot ---------------------------------------------------------------------------

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from mjrig.editor.inspector import clipboard
-from mjrig.editor.inspector.fields import Field, Target
-from mjrig.editor.session.edits import UNSET, Edits
+from mjrig.editor.inspector.fields import EditedObject, Field
+from mjrig.editor.session.edits import UNSET
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import PropertyError
 from tests.editor.inspector.inspected import SCENE, registered
@@ -19,16 +20,16 @@ def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[EditorState]:
         yield editor_state(SCENE)
 
 
-def target(state: EditorState, path: str) -> Target:
+def target(state: EditorState, path: str) -> EditedObject:
     obj = state.described(path)
     assert obj is not None
-    return Target(path, obj)
+    return EditedObject(path, obj)
 
 
 def test_a_value_is_copied_as_it_stands_in_the_file(state: EditorState) -> None:
     one = target(state, "one.Everything")
     texts = {
-        name: clipboard.value_text(Field((one,), one.obj.property_named(name), Edits(state)))
+        name: clipboard.value_text(Field((one,), one.obj.property_named(name), PanelEdits(state)))
         for name in ("gain", "where", "colour", "maybe", "which", "curve", "knob", "weights")
     }
     assert texts == {

@@ -7,11 +7,11 @@ import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
-from mjrig.editor.inspector.fields import Filter, Target, fields_of
+from mjrig.editor.inspector.fields import EditedObject, Filter, fields_of
 from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.chords import chord
 from mjrig.editor.ui.panel import Panel
-from mjrig.editor.window.app import chord
 from mjrig.scene_edit.scene import Scene
 from tests.editor.inspector.inspected import SCENE, registered
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
@@ -569,7 +569,7 @@ def test_the_filter_shows_a_part_for_what_is_in_it(state: EditorState) -> None:
     shown = {
         search: [
             f.prop.name
-            for f in fields_of([Target(ONE, obj)], inspector.edits)
+            for f in fields_of([EditedObject(ONE, obj)], inspector.edits)
             if Filter(search).shows(f)
         ]
         for search in ("high", "DEGREES", "numbers slides", "no such thing")

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.inspector.fields import Field, Target
-from mjrig.editor.inspector.widgets import Sheet, Widget, register, tidy, widget_for, yaml_value
-from mjrig.editor.session.edits import Edits
+from mjrig.editor.inspector.fields import EditedObject, Field
+from mjrig.editor.inspector.number_widgets import tidy
+from mjrig.editor.inspector.sheet import Sheet, Widget
+from mjrig.editor.inspector.text_widgets import yaml_value
+from mjrig.editor.inspector.widgets import register, widget_for
+from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import scalars
 from tests.editor.inspector.inspected import SCENE, Pair, registered
@@ -30,7 +33,7 @@ class Bench:
 
     def __init__(self, state: EditorState, name: str, *paths: str) -> None:
         self.state, self.name, self.paths = state, name, paths or (ONE,)
-        self.edits = Edits(state)
+        self.edits = PanelEdits(state)
         self.sheet = Sheet(state)
         self.rect = (0.0, 0.0, 0.0, 0.0)
         self.frames: Frames
@@ -40,7 +43,7 @@ class Bench:
         for path in self.paths:
             obj = self.state.described(path)
             assert obj is not None
-            targets.append(Target(path, obj, self.state.live(path)))
+            targets.append(EditedObject(path, obj, self.state.live(path)))
         return Field(tuple(targets), targets[0].obj.property_named(self.name), self.edits)
 
     def draw(self) -> None:

@@ -14,7 +14,8 @@ from mjrig.editor.plots.plot_export import clipped, free_name, write_csv, write_
 from mjrig.editor.plots.plot_layouts import load_layout, save_layout
 from mjrig.editor.plots.plot_model import PlotBoard
 from mjrig.editor.plots.plots import PlotsPanel, short_names
-from mjrig.editor.session.simulation import SimThread, Simulation
+from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import BindingError, MissingExtraError

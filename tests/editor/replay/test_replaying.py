@@ -9,7 +9,7 @@ import pytest
 from mjrig.editor.assets.opening import open_file
 from mjrig.editor.replay.replaying import Replaying, parse_hints
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import SimThread
+from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import RecordingError
 from mjrig.recording.reading import read_recording

@@ -1,136 +1,253 @@
-"""Edits are applied after the frame: one undo entry per drag, whatever becomes of its row."""
+"""An edit is a path with what stood there before and after: as large as what it changed."""
 
-from collections.abc import Iterator
+import pickle
+import random
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from mjrig.editor.session.edits import UNSET, Edits, named
-from mjrig.editor.session.state import EditorState
-from tests.editor.inspector.inspected import SCENE, registered
-from tests.editor.ui_driver import editor_state
+from mjrig.editor.session.apply_edits import apply
+from mjrig.editor.session.edits import UNSET, Edit, inverse, merged
+from mjrig.editor.session.scene_tracker import SceneTracker
+from mjrig.editor.session.session import Session
+from mjrig.editor.session.simulation import Simulation
+from mjrig.errors import MjrigError, PropertyError
+from mjrig.scene_edit.scene import Scene
+from mjrig.sim.world import World
+from tests.editor.windows import BOX, SWINGS
 
-GAIN = "one.Everything.gain"
-
-
-class Clock:
-    """A clock that somebody else moves."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.tick = 0.0
-
-    def __call__(self) -> float:
-        self.now += self.tick
-        return self.now
-
-
-@pytest.fixture
-def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[EditorState]:
-    with registered(monkeypatch):
-        yield editor_state(SCENE)
+LEFT = ("actors", 0, "components", 0)
+VARIABLES = """\
+mjrig: 1
+vars: {stiff: 20, type: soft}
+actors:
+  - name: left
+    model: package:mjrig.assets/pendulum/pendulum.xml
+    components:
+      - {type: PDController, kp: "${stiff}", kv: 1}  # follows
+"""
 
 
-def gain(state: EditorState) -> object:
-    obj = state.described("one.Everything")
-    assert obj is not None
-    return obj.authored("gain")
+def _with_props(count: int) -> Session:
+    scene = Scene.parse(SWINGS)
+    for i in range(count):
+        prop = {"type": "BoxProp", "size": [0.1, 0.1, 0.1]}
+        scene.add_actor(f"box{i}", prop=prop, pose={"position": [i, 5, 1]})
+    return Session(scene, Simulation(World(scene, "python")))
 
 
-def drag(edits: Edits, *values: float) -> None:
-    for value in values:
-        edits.drag({GAIN: value})
-        edits.finish_frame()
+def _size(session: Session) -> int:
+    return len(pickle.dumps(session.undo_stack.undoable))
 
 
-def test_a_drag_is_one_entry_and_the_next_another(state: EditorState) -> None:
-    edits = Edits(state)
-    drag(edits, 61.0, 62.0, 63.0)
-    edits.end()
-    edits.finish_frame()
-    drag(edits, 64.0)
-    assert state.session.undo_stack.names == [f"Set {GAIN}"] * 2
-    state.session.undo()
-    assert gain(state) == 63.0
-    state.session.undo()
-    assert state.scene.to_text() == SCENE
+def test_the_undo_entry_of_one_gain_does_not_grow_with_the_scene() -> None:
+    small, large = _with_props(1), _with_props(100)
+    for session in (small, large):
+        session.set("left.PDController.kp", 33)
+    assert _size(small) == _size(large) < 600
 
 
-def test_a_drag_that_is_held_still_goes_on(state: EditorState) -> None:
-    edits = Edits(state)
-    drag(edits, 61.0)
-    edits.touch({GAIN: None})
-    edits.finish_frame()
-    drag(edits, 62.0)
-    assert len(state.session.undo_stack) == 1
+def test_a_drag_of_many_values_is_as_large_as_one_edit() -> None:
+    session = _with_props(0)
+    session.set("left.PDController.kp", 33, merge=True)
+    size = _size(session)
+    for value in range(34, 90):
+        session.set("left.PDController.kp", value, merge=True)
+        session.set("left.PDController.kp", value, merge=True)
+    assert _size(session) == size
+    session.seal()
+    session.set("left.PDController.delay.steps", 1, merge=True)
+    session.set("left.PDController.delay.steps", 2, merge=True)
+    size = _size(session)
+    session.set("left.PDController.delay.steps", 3, merge=True)
+    assert _size(session) == size
 
 
-def test_a_drag_whose_row_vanished_is_over(state: EditorState) -> None:
-    edits = Edits(state)
-    drag(edits, 61.0)
-    edits.finish_frame()  # nobody touched it
-    drag(edits, 62.0)
-    assert len(state.session.undo_stack) == 2
+def test_an_actor_that_comes_or_goes_is_held_alone() -> None:
+    session = _with_props(50)
+    with session.edit("Add") as scene:
+        scene.add_actor("late", model="package:mjrig.assets/pendulum/pendulum.xml")
+    assert _size(session) < 800
+    with session.edit("Remove") as scene:
+        scene.remove("box7")
+    assert _size(session) < 800
+    names = [actor.name for actor in session.scene.actors]
+    session.undo()
+    assert [a.name for a in session.scene.actors].index("box7") == 9
+    session.redo()
+    assert [actor.name for actor in session.scene.actors] == names
 
 
-def test_while_the_world_is_slow_values_are_shown_at_once_and_the_last_one_counts(
-    state: EditorState,
-) -> None:
-    clock = Clock()
-    edits = Edits(state, clock)
-    clock.tick = 1.0  # every look at the clock is a second later: an edit takes long
-    drag(edits, 61.0)
-    clock.tick = 0.0
-    drag(edits, 62.0)
-    drag(edits, 63.0)
-    assert gain(state) == 61.0 and edits.held(GAIN) == 63.0
-    edits.end()
-    edits.finish_frame()
-    assert gain(state) == 63.0 and edits.held(GAIN) is UNSET
-    assert len(state.session.undo_stack) == 1
+def _rename(scene: Scene) -> None:
+    scene.rename("left", "gauche")
 
 
-def test_a_slow_drag_catches_up_while_it_is_held(state: EditorState) -> None:
-    clock = Clock()
-    edits = Edits(state, clock)
-    clock.tick = 1.0
-    drag(edits, 61.0)
-    clock.tick = 0.0
-    drag(edits, 62.0)
-    clock.now += 100.0
-    edits.touch({GAIN: None})
-    edits.finish_frame()
-    assert gain(state) == 62.0
+def _exchange(scene: Scene) -> None:
+    first, second = scene.actors
+    scene.actors = (second, first)
 
 
-def test_a_refused_value_is_told_of_at_its_field_and_changes_nothing(state: EditorState) -> None:
-    edits = Edits(state)
-    edits.put({GAIN: 5.0, "two.Everything.gain": -5.0})
-    edits.finish_frame()
-    assert state.problems == {GAIN: "two.Everything.gain: must be >= 0 N, got -5"}
-    assert state.scene.to_text() == SCENE
-    assert len(state.session.undo_stack) == 0
+def _unset(scene: Scene) -> None:
+    scene["left"].components[0].unset("kp")
 
 
-def test_a_drag_that_is_refused_tells_the_console_once(state: EditorState) -> None:
-    edits = Edits(state, Clock())
-    drag(edits, -1.0, -2.0, -3.0)
-    assert state.problems == {GAIN: f"{GAIN}: must be >= 0 N, got -3"}
-    edits.end()
-    edits.finish_frame()
-    assert [line.text for line in state.console.lines] == [f"{GAIN}: must be >= 0 N, got -3"]
-    drag(edits, 5.0)
-    assert state.problems == {}
+def _clamps(scene: Scene) -> None:
+    scene.set(
+        "left.PDController.clamps",
+        [{"type": "MaxEffort", "max_effort": 3}, {"type": "MaxEffort", "max_effort": 4}],
+    )
+    scene.set("left.PDController.clamps[1].max_effort", 5)
 
 
-def test_unset_returns_to_the_default(state: EditorState) -> None:
-    edits = Edits(state)
-    edits.put({GAIN: UNSET})
-    edits.finish_frame()
-    assert gain(state) is None
-    assert state.session.undo_stack.names == [f"Reset {GAIN}"]
+CHANGES: dict[str, tuple[Callable[[Scene], object], list[tuple[object, ...]]]] = {
+    "value": (lambda s: s.set("left.PDController.kp", 50), [(*LEFT, "kp")]),
+    "nothing": (lambda s: s.set("left.PDController.kp", 10), []),
+    "part made": (lambda s: s.set("left.PDController.delay.steps", 2), [(*LEFT, "delay")]),
+    "in a part": (
+        lambda s: s.set("right.pose.position", [0, 3, 0]),
+        [("actors", 1, "pose", "position")],
+    ),
+    "unset": (_unset, [(*LEFT, "kp")]),
+    "list of parts": (_clamps, [(*LEFT, "clamps")]),
+    "option": (lambda s: s.set("scene.seed", 4), [("seed",)]),
+    "removed": (lambda s: s.remove("left"), [("actors", 0)]),
+    "added": (lambda s: s.add_actor("box", model="box.xml"), [("actors", 2)]),
+    "renamed": (_rename, [("actors", 0, "name")]),
+    "exchanged": (_exchange, [("actors", 1), ("actors", 0)]),
+}
 
 
-def test_undo_calls_edits_by_what_they_change() -> None:
-    assert named({"dog.pd.kp": 1}) == "Set dog.pd.kp"
-    assert named({"dog.pd.kp": UNSET}) == "Reset dog.pd.kp"
-    assert named({"dog.pd.kp": 1, "cat.pd.kp": 1}) == "Set kp of dog.pd, cat.pd"
+@pytest.mark.parametrize("name", CHANGES)
+def test_edits_name_the_places_and_lead_there_and_back(name: str, tmp_path: Path) -> None:
+    (tmp_path / "box.xml").write_text(BOX)
+    scene, other = (Scene.parse(SWINGS, tmp_path) for _ in range(2))
+    tracker = SceneTracker(scene)
+    change, places = CHANGES[name]
+    change(scene)
+    edits = tracker.edits()
+    assert [edit.path for edit in edits] == places
+    apply(other, edits)
+    assert other.to_text() == scene.to_text()
+    tracker.accept(edits)
+    assert tracker.data == scene.to_data()
+    assert tracker.edits() == ()
+    apply(scene, inverse(edits))
+    assert scene.to_text() == SWINGS
+    assert list(scene.to_data()["actors"][0]) == list(Scene.parse(SWINGS).to_data()["actors"][0])  # type: ignore[index]
+
+
+def test_a_property_that_comes_back_stands_where_it_was() -> None:
+    scene = Scene()  # no text to go by: the order is what the objects have
+    scene.add_actor("left", model="package:mjrig.assets/pendulum/pendulum.xml")
+    scene.actors[0].assign({"components": [{"type": "PDController", "kp": 1, "kv": 2}]})
+    session = Session(scene, Simulation(World(scene, "python")))
+    text = scene.to_text()
+    with session.edit("Reset") as scene:
+        scene.actors[0].components[0].unset("kp")
+    session.undo()
+    assert scene.to_text() == text
+
+
+def test_a_refused_edit_is_taken_back_to_the_byte() -> None:
+    session = _with_props(3)
+    text = session.scene.to_text()
+    with pytest.raises(MjrigError, match="no file"), session.edit("All sorts") as scene:
+        scene.remove("box1")
+        scene["left"].components[0].unset("kp")
+        scene.set("right.pose.position", [9, 9, 9])
+        scene.add_actor("third", model="nothing_here.xml")
+    assert session.scene.to_text() == text
+    assert session.edits_since(session.data) == ()
+
+
+def test_a_variable_is_one_edit_with_the_values_that_use_it() -> None:
+    session = Session(scene := Scene.parse(VARIABLES), Simulation(World(scene, "python")))
+    session.set("vars.stiff", 30)
+    entry = session.undo_stack.undoable
+    assert entry is not None
+    assert [e.path for e in entry.edits] == [("vars", "stiff"), (*LEFT, "kp")]
+    session.undo()
+    assert scene.to_text() == VARIABLES
+    session.redo()
+    assert scene.to_text() == VARIABLES.replace("stiff: 20", "stiff: 30")
+
+
+def test_values_that_fit_only_together_are_undone_together(tmp_path: Path) -> None:
+    session = _with_props(0)
+    with session.edit("Range") as scene:
+        scene.set("left.PDController.clamps", [{"type": "MaxEffort", "max_effort": 3}])
+        scene.set("left.PDController.kp", {".*": 4})
+    text = session.scene.to_text()
+    with session.edit("Other") as scene:
+        scene.set("left.PDController.clamps[0].max_effort", {".*": 7})
+        scene.actors[0].components[0].unset("kp")
+    session.undo()
+    assert session.scene.to_text() == text
+
+
+def test_a_path_that_leads_nowhere_is_refused() -> None:
+    scene = Scene.parse(SWINGS)
+    with pytest.raises(PropertyError, match="no part 'delay' any more"):
+        apply(scene, [Edit((*LEFT, "kp"), 10, 99), Edit((*LEFT, "delay", "steps"), 1, 2)])
+    assert scene.to_text() == SWINGS
+
+
+def test_merging_keeps_what_cannot_be_one() -> None:
+    one, two = Edit(("seed",), 0, 1), Edit(("seed",), 1, 2)
+    assert merged([one], [two]) == (Edit(("seed",), 0, 2),)
+    assert merged([Edit(("seed",), 0, UNSET)], [Edit(("seed",), UNSET, 2)]) == (
+        Edit(("seed",), 0, UNSET),
+        Edit(("seed",), UNSET, 2),
+    )
+    added = Edit(("actors", 0), UNSET, {"name": "a"})
+    assert merged([added], [added]) == (added, added)
+
+
+def test_random_structural_edits_undone_and_redone_are_byte_identical() -> None:
+    session = _with_props(4)
+    rng = random.Random(5)
+    texts = [session.scene.to_text()]
+    for i in range(60):
+        with session.edit(f"Edit {i}") as scene:
+            names = [actor.name for actor in scene.actors]
+            for _ in range(rng.randint(1, 3)):
+                _at_random(scene, rng, names, i)
+        if len(session.undo_stack) == len(texts):
+            texts.append(session.scene.to_text())
+    assert len(texts) > 40
+    for text in reversed(texts[:-1]):
+        session.undo()
+        assert session.scene.to_text() == text
+    for text in texts[1:]:
+        session.redo()
+        assert session.scene.to_text() == text
+
+
+def _at_random(scene: Scene, rng: random.Random, names: list[str], i: int) -> None:
+    kind = rng.randrange(7)
+    name = rng.choice(names)
+    actor = next((a for a in scene.actors if a.name == name), None)
+    if actor is None or (kind == 0 and len(scene.actors) < 3):
+        return
+    if kind == 0:
+        scene.remove(name)
+    elif kind == 1:
+        fresh = f"new{i}_{rng.randrange(10**6)}"
+        scene.add_actor(fresh, prop={"type": "SphereProp", "radius": 0.1})
+    elif kind == 2:
+        scene.rename(name, f"r{i}_{rng.randrange(10**6)}")
+    elif kind == 3:
+        scene.set(f"{name}.pose.position", [rng.randint(0, 9), 0, 1])
+    elif kind == 4 and actor.pose is not None:
+        actor.unset("pose")
+    elif kind == 5:
+        items = list(scene.actors)
+        rng.shuffle(items)
+        scene.actors = tuple(items)
+    elif actor.components:
+        part = actor.components[0]
+        if rng.random() < 0.5:
+            part.unset("kp")
+        else:
+            part.property_named("kp").assign(part, rng.randint(1, 99))

@@ -6,11 +6,22 @@ from pathlib import Path
 import pytest
 
 from mjrig.components import PassthroughController
-from mjrig.editor.session.kept_changes import changes_since
+from mjrig.editor.session.apply_edits import apply
+from mjrig.editor.session.kept_changes import kept_changes, taking_back
+from mjrig.editor.session.scene_tracker import SceneTracker
 from mjrig.scene_edit.scene import Scene
 from tests.editor.windows import BOX, SWINGS
 
-Edit = Callable[[Scene], object]
+Change = Callable[[Scene], object]
+
+
+def _drop(began: SceneTracker, unwanted: Callable[[str], bool]) -> list[str]:
+    """Take back what a person unticked; returns all lines they saw."""
+    made = began.edits()
+    changes = kept_changes(made, began.scene)
+    dropped = [edit for c in changes if unwanted(c.text) for edit in c.edits]
+    apply(began.scene, taking_back(made, dropped))
+    return [change.text for change in changes]
 
 
 def _add_box(scene: Scene) -> None:
@@ -30,7 +41,7 @@ def _clamp(scene: Scene) -> None:
     scene.set("left.PDController.clamps", [{"type": "MaxEffort", "max_effort": 3}])
 
 
-EDITS: dict[str, Edit] = {
+EDITS: dict[str, Change] = {
     "changed": lambda s: s.set("left.PDController.kp", 50),
     "newly set": lambda s: s.set("left.PDController.delay.steps", 2),
     "part made": lambda s: s.set("left.pose.position", [1, 0, 0]),
@@ -49,14 +60,11 @@ EDITS: dict[str, Edit] = {
 def test_an_edit_is_listed_and_taken_back_byte_for_byte(name: str, tmp_path: Path) -> None:
     (tmp_path / "box.xml").write_text(BOX)
     scene = Scene.parse(SWINGS, tmp_path)
-    began = scene.to_data()
+    began, data = SceneTracker(scene), scene.to_data()
     EDITS[name](scene)
     assert scene.to_text() != SWINGS
-    lines = changes_since(began, scene)
-    assert lines
-    for _, revert in lines:
-        revert(scene)
-    assert scene.to_data() == began
+    assert _drop(began, lambda text: True)
+    assert scene.to_data() == data
     assert scene.to_text() == SWINGS
 
 
@@ -64,36 +72,30 @@ def test_an_edit_is_listed_and_taken_back_byte_for_byte(name: str, tmp_path: Pat
 def test_dropping_one_edit_keeps_an_edit_of_another_kind(dropped: str, tmp_path: Path) -> None:
     (tmp_path / "box.xml").write_text(BOX)
     scene = Scene.parse(SWINGS, tmp_path)
-    began = scene.to_data()
+    began = SceneTracker(scene)
     scene.set("right.pose.position", [0, 9, 0])
     EDITS[dropped](scene)
-    for text, revert in changes_since(began, scene):
-        if not text.startswith("right.pose"):
-            revert(scene)
+    _drop(began, lambda text: not text.startswith("right.pose"))
     assert scene.to_text() == SWINGS.replace("[0, 2, 0]", "[0, 9, 0]")
 
 
 def test_a_component_that_goes_back_leaves_the_edits_of_its_actor() -> None:
     scene = Scene.parse(SWINGS)
-    began = scene.to_data()
+    began = SceneTracker(scene)
     scene.set("left.pose.position", [3, 0, 0])
     scene.set("left.PDController.kp", 77)
     scene["left"].add_component(PassthroughController())
-    for text, revert in changes_since(began, scene):
-        if "component" in text:
-            revert(scene)
-    assert [c._role for c in scene["left"].components] == ["PDController"]
+    _drop(began, lambda text: "component" in text)
+    assert [c.role for c in scene["left"].components] == ["PDController"]
     assert scene["left"].components[0].to_data()["kp"] == 77
 
 
 def test_an_actor_comes_back_at_its_place() -> None:
     scene = Scene.parse(SWINGS)
-    began = scene.to_data()
+    began = SceneTracker(scene)
     scene.remove("left")
     scene.add_actor("third", model="package:mjrig.assets/pendulum/pendulum.xml")
-    for text, revert in changes_since(began, scene):
-        if "left" in text:
-            revert(scene)
+    _drop(began, lambda text: "left" in text)
     assert [a.name for a in scene.actors] == ["left", "right", "third"]
 
 
@@ -101,9 +103,11 @@ def test_what_is_set_on_top_of_an_include_goes_back(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(SWINGS)
     text = "mjrig: 1\ninclude:\n  - {file: two.yaml, set: {left.PDController.kp: 5}}\n"
     scene = Scene.parse(text, tmp_path)
-    began = scene.to_data()
+    began, data = SceneTracker(scene), scene.to_data()
     scene.set("left.PDController.kp", 6)
     scene.set("right.PDController.kp", 7)
-    for _, revert in changes_since(began, scene):
-        revert(scene)
-    assert scene.to_data() == began
+    lines = _drop(began, lambda text: text.startswith("right"))
+    assert lines == ["left.PDController.kp: 5 → 6", "right.PDController.kp: not set → 7"]
+    assert dict(scene.include[0].set) == {"left.PDController.kp": 6}
+    _drop(began, lambda text: True)
+    assert scene.to_data() == data

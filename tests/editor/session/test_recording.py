@@ -8,7 +8,7 @@ from imgui_bundle import imgui
 
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import SimThread
+from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.recording.reading import read_recording
 from mjrig.scene_edit.scene import Scene

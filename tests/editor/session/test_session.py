@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.editor.session.session import Session, live_edits
+from mjrig.editor.session.edits import Edit
+from mjrig.editor.session.live_edits import edited_properties
+from mjrig.editor.session.scene_tracker import SceneTracker
+from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.scene_edit.scene import Scene
@@ -28,6 +31,7 @@ actors:
     components:
       - {type: PDController, kp: 20, kv: 1}
 """
+LEFT = ("actors", 0, "components", 0)
 BOX = """<mujoco><worldbody><body name="box"><freejoint name="root"/>
 <geom size=".1 .1 .1" type="box"/></body></worldbody></mujoco>"""
 
@@ -156,21 +160,22 @@ def test_stop_goes_back_to_the_start_and_tells_what_was_edited_meanwhile() -> No
     session = _session()
     session.play()
     session.simulation.advance(10)
-    assert session.stop() is None
+    assert session.stop() == ()
     session.play()
+    session.set("left.PDController.kp", 30)
     session.set("left.PDController.kp", 50)
-    began = session.stop()
-    assert began is not None
-    assert began["actors"][0]["components"][0]["kp"] == 10
+    assert session.stop() == (Edit((*LEFT, "kp"), 10, 50),)
     assert session.simulation.frame.steps == 0
     assert _kp(session) == 50.0
 
 
 def test_what_takes_a_new_world() -> None:
-    scene = Scene.parse(TEXT).to_data()
-    moved = Scene.parse(TEXT.replace("[0, 2, 0]", "[0, 3, 0]")).to_data()
-    softer = Scene.parse(TEXT.replace("kp: 20", "kp: 2")).to_data()
-    assert live_edits(scene, moved) is None
-    edits = live_edits(scene, softer)
-    assert edits is not None
-    assert [(e.actor, e.component, e.name, e.value) for e in edits] == [(1, 0, "kp", 2)]
+    scene = Scene.parse(TEXT)
+    tracker = SceneTracker(scene)
+    scene.set("right.PDController.kp", 2)
+    scene.set("right.PDController.delay.steps", 2)
+    edited = edited_properties(tracker.edits())
+    assert edited is not None
+    assert {(e.actor, e.component, e.name) for e in edited} == {(1, 0, "kp"), (1, 0, "delay")}
+    scene.set("right.pose.position", [0, 3, 0])
+    assert edited_properties(tracker.edits()) is None

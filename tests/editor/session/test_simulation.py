@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mjrig.editor.session.simulation import SimThread, Simulation
+from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import Simulation
 from mjrig.properties.component import ActorComponent
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE, SimThread
+from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE, SimThread
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.windows import SWINGS

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mjrig.editor.tune.tune import Task, Tune
-from mjrig.editor.tune.tune_settings import Axis
+from mjrig.editor.tune.tune import Tune, TuneTask
+from mjrig.editor.tune.tune_settings import GainAxis
 from mjrig.gains.gain_presets import read_preset
 from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.sweeps.results import Ranked
@@ -66,7 +66,7 @@ def test_an_actor_without_gains_is_told_of(tune: Tune) -> None:
     tune.refresh()
     text = "no controller with gains is shown; select an actor that has one"
     assert tune.who == text
-    assert not tune.run(Task.RESPOND)
+    assert not tune.run(TuneTask.RESPOND)
     assert tune.state.problems == {"tune respond": text}
     assert said(tune) == [f"respond: {text}"]
 
@@ -75,7 +75,7 @@ def test_joints_of_two_actors_are_refused(models: Path) -> None:
     part = "\n  - {{name: {}, model: hinge.xml, components: [{{type: PDController, kp: 9}}]}}"
     text = "mjrig: 1\nactors:" + part.format("a") + part.format("b")
     tune = tune_on(editor_state(Scene.parse(text, models)), None)
-    assert not tune.run(Task.ASSIGN)
+    assert not tune.run(TuneTask.ASSIGN)
     assert tune.state.problems["tune assign"] == (
         "the chosen joints are of several actors; choose those of one"
     )
@@ -87,8 +87,8 @@ def test_joints_of_two_actors_are_refused(models: Path) -> None:
 def test_responses_have_frequencies_and_change_nothing(tune: Tune) -> None:
     tune.tuning.choose(tune.tuning.rows[0])
     tune.refresh()
-    work(tune, Task.RESPOND)
-    (one,) = tune.found[Task.RESPOND].result
+    work(tune, TuneTask.RESPOND)
+    (one,) = tune.found[TuneTask.RESPOND].result
     assert one.label == "dog.left_hip"
     assert one.measured is not None and len(one.measured.frequency) > 3
     assert tune.runner.told[-1][0] > 0  # type: ignore[attr-defined]
@@ -97,10 +97,10 @@ def test_responses_have_frequencies_and_change_nothing(tune: Tune) -> None:
 
 
 def test_assigned_gains_are_one_edit(tune: Tune) -> None:
-    work(tune, Task.ASSIGN)
-    assert tune.apply(Task.ASSIGN)
+    work(tune, TuneTask.ASSIGN)
+    assert tune.apply(TuneTask.ASSIGN)
     assert list(tune.state.session.undo_stack.names) == ["Assign 5 Hz to 4 joints"]
-    plan = tune.found[Task.ASSIGN].result
+    plan = tune.found[TuneTask.ASSIGN].result
     assert kp_of(tune, "left_hip") == pytest.approx(plan.assignments[0].kp, rel=1e-3)
     assert kp_of(tune, "left_hip") != 50
     tune.state.session.undo()
@@ -111,17 +111,17 @@ def test_assigned_gains_are_one_edit(tune: Tune) -> None:
 def test_only_the_chosen_joints_get_gains(tune: Tune) -> None:
     tune.tuning.choose(tune.tuning.rows[1])
     tune.refresh()
-    work(tune, Task.ASSIGN)
-    assert tune.apply(Task.ASSIGN)
+    work(tune, TuneTask.ASSIGN)
+    assert tune.apply(TuneTask.ASSIGN)
     assert kp_of(tune, "left_knee") != 50
     assert kp_of(tune, "left_hip") == kp_of(tune, "right_knee") == 50
 
 
 def test_a_result_that_no_longer_fits_changes_nothing(tune: Tune) -> None:
-    work(tune, Task.ASSIGN)
+    work(tune, TuneTask.ASSIGN)
     tune.state.session.set("dog.PDController.actuators", "left_.*")
     tune.refresh()
-    assert not tune.apply(Task.ASSIGN)
+    assert not tune.apply(TuneTask.ASSIGN)
     problem = "dog.PDController.right_hip: is not among the rows of the gain table any more"
     assert tune.state.problems["tune assign"] == problem
     assert authored(tune.state) == 50
@@ -132,11 +132,11 @@ def test_a_fit_is_one_edit(tune: Tune, tmp_path: Path) -> None:
     tune.fit.parameters = ["torque_limit", "kp"]
     tune.tuning.choose(tune.tuning.rows[0])
     tune.refresh()
-    work(tune, Task.FIT)
-    found = tune.found[Task.FIT].result
+    work(tune, TuneTask.FIT)
+    found = tune.found[TuneTask.FIT].result
     assert [e.parameter for e in found.estimates] == ["kp", "torque_limit"]
     assert not found["left_hip", "torque_limit"].identifiable
-    assert tune.apply(Task.FIT)
+    assert tune.apply(TuneTask.FIT)
     assert list(tune.state.session.undo_stack.names) == ["Fit dog"]
     assert kp_of(tune, "left_hip") == pytest.approx(found["left_hip", "kp"].value, rel=1e-3)
     assert kp_of(tune, "left_knee") == 50
@@ -144,17 +144,17 @@ def test_a_fit_is_one_edit(tune: Tune, tmp_path: Path) -> None:
 
 
 def test_a_fit_needs_recordings_and_parameters(tune: Tune) -> None:
-    assert not tune.run(Task.FIT)
+    assert not tune.run(TuneTask.FIT)
     assert tune.state.problems["tune fit"] == ("add a recording that the parameters are to explain")
     tune.fit.recordings, tune.fit.parameters = [Path("walk.npz")], []
-    assert not tune.run(Task.FIT)
+    assert not tune.run(TuneTask.FIT)
     assert tune.state.problems["tune fit"] == "tick a parameter to fit"
 
 
 def test_a_recording_that_is_not_there_is_told_of(tune: Tune, tmp_path: Path) -> None:
     tune.fit.recordings = [tmp_path / "none.h5"]
-    work(tune, Task.FIT)
-    found = tune.found[Task.FIT]
+    work(tune, TuneTask.FIT)
+    found = tune.found[TuneTask.FIT]
     assert "none.h5" in found.problem and found.result is None
     assert said(tune) == [f"fit kp, kv of dog, 4 joints: {found.problem}"]
 
@@ -162,34 +162,34 @@ def test_a_recording_that_is_not_there_is_told_of(tune: Tune, tmp_path: Path) ->
 # Sweeps -----------------------------------------------------------------------------------------
 
 
-def swept(tune: Tune, **axes: Axis) -> Any:
+def swept(tune: Tune, **axes: GainAxis) -> Any:
     tune.sweep.axes = axes
-    work(tune, Task.SWEEP)
-    return tune.found[Task.SWEEP].result
+    work(tune, TuneTask.SWEEP)
+    return tune.found[TuneTask.SWEEP].result
 
 
 def test_the_best_point_of_a_sweep_is_one_edit(tune: Tune) -> None:
-    result = swept(tune, kp=Axis(20, 80, 2), kv=Axis(1, 4, 2))
+    result = swept(tune, kp=GainAxis(20, 80, 2), kv=GainAxis(1, 4, 2))
     assert len(result.ranking) == 4
     assert tune.runner.told[-1] == (1.0, "4 of 4")  # type: ignore[attr-defined]
-    assert tune.apply(Task.SWEEP)
+    assert tune.apply(TuneTask.SWEEP)
     assert list(tune.state.session.undo_stack.names) == ["Best of 4 points"]
     assert kp_of(tune, "right_knee") == result.best.values["dog.PDController.kp"]
 
 
 def test_a_picked_point_is_applied_instead_of_the_best(tune: Tune) -> None:
-    result = swept(tune, kp=Axis(20, 80, 2))
+    result = swept(tune, kp=GainAxis(20, 80, 2))
     tune.picked = 1
-    assert tune.apply(Task.SWEEP)
+    assert tune.apply(TuneTask.SWEEP)
     assert kp_of(tune, "left_hip") == result.ranking[1].values["dog.PDController.kp"]
 
 
 def test_a_sweep_of_some_joints_leaves_the_others(tune: Tune) -> None:
     tune.tuning.choose(tune.tuning.rows[1])
     tune.refresh()
-    result = swept(tune, kp=Axis(20, 80, 2))
+    result = swept(tune, kp=GainAxis(20, 80, 2))
     assert list(result.best.values) == ["dog.PDController.kp[left_knee]"]
-    assert tune.apply(Task.SWEEP)
+    assert tune.apply(TuneTask.SWEEP)
     assert kp_of(tune, "left_knee") in (20, 80)
     assert kp_of(tune, "left_hip") == 50
 
@@ -204,8 +204,8 @@ def test_other_properties_are_swept_by_path(tune: Tune) -> None:
     ("change", "problem"),
     [
         ({"axes": {}}, "tick a gain to sweep"),
-        ({"axes": {"kp": Axis(5, 5)}}, "low must be below high, both finite; got 5 and 5"),
-        ({"axes": {"ki": Axis(1, 2)}}, "ki: the chosen joints are without ki; choose others"),
+        ({"axes": {"kp": GainAxis(5, 5)}}, "low must be below high, both finite; got 5 and 5"),
+        ({"axes": {"ki": GainAxis(1, 2)}}, "ki: the chosen joints are without ki; choose others"),
         ({"test": "replay"}, "choose a recording to compare with"),
         ({"test": "run", "seconds": 0.0}, "the duration of a run must be > 0, got 0"),
     ],
@@ -213,51 +213,51 @@ def test_other_properties_are_swept_by_path(tune: Tune) -> None:
 def test_what_is_wrong_with_a_sweep_is_told(
     tune: Tune, change: dict[str, Any], problem: str
 ) -> None:
-    tune.sweep.axes = {"kp": Axis(20, 80)}
+    tune.sweep.axes = {"kp": GainAxis(20, 80)}
     for name, value in change.items():
         setattr(tune.sweep, name, value)
-    assert not tune.run(Task.SWEEP)
+    assert not tune.run(TuneTask.SWEEP)
     assert tune.state.problems["tune sweep"].endswith(problem)
 
 
 def test_a_metric_that_there_is_not_is_told_of(tune: Tune) -> None:
-    tune.sweep.axes, tune.sweep.objective = {"kp": Axis(20, 80, 2)}, "rsme"
-    work(tune, Task.SWEEP)
-    assert "did you mean 'rmse'?" in tune.found[Task.SWEEP].problem
+    tune.sweep.axes, tune.sweep.objective = {"kp": GainAxis(20, 80, 2)}, "rsme"
+    work(tune, TuneTask.SWEEP)
+    assert "did you mean 'rmse'?" in tune.found[TuneTask.SWEEP].problem
 
 
 def test_a_point_that_failed_cannot_be_applied(tune: Tune) -> None:
-    result = swept(tune, kp=Axis(20, 80, 2))
+    result = swept(tune, kp=GainAxis(20, 80, 2))
     result.ranking[1] = Ranked(result.ranking[1].values, float("inf"), ())
-    assert tune.why_not_applied(Task.SWEEP) == ""
+    assert tune.why_not_applied(TuneTask.SWEEP) == ""
     tune.picked = 1
-    assert tune.why_not_applied(Task.SWEEP) == "this point did not work"
-    assert not tune.apply(Task.SWEEP)
+    assert tune.why_not_applied(TuneTask.SWEEP) == "this point did not work"
+    assert not tune.apply(TuneTask.SWEEP)
     assert tune.state.problems["tune sweep"] == "this point did not work"
 
 
 def test_an_axis_begins_around_what_is_in_force() -> None:
-    assert Axis.around([40.0, 60.0]) == Axis(20.0, 120.0)
-    assert Axis.around([0.0]) == Axis.around([float("inf")]) == Axis(0.0, 1.0)
+    assert GainAxis.around([40.0, 60.0]) == GainAxis(20.0, 120.0)
+    assert GainAxis.around([0.0]) == GainAxis.around([float("inf")]) == GainAxis(0.0, 1.0)
 
 
 # Keeping ----------------------------------------------------------------------------------------
 
 
 def test_results_are_saved_as_presets(tune: Tune, models: Path, tmp_path: Path) -> None:
-    work(tune, Task.ASSIGN)
-    assert tune.save(Task.ASSIGN, "five_hertz")
-    assert tune.save(Task.ASSIGN, "")
+    work(tune, TuneTask.ASSIGN)
+    assert tune.save(TuneTask.ASSIGN, "five_hertz")
+    assert tune.save(TuneTask.ASSIGN, "")
     folder = models / "gains"
     assert sorted(p.name for p in folder.iterdir()) == ["five_hertz.yaml", "tuned.yaml"]
-    swept(tune, kp=Axis(20, 80, 2))
-    assert tune.save(Task.SWEEP, "best")
+    swept(tune, kp=GainAxis(20, 80, 2))
+    assert tune.save(TuneTask.SWEEP, "best")
     assert {*read_preset(folder / "best.yaml")} == {"PDController"}
     tune.fit.recordings = [recorded(tune, tmp_path / "walk.npz", kp=70.0)]
     tune.tuning.choose(tune.tuning.rows[0])
     tune.refresh()
-    work(tune, Task.FIT)
-    assert tune.save(Task.FIT, "fitted")
+    work(tune, TuneTask.FIT)
+    assert tune.save(TuneTask.FIT, "fitted")
     kp = read_preset(folder / "fitted.yaml")["PDController"]["kp"]
     assert list(kp) == ["left_hip"]
     assert said(tune)[-1] == f"gains saved to {folder / 'fitted.yaml'}"
@@ -265,16 +265,16 @@ def test_results_are_saved_as_presets(tune: Tune, models: Path, tmp_path: Path) 
 
 
 def test_a_result_is_old_once_the_scene_was_edited_by_others(tune: Tune) -> None:
-    work(tune, Task.ASSIGN)
-    assert not tune.is_old(tune.found[Task.ASSIGN])
-    assert tune.apply(Task.ASSIGN)
-    assert not tune.is_old(tune.found[Task.ASSIGN])
+    work(tune, TuneTask.ASSIGN)
+    assert not tune.is_old(tune.found[TuneTask.ASSIGN])
+    assert tune.apply(TuneTask.ASSIGN)
+    assert not tune.is_old(tune.found[TuneTask.ASSIGN])
     tune.state.session.set("dog.PDController.kv", 3.0)
-    assert tune.is_old(tune.found[Task.ASSIGN])
+    assert tune.is_old(tune.found[TuneTask.ASSIGN])
 
 
 def test_another_scene_begins_without_results(tune: Tune, models: Path) -> None:
-    work(tune, Task.ASSIGN)
+    work(tune, TuneTask.ASSIGN)
     tune.state.open(Scene.parse(tune.state.scene.to_text(), models))
     tune.hear()
     assert tune.found == {}
@@ -282,21 +282,21 @@ def test_another_scene_begins_without_results(tune: Tune, models: Path) -> None:
 
 def test_replays_and_free_runs_are_tests_too(tune: Tune, tmp_path: Path) -> None:
     tune.sweep.test, tune.sweep.seconds = "run", 0.1
-    assert "travel" in swept(tune, kp=Axis(20, 80, 2)).plan.job.scenario.metrics
+    assert "travel" in swept(tune, kp=GainAxis(20, 80, 2)).plan.job.scenario.metrics
     tune.sweep.test, tune.sweep.recording = "replay", tmp_path / "walk.npz"
     tune.sweep.signal = STEP
-    assert "max_error" in tune.job(Task.SWEEP).scenario.metrics  # type: ignore[attr-defined]
+    assert "max_error" in tune.job(TuneTask.SWEEP).scenario.metrics  # type: ignore[attr-defined]
 
 
 def test_gains_of_an_included_scene_are_shown_but_not_applied(models: Path) -> None:
     (models / "legs.yaml").write_text(LEGS.format(kp=50))
     tune = tune_on(editor_state(Scene.parse("mjrig: 1\ninclude: [legs.yaml]\n", models)))
-    work(tune, Task.ASSIGN)
+    work(tune, TuneTask.ASSIGN)
     locked = (
         "dog.PDController.left_hip: it is described in legs.yaml, which this scene includes; "
         "edit that file"
     )
-    assert tune.why_not_applied(Task.ASSIGN) == locked
-    tune.sweep.axes = {"kp": Axis(20, 80)}
-    assert not tune.run(Task.SWEEP)
+    assert tune.why_not_applied(TuneTask.ASSIGN) == locked
+    tune.sweep.axes = {"kp": GainAxis(20, 80)}
+    assert not tune.run(TuneTask.SWEEP)
     assert tune.state.problems["tune sweep"] == locked

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
-from mjrig.editor.tune.tune import Task, Tune
+from mjrig.editor.tune.tune import Tune, TuneTask
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
-from mjrig.editor.tune.tune_settings import TESTS, WAYS, Axis
+from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.gains.response import Kind, Signal
 from mjrig.tuning.sweeps.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS
@@ -29,7 +29,7 @@ def panel_of(tune: Tune) -> TunePanel:
     return panel
 
 
-def draw(panel: TunePanel, task: Task, frames: int = 2) -> None:
+def draw(panel: TunePanel, task: TuneTask, frames: int = 2) -> None:
     """One task as the panel shows it."""
 
     def show() -> None:
@@ -44,57 +44,57 @@ def test_forms_draw_whatever_is_chosen_in_them(tune: Tune) -> None:
     panel = panel_of(tune)
     with plain_imgui(panel.draw) as frames:
         frames(2)
-    for task in Task:
+    for task in TuneTask:
         draw(panel, task)
-    tune.sweep.axes = {"kp": Axis(20, 80), "kv": Axis(1, 2, log=True)}
+    tune.sweep.axes = {"kp": GainAxis(20, 80), "kv": GainAxis(1, 2, log=True)}
     for way in WAYS:
         tune.sweep.way = way
-        draw(panel, Task.SWEEP)
+        draw(panel, TuneTask.SWEEP)
     for test in TESTS:
         tune.sweep.test = test
-        draw(panel, Task.SWEEP)
+        draw(panel, TuneTask.SWEEP)
     tune.fit.recordings = [Path("walk.h5")]
     tune.assign.has_step = True
-    draw(panel, Task.FIT)
-    draw(panel, Task.ASSIGN)
+    draw(panel, TuneTask.FIT)
+    draw(panel, TuneTask.ASSIGN)
     tune.state.selection.only("cat")
-    for task in Task:
+    for task in TuneTask:
         draw(panel, task)
 
 
 @pytest.mark.parametrize("signal", [CHIRP, STEP, Signal(Kind.SINE, 0.05, 20.0, duration=0.2)])
 def test_responses_are_drawn(tune: Tune, signal: Signal) -> None:
     tune.respond.signal = signal
-    work(tune, Task.RESPOND)
-    draw(panel_of(tune), Task.RESPOND)
+    work(tune, TuneTask.RESPOND)
+    draw(panel_of(tune), TuneTask.RESPOND)
 
 
 def test_gains_fits_and_problems_are_drawn(tune: Tune, tmp_path: Path) -> None:
     panel = panel_of(tune)
-    work(tune, Task.ASSIGN)
-    draw(panel, Task.ASSIGN)
+    work(tune, TuneTask.ASSIGN)
+    draw(panel, TuneTask.ASSIGN)
     tune.fit.recordings = [recorded(tune, tmp_path / "walk.npz", kp=70.0)]
     tune.fit.parameters = ["kp", "torque_limit"]
-    work(tune, Task.FIT)
-    assert not all(e.identifiable for e in tune.found[Task.FIT].result.estimates)
-    draw(panel, Task.FIT)
+    work(tune, TuneTask.FIT)
+    assert not all(e.identifiable for e in tune.found[TuneTask.FIT].result.estimates)
+    draw(panel, TuneTask.FIT)
     tune.fit.recordings = [tmp_path / "none.npz"]
-    work(tune, Task.FIT)
-    draw(panel, Task.FIT)
+    work(tune, TuneTask.FIT)
+    draw(panel, TuneTask.FIT)
 
 
 def test_sweeps_of_any_size_are_drawn(tune: Tune) -> None:
     panel = panel_of(tune)
-    tune.sweep.axes = {"kp": Axis(20, 80, 2)}
-    work(tune, Task.SWEEP)
-    draw(panel, Task.SWEEP)
-    tune.sweep.axes["kv"] = Axis(1, 2, 2)
+    tune.sweep.axes = {"kp": GainAxis(20, 80, 2)}
+    work(tune, TuneTask.SWEEP)
+    draw(panel, TuneTask.SWEEP)
+    tune.sweep.axes["kv"] = GainAxis(1, 2, 2)
     tune.sweep.more = "dog.PDController.torque_limit=20,.inf"
-    work(tune, Task.SWEEP)
-    draw(panel, Task.SWEEP)
-    ranking = tune.found[Task.SWEEP].result.ranking
+    work(tune, TuneTask.SWEEP)
+    draw(panel, TuneTask.SWEEP)
+    ranking = tune.found[TuneTask.SWEEP].result.ranking
     ranking[:] = [Ranked(r.values, float("inf"), r.rows) for r in ranking]
-    draw(panel, Task.SWEEP)
+    draw(panel, TuneTask.SWEEP)
 
 
 # The whole window -------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def bench(models: Path) -> Iterator[Bench]:
     made.window.tune.tune.close()
 
 
-def open_task(ctx: Any, task: Task) -> None:
+def open_task(ctx: Any, task: TuneTask) -> None:
     ctx.yield_(3)
     ctx.window_focus("//Tune")
     ctx.item_click(f"//Tune/tasks/{task}")
@@ -127,18 +127,18 @@ def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
 
     def cancel(ctx: Any) -> None:
         tune.respond.signal = Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5000.0)
-        open_task(ctx, Task.RESPOND)
+        open_task(ctx, TuneTask.RESPOND)
         ctx.item_click("//Tune/**/Run")
         while tune.runner.progress.share is None:
             ctx.yield_()
-        CHECK(tune.running is Task.RESPOND)
+        CHECK(tune.running is TuneTask.RESPOND)
         ctx.item_click("//Tune/**/Cancel")
         ctx.yield_(2)
         CHECK(tune.running is None)
         CHECK(bench.said == ["respond: cancelled"])
 
     def apply(ctx: Any) -> None:
-        open_task(ctx, Task.ASSIGN)
+        open_task(ctx, TuneTask.ASSIGN)
         ctx.item_input_value("//Tune/**/frequency", 3.0)
         ctx.item_click("//Tune/**/Run")
         wait(ctx, tune)
@@ -153,14 +153,14 @@ def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
 
     def sweep_while_hidden(ctx: Any) -> None:
         tune.sweep.signal = STEP
-        open_task(ctx, Task.SWEEP)
+        open_task(ctx, TuneTask.SWEEP)
         ctx.item_click("//Tune/**/kp/kp")
         ctx.yield_(2)
-        CHECK(tune.sweep.axes == {"kp": Axis(25.0, 100.0)})
+        CHECK(tune.sweep.axes == {"kp": GainAxis(25.0, 100.0)})
         ctx.item_click("//Tune/**/Run")
         ctx.window_focus("//Gains")
         wait(ctx, tune)
-        CHECK(Task.SWEEP in tune.found)
+        CHECK(TuneTask.SWEEP in tune.found)
         ctx.window_focus("//Tune")
         ctx.yield_(2)
         ctx.item_click("//Tune/**/###2")
@@ -178,14 +178,14 @@ def test_a_recording_is_added_by_the_file_chooser(bench: Bench, models: Path) ->
     tune = bench.window.tune.tune
 
     def choose(ctx: Any) -> None:
-        open_task(ctx, Task.FIT)
+        open_task(ctx, TuneTask.FIT)
         ctx.item_click("//Tune/**/Add…")
         ctx.yield_(3)
         ctx.set_ref("//$FOCUSED")
         ctx.item_input_value("**/##path", str(models / "walk.npz"))
         ctx.yield_(3)
         CHECK(tune.fit.recordings == [models / "walk.npz"])
-        open_task(ctx, Task.FIT)
+        open_task(ctx, TuneTask.FIT)
         ctx.item_click("//Tune/**/x")
         ctx.yield_(2)
         CHECK(tune.fit.recordings == [])

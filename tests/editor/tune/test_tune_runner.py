@@ -8,10 +8,10 @@ from time import monotonic
 
 import pytest
 
-from mjrig.editor.tune.tune import Task, Tune
+from mjrig.editor.tune.tune import Tune, TuneTask
 from mjrig.editor.tune.tune_jobs import RespondJob
 from mjrig.editor.tune.tune_runner import Runner, TuneProgress
-from mjrig.editor.tune.tune_settings import Axis
+from mjrig.editor.tune.tune_settings import GainAxis
 from mjrig.gains.response import Kind, Signal
 from mjrig.workers.child_process import PATIENCE
 from tests.editor.tune.tuned import recorded, tune_legs
@@ -66,7 +66,7 @@ def until(condition: Callable[[], object], seconds: float = 30.0) -> bool:
 
 
 def test_one_process_does_job_after_job_and_is_ended(tune: Tune, runner: Runner) -> None:
-    runner.start(tune.job(Task.ASSIGN))
+    runner.start(tune.job(TuneTask.ASSIGN))
     assert runner.take() is None
     assert runner.wait()
     finished = runner.take()
@@ -74,7 +74,7 @@ def test_one_process_does_job_after_job_and_is_ended(tune: Tune, runner: Runner)
     assert len(finished.result.assignments) == 4
     assert runner.take() is None
     pid = process_of(runner)
-    job = tune.job(Task.RESPOND)
+    job = tune.job(TuneTask.RESPOND)
     assert isinstance(job, RespondJob)
     runner.start(replace(job, joints=replace(job.joints, actuators=("nobody",))))
     assert runner.wait() and process_of(runner) == pid
@@ -87,7 +87,7 @@ def test_one_process_does_job_after_job_and_is_ended(tune: Tune, runner: Runner)
 
 
 def test_a_job_is_cancelled_at_once_and_the_next_one_is_done(tune: Tune, runner: Runner) -> None:
-    job = tune.job(Task.RESPOND)
+    job = tune.job(TuneTask.RESPOND)
     assert isinstance(job, RespondJob)
     runner.start(replace(job, signal=LONG))
     assert until(lambda: runner.progress.share)
@@ -97,7 +97,7 @@ def test_a_job_is_cancelled_at_once_and_the_next_one_is_done(tune: Tune, runner:
     runner.cancel()
     assert monotonic() - began < PATIENCE
     assert runner.job is None and runner.take() is None
-    runner.start(tune.job(Task.ASSIGN))
+    runner.start(tune.job(TuneTask.ASSIGN))
     assert runner.wait()
     finished = runner.take()
     assert finished is not None and finished.result is not None
@@ -106,9 +106,9 @@ def test_a_job_is_cancelled_at_once_and_the_next_one_is_done(tune: Tune, runner:
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are counted in /proc")
 def test_processes_of_a_sweep_end_with_it(tune: Tune, runner: Runner, tmp_path: Path) -> None:
-    tune.sweep.axes = {"kp": Axis(20, 80, 1000)}
+    tune.sweep.axes = {"kp": GainAxis(20, 80, 1000)}
     tune.sweep.test, tune.sweep.recording = "replay", recorded(tune, tmp_path / "walk.npz")
-    runner.start(tune.job(Task.SWEEP))
+    runner.start(tune.job(TuneTask.SWEEP))
     own = process_of(runner)
     assert until(lambda: len(children_of(own)) > 1 or runner.job is None)
     pids = [own, *children_of(own)]
@@ -118,7 +118,7 @@ def test_processes_of_a_sweep_end_with_it(tune: Tune, runner: Runner, tmp_path: 
 
 
 def test_a_process_that_dies_is_told_of_and_replaced(tune: Tune, runner: Runner) -> None:
-    job = tune.job(Task.RESPOND)
+    job = tune.job(TuneTask.RESPOND)
     assert isinstance(job, RespondJob)
     runner.start(replace(job, signal=LONG))
     assert runner._process is not None
@@ -132,7 +132,7 @@ def test_a_process_that_dies_is_told_of_and_replaced(tune: Tune, runner: Runner)
 
 def test_a_process_that_cannot_start_says_why(tune: Tune) -> None:
     runner = Runner(("-c", "raise SystemExit('no room')"))
-    runner.start(tune.job(Task.ASSIGN))
+    runner.start(tune.job(TuneTask.ASSIGN))
     assert runner.wait()
     finished = runner.take()
     assert finished is not None and finished.detail == "no room"

@@ -6,7 +6,7 @@ import numpy as np
 
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.tune.tune import Task, Tune
+from mjrig.editor.tune.tune import Tune, TuneTask
 from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_runner import Finished, Runner
 from mjrig.errors import MjrigError
@@ -49,7 +49,7 @@ def tune_legs(models: Path) -> Tune:
     return tune_on(legs(models))
 
 
-def work(tune: Tune, task: Task) -> None:
+def work(tune: Tune, task: TuneTask) -> None:
     """Run a task to its end."""
     assert tune.run(task), tune.state.problems
     tune.refresh()

@@ -15,7 +15,7 @@ from imgui_bundle import imgui  # before glfw and mujoco
 
 from mjrig.editor.main import accept_files
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import SimThread
+from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.viewport.gizmo import Tool
@@ -120,7 +120,7 @@ class _Work:
         self.result["live_kp"] = float(live.controllers[0].gains()["kp"][0])
 
     def save(self, ctx: Any) -> None:
-        self.window.save()
+        self.window.files.save()
         ctx.yield_(2)
         self.result["dirty"] = self.state.session.is_dirty
 

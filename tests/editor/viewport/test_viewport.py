@@ -394,5 +394,5 @@ def test_another_scene_has_nothing_to_do_with_the_fault_of_this_one() -> None:
     simulation.call(lambda world: world.data.qvel.fill(1e12))
     simulation.advance(10)
     assert simulation.fault is not None
-    bench.window.open_scene(Scene())
+    bench.window.files.open_scene(Scene())
     assert simulation.fault is None

@@ -42,19 +42,19 @@ def test_no_leaves_the_scene_closed_and_yes_opens_and_remembers_it(scene: Path) 
     seen: list[Any] = []
 
     def answers(ctx: Any) -> None:
-        bench.window.open_path(scene)
+        bench.window.files.open_path(scene)
         ctx.yield_(2)
         ctx.item_click(TRUST + "Don't trust")
         ctx.yield_(2)
         seen.append((bench.state.scene.path, trusted_folders(trust_store())))
-        bench.window.open_path(scene)
+        bench.window.files.open_path(scene)
         ctx.yield_(2)
         ctx.item_click(TRUST + "Trust")
         ctx.yield_(2)
         seen.append((bench.state.scene.path, trusted_folders(trust_store())))
-        bench.window.open_path(scene)  # is not asked again
+        bench.window.files.open_path(scene)  # is not asked again
         ctx.yield_(2)
-        seen.append(bench.window.trust.is_open)
+        seen.append(bench.window.files.trust.is_open)
 
     bench.run(answers)
     assert seen[0][0] != scene

@@ -9,8 +9,9 @@ import pytest
 from imgui_bundle import imgui
 
 from mjrig.editor.session.autosave import Autosave, unsaved
+from mjrig.editor.session.edits import Edit
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.simulation import SimThread
+from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.path_dialog import listing
 from mjrig.editor.viewport.views import NullView
@@ -92,7 +93,7 @@ def test_the_title_tells_the_file_and_what_is_unsaved(here: Path) -> None:
     bench.window.each_frame()
     _edit(bench)
     bench.window.each_frame()
-    bench.window.save(here / "other.yaml")
+    bench.window.files.save(here / "other.yaml")
     bench.window.each_frame()
     assert titles == ["scene.yaml - mjrig", "*scene.yaml - mjrig", "other.yaml - mjrig"]
 
@@ -133,12 +134,12 @@ def test_a_file_that_was_changed_on_disk_is_not_overwritten(here: Path) -> None:
     bench = Bench.on_file(here / "scene.yaml", SWINGS)
     _edit(bench)
     (here / "scene.yaml").write_text("mjrig: 1\n")
-    assert not bench.window.save()
+    assert not bench.window.files.save()
     (problem,) = bench.problems
     assert "was changed on disk since it was read" in problem
     assert (here / "scene.yaml").read_text() == "mjrig: 1\n"
     assert bench.state.session.is_dirty
-    assert bench.window.save(here / "mine.yaml")
+    assert bench.window.files.save(here / "mine.yaml")
     assert not bench.state.session.is_dirty
 
 
@@ -254,7 +255,7 @@ def test_a_question_that_another_one_replaced_is_not_open_any_more() -> None:
     window = bench.window
 
     def asks(ctx: Any) -> None:
-        window.keep.ask([("a line", lambda scene: None)])
+        window.keep.ask([Edit(("seed",), 0, 1)])
         ctx.yield_(2)
         _edit(bench)
         window.may_close()
@@ -265,7 +266,7 @@ def test_a_question_that_another_one_replaced_is_not_open_any_more() -> None:
 
     bench.run(asks)
     assert not window.keep.is_open
-    assert not window.unsaved.is_open
+    assert not window.files.unsaved.is_open
     assert not bench.state.session.is_dirty
 
 
@@ -299,7 +300,7 @@ def test_a_scene_that_cannot_be_opened_leaves_this_one(here: Path) -> None:
     (here / "broken.yaml").write_text("mjrig: 1\nactors:\n  - {name: a, model: gone.xml}\n")
     world = bench.state.simulation.world
     for name in ("broken.yaml", "gone.yaml", "picture.png"):
-        bench.window.open_path(here / name)
+        bench.window.files.open_path(here / name)
     assert bench.actors == ["left", "right"]
     assert bench.state.simulation.world is world
     broken, gone, picture = bench.problems
@@ -384,7 +385,7 @@ def test_a_killed_session_is_offered_and_comes_back_unsaved(here: Path) -> None:
     _left_behind(here, edited, here / "scene.yaml")
 
     def recovers(ctx: Any) -> None:
-        bench.window.offer(unsaved())
+        bench.window.files.offer(unsaved())
         ctx.yield_(2)
         ctx.item_click("//Recover unsaved changes?/0/Recover")
         ctx.yield_(3)
@@ -405,7 +406,7 @@ def test_a_recovered_scene_that_had_no_file_is_unsaved_and_finds_its_models(here
     _left_behind(folder, BOXES, None)
     bench = Bench.on("mjrig: 1\n")
     (left,) = unsaved()
-    bench.window._recover(left)
+    bench.window.files._recover(left)
     assert bench.actors == ["box"]
     assert bench.state.session.is_dirty
 
@@ -415,19 +416,19 @@ def test_discard_forgets_and_later_does_not(here: Path) -> None:
     bench = Bench.on("mjrig: 1\n")
 
     def waits(ctx: Any) -> None:
-        bench.window.offer(unsaved())
+        bench.window.files.offer(unsaved())
         ctx.yield_(2)
         ctx.item_click("//Recover unsaved changes?/Later")
         ctx.yield_(2)
         assert len(unsaved()) == 1
-        bench.window.offer(unsaved())
+        bench.window.files.offer(unsaved())
         ctx.yield_(2)
         ctx.item_click("//Recover unsaved changes?/0/Discard")
         ctx.yield_(3)
 
     bench.run(waits)
     assert unsaved() == []
-    assert not bench.window.recover.is_open
+    assert not bench.window.files.recover.is_open
 
 
 def test_one_that_cannot_be_recovered_stays_for_later(here: Path) -> None:
@@ -435,7 +436,7 @@ def test_one_that_cannot_be_recovered_stays_for_later(here: Path) -> None:
     bench = Bench.on(SWINGS)
 
     def recovers(ctx: Any) -> None:
-        bench.window.offer(unsaved())
+        bench.window.files.offer(unsaved())
         ctx.yield_(2)
         ctx.item_click("//Recover unsaved changes?/0/Recover")
         ctx.yield_(3)
@@ -493,8 +494,8 @@ def test_a_video_that_breaks_off_is_told_of_once(here: Path) -> None:
 
     def breaks(ctx: Any) -> None:
         ctx.yield_(2)
-        bench.window.toggle_video()
-        video = bench.window._video
+        bench.window.captures.toggle_video()
+        video = bench.window.captures._video
         assert video is not None
 
         def fail(picture: Any, time: float) -> None:
@@ -502,7 +503,7 @@ def test_a_video_that_breaks_off_is_told_of_once(here: Path) -> None:
 
         video.add = fail  # type: ignore[method-assign]
         ctx.yield_(5)
-        assert bench.window._video is None
+        assert bench.window.captures._video is None
 
     bench.run(breaks)
     assert bench.problems == ["OSError: no space left"]
@@ -514,8 +515,8 @@ def test_without_the_extra_a_video_says_what_to_install(
     monkeypatch.setattr("mjrig.editor.window.capture.find_spec", lambda name: None)
     bench = Bench.on(SWINGS)
     bench.window.viewport.follow()
-    bench.window.toggle_video()
-    bench.window.take_picture()
+    bench.window.captures.toggle_video()
+    bench.window.captures.take_picture()
     assert "mjrig[video]" in bench.problems[0]
     assert "mjrig[editor]" in bench.problems[1]
     assert bench.window.quality.fixed is None
@@ -523,8 +524,8 @@ def test_without_the_extra_a_video_says_what_to_install(
 
 def test_nothing_is_filmed_before_the_viewport_was_seen(here: Path) -> None:
     bench = Bench.on(SWINGS)
-    bench.window.toggle_video()
-    bench.window.take_picture()
+    bench.window.captures.toggle_video()
+    bench.window.captures.take_picture()
     assert all("the viewport was not shown yet" in text for text in bench.said)
     assert len(bench.said) == 2
 

@@ -1,5 +1,8 @@
 """Components nested in properties of others."""
 
+import pytest
+
+from mjrig.errors import PropertyError
 from mjrig.names import Slots
 from tests.plugin.properties.declared_classes import Clamp, Lag, Motor, Owner, refused, reports
 
@@ -225,3 +228,35 @@ def test_a_nested_component_that_cannot_be_spread_is_refused_and_says_where() ->
 def test_to_data_says_what_was_authored_in_that_order() -> None:
     motor = Motor(gear=2, speed=3, axis=(1, 0, 0))
     assert list(motor.to_data().items()) == [("gear", 2), ("speed", 3), ("axis", [1, 0, 0])]
+
+
+# What others see of an object ------------------------------------------------------------------
+
+
+def test_an_object_knows_its_parent_its_role_and_its_actuators() -> None:
+    owner = Owner(clamps=[{"limit": 1}, {"limit": 2}])
+    assert (owner.parent, owner.role, owner.slots) == (None, "", None)
+    second = owner.clamps[1]
+    assert (second.parent, second.role) == (owner, "clamps[1]")
+    slots = Slots([("hip",)], "dog")
+    owner.spread_over(slots)
+    assert second.slots is slots
+
+
+def test_the_mapping_of_authored_values_is_another_one_after_a_change_only() -> None:
+    owner = Owner(size=2, clamps=[{"limit": 1}])
+    before = owner.authored_values
+    owner.clamps[0].limit = 4.0
+    assert owner.authored_values is before
+    owner.size = 3
+    assert owner.authored_values is not before
+    assert before["size"] == 2
+
+
+def test_authored_properties_can_be_listed_in_another_order() -> None:
+    owner = Owner(size=2, lag={"steps": 3})
+    owner.reorder(["lag", "size"])
+    assert list(owner.to_data())[-2:] == ["lag", "size"]
+    with pytest.raises(PropertyError, match="are not the authored properties"):
+        owner.reorder(["lag"])
+    assert owner.size == 2

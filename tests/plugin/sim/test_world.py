@@ -63,6 +63,15 @@ def test_step_counts() -> None:
     assert world.time == pytest.approx(0.003)
 
 
+def test_a_world_goes_on_from_the_time_of_another() -> None:
+    old, new = make_world(arm()), make_world(arm())
+    old.step(3)
+    new.adopt_time(old)
+    new.step()
+    assert new.steps == 4
+    assert new.time == pytest.approx(0.004)
+
+
 def test_stepping_backward_is_refused() -> None:
     with refused(ValueError, "cannot step -1 times"):
         make_world(arm()).step(-1)

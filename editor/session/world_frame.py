@@ -1,0 +1,110 @@
+"""WorldFrame: a snapshot of the running world for the window, which reads nothing else of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.control.policy import PolicyComponent
+from mjrig.sim.world import World
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+@dataclass(frozen=True)
+class PolicyFrame:
+    """What the window shows of a policy, as of its last tick; arrays are own copies."""
+
+    label: str
+    ticks: int
+    rate: float
+    command: FloatArray
+    observation: npt.NDArray[np.float32]
+    action: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class RobotFrame:
+    """What the window shows of one articulation; arrays are own copies."""
+
+    effort: FloatArray
+    raw_effort: FloatArray
+    applied_effort: FloatArray
+    setpoint: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    source: str
+    holders: tuple[str, ...]
+    held: str
+    policy: PolicyFrame | None = None
+
+
+@dataclass(frozen=True)
+class WorldFrame:
+    """A snapshot of the world for the window: latest wins."""
+
+    generation: int
+    time: float
+    steps: int
+    state: FloatArray
+    playing: bool
+    real_time_factor: float
+    robots: Mapping[str, RobotFrame]
+    events: int
+    #: Times of the oldest and newest state the history can return to.
+    reach: tuple[float, float]
+
+
+def frame_of(
+    world: World, generation: int, playing: bool, factor: float, reach: tuple[float, float]
+) -> WorldFrame:
+    """What a world is like now; arrays are own copies."""
+    state = np.empty(mujoco.mj_stateSize(world.model, STATE))
+    mujoco.mj_getState(world.model, world.data, state, STATE)
+    robots = {
+        name: _robot_frame(robot, world.timestep) for name, robot in world.articulations.items()
+    }
+    return WorldFrame(
+        generation,
+        world.time,
+        world.steps,
+        state,
+        playing,
+        factor,
+        robots,
+        world.event_count,
+        reach,
+    )
+
+
+def _robot_frame(robot: Articulation, timestep: float) -> RobotFrame:
+    return RobotFrame(
+        robot.effort,
+        robot.raw_effort,
+        robot.applied_effort,
+        robot.setpoints.values.copy(),
+        robot.position,
+        robot.velocity,
+        robot.source.name,
+        tuple(lease.holder for lease in robot.setpoints.leases),
+        robot.held,
+        _policy_frame(robot, timestep),
+    )
+
+
+def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:
+    for policy in robot.components:
+        if isinstance(policy, PolicyComponent):
+            return PolicyFrame(
+                policy.label,
+                policy.ticks,
+                1.0 / (policy.tick_steps * timestep),
+                np.array(policy.command_now),
+                policy.observation.copy(),
+                policy.action.copy(),
+            )
+    return None

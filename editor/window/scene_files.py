@@ -1,0 +1,142 @@
+"""Scene files of the window: open, save, reload, recover, and the questions that come with it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mjrig.editor.assets.opening import is_recording, open_file
+from mjrig.editor.session.autosave import Autosave, Unsaved
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.user_files import free_file, trust_store
+from mjrig.editor.ui.dialogs import ChangedDialog, Dialog, RecoverDialog, UnsavedDialog
+from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.ui.trust_dialog import TrustDialog
+from mjrig.files.trust import trusted_folders
+from mjrig.scene.actor import MODELS
+from mjrig.scene.include import SCENES
+from mjrig.scene_edit.scene import Scene
+
+
+class SceneFiles:
+    """The file of the open scene.
+
+    Args:
+        state: of the editor.
+        choose: asks for a path.
+        on_open: called when another scene took the place of this one.
+        show_recording: called with a recording whose scene was opened.
+    """
+
+    def __init__(
+        self,
+        state: EditorState,
+        choose: PathDialog,
+        on_open: Callable[[], None],
+        show_recording: Callable[[Path], None],
+    ) -> None:
+        self.state = state
+        self.choose = choose
+        self._on_open, self._show_recording = on_open, show_recording
+        self.unsaved = UnsavedDialog(state, self.save_first)
+        self.changed = ChangedDialog(state, lambda: self.save(overwrite=True), self._reload)
+        self.recover = RecoverDialog(state, self._recover)
+        self.trust = TrustDialog(state)
+        self._autosave = Autosave(state.scene.path)
+
+    @property
+    def dialogs(self) -> tuple[Dialog, ...]:
+        """The questions it asks."""
+        return (self.unsaved, self.changed, self.recover, self.trust)
+
+    def save(self, path: Path | None = None, *, overwrite: bool = False) -> bool:
+        """Write the scene; one that has no file yet goes into the current folder."""
+        state = self.state
+        if path is None and state.scene.path is None:
+            path = free_file(Path.cwd(), "scene", ".yaml")
+        if not state.attempt(lambda: state.session.save(path, overwrite=overwrite)):
+            if path is None and state.scene.changed_on_disk():
+                self.changed.open()
+            return False
+        self._autosave.done()
+        self._autosave = Autosave(state.scene.path)
+        state.console.say(f"saved {state.scene.path}")
+        return True
+
+    def _reload(self) -> None:
+        path = self.state.scene.path
+        if path is not None:
+            self.open_path(path)
+
+    def save_first(self, then: Callable[[], Any] = lambda: None) -> None:
+        """Save, asking where to if the scene has no file yet; then do something."""
+        if self.state.scene.path is None:
+            self.ask_save(then)
+        elif self.save():
+            then()
+
+    def ask_open(self) -> None:
+        """Choose a scene or model to open."""
+        start = self.state.scene.base.resolve()
+        self.choose.ask("Open", start, (*SCENES, *MODELS), self.open_path)
+
+    def ask_save(self, then: Callable[[], Any] = lambda: None) -> None:
+        """Choose where to write the scene; then do something."""
+        start = self.state.scene.path or free_file(Path.cwd(), "scene", ".yaml")
+
+        def write(path: Path) -> None:
+            if self.save(path if path.suffix else path.with_suffix(".yaml")):
+                then()
+
+        self.choose.ask("Save", start.resolve(), SCENES, write)
+
+    def open_path(self, path: Path) -> None:
+        """Open a scene, a model or the scene of a recording in place of this one.
+
+        Asks about unsaved changes first.
+        """
+
+        def go() -> None:
+            opened = self.trust.attempt(lambda: self.open_scene(open_file(path)), go)
+            if opened and is_recording(path):
+                self._show_recording(path)
+
+        self.unsaved.ask(go)
+
+    def new(self) -> None:
+        """An empty scene in place of this one; asks about unsaved changes first."""
+        self.unsaved.ask(lambda: self.state.attempt(lambda: self.open_scene(Scene())))
+
+    def open_scene(self, scene: Scene) -> None:
+        """Put another scene in place of this one.
+
+        Raises:
+            MjrigError: its world cannot be built; this one stays.
+        """
+        self.state.open(scene)
+        self._autosave.done()
+        self._autosave = Autosave(scene.path)
+        self._on_open()
+
+    def offer(self, left: list[Unsaved]) -> None:
+        """Ask about scenes that a killed editor did not come to save."""
+        self.recover.ask(left)
+
+    def _recover(self, left: Unsaved) -> None:
+        """Open what was saved last, and make it say what was not."""
+        path = Path(left.scene) if left.scene else None
+        trusted = trusted_folders(trust_store())
+        recovered = Scene.parse(left.text, left.base, trust=trusted)
+        if path is not None and path.is_file():
+            self.open_scene(open_file(path))
+        else:  # nothing was saved ever, or it is gone
+            self.open_scene(Scene.parse("mjrig: 1\n", left.base, trust=trusted))
+        self.state.session.recover(recovered)
+        left.forget()
+
+    def keep_safe(self) -> None:
+        """Write unsaved changes where the next start finds them, every few seconds."""
+        self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
+
+    def close(self) -> None:
+        """The window closes, and nothing is to be recovered."""
+        self._autosave.done()

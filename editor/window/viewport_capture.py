@@ -1,0 +1,69 @@
+"""Pictures and videos of the viewport."""
+
+from datetime import datetime
+from pathlib import Path
+
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.user_files import free_file
+from mjrig.editor.viewport.quality import Quality
+from mjrig.editor.viewport.viewport import Viewport
+from mjrig.editor.window.capture import Video, save_picture
+from mjrig.errors import MjrigError
+
+
+class ViewportCapture:
+    """Writes what the viewport shows to files."""
+
+    def __init__(self, state: EditorState, viewport: Viewport, quality: Quality) -> None:
+        self.state, self.viewport, self.quality = state, viewport, quality
+        self._video: Video | None = None
+        self._scale_before_video: float | None = None
+
+    @property
+    def is_filming(self) -> bool:
+        """Whether a video is being made."""
+        return self._video is not None
+
+    def tick(self) -> None:
+        """Add a frame to the video that is being made."""
+        if self._video is not None and not self.state.attempt(self._film):
+            self.stop_video()  # say it once, not with every frame
+
+    def _film(self) -> None:
+        if self._video is not None and self.viewport.view is not None:
+            self._video.add(self.viewport.view.pixels(), self.state.simulation.frame.time)
+
+    def take_picture(self) -> None:
+        """Write what the viewport shows to a PNG."""
+        view = self.viewport.view
+        if view is None:
+            self.state.console.warn("there is no picture: the viewport was not shown yet")
+            return
+        path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
+        if self.state.attempt(lambda: save_picture(view.pixels(), path)):
+            self.state.console.say(f"picture: {path}")
+
+    def toggle_video(self) -> None:
+        """Begin or end a video of the viewport."""
+        if self._video is not None:
+            self.stop_video()
+            return
+        path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".mp4")
+        self.state.attempt(lambda: self._start_video(path))
+
+    def _start_video(self, path: Path) -> None:
+        view = self.viewport.view
+        if view is None:
+            raise MjrigError("there is nothing to film: the viewport was not shown yet")
+        height, width = view.pixels().shape[:2]
+        self._video = Video(path, (width, height))
+        self._scale_before_video = self.quality.fixed
+        self.quality.fixed = self.quality.scale  # the picture keeps its size
+
+    def stop_video(self) -> None:
+        """End the video, if one is being made."""
+        if self._video is not None:
+            video, self._video = self._video, None
+            self.quality.fixed = self._scale_before_video
+            if self.state.attempt(video.close):
+                self.state.console.say(f"video: {video.path} ({video.frames} frames)")

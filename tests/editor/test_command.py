@@ -8,7 +8,7 @@ from mjrig.editor.command import add
 
 LISTED = """
 import sys
-from mjrig.cli.cli import main
+from mjrig.cli.main import main
 
 try:
     main(["edit", "--help"])

@@ -79,7 +79,7 @@ WORK = """
 import sys, time
 from pathlib import Path
 from mjrig.editor.session import autosave
-from mjrig.scene.scene import Scene
+from mjrig.scene_edit.scene import Scene
 from tests.editor.windows import Bench
 
 autosave.INTERVAL = 0.0

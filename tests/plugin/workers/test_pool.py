@@ -1,3 +1,5 @@
+"""Pools of processes: order, errors, and no process left behind."""
+
 import os
 import signal
 import subprocess
@@ -10,6 +12,13 @@ import pytest
 
 from mjrig.errors import MjrigError
 from mjrig.workers.pool import ProcessPool, cores
+from tests.places import ROOT
+
+
+@pytest.fixture(autouse=True)
+def tests_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes import what they run by name, as those of a user's own module would."""
+    monkeypatch.syspath_prepend(str(ROOT))
 
 
 class Adder:

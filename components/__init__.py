@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from mjrig.lazy import exports
 
 if TYPE_CHECKING:
+    from mjrig.actuators.actuator_sensor import ActuatorSensor as ActuatorSensor
     from mjrig.components.actuators.dcmotor_actuator import DCMotorActuator as DCMotorActuator
     from mjrig.components.actuators.force_actuators import AdhesionActuator as AdhesionActuator
     from mjrig.components.actuators.force_actuators import CylinderActuator as CylinderActuator
@@ -56,10 +57,9 @@ if TYPE_CHECKING:
     from mjrig.components.props.solids import SolidProp as SolidProp
     from mjrig.components.props.solids import SphereProp as SphereProp
     from mjrig.control.controller import ArticulationController as ArticulationController
-    from mjrig.scene.actuator_sensor import ActuatorSensor as ActuatorSensor
 
 _HOME = {
-    "ActuatorSensor": "scene.actuator_sensor",
+    "ActuatorSensor": "actuators.actuator_sensor",
     "AdhesionActuator": "components.actuators.force_actuators",
     "ArticulationController": "control.controller",
     "BoxProp": "components.props.solids",

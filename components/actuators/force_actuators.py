@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import mujoco
 
+from mjrig.actuators.actuator import Actuator, Problem
 from mjrig.model.actuator_checks import span
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.scalar_kinds import Float, OptionalFloat
-from mjrig.scene.actuator import Actuator, Problem
 
 
 class GeneralActuator(Actuator):

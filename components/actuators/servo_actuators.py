@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from mjrig.actuators.actuator import Actuator, Problem
+from mjrig.actuators.actuator_kinds import CHARTS, INPUTS, Inputs
 from mjrig.model.actuator_checks import span
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.scalar_kinds import Float
-from mjrig.scene.actuator import Actuator, Problem
-from mjrig.scene.actuator_kinds import CHARTS, INPUTS, Inputs
 
 _UNSET = -1.0
 

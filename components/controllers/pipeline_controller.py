@@ -19,7 +19,6 @@ from mjrig.components.laws.law import Law
 from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.laws.space import Precision, Space
 from mjrig.control.controller import ArticulationController
-from mjrig.control.effort_log import EffortLog
 from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
 from mjrig.control.setpoints import Source
@@ -27,6 +26,7 @@ from mjrig.errors import PropertyError
 from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator, patch, resolved
 from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
+from mjrig.readings.effort_log import EffortLog
 
 
 class EffortMode(StrEnum):

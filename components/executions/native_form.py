@@ -9,8 +9,8 @@ from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, twin
 from mjrig.components.laws.feedback import PID
-from mjrig.control.effort_log import EffortLog, StepRows
 from mjrig.control.lowering import DCForm, Lowered, NativeForm
+from mjrig.readings.effort_log import EffortLog, StepRows
 
 
 def why_not_native(controller: PipelineHost) -> str:

@@ -16,9 +16,9 @@ from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.executions.run import PipelineRun
 from mjrig.components.executions.state_inputs import StateInputs
 from mjrig.components.laws.gather import Operation
-from mjrig.control.effort_log import EffortLog, SeenEfforts
 from mjrig.control.execution import is_rk4
 from mjrig.control.lowering import Lowered
+from mjrig.readings.effort_log import EffortLog, SeenEfforts
 
 #: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
 NativeTelemetry = tuple[FloatArray, FloatArray | None]

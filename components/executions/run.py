@@ -6,7 +6,7 @@ from typing import Any
 from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.gather import Operation
-from mjrig.control.effort_log import EffortLog, LiveEfforts
+from mjrig.readings.effort_log import EffortLog, LiveEfforts
 
 LARGEST = 1e10
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.control.controller import ArticulationController
 from mjrig.editor.assets.drop_names import in_package
 from mjrig.editor.assets.file_kinds import KINDS, MODEL, FileKindError, classify
@@ -15,7 +16,6 @@ from mjrig.editor.ui.text_filter import matches
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent, Component
-from mjrig.scene.actuator import Actuator
 from mjrig.scene.prop import Prop
 from mjrig.scene_edit.scene import Scene
 

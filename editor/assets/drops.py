@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.editor.assets.drop_names import actor_name, is_special, reference
 from mjrig.editor.assets.file_kinds import (
     MODEL,
@@ -24,7 +25,6 @@ from mjrig.gains.gain_rows import gain_rows
 from mjrig.names import literal
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent, Component
-from mjrig.scene.actuator import Actuator
 from mjrig.scene.include import SCENES
 from mjrig.scene.prop import Prop
 from mjrig.scene.sim_options import SimOptions, settling

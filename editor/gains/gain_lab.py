@@ -10,8 +10,8 @@ from pathlib import Path
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.setpoints import Lease, Source
-from mjrig.editor.session.edits import Data, Edit
-from mjrig.editor.session.live_edits import edited_properties
+from mjrig.editor.edits.edits import Data, Edit
+from mjrig.editor.edits.live_edits import edited_properties
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError

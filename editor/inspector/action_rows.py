@@ -4,8 +4,8 @@ from typing import Any
 
 from imgui_bundle import imgui
 
+from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject
-from mjrig.editor.session.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY
 from mjrig.errors import MjrigError

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject, Field
-from mjrig.editor.session.edits import UNSET
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.yaml_text.formatting import format_block, format_flow

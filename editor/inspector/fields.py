@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.editor.session.edits import UNSET
+from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
+from mjrig.actuators.actuator_kinds import Limited
 from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.number_widgets import (
     ANY,
@@ -47,7 +48,6 @@ from mjrig.properties.scalar_kinds import (
     Patterns,
     Text,
 )
-from mjrig.scene.actuator_kinds import Limited
 from mjrig.scene.sim_options import ModelOption
 
 _WIDGETS: dict[type[Property[Any]], Widget] = {}

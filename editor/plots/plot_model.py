@@ -7,10 +7,10 @@ from typing import Any
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.plots.curves import value_at
-from mjrig.editor.session.ring import Ring
-from mjrig.editor.session.signal_info import SignalInfo
-from mjrig.editor.session.signals import catalogue, expand
 from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.signals.ring import Ring
+from mjrig.editor.signals.signal_info import SignalInfo
+from mjrig.editor.signals.signals import catalogue, expand
 from mjrig.errors import MjrigError
 from mjrig.sim.world import World
 

@@ -3,8 +3,8 @@
 from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.plots.plot_model import Plot, PlotBoard
-from mjrig.editor.session.signal_info import SignalInfo
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.signals.signal_info import SignalInfo
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.text_filter import matches
 

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-from mjrig.control.events import Event
+from mjrig.readings.events import Event
 
 KEPT = 2000
 LEVELS = ("info", "warning", "error")

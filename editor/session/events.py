@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mjrig.control.events import Event
 from mjrig.editor.session.console import Console
+from mjrig.readings.events import Event
 
 #: An event that repeats is counted, and told of again after this time [s].
 QUIET = 5.0

@@ -9,7 +9,7 @@ the world can take them, the last one in any case.
 import time
 from collections.abc import Callable, Mapping
 
-from mjrig.editor.session.edits import UNSET
+from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import MjrigError
 from mjrig.names import listed

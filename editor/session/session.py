@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from mjrig.editor.session.apply_edits import apply
+from mjrig.editor.edits.apply_edits import apply
+from mjrig.editor.edits.edits import Data, Edit, inverse
+from mjrig.editor.edits.live_edits import assign_live, edited_properties
+from mjrig.editor.edits.scene_tracker import SceneTracker
+from mjrig.editor.edits.undo import UndoStack
 from mjrig.editor.session.carry_state import carry
-from mjrig.editor.session.edits import Data, Edit, inverse
-from mjrig.editor.session.live_edits import assign_live, edited_properties
-from mjrig.editor.session.scene_tracker import SceneTracker
 from mjrig.editor.session.simulation import Simulation
-from mjrig.editor.session.undo import UndoStack
 from mjrig.scene.apply_data import update
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from mjrig.control.events import KEPT, Event
 from mjrig.editor.session.history import History
-from mjrig.editor.session.signals import Signals
 from mjrig.editor.session.world_frame import WorldFrame, frame_of
+from mjrig.editor.signals.signals import Signals
+from mjrig.readings.events import KEPT, Event
 from mjrig.sim.world import World
 
 _logger = logging.getLogger("mjrig")

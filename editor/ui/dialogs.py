@@ -6,9 +6,9 @@ from typing import Any
 
 from imgui_bundle import imgui
 
-from mjrig.editor.session.apply_edits import apply
-from mjrig.editor.session.edits import Edit
-from mjrig.editor.session.kept_changes import KeptChange, kept_changes, taking_back
+from mjrig.editor.edits.apply_edits import apply
+from mjrig.editor.edits.edits import Edit
+from mjrig.editor.edits.kept_changes import KeptChange, kept_changes, taking_back
 from mjrig.editor.session.state import EditorState
 
 

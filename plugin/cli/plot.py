@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.control.sampler import SampleLog
 from mjrig.errors import MissingExtraError
+from mjrig.readings.sampler import SampleLog
 
 #: More curves than this in one panel are a tangle.
 MOST = 6

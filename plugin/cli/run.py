@@ -10,9 +10,9 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_position
-from mjrig.control.sampler import SAMPLE_HZ, SampleLog
 from mjrig.errors import MissingExtraError, MjrigError
 from mjrig.names import how_many
+from mjrig.readings.sampler import SAMPLE_HZ, SampleLog
 from mjrig.sim.world import World
 from mjrig.terminal.progress import Progress
 

@@ -8,11 +8,8 @@ from typing import Any
 import mujoco
 
 from mjrig.arrays import FloatArray
-from mjrig.control.events import Event, EventLog
 from mjrig.control.finite_guard import Guard
-from mjrig.control.live_actuator import LiveActuator
 from mjrig.control.passthrough_writers import takes_rows
-from mjrig.control.sensors import read_sensors
 from mjrig.control.setpoints import Setpoints
 from mjrig.errors import BindingError
 from mjrig.files.paths import Gate
@@ -20,6 +17,9 @@ from mjrig.model.actor_model import ActorModel, ActorState
 from mjrig.model.binding import ActuatorBinding, describe_actuators
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties.has_properties import HasProperties
+from mjrig.readings.events import Event, EventLog
+from mjrig.readings.live_actuator import LiveActuator
+from mjrig.readings.sensors import read_sensors
 
 
 class ActorInWorld(HasProperties):

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.control.effort_log import EffortLog, SeenEfforts
 from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
 from mjrig.control.setpoints import Setpoints, Source
@@ -19,6 +18,7 @@ from mjrig.properties.component import ActorComponent
 from mjrig.properties.has_properties import put_back
 from mjrig.properties.per_actuator import resolved
 from mjrig.properties.scalar_kinds import Bool, Choice, Patterns
+from mjrig.readings.effort_log import EffortLog, SeenEfforts
 
 EVERYTHING = (".*",)
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.control.events import Event, EventLog
 from mjrig.control.setpoints import Setpoints
 from mjrig.model.binding import ActuatorBinding
+from mjrig.readings.events import Event, EventLog
 
 #: MuJoCo takes larger numbers for no numbers: one of them in ctrl zeroes every ctrl.
 LARGEST = 1e10

@@ -7,8 +7,8 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
-from mjrig.control.sampler import BindingReader
 from mjrig.model.binding import ActuatorBinding, BindingTable
+from mjrig.readings.sampler import BindingReader
 
 
 class Telemetry:

@@ -9,11 +9,11 @@ import numpy as np
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
-from mjrig.control.sampler import SampleLog
 from mjrig.errors import BindingError
 from mjrig.gains.response import Metrics, Signal, Trace, is_saturated, measure, tail
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import suggestion
+from mjrig.readings.sampler import SampleLog
 from mjrig.sim.world import World
 
 #: Inertia given to free roots, so that nothing a robot does moves them [kg and kg·m²].

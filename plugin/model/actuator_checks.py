@@ -6,10 +6,10 @@ from typing import Any
 
 import mujoco
 
+from mjrig.actuators.actuator import Actuator, Problem
+from mjrig.actuators.actuator_kinds import Bias, Dyn, Gain
 from mjrig.errors import PropertyError
 from mjrig.properties.has_properties import HasProperties
-from mjrig.scene.actuator import Actuator, Problem
-from mjrig.scene.actuator_kinds import Bias, Dyn, Gain
 
 _CALLBACKS = {"dyntype": "act_dyn", "gaintype": "act_gain", "biastype": "act_bias"}
 

@@ -5,8 +5,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.model_files.model_source import one_line
-from mjrig.scene.actuator import Actuator
 
 _AUTO = mujoco.mjtLimited.mjLIMITED_AUTO
 _TYPE = mujoco.mjtActuator

@@ -8,12 +8,12 @@ from typing import Any
 
 import mujoco
 
+from mjrig.actuators.actuator import NO_SITE, OTHER_ROOT, Actuator
 from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.actuator_checks import check, check_delay
 from mjrig.model.actuator_writing import position_type, retire, write
 from mjrig.names import compile_pattern, enumerated, suggestion
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actuator import NO_SITE, OTHER_ROOT, Actuator
 
 _TRN = mujoco.mjtTrn
 _TRANSMISSION = {

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.control.effort_log import Columns, EffortLog, StepRows
-from mjrig.control.sampler import BindingReader
+from mjrig.readings.effort_log import Columns, EffortLog, StepRows
+from mjrig.readings.sampler import BindingReader
 
 #: What is recorded of MjData as a whole, besides the time.
 STATE = ("qpos", "qvel", "act", "ctrl")

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.articulation import Articulation
-from mjrig.control.effort_log import EffortLog
 from mjrig.control.policy import PolicyComponent
-from mjrig.control.sampler import BindingReader
 from mjrig.model.binding import ActuatorBinding
+from mjrig.readings.applied_effort import AppliedEffort
+from mjrig.readings.effort_log import EffortLog
+from mjrig.readings.sampler import BindingReader
 from mjrig.recording.chunk import ActorPlan, Chunk, Copy, Tick, copy_into
 from mjrig.recording.h5_file import Column
 

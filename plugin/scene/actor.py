@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from mjrig.actuators.actuator import Actuator
+from mjrig.actuators.actuator_view import ActuatorList
 from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate, is_in_package
 from mjrig.names import unique
@@ -23,8 +25,6 @@ from mjrig.scene.actor_parts import (
     Replicate,
     Velocity,
 )
-from mjrig.scene.actuator import Actuator
-from mjrig.scene.actuator_view import ActuatorList
 from mjrig.scene.pose import Pose
 from mjrig.scene.prop import Prop
 

@@ -1,8 +1,8 @@
 """Actor: an actor of a scene, with handles of what its model has."""
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.properties.component import ActorComponent
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actuator import Actuator
 from mjrig.scene_edit.actuator_conversion import use_motors, use_position_actuators
 from mjrig.scene_edit.elements import Element, element
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import mujoco
 import numpy as np
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
@@ -16,7 +17,6 @@ from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.per_actuator import resolved
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actuator import Actuator
 from mjrig.scene.included import own_copy
 from mjrig.scene.scene import SceneDescription
 

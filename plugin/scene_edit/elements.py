@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from mjrig.actuators.actuator import OTHER_ROOT, Actuator
+from mjrig.actuators.actuator_view import ActuatorView
 from mjrig.errors import BindingError, PropertyError
 from mjrig.model.model_edits import edit_model, empty_keys
 from mjrig.model.model_references import name_everything
@@ -12,8 +14,6 @@ from mjrig.model_files.model_source import load
 from mjrig.names import compile_pattern, suggestion
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actuator import OTHER_ROOT, Actuator
-from mjrig.scene.actuator_view import ActuatorView
 from mjrig.scene.placement import root_name
 from mjrig.scene.scene import SceneDescription
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from mjrig.actuators.actuator import TARGETS, Actuator
 from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.actor_spec import Part
@@ -18,7 +19,6 @@ from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table
 from mjrig.properties.scalar_kinds import Patterns, Text
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actuator import TARGETS, Actuator
 from mjrig.scene.included import Placed, described, own_copy
 from mjrig.scene.placement import copy_names
 from mjrig.scene.scene import SceneDescription

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.errors import LocatedError, PropertyError
 from mjrig.names import Slots
 from mjrig.properties.component import ActorComponent
@@ -11,7 +12,6 @@ from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import FreeBody
-from mjrig.scene.actuator import Actuator
 from mjrig.scene.placement import actor_names, copy_names
 from mjrig.scene.scene import SceneDescription
 from mjrig.scene.scene_parts import Frame

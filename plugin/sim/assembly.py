@@ -6,15 +6,15 @@ from typing import Any
 
 import mujoco
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
-from mjrig.control.events import EventLog
 from mjrig.control.execution import Execution, is_implicit, why_not_lowered_here
 from mjrig.control.execution import choose as choose_one
 from mjrig.errors import BindingError, LeaseError
 from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, build
-from mjrig.scene.actuator import Actuator
+from mjrig.readings.events import EventLog
 from mjrig.scene.placement import Placements
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.native_compile import lower

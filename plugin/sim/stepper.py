@@ -9,8 +9,8 @@ import numpy as np
 from mujoco import mj_step
 
 from mjrig.control.articulation import Articulation
-from mjrig.control.events import Event, EventLog
 from mjrig.control.execution import is_rk4
+from mjrig.readings.events import Event, EventLog
 
 _logger = logging.getLogger("mjrig")
 

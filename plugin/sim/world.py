@@ -13,13 +13,13 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
-from mjrig.control.events import Event, EventLog
 from mjrig.control.execution import (
     check_request,
 )
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, suggestion
 from mjrig.properties.has_properties import HasProperties
+from mjrig.readings.events import Event, EventLog
 from mjrig.scene.placement import Placements
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.assembly import Assembly, assemble, link_actuators

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.articulation import Articulation
-from mjrig.control.sampler import by_column
 from mjrig.errors import RecordingError
+from mjrig.readings.applied_effort import AppliedEffort
+from mjrig.readings.sampler import by_column
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import joints_of

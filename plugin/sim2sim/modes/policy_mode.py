@@ -10,9 +10,9 @@ import numpy as np
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
-from mjrig.control.sampler import BindingReader, by_column
 from mjrig.errors import RecordingError
 from mjrig.names import how_many, listed
+from mjrig.readings.sampler import BindingReader, by_column
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import compare

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.control.applied_effort import BoolArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_address
-from mjrig.control.sampler import Sampler
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import Slots
+from mjrig.readings.applied_effort import BoolArray
+from mjrig.readings.sampler import Sampler
 from mjrig.sim.world import World
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.control.sampler import SAMPLE_HZ
 from mjrig.errors import PropertyError
+from mjrig.readings.sampler import SAMPLE_HZ
 from mjrig.sim.world import World
 from mjrig.tuning.objectives.objective_hosts import Host
 from mjrig.tuning.objectives.variation import Randomisation

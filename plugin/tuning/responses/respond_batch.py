@@ -7,11 +7,11 @@ import mujoco.batch
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.controller import ArticulationController
 from mjrig.gains.bench import Bench, Response, failed, respond
 from mjrig.gains.choice import Chosen
 from mjrig.gains.response import Signal, Trace
+from mjrig.readings.applied_effort import AppliedEffort
 from mjrig.sim.batch import BatchRobot
 from mjrig.sim.world import World
 

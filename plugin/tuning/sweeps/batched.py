@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.control.applied_effort import BoolArray
+from mjrig.readings.applied_effort import BoolArray
 from mjrig.sim.batch import Batch
 from mjrig.tuning.objectives.objective_hosts import Host
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector import clipboard
 from mjrig.editor.inspector.fields import EditedObject, Field
-from mjrig.editor.session.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.errors import PropertyError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mjrig.editor.plots.curves import thinned, value_at
-from mjrig.editor.session.ring import Ring
+from mjrig.editor.signals.ring import Ring
 from mjrig.editor.ui.text_filter import matches
 
 

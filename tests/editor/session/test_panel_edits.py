@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mjrig.editor.session.edits import UNSET
+from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits, named
 from mjrig.editor.session.state import EditorState
 from tests.editor.inspector.inspected import SCENE, registered

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.editor.session.edits import Edit
-from mjrig.editor.session.live_edits import edited_properties
-from mjrig.editor.session.scene_tracker import SceneTracker
+from mjrig.editor.edits.edits import Edit
+from mjrig.editor.edits.live_edits import edited_properties
+from mjrig.editor.edits.scene_tracker import SceneTracker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.editor.edits.edits import Edit
 from mjrig.editor.session.autosave import Autosave, unsaved
-from mjrig.editor.session.edits import Edit
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState

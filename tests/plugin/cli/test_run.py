@@ -11,7 +11,7 @@ from mjrig.check import check
 from mjrig.cli.main import main
 from mjrig.cli.run import run
 from mjrig.control.base import base_position
-from mjrig.control.sampler import SampleLog
+from mjrig.readings.sampler import SampleLog
 from mjrig.terminal.progress import Progress
 from tests.worlds import arm
 

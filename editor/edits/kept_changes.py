@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mjrig.editor.session.apply_edits import walk
-from mjrig.editor.session.edits import UNSET, Edit
+from mjrig.editor.edits.apply_edits import walk
+from mjrig.editor.edits.edits import UNSET, Edit
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.include import Include
 from mjrig.scene.scene_path import path_of

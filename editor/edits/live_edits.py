@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from mjrig.editor.session.edits import UNSET, Edit
+from mjrig.editor.edits.edits import UNSET, Edit
 from mjrig.errors import MjrigError, NeedsNewWorld
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene_edit.scene import Scene

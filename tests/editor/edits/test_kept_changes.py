@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mjrig.components import PassthroughController
-from mjrig.editor.session.apply_edits import apply
-from mjrig.editor.session.kept_changes import kept_changes, taking_back
-from mjrig.editor.session.scene_tracker import SceneTracker
+from mjrig.editor.edits.apply_edits import apply
+from mjrig.editor.edits.kept_changes import kept_changes, taking_back
+from mjrig.editor.edits.scene_tracker import SceneTracker
 from mjrig.scene_edit.scene import Scene
 from tests.editor.windows import BOX, SWINGS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.editor.session.signal_info import SignalInfo
+from mjrig.editor.signals.signal_info import SignalInfo
 from mjrig.errors import MjrigError
 from mjrig.names import Slots
 from mjrig.properties.array_kinds import Vector

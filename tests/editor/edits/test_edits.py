@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.editor.session.apply_edits import apply
-from mjrig.editor.session.edits import UNSET, Edit, inverse, merged
-from mjrig.editor.session.scene_tracker import SceneTracker
+from mjrig.editor.edits.apply_edits import apply
+from mjrig.editor.edits.edits import UNSET, Edit, inverse, merged
+from mjrig.editor.edits.scene_tracker import SceneTracker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from mjrig.editor.session.apply_edits import with_key
-from mjrig.editor.session.edits import UNSET, Data, Edit, Path
+from mjrig.editor.edits.apply_edits import with_key
+from mjrig.editor.edits.edits import UNSET, Data, Edit, Path
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table
 from mjrig.properties.nested_kinds import Nested, NestedList

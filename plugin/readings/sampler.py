@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.control.applied_effort import AppliedEffort
 from mjrig.model.binding import ActuatorBinding
+from mjrig.readings.applied_effort import AppliedEffort
 
 #: A rate that is enough for statistics and plots [Hz].
 SAMPLE_HZ = 200.0

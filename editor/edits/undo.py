@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mjrig.editor.session.edits import Edit, merged
+from mjrig.editor.edits.edits import Edit, merged
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any
 
-from mjrig.editor.session.edits import UNSET, Data, Edit, Path
+from mjrig.editor.edits.edits import UNSET, Data, Edit, Path
 from mjrig.errors import PropertyError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.nested_kinds import Nested, NestedList

@@ -5,7 +5,7 @@ from typing import Any
 
 import mujoco
 
-from mjrig.editor.session.signal_info import SignalInfo
+from mjrig.editor.signals.signal_info import SignalInfo
 from mjrig.sim.world import World
 
 PART = "sensor:"

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from mjrig.actuators.actuator_sensor import ActuatorSensor
 from mjrig.names import suggestion
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.nested_kinds import NestedList
 from mjrig.properties.scalar_kinds import Choice, Text
-from mjrig.scene.actuator_sensor import ActuatorSensor
 
 #: Bits of an input signature by name; a chart of an orientation is one of the last two.
 INPUTS: Mapping[str, int] = {"pos": 1, "vel": 2, "ff": 4, "voltage": 8, "none": 16, "pressure": 32}

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.control import sampler
 from mjrig.control.articulation import Articulation
-from mjrig.editor.session.property_signals import numbers_of, property_numbers, property_reader
-from mjrig.editor.session.ring import Ring
-from mjrig.editor.session.sensor_signals import sensor_reader, sensors
-from mjrig.editor.session.signal_info import SignalInfo
+from mjrig.editor.signals.property_signals import numbers_of, property_numbers, property_reader
+from mjrig.editor.signals.ring import Ring
+from mjrig.editor.signals.sensor_signals import sensor_reader, sensors
+from mjrig.editor.signals.signal_info import SignalInfo
 from mjrig.errors import BindingError
 from mjrig.names import suggestion
+from mjrig.readings import sampler
 from mjrig.sim.world import World
 
 Reader = Callable[[], float]

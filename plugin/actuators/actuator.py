@@ -5,12 +5,7 @@ from math import isinf
 from typing import Any, ClassVar, Self
 from weakref import ref
 
-from mjrig.errors import BindingError, PropertyError
-from mjrig.properties.array_kinds import Samples, Vector
-from mjrig.properties.component import Component
-from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Patterns, Text
-from mjrig.scene.actuator_kinds import (
+from mjrig.actuators.actuator_kinds import (
     Bias,
     Dyn,
     ElementName,
@@ -20,8 +15,13 @@ from mjrig.scene.actuator_kinds import (
     Limited,
     SensorList,
 )
-from mjrig.scene.actuator_sensor import ActuatorSensor
-from mjrig.scene.live_readings import LiveReadings, RunningRobot
+from mjrig.actuators.actuator_sensor import ActuatorSensor
+from mjrig.actuators.live_readings import LiveReadings, RunningRobot
+from mjrig.errors import BindingError, PropertyError
+from mjrig.properties.array_kinds import Samples, Vector
+from mjrig.properties.component import Component
+from mjrig.properties.mapping_kinds import Table, anything
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Patterns, Text
 
 #: The properties that say what an actuator acts on; exactly one is given.
 TARGETS = ("joint", "body", "site", "tendon", "cranksite")

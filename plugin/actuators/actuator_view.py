@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar, overload
 
+from mjrig.actuators.actuator import Actuator
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import suggestion
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.has_properties import HasProperties, put_back
 from mjrig.properties.nested_kinds import NestedList
-from mjrig.scene.actuator import Actuator
 
 T = TypeVar("T")
 LIVE = ("force", "applied_force", "activation", "ctrl", "tag", "parent_tag")

@@ -7,10 +7,10 @@ import pytest
 import mjrig
 from mjrig.arrays import FloatArray
 from mjrig.components import PDController
-from mjrig.control.applied_effort import AppliedEffort
 from mjrig.control.articulation import Articulation
-from mjrig.control.sampler import FIELDS, BindingReader, Sampler, by_column, reader
 from mjrig.gains.bench import ResponseRecorder
+from mjrig.readings.applied_effort import AppliedEffort
+from mjrig.readings.sampler import FIELDS, BindingReader, Sampler, by_column, reader
 from mjrig.sim2sim.compare.track import efforts, record
 from mjrig.tuning.objectives.objective_hosts import WorldHost
 from tests.worlds import hinge, make_world

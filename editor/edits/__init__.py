@@ -1,0 +1,1 @@
+"""Edits of the open scene as (path, before, after): found, applied, undone, kept or taken back."""

@@ -9,9 +9,12 @@ that name a module.
 
 import ast
 import re
+import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -184,3 +187,131 @@ def against_the_order(found: Iterable[Import], known: Mapping[str, Path]) -> lis
             where = known[one.importer].relative_to(ROOT)
             problems.add(f"{where}:{one.line}: imports {one.imported} ({one.how})")
     return sorted(problems)
+
+
+# The map ----------------------------------------------------------------------------------------
+
+_WIDTH, _ROW, _GAP, _TOP, _LEFT = 260, 26, 70, 64, 24
+_FILLS = {"plugin": "#e8f0fa", "components": "#eaf6ea", "editor": "#fbf0e2"}
+_STROKES = {"plugin": "#3a6ea5", "components": "#3d8b40", "editor": "#b9770e"}
+_STYLE = "font-family: system-ui, sans-serif"
+
+
+def room_imports(found: Iterable[Import], known: Mapping[str, Path]) -> dict[tuple[str, str], int]:
+    """How many imports lead from a room to another one."""
+    counts: dict[tuple[str, str], int] = {}
+    for one in found:
+        if one.importer in {"mjrig", "mjrig.__main__"}:
+            continue
+        pair = room_of(one.importer, known), room_of(one.imported, known)
+        if pair[0] != pair[1]:
+            counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def svg(found: Iterable[Import], known: Mapping[str, Path]) -> str:
+    """The rooms as three columns, lowest at the top, and the arrows between neighbouring ones.
+
+    An arrow is drawn where a room imports another one that none of its other imports leads to.
+    """
+    found = list(found)
+    sizes: dict[str, int] = {}
+    for module, path in known.items():
+        room = room_of(module, known)
+        sizes[room] = sizes.get(room, 0) + (path.name != "__init__.py")
+    places: dict[str, tuple[float, float]] = {}
+    boxes = []
+    for column, (folder, rooms) in enumerate(ROOMS.items()):
+        x = _LEFT + column * (_WIDTH + _GAP)
+        boxes.append(
+            f'<text x="{x}" y="40" font-size="18" font-weight="600" '
+            f'fill="{_STROKES[folder]}">{folder}/</text>'
+        )
+        for row, room in enumerate(rooms):
+            y = _TOP + row * (_ROW + 6)
+            places[room] = x, y + _ROW / 2
+            boxes.append(_box(folder, room, sizes.get(room, 0), x, y))
+    height = _TOP + max(map(len, ROOMS.values())) * (_ROW + 6) + 20
+    width = _LEFT + 3 * (_WIDTH + _GAP)
+    arrows = [_arrow(places[a], places[b]) for a, b in _direct(room_imports(found, known))]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'width="{width}" height="{height}" style="{_STYLE}">',
+            "<title>The rooms of mjrig, and which imports which</title>",
+            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
+            'markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z" fill="#8a8f98"/>'
+            "</marker></defs>",
+            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+            *arrows,
+            *boxes,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _box(folder: str, room: str, size: int, x: float, y: float) -> str:
+    name = room.removeprefix(FOLDERS[folder]).removeprefix(".") or "(root)"
+    return (
+        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_ROW}" rx="4" '
+        f'fill="{_FILLS[folder]}" stroke="{_STROKES[folder]}"/>'
+        f'<text x="{x + 10}" y="{y + 17}" font-size="13" fill="#1c1f23">{escape(name)}</text>'
+        f'<text x="{x + _WIDTH - 10}" y="{y + 17}" font-size="11" fill="#5b6470" '
+        f'text-anchor="end">{size}</text>'
+    )
+
+
+def _direct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs that no chain of others implies."""
+    below: dict[str, set[str]] = {}
+    for a, b in pairs:
+        below.setdefault(a, set()).add(b)
+    reach: dict[str, set[str]] = {}
+    for room in sorted(ORDER, key=lambda r: ORDER[r]):
+        direct = below.get(room, set())
+        reach[room] = direct | {far for near in direct for far in reach.get(near, set())}
+    return sorted(
+        (a, b)
+        for a, others in below.items()
+        for b in others
+        if not any(b in reach.get(other, set()) for other in others - {b})
+    )
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """From a room to the one it imports; within a column it bows out to the right."""
+    (x1, y1), (x2, y2) = start, end
+    if x1 == x2:
+        edge = x1 + _WIDTH
+        bow = edge + min(14 + abs(y1 - y2) / 9, _GAP - 12)
+        path = f"M{edge} {y1}C{bow:.0f} {y1} {bow:.0f} {y2} {edge + 2} {y2}"
+    else:
+        start_x, end_x = (x1, x2 + _WIDTH + 2) if x1 > x2 else (x1 + _WIDTH, x2 - 2)
+        middle = (start_x + end_x) / 2
+        path = f"M{start_x} {y1}C{middle:.0f} {y1} {middle:.0f} {y2} {end_x} {y2}"
+    return (
+        f'<path d="{path}" fill="none" stroke="#8a8f98" stroke-width="1.1" '
+        'opacity="0.75" marker-end="url(#tip)"/>'
+    )
+
+
+def main() -> int:
+    """Print what is against the order; write the map."""
+    parser = ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help=f"write {PICTURE.relative_to(ROOT)}")
+    options = parser.parse_args()
+    known, found = modules(), graph()
+    ring = circle(found)
+    problems = against_the_order(found, known)
+    if ring:
+        problems.append("a circle: " + " → ".join(ring))
+    print("\n".join(problems) or f"{len(known)} modules, {len(found)} imports, all in order")
+    if options.write:
+        PICTURE.write_text(svg(found, known), encoding="utf-8")
+        print(f"{PICTURE.relative_to(ROOT)} written")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

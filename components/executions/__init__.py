@@ -1,1 +1,1 @@
-"""How a pipeline runs besides numpy: one compiled kernel, or MuJoCo actuators."""
+"""How a pipeline runs: as prepared numpy calls, as one compiled kernel, or as MuJoCo actuators."""

@@ -1,0 +1,136 @@
+"""Rooms import only rooms above them, no imports go in circles, and the map is the present one."""
+
+import ast
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.places import DOCS, ROOT
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "tools").is_dir(), reason="there is no checkout beside the tests"
+)
+#: At how many modules a folder is no longer a room but a hall.
+LARGEST_ROOM = 20
+LONGEST_MODULE = 400
+
+
+@pytest.fixture(scope="module")
+def architecture() -> Any:
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        return import_module("architecture")
+    finally:
+        sys.path.remove(str(ROOT / "tools"))
+
+
+@pytest.fixture(scope="module")
+def graph(architecture: Any) -> Any:
+    return architecture.graph()
+
+
+def test_no_imports_go_in_a_circle(architecture: Any, graph: Any) -> None:
+    assert architecture.circle(graph) == []
+
+
+def test_rooms_import_only_rooms_above_them(architecture: Any, graph: Any) -> None:
+    assert architecture.against_the_order(graph, architecture.modules()) == []
+
+
+def test_every_room_of_the_list_exists(architecture: Any) -> None:
+    known = architecture.modules()
+    assert [room for room in architecture.ORDER if room not in known] == []
+
+
+def test_modules_are_imported_by_names_the_graph_can_see(architecture: Any) -> None:
+    """`import_module(f"mjrig.{x}")` would hide an import; only lazy exports may do that."""
+    hidden = []
+    for name, path in architecture.modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+                argument = ast.unparse(node.args[0])
+                if argument.startswith(("f'mjrig", 'f"mjrig')) and name != "mjrig.lazy":
+                    hidden.append(f"{name}:{node.lineno}")
+    assert hidden == []
+
+
+def circle_of(architecture: Any, **texts: str) -> list[str]:
+    """The circle in a tree of modules `mjrig.a`, … with these texts."""
+    known = [f"mjrig.{name}" for name in texts]
+    found = [i for n, t in texts.items() for i in architecture.imports(f"mjrig.{n}", t, known)]
+    return list(architecture.circle(found))
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from mjrig.a import thing",
+        "import mjrig.a",
+        "def later():\n    from mjrig.a import thing",
+        "if TYPE_CHECKING:\n    from mjrig.a import thing",
+        'import_module("mjrig.a")',
+        'HOME = {"thing": "mjrig.a:thing"}',
+        "from mjrig import a",
+    ],
+)
+def test_a_circle_is_found_however_it_is_closed(architecture: Any, back: str) -> None:
+    assert circle_of(architecture, a="from mjrig.b import x", b=back) != []
+    assert circle_of(architecture, a="", b=back) == []
+
+
+def test_a_room_above_is_refused(architecture: Any) -> None:
+    known = {
+        "mjrig.scene.actor": ROOT / "plugin/scene/actor.py",
+        "mjrig.sim.world": ROOT / "plugin/sim/world.py",
+    }
+    against = architecture.Import("mjrig.scene.actor", "mjrig.sim.world", 3, "function")
+    along = architecture.Import("mjrig.sim.world", "mjrig.scene.actor", 3, "top")
+    assert architecture.against_the_order([along], known) == []
+    assert architecture.against_the_order([against], known) == [
+        "plugin/scene/actor.py:3: imports mjrig.sim.world (function)"
+    ]
+
+
+def test_no_room_is_a_hall_and_no_module_a_book(architecture: Any) -> None:
+    rooms: dict[Path, int] = {}
+    for path in architecture.modules().values():
+        rooms[path.parent] = rooms.get(path.parent, 0) + (path.name != "__init__.py")
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_MODULE, path
+    assert {str(room): n for room, n in rooms.items() if n > LARGEST_ROOM} == {}
+
+
+def test_every_room_has_a_docstring(architecture: Any) -> None:
+    for name, path in architecture.modules().items():
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name
+
+
+def test_no_two_classes_share_a_name(architecture: Any) -> None:
+    homes: dict[str, list[str]] = {}
+    for name, path in architecture.modules().items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name)
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
+def test_the_map_is_the_present_one(architecture: Any, graph: Any) -> None:
+    drawn = architecture.svg(graph, architecture.modules())
+    assert architecture.PICTURE.read_text(encoding="utf-8") == drawn, (
+        "python tools/architecture.py --write"
+    )
+
+
+def test_the_page_lists_every_room_and_every_path_on_it_exists(architecture: Any) -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    folders = {
+        str(path.parent.relative_to(ROOT))
+        for path in architecture.modules().values()
+        if path.parent.relative_to(ROOT).parts[1:]
+    }
+    assert sorted(f for f in folders if f"`{f}/`" not in page) == []
+    named = re.findall(r"`((?:plugin|components|editor|tools|tests|docs)/[\w/.]*)`", page)
+    assert [name for name in named if not (ROOT / name).exists()] == []

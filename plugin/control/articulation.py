@@ -20,7 +20,7 @@ from mjrig.control.live_actuator import LiveActuator
 from mjrig.control.lowering import Lowered
 from mjrig.control.passthrough_writers import row_of, takes_rows
 from mjrig.control.plan import ControlPlan, basis_of, following_pose
-from mjrig.control.seeding import Seeds
+from mjrig.control.seeding import Scratch, Seeds
 from mjrig.control.sensors import read_sensors
 from mjrig.control.setpoints import Lease, Setpoints, Source, Targets
 from mjrig.control.telemetry import Telemetry
@@ -57,6 +57,7 @@ class Articulation(HasProperties):
         folder: Path = Path(),
         gate: Gate | None = None,
         described: Sequence[ActuatorBinding] | None = None,
+        scratch: Scratch | None = None,
     ) -> None:
         super().__init__()
         self._on_plan: Callable[[], None] = lambda: None
@@ -80,7 +81,8 @@ class Articulation(HasProperties):
         self._hold = KeyframeHold(self._setpoints)
         self._ctrl = data.ctrl[where.ctrl]
         self._guard = Guard(self.label, self._described, self._setpoints, data, where.ctrl, events)
-        self._seeds = Seeds(model, data, self._described, where.ctrl.start)
+        scratch = scratch or Scratch(model)
+        self._seeds = Seeds(model, data, self._described, where.ctrl.start, scratch)
         self._initial = self._where.initial
         self._replan()
 
@@ -319,6 +321,7 @@ class Articulation(HasProperties):
             self._guard.keep_good_ctrl()
             self._calls = (*plan.writes, self._watch_ctrl)
         self._telemetry = Telemetry(plan.table, self.controllers, self._data)
+        self._claims = [_owns(c) for c in self._components]
         self._setpoints.touch()
         self._on_plan()
 
@@ -590,9 +593,12 @@ class Articulation(HasProperties):
             self._data.qpos, self._initial.ctrl, following_pose(self.controllers)
         )
         good = self._guard.setpoints.reshape(seeds.shape)
+        if changed is None:
+            self._setpoints.values[:] = good[:] = seeds
+            return
         single = [b for b in self._described if b.output_count == 1]
         for column, binding in enumerate(single):
-            if changed is None or binding.actuator_id in changed:
+            if binding.actuator_id in changed:
                 self._setpoints.values[:, column] = good[:, column] = seeds[:, column]
 
     def _seed_inputs(self, state: ActorState) -> None:
@@ -644,7 +650,7 @@ class Articulation(HasProperties):
             "guard": self._guard.memory(),
             "initial": self._initial,
             "components": [c.memory() for c in self._components],
-            "owned": [_owns(c) for c in self._components],
+            "owned": self._claims,
             "signatures": [c.memory_signature() for c in self._components],
             "control": None if self._control is None else self._control.memory(),
         }
@@ -655,11 +661,10 @@ class Articulation(HasProperties):
         Raises:
             PropertyError: the components are or own others than then.
         """
-        owned = [_owns(c) for c in self._components]
-        if memory["owned"] != owned:
+        if memory["owned"] != self._claims:
             raise PropertyError(
                 f"{self.name}: the snapshot is of the components {listed(memory['owned'])}; "
-                f"now they are {listed(owned)}"
+                f"now they are {listed(self._claims)}"
             )
         for component, then in zip(self._components, memory["signatures"], strict=True):
             if component.memory_signature() != then:

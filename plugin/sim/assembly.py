@@ -12,6 +12,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.events import EventLog
 from mjrig.control.execution import Execution, is_implicit, why_not_lowered_here
 from mjrig.control.execution import choose as choose_one
+from mjrig.control.seeding import Scratch
 from mjrig.errors import BindingError, LeaseError
 from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, Layout, compile_layout, lay_out
@@ -137,6 +138,7 @@ def _bring_up(
 def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog) -> Assembly:
     model, data = built.model, mujoco.MjData(built.model)
     placed = built.placements.actors
+    scratch = Scratch(model)
     robots = tuple(
         Articulation(
             where,
@@ -146,6 +148,7 @@ def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog
             folder=actor.item.folder(),
             gate=actor.item.gate(),
             described=where.described,
+            scratch=scratch,
         )
         for where, actor in zip(built.actors, placed, strict=True)
     )

@@ -131,6 +131,8 @@ class Lowered:
         self._integrates = not (self._act < 0).any()
         self._rooms = [int(model.actuator_history[i][0]) for i in self.ids]
         self._has_delay = any(self._rooms)
+        rooms = zip(self.ids.tolist(), self._rooms, strict=True)
+        self._delayed = tuple(rooms) if self._has_delay else ()
         #: What the law remembered when it was switched off; None: it runs.
         self.aside: LawMemory | None = None
         #: Whether the delay history waits for its first command.
@@ -282,9 +284,9 @@ class Lowered:
         found = self._data.ctrl[self.inputs]
         began = float(self._data.time) - self._timestep
         buffer = np.zeros(INPUTS)
-        for k, (i, room) in enumerate(zip(self.ids, self._rooms, strict=True)):
+        for k, (i, room) in enumerate(self._delayed):
             if room:
-                mujoco.mj_readCtrl(self._model, self._data, int(i), began, buffer, 0)
+                mujoco.mj_readCtrl(self._model, self._data, i, began, buffer, 0)
                 found[k] = buffer
         commands: FloatArray = found.T
         return commands

@@ -23,6 +23,7 @@ from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
 from mjrig.control.setpoints import Source
 from mjrig.errors import PropertyError
+from mjrig.model.binding import ActuatorBinding
 from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator, patch, resolved
 from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
@@ -211,6 +212,14 @@ class PipelineController(ArticulationController):
         self._custom = {name: np.zeros(size) for name in law.custom_names}
         law._custom = self._custom
         self._load_parts()
+
+    def bind_draft(self, actuators: Sequence[ActuatorBinding], owner: str, timestep: float) -> bool:
+        if type(self).on_bind is not PipelineController.on_bind:  # it may look at the model
+            return False
+        self._table = self.select(actuators, owner)
+        self.spread_over(self._table.slots(owner))
+        self.make_pipeline(timestep)
+        return True
 
     def _check_parts(self, space: Space) -> None:
         """Refuse clamps and a delay that do not fit the actuators, and say where they are."""

@@ -134,7 +134,7 @@ class Pipeline:
         self._state.reset(mask)
         if self.delay is not None:
             self.delay.draw(self._state, mask)
-        chosen = self._state.mask(mask)
+        chosen = ... if mask is None else self._state.mask(mask)
         for count in self._acted:
             count[chosen] = 0
         self._raw[chosen] = self._effort[chosen] = 0.0

@@ -72,12 +72,15 @@ class State:
 
     def reset(self, mask: npt.ArrayLike | None = None) -> None:
         """Forget: everything, or the actuators of a mask."""
-        chosen = self.mask(mask)
         self.version += 1
-        for name, array in self._arrays.items():
+        forgotten = {n: a for n, a in self._arrays.items() if n not in self._kept}
+        if mask is None:
+            for array in forgotten.values():
+                array.fill(0)
+            return
+        chosen = self.mask(mask)
+        for name, array in forgotten.items():
             axis = self._rows[name]
-            if name in self._kept:
-                continue
             if axis is not None:
                 np.moveaxis(array, axis, 0)[chosen.reshape(-1)] = 0
             else:

@@ -131,7 +131,7 @@ def groups(world: World) -> list[Group]:
             damping=damping[block],
             stiffness=np.diag(stiffness[mine]),
             step=world.timestep,
-            integrator=integrator_name(model),
+            integrator=integrator_name(model.opt),
             damped_ahead=not model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP),
         )
         found.append(Group(mine, plant, tuple(members)))

@@ -9,7 +9,6 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.control import Control
 from mjrig.control.controlled_actor import ControlledActor
-from mjrig.control.controller import ArticulationController
 from mjrig.control.keyframe_hold import KeyframeHold, Pinned
 from mjrig.control.passthrough_writers import row_of, takes_rows
 from mjrig.control.plan import Write, following_pose
@@ -19,7 +18,6 @@ from mjrig.model.actor_model import ActorState
 from mjrig.model.keyframes import captured
 from mjrig.names import listed
 from mjrig.properties.actions import action
-from mjrig.properties.component import ActorComponent
 from mjrig.scene.actor_parts import Keyframe
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
@@ -274,7 +272,7 @@ class Articulation(ControlledActor):
             "guard": self._guard.memory(),
             "initial": self._initial,
             "components": [c.full_memory() for c in self._components],
-            "owned": [_owns(c) for c in self._components],
+            "owned": self._claims,
             "signatures": [c.full_signature() for c in self._components],
             "control": None if self._control is None else self._control.memory(),
         }
@@ -285,11 +283,10 @@ class Articulation(ControlledActor):
         Raises:
             PropertyError: the components are or own others than then.
         """
-        owned = [_owns(c) for c in self._components]
-        if memory["owned"] != owned:
+        if memory["owned"] != self._claims:
             raise PropertyError(
                 f"{self.name}: the snapshot is of the components {listed(memory['owned'])}; "
-                f"now they are {listed(owned)}"
+                f"now they are {listed(self._claims)}"
             )
         for component, then in zip(self._components, memory["signatures"], strict=True):
             if component.full_signature() != then:
@@ -318,9 +315,3 @@ class Articulation(ControlledActor):
             f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
             f"{len(self._components)} components)"
         )
-
-
-def _owns(component: ActorComponent) -> str:
-    if not isinstance(component, ArticulationController):
-        return component._role
-    return f"{component._role} ({', '.join(b.actuator for b in component.bindings)})"

@@ -9,7 +9,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution
 from mjrig.control.lowering import Lowered
 from mjrig.control.plan import ControlPlan, Write, basis_of, following_pose
-from mjrig.control.seeding import Seeds
+from mjrig.control.seeding import Scratch, Seeds
 from mjrig.control.telemetry import Telemetry
 from mjrig.errors import BindingError, NeedsNewWorld
 from mjrig.model.actor_model import ActorState
@@ -25,12 +25,14 @@ class ControlledActor(ActorInWorld):
     #: What `apply_controls` calls; another function after every change of the plan.
     control_step: Write
 
-    def __init__(self, *args: Any, **more: Any) -> None:
+    def __init__(self, *args: Any, scratch: Scratch | None = None, **more: Any) -> None:
         super().__init__(*args, **more)
         self._on_plan: Callable[[], None] = lambda: None
         self._unsettled = False
         self._components: tuple[ActorComponent, ...] = ()
-        self._seeds = Seeds(self._model, self._data, self._described, self._where.ctrl.start)
+        first = self._where.ctrl.start
+        scratch = scratch or Scratch(self._model)
+        self._seeds = Seeds(self._model, self._data, self._described, first, scratch)
         self._initial = self._where.initial
 
     # Components ---------------------------------------------------------------------------------
@@ -181,6 +183,7 @@ class ControlledActor(ActorInWorld):
         self.control_step = self._control_step(plan.before, calls)
         if plan.watches_ctrl and not plan.before and not plan.writes:
             self.control_step = self._quiet_step()
+        self._claims = [_owns(c) for c in self._components]
         self._telemetry = Telemetry(plan.table, self._described, self.controllers, self._data)
         self._setpoints.touch()
         self._on_plan()
@@ -284,9 +287,12 @@ class ControlledActor(ActorInWorld):
             self._data.qpos, self._initial.ctrl, following_pose(self.controllers)
         )
         good = self._guard.setpoints.reshape(seeds.shape)
+        if changed is None:
+            self._setpoints.values[:] = good[:] = seeds
+            return
         single = [b for b in self._described if b.output_count == 1]
         for column, binding in enumerate(single):
-            if changed is None or binding.actuator_id in changed:
+            if binding.actuator_id in changed:
                 self._setpoints.values[:, column] = good[:, column] = seeds[:, column]
 
     def _seed_inputs(self, state: ActorState) -> None:
@@ -303,3 +309,9 @@ def _claim(claimants: list[ActorComponent], controller: ArticulationController) 
     patterns = ", ".join(map(repr, controller.actuators))
     index = claimants.index(controller)
     return f"components[{index}] {type(controller).__name__} ({patterns})"
+
+
+def _owns(component: ActorComponent) -> str:
+    if not isinstance(component, ArticulationController):
+        return component._role
+    return f"{component._role} ({', '.join(b.actuator for b in component.bindings)})"

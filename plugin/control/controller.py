@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
-from mjrig.control.setpoints import Setpoints, Source
+from mjrig.control.setpoints import Setpoints, Source, UntrackedSetpoints
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.names import Slots, is_literal
@@ -66,19 +66,6 @@ class Unbound:
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
         """Nobody listens."""
-
-
-class UntrackedSetpoints(Setpoints):
-    """Setpoints nobody looks after: every look may find something new."""
-
-    @property
-    def version(self) -> int:
-        self._version = getattr(self, "_version", 0) + 1
-        return self._version
-
-    @version.setter
-    def version(self, value: int) -> None:
-        self._version = value
 
 
 class BareModel:
@@ -375,6 +362,13 @@ class ArticulationController(ActorComponent):
     def delay_room(self) -> int:
         """Hook: the longest delay it may be given later [steps]."""
         return 0
+
+    def bind_draft(self, actuators: Sequence[ActuatorBinding], owner: str, timestep: float) -> bool:
+        """Hook: bind before there is a model, as far as `supports` and `native_form` need it.
+
+        False: it cannot, and runs natively only after the model was compiled once without it.
+        """
+        return False
 
     def native_form(self) -> NativeForm:
         """Hook: the law as MuJoCo can run it."""

@@ -48,9 +48,9 @@ def check_request(requested: str) -> None:
         raise ExecutionError(f"there is no execution {requested!r}; {hint}")
 
 
-def why_not_lowered_here(model: Any, actuation: Actuation) -> str:
-    """Why this model's integrator forbids lowering; empty if it does not."""
-    integrator = integrator_name(model)
+def why_not_lowered_here(options: Any, actuation: Actuation) -> str:
+    """Why the integrator of these options forbids lowering; empty if it does not."""
+    integrator = integrator_name(options)
     if integrator == "Euler":
         return ""
     if integrator in _IMPLICIT:
@@ -129,14 +129,14 @@ def _only_native(
     return Execution("native", reason)
 
 
-def is_implicit(model: Any) -> bool:
+def is_implicit(options: Any) -> bool:
     """Whether the integrator takes the slopes of actuator forces into account."""
-    return integrator_name(model) in _IMPLICIT
+    return integrator_name(options) in _IMPLICIT
 
 
-def integrator_name(model: Any) -> str:
-    """The integrator by its MJCF name."""
-    return _INTEGRATORS[int(model.opt.integrator)]
+def integrator_name(options: Any) -> str:
+    """The integrator by its MJCF name, in the options of a model or a spec."""
+    return _INTEGRATORS[int(options.integrator)]
 
 
 def is_rk4(model: Any) -> bool:

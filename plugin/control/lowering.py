@@ -20,6 +20,8 @@ POS, VEL, FF = 1, 2, 4
 INPUTS = 3
 #: Any voltage will do: the force does not depend on it.
 VOLTAGE = 1.0
+_NOTHING = np.zeros(0)
+_NO_PAST = np.zeros((0, INPUTS))
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,11 @@ class Lowered:
         self.inputs = np.array(
             [np.arange(INPUTS) + int(model.actuator_ctrladr[i]) for i in self.ids], dtype=np.intp
         ).reshape(-1, INPUTS)
+        self._integrates = not (self._act < 0).any()
         self._rooms = [int(model.actuator_history[i][0]) for i in self.ids]
+        self._has_delay = any(self._rooms)
+        rooms = zip(self.ids.tolist(), self._rooms, strict=True)
+        self._delayed = tuple(rooms) if self._has_delay else ()
         #: What the law remembered when it was switched off; None: it runs.
         self.aside: LawMemory | None = None
         #: Whether the delay history waits for its first command.
@@ -181,14 +187,17 @@ class Lowered:
         """What the law remembers: its integral, and past commands, oldest first."""
         if self.aside is not None:
             return self.aside
+        integral = self.integral()  # picked from the activations: an own copy
+        if not self.has_delay:
+            return LawMemory(integral, [_NO_PAST] * len(self._rooms))
         pasts = [self._past(int(i), room) for i, room in zip(self.ids, self._rooms, strict=True)]
-        return LawMemory(self.integral().copy(), pasts)
+        return LawMemory(integral, pasts)
 
     def _past(self, actuator: int, room: int) -> FloatArray:
         # NOTE: a history is one number of the user's, the place of the newest, times and values.
         first = int(self._model.actuator_historyadr[actuator]) + 1
         if not room:
-            return np.zeros((0, INPUTS))
+            return _NO_PAST
         newest = int(self._data.history[first])
         start = first + 1 + room
         values = self._data.history[start : start + room * INPUTS].reshape(room, INPUTS)
@@ -244,7 +253,7 @@ class Lowered:
     @property
     def has_delay(self) -> bool:
         """Whether there is a history of commands."""
-        return any(self._rooms)
+        return self._has_delay
 
     def prefill(self, data: Any = None) -> None:
         """Fill the delay history with the present ctrl: until it has passed, the oldest counts.
@@ -275,17 +284,17 @@ class Lowered:
         found = self._data.ctrl[self.inputs]
         began = float(self._data.time) - self._timestep
         buffer = np.zeros(INPUTS)
-        for k, (i, room) in enumerate(zip(self.ids, self._rooms, strict=True)):
+        for k, (i, room) in enumerate(self._delayed):
             if room:
-                mujoco.mj_readCtrl(self._model, self._data, int(i), began, buffer, 0)
+                mujoco.mj_readCtrl(self._model, self._data, i, began, buffer, 0)
                 found[k] = buffer
         commands: FloatArray = found.T
         return commands
 
     def integral(self) -> FloatArray:
         """The integral after the last step; empty without."""
-        if (self._act < 0).any():
-            return np.zeros(0)
+        if not self._integrates:
+            return _NOTHING
         found: FloatArray = self._data.act[self._act]
         return found
 

@@ -14,6 +14,21 @@ from mjrig.model.binding import ActuatorBinding
 _IDENTITY = {"qw": 1.0}
 
 
+class Scratch:
+    """An MjData to work out poses in, made when it is first needed; one serves a whole world."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._data: Any = None
+
+    @property
+    def data(self) -> Any:
+        """The data; what is in it is of no state in particular."""
+        if self._data is None:
+            self._data = mujoco.MjData(self._model)
+        return self._data
+
+
 class Seeds:
     """Works out setpoints from poses and keyframes, for the actuators of one articulation.
 
@@ -21,13 +36,22 @@ class Seeds:
         model, data: the world's.
         actuators: all actuators of the articulation, in id order.
         first: where its share of ctrl begins.
+        scratch: where actuator lengths are worked out.
     """
 
     def __init__(
-        self, model: Any, data: Any, actuators: Sequence[ActuatorBinding], first: int
+        self,
+        model: Any,
+        data: Any,
+        actuators: Sequence[ActuatorBinding],
+        first: int,
+        scratch: Scratch,
     ) -> None:
         self._model, self._data, self._actuators, self._first = model, data, actuators, first
-        self._scratch: Any = None
+        self._scratch = scratch
+        self._single = [b for b in actuators if b.output_count == 1]
+        #: The owned ids the columns below are of.
+        self._owned: set[int] | None = None
 
     def rows(self, qpos: FloatArray, ctrl: FloatArray | None, owned: Collection[int]) -> FloatArray:
         """(3, n) position, velocity and feedforward of the single-output actuators.
@@ -35,20 +59,33 @@ class Seeds:
         Those of `owned` ids stay where they are; direct ones take ctrl, else their length if they
         are position-type, else 0.
         """
-        single = [b for b in self._actuators if b.output_count == 1]
-        seeds = np.zeros((3, len(single)))
-        lengths = self._lengths(qpos)
-        for column, binding in enumerate(single):
-            if binding.actuator_id in owned and binding.on_joint:
-                seeds[0, column] = qpos[binding.qpos_address]
-            elif binding.actuator_id in owned:
-                seeds[0, column] = lengths[binding.output_address]
-            elif (given := self._given(ctrl, binding)) is not None:
+        if owned != self._owned:
+            self._sort(set(owned))
+        seeds = np.zeros((3, len(self._single)))
+        seeds[0, self._joints] = qpos[self._addresses]
+        following = list(self._elsewhere)
+        for column, binding in self._direct:
+            given = self._given(ctrl, binding)
+            if given is not None:
                 for k, value in enumerate(given):
                     seeds[row_of(binding, k), column] = value
             elif binding.kind == "position" or "pos" in binding.inputs:
+                following.append((column, binding))
+        if following:
+            lengths = self._lengths(qpos)
+            for column, binding in following:
                 seeds[0, column] = lengths[binding.output_address]
         return seeds
+
+    def _sort(self, owned: set[int]) -> None:
+        """Which columns take a coordinate, which an actuator length, which neither for sure."""
+        columns = list(enumerate(self._single))
+        mine = [(c, b) for c, b in columns if b.actuator_id in owned]
+        joints = [(c, b.qpos_address) for c, b in mine if b.on_joint]
+        self._joints, self._addresses = np.array(joints, dtype=np.intp).reshape(-1, 2).T
+        self._elsewhere = [(c, b) for c, b in mine if not b.on_joint]
+        self._direct = [(c, b) for c, b in columns if b.actuator_id not in owned]
+        self._owned = owned
 
     def inputs(self, state: ActorState) -> dict[str, FloatArray]:
         """Input vectors from a state's ctrl, else zero, or the identity for quaternions."""
@@ -74,9 +111,7 @@ class Seeds:
 
     def _lengths(self, qpos: FloatArray) -> FloatArray:
         """Actuator lengths at a pose; those in the data are of the state before the last step."""
-        if self._scratch is None:
-            self._scratch = mujoco.MjData(self._model)
-        model, scratch = self._model, self._scratch
+        model, scratch = self._model, self._scratch.data
         scratch.qpos[:] = qpos
         scratch.mocap_pos[:], scratch.mocap_quat[:] = self._data.mocap_pos, self._data.mocap_quat
         for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon):

@@ -315,3 +315,16 @@ class Setpoints:
         self.values[:] = values
         for name, array in inputs.items():
             self.input_values[name][:] = array
+
+
+class UntrackedSetpoints(Setpoints):
+    """Setpoints nobody looks after: every look may find something new."""
+
+    @property
+    def version(self) -> int:
+        self._version = getattr(self, "_version", 0) + 1
+        return self._version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self._version = value

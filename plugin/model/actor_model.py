@@ -1,6 +1,6 @@
 """Where an actor is in the compiled model, and the states it knows."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,9 +103,15 @@ def _ctrl_slice(model: Any, actuators: Indices) -> slice:
 
 
 class StateIndex:
-    """Where the named parts of an actor are in its states: slices by local name."""
+    """Where the named parts of an actor are in its states: slices by local name.
 
-    def __init__(self, model: Any, where: ActorModel) -> None:
+    Args:
+        model: compiled.
+        where: the actor in it.
+        lowered: ids of native actuators that count as the motors they were, with one control.
+    """
+
+    def __init__(self, model: Any, where: ActorModel, lowered: Collection[int] = ()) -> None:
         def local(kind: Any, i: Any) -> str:
             name = mujoco.mj_id2name(model, kind, int(i)) or f"unnamed_{int(i)}"
             return str(name).removeprefix(where.prefix)
@@ -123,8 +129,12 @@ class StateIndex:
         }
         self.qpos = _slices(joints, [QPOS_SIZE[t] for t in self.types.values()])
         self.dof = _slices(joints, [DOF_SIZE[t] for t in self.types.values()])
-        self.act = _slices(actuators, model.actuator_actnum[where.actuator_ids])
-        self.ctrl = _slices(actuators, model.actuator_ctrlnum[where.actuator_ids])
+        acts = model.actuator_actnum[where.actuator_ids]
+        inputs = model.actuator_ctrlnum[where.actuator_ids]
+        if lowered:
+            were_motors = np.isin(where.actuator_ids, list(lowered))
+            acts, inputs = np.where(were_motors, 0, acts), np.where(were_motors, 1, inputs)
+        self.act, self.ctrl = _slices(actuators, acts), _slices(actuators, inputs)
         bodies = [int(np.flatnonzero(model.body_mocapid == m)[0]) for m in where.mocap]
         self.mocap = {local(mujoco.mjtObj.mjOBJ_BODY, b): i for i, b in enumerate(bodies)}
 

@@ -10,8 +10,8 @@ import mujoco
 from mjrig.errors import PropertyError
 from mjrig.model.actor_model import locate
 from mjrig.model.initial_state import with_states
-from mjrig.model.keyframes import model_keys
 from mjrig.model.model_edits import edit_model, empty_keys, roots
+from mjrig.model.model_keys import model_keys
 from mjrig.model.model_references import ModelElement, find_elements, name_everything
 from mjrig.model.write_actuators import add_actuators
 from mjrig.model_files.model_source import load, one_line
@@ -24,18 +24,22 @@ from mjrig.scene.pose import Rigid
 class Part:
     """An actor with its own spec, edited as the scene says, and what is known of it alone.
 
+    Args:
+        placed: the actor.
+        compile_keys: compile a model that has keyframes, even if they can be read without.
+
     Raises:
         PropertyError, BindingError: the model cannot be read, or does not fit the description.
     """
 
-    def __init__(self, placed: Placed) -> None:
+    def __init__(self, placed: Placed, *, compile_keys: bool = False) -> None:
         self.placed = placed
         self.actor: ActorDescription = placed.item
         self.name = placed.name
         self.spec = load(self.actor)
         name_everything(self.spec)
         with self.blaming_model():
-            keys = model_keys(self.spec)
+            keys = model_keys(self.spec, compiling=compile_keys)
         empty_keys(self.spec)
         edits = edit_model(self.spec, self.actor)
         #: The keyframes of the model, after the edits.
@@ -75,8 +79,9 @@ class Part:
     def start(self) -> Any:
         """The data of this actor alone in its initial state."""
         where = locate(self.alone, self.name, "")
-        state = with_states(self.alone, where, self.actor, self.keys, Rigid.identity()).initial
         data = mujoco.MjData(self.alone)
+        known = with_states(self.alone, data, where, self.actor, self.keys, Rigid.identity())
+        state = known.initial
         data.qpos[where.qpos] = state.qpos
         data.mocap_pos[where.mocap], data.mocap_quat[where.mocap] = (
             state.mocap_pos,

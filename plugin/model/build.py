@@ -1,7 +1,9 @@
 """Scene → MjSpec → MjModel, and where each actor ended up in it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -14,7 +16,7 @@ from mjrig.model.callbacks import without_actuator_callbacks
 from mjrig.model.collision import exclude_contacts
 from mjrig.model.frames import WORLD, Place, Places
 from mjrig.model.initial_state import with_states
-from mjrig.model.keyframes import compiled_keys
+from mjrig.model.model_keys import compiled_keys
 from mjrig.model.model_sizes import share_sizes
 from mjrig.model.write_actuators import Authored, finish_actuators
 from mjrig.model_files.model_source import load, one_line
@@ -37,6 +39,18 @@ class Built:
     placements: Placements
 
 
+@dataclass(frozen=True)
+class Layout:
+    """The spec of a whole scene, not compiled yet; its parts are in scene order."""
+
+    spec: Any
+    parts: Mapping[str, Part]
+    origins: Mapping[str, Place]
+    placements: Placements
+    #: Lays the scene out once more, compiling every model that has keyframes by itself.
+    check_models: Callable[[], object]
+
+
 def build(scene: SceneDescription, seed: int | None = None) -> Built:
     """Compile a scene.
 
@@ -48,14 +62,31 @@ def build(scene: SceneDescription, seed: int | None = None) -> Built:
         SceneError: for a scene with a text: a file, model or name is wrong; it says where.
         PropertyError, BindingError: the same, for a scene made in Python.
     """
+    layout = lay_out(scene, seed)
+    return layout if isinstance(layout, Built) else compile_layout(layout)
+
+
+def lay_out(scene: SceneDescription, seed: int | None = None) -> Layout | Built:
+    """Put everything of a scene into one spec; a model that is compiled already is built at once.
+
+    Raises:
+        SceneError, PropertyError, BindingError: see `build`.
+    """
     placements = place(scene, seed)
     binary = binary_actor(placements)
     if binary is not None:
         return _build_binary(binary, placements, scene.effective_sim())
+    with suppress(Exception):
+        return _lay_out(scene, placements, compile_keys=False)
+    # Something is wrong, perhaps with a model, which MuJoCo knows best.
+    return _lay_out(scene, placements, compile_keys=True)
+
+
+def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: bool) -> Layout:
     parts: dict[str, Part] = {}
     for placed in placements.actors:
         with placed.locating():
-            parts[placed.name] = Part(placed)
+            parts[placed.name] = Part(placed, compile_keys=compile_keys)
     frames = {placed.name: placed for placed in placements.frames}
     places = Places(parts, frames)
     origins = {name: places.of_actor(name) for name in parts}
@@ -73,16 +104,36 @@ def build(scene: SceneDescription, seed: int | None = None) -> Built:
     for part in parts.values():
         with part.placed.locating():
             finish_actuators(world, part.actor, part.authored, roots)
-    model = compile_spec(world, placements, [part.authored for part in parts.values()])
+    check_models = partial(_lay_out, scene, placements, compile_keys=True)
+    return Layout(world, parts, origins, placements, check_models)
+
+
+def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
+    """Compile what was laid out.
+
+    Args:
+        layout: the scene in one spec.
+        lowered: ids of motors that were turned into native actuators in the spec. The states are
+            those of the motors: one control each, and no activation.
+
+    Raises:
+        SceneError, PropertyError, BindingError: see `build`.
+    """
+    authored = [part.authored for part in layout.parts.values()]
+    try:
+        model = compile_spec(layout.spec, layout.placements, authored)
+    except Exception:
+        layout.check_models()  # a model that does not compile by itself is blamed itself
+        raise
+    data = mujoco.MjData(model)
     actors = []
-    for part in parts.values():
+    for part in layout.parts.values():
         with part.placed.locating():
             where = locate(model, part.name, f"{part.name}/")
-            names = part.authored.names
-            where = replace(where, authored=names, aliases=part.authored.aliases)
-            start = origins[part.name].start
-            actors.append(with_states(model, where, part.actor, part.keys, start))
-    return Built(world, model, tuple(actors), placements)
+            where = replace(where, authored=part.authored.names, aliases=part.authored.aliases)
+            start = layout.origins[part.name].start
+            actors.append(with_states(model, data, where, part.actor, part.keys, start, lowered))
+    return Built(layout.spec, model, tuple(actors), layout.placements)
 
 
 def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Built:
@@ -91,7 +142,8 @@ def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Bu
         model = load_binary(placed.item, sim)
         where = locate(model, placed.name, prefix_of(placed.item))
         origin = Rigid.of(placed.item.pose)
-        actor = with_states(model, where, placed.item, compiled_keys(model), origin)
+        data = mujoco.MjData(model)
+        actor = with_states(model, data, where, placed.item, compiled_keys(model), origin)
         return Built(None, model, (actor,), placements)
 
 

@@ -1,15 +1,14 @@
 """What an actor starts as: its keyframe, then joints, free bodies and velocities on top."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import BindingError, PropertyError
-from mjrig.model.actor_model import ActorModel, ActorState, StateIndex
+from mjrig.model.actor_model import ActorModel, ActorState, StateIndex, spans
 from mjrig.model.keyframes import Key, key_state, scene_keys
 from mjrig.names import Slots, listed, suggestion
 from mjrig.scene.actor import ActorDescription
@@ -18,22 +17,30 @@ from mjrig.scene.pose import Rigid
 
 
 def with_states(
-    model: Any, where: ActorModel, actor: ActorDescription, keys: Mapping[str, Key], origin: Rigid
+    model: Any,
+    data: Any,
+    where: ActorModel,
+    actor: ActorDescription,
+    keys: Mapping[str, Key],
+    origin: Rigid,
+    lowered: Collection[int] = (),
 ) -> ActorModel:
     """An actor in the model with its keyframes and its initial state.
 
     Args:
         model: compiled, with the actor in it.
+        data: of the model, as it is after a reset.
         where: the actor's place in it.
         actor: its description.
         keys: the keyframes of its model.
         origin: where the model's origin starts.
+        lowered: ids of native actuators that were motors; the states are those of the motors.
 
     Raises:
         PropertyError, BindingError: a keyframe, joint or body is not in the model.
     """
-    index = StateIndex(model, where)
-    default = _default_state(model, where)
+    index = StateIndex(model, where, lowered)
+    default = _default_state(model, data, where, lowered)
     known = {**keys, **scene_keys(actor, index)}
     keyframes = {name: key_state(key, default, index, origin) for name, key in known.items()}
     if actor.keyframe and actor.keyframe not in keyframes:
@@ -53,12 +60,15 @@ def with_states(
     return replace(where, initial=initial, keyframes=keyframes, origin=origin)
 
 
-def _default_state(model: Any, where: ActorModel) -> ActorState:
-    data = mujoco.MjData(model)
+def _default_state(
+    model: Any, data: Any, where: ActorModel, lowered: Collection[int]
+) -> ActorState:
+    own = [i for i in where.actuator_ids.tolist() if i not in lowered]
+    act = spans(model.actuator_actadr[own], model.actuator_actnum[own])
     return ActorState(
         qpos=model.qpos0[where.qpos].copy(),
         qvel=np.zeros(len(where.dof)),
-        act=data.act[where.act].copy(),
+        act=data.act[act].copy(),
         ctrl=None,
         mocap_pos=data.mocap_pos[where.mocap].copy(),
         mocap_quat=data.mocap_quat[where.mocap].copy(),

@@ -9,14 +9,13 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
-from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE, ActorModel, ActorState, StateIndex, locate
+from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE, ActorModel, ActorState, StateIndex
 from mjrig.names import suggestion
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import Keyframe
 from mjrig.scene.pose import Rigid
 
 Values = Mapping[str, FloatArray]
-_SAID = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
 _KINDS = {0: "a free", 1: "a ball", 2: "a slide", 3: "a hinge"}
 
 
@@ -60,52 +59,6 @@ class Key:
             mocap_pos=follow("body", self.mocap_pos),
             mocap_quat=follow("body", self.mocap_quat),
         )
-
-
-# From the model ---------------------------------------------------------------------------------
-
-
-def model_keys(spec: Any) -> dict[str, Key]:
-    """The keyframes of a spec whose elements all have names.
-
-    Raises:
-        Exception: MuJoCo's own, if the spec does not compile.
-    """
-    if not spec.keys:
-        return {}
-    model = spec.copy().compile()  # a copy: a compiled spec refuses some changes
-    index = StateIndex(model, locate(model, "", ""))
-    return {
-        key.name: _model_key(model, index, k, [w for w in _SAID if len(getattr(key, w))])
-        for k, key in enumerate(spec.keys)
-    }
-
-
-def compiled_keys(model: Any) -> dict[str, Key]:
-    """The keyframes of a compiled model that have names; each says everything."""
-    index = StateIndex(model, locate(model, "", ""))
-    names = (mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_KEY, k) for k in range(model.nkey))
-    return {str(n): _model_key(model, index, k, _SAID) for k, n in enumerate(names) if n}
-
-
-def _model_key(model: Any, index: StateIndex, k: int, says: Collection[str]) -> Key:
-    """A compiled keyframe, but only what its element says itself."""
-
-    def said(what: str, places: Mapping[str, slice]) -> Values:
-        values = getattr(model, f"key_{what}")[k]
-        return {n: values[s].copy() for n, s in places.items()} if what in says else {}
-
-    def blocks(size: int) -> dict[str, slice]:
-        return {n: slice(i * size, (i + 1) * size) for n, i in index.mocap.items()}
-
-    return Key(
-        qpos=said("qpos", index.qpos),
-        qvel=said("qvel", index.dof),
-        act=said("act", index.act),
-        ctrl=said("ctrl", index.ctrl),
-        mocap_pos=said("mpos", blocks(3)),
-        mocap_quat=said("mquat", blocks(4)),
-    )
 
 
 # From the scene ---------------------------------------------------------------------------------

@@ -33,6 +33,9 @@ def closure(spec: Any, start: Iterable[ModelElement]) -> list[ModelElement]:
 
 def remove(spec: Any, start: Iterable[ModelElement]) -> list[Pair]:
     """Take elements out, and what depends on them; returns kind and name of all that went."""
+    start = list(start)
+    if not start:
+        return []
     gone = closure(spec, start)
     pairs = [(e.kind, e.name) for e in gone]
     names = set(pairs)

@@ -32,3 +32,8 @@ class EventLog:
         """Note an event."""
         self.latest.append(event)
         self.count += 1
+
+    def clear(self) -> None:
+        """Forget everything, as if nothing had happened."""
+        self.latest.clear()
+        self.count = 0

@@ -1,6 +1,7 @@
 """A scene brought to life: compiled, its controllers bound, each with its execution."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +12,15 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution, is_implicit, why_not_lowered_here
 from mjrig.control.execution import choose as choose_one
+from mjrig.control.seeding import Scratch
 from mjrig.errors import BindingError, LeaseError
 from mjrig.model.binary_model import WHY_NOT_NATIVE
-from mjrig.model.build import Built, build
+from mjrig.model.build import Built, Layout, compile_layout, lay_out
 from mjrig.readings.events import EventLog
 from mjrig.scene.placement import Placements
 from mjrig.scene_edit.scene import Scene
-from mjrig.sim.native_compile import lower
-
-#: A controller: the index of its actor, and its own among the actor's components.
-Key = tuple[int, int]
+from mjrig.sim.draft import Draft, Key, Recipe, draft
+from mjrig.sim.native_compile import compile_lowered, lower
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ Choose = Callable[[Assembly, str, str], dict[Key, Execution]]
 
 def choose_executions(alive: Assembly, requested: str, not_here: str) -> dict[Key, Execution]:
     """The execution of every controller that can run in more ways than one."""
-    implicit = is_implicit(alive.model)
+    implicit = is_implicit(alive.model.opt)
     return {
         (i, j): choose_one(requested, c.label, c.supports(), not_here, implicit)
         for i, robot in enumerate(alive.robots)
@@ -83,11 +83,47 @@ def assemble(
         SceneError, PropertyError, BindingError: the scene cannot be built or bound.
         ExecutionError: a controller cannot run as requested.
     """
-    built = build(scene, seed)
+    layout = lay_out(scene, seed)
+    if isinstance(layout, Built):
+        return _bring_up(layout, requested, WHY_NOT_NATIVE, log, choose)
+    not_here = why_not_lowered_here(layout.spec.option, scene.effective_sim().actuation)
+    if choose is choose_executions and requested in ("auto", "native"):
+        expected = draft(layout, requested, not_here)
+        if expected is not None:
+            alive = _as_expected(layout, expected, requested, not_here, log)
+            if alive is not None:
+                return alive
+            layout = lay_out(scene, seed)
+            assert isinstance(layout, Layout)
+    return _bring_up(compile_layout(layout), requested, not_here, log, choose)
+
+
+def _as_expected(
+    layout: Layout, expected: Draft, requested: str, not_here: str, log: EventLog
+) -> Assembly | None:
+    """A scene compiled once, its native controllers lowered already; None: it came otherwise."""
+    with suppress(Exception):  # it is raised once more by what is done instead, with its place
+        alive = _come_alive(compile_lowered(layout, expected), expected.executions, log)
+        if _is_as_expected(alive, expected, requested, not_here):
+            return alive
+    log.clear()
+    return None
+
+
+def _is_as_expected(alive: Assembly, expected: Draft, requested: str, not_here: str) -> bool:
+    if choose_executions(alive, requested, not_here) != expected.executions:
+        return False
+    return all(
+        Recipe.of(alive.controller(key), alive.built.actors[key[0]].prefix) == recipe
+        for key, recipe in expected.recipes.items()
+    )
+
+
+def _bring_up(
+    built: Built, requested: str, not_here: str, log: EventLog, choose: Choose
+) -> Assembly:
+    """Bind everything in python, see what can run otherwise, and compile again for that."""
     alive = _come_alive(built, {}, log)
-    not_here = WHY_NOT_NATIVE
-    if built.spec is not None:
-        not_here = why_not_lowered_here(built.model, scene.effective_sim().actuation)
     chosen = choose(alive, requested, not_here)
     native = sorted(key for key, execution in chosen.items() if execution.name == "native")
     if native:
@@ -102,6 +138,7 @@ def assemble(
 def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog) -> Assembly:
     model, data = built.model, mujoco.MjData(built.model)
     placed = built.placements.actors
+    scratch = Scratch(model)
     robots = tuple(
         Articulation(
             where,
@@ -112,6 +149,7 @@ def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog
             gate=actor.item.gate(),
             trusted=actor.item.trusted_folders(),
             described=where.described,
+            scratch=scratch,
         )
         for where, actor in zip(built.actors, placed, strict=True)
     )

@@ -33,7 +33,8 @@ from mjrig.properties.component import ActorComponent
 from mjrig.scene.placement import flattened
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene
-from mjrig.sim.assembly import Assembly, Key, assemble, choose_executions
+from mjrig.sim.assembly import Assembly, assemble, choose_executions
+from mjrig.sim.draft import Key
 from mjrig.sim.world import World
 
 #: The keyframe that is the world right after a reset, setpoints included.

@@ -1,6 +1,6 @@
-"""A built scene once more, with the actuators of some controllers turned into native ones."""
+"""A scene whose controllers run natively: their motors are other actuators in its spec."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +11,47 @@ from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
 from mjrig.control.lowering import FF, INPUTS, change_spec
 from mjrig.model.actor_model import ActorModel, ActorState, spans
-from mjrig.model.binding import ActuatorBinding
-from mjrig.model.build import Built, compile_spec
+from mjrig.model.binding import ActuatorBinding, describe_actuators
+from mjrig.model.build import Built, Layout, compile_layout, compile_spec
+from mjrig.sim.draft import Draft
 
 _FEEDFORWARD = INPUTS - 1  # position, velocity, feedforward
 assert FF == 1 << _FEEDFORWARD
+
+
+def compile_lowered(layout: Layout, draft: Draft) -> Built:
+    """Compile what was laid out, with the motors of a draft as actuators that run their laws.
+
+    The spec of the layout is changed.
+    """
+    timestep = float(layout.spec.option.timestep)
+    for key, recipe in draft.recipes.items():
+        change_spec(layout.spec, recipe.names, draft.forms[key], timestep, recipe.room)
+    built = compile_layout(layout, draft.motors)
+    actors = []
+    for where in built.actors:
+        ids = where.actuator_ids.tolist()
+        found = describe_actuators(built.model, ids, where.prefix, where.aliases)
+        described = [_as_motor(b, draft.motors.get(b.actuator_id)) for b in found]
+        actors.append(_relocated(where, built.model, draft.motors, described))
+    return replace(built, actors=tuple(actors))
+
+
+def _as_motor(found: ActuatorBinding, motor: ActuatorBinding | None) -> ActuatorBinding:
+    """A lowered actuator as the motor it was; its ctrl is the feedforward input."""
+    if motor is None:
+        return found
+    return replace(
+        found,
+        ctrl_address=found.ctrl_address + _FEEDFORWARD,
+        ctrl_count=motor.ctrl_count,
+        kind=motor.kind,
+        gain=motor.gain,
+        inputs=motor.inputs,
+        ctrl_range=motor.ctrl_range,
+        force_range=motor.force_range,
+        skip_reason=motor.skip_reason,
+    )
 
 
 def lower(
@@ -27,8 +63,8 @@ def lower(
 
     Keyframes live on in the actors' own states, not in the model, whose ctrl has another layout.
     """
-    spec, old = built.spec, built.model
-    timestep = float(old.opt.timestep)
+    spec = built.spec
+    timestep = float(built.model.opt.timestep)
     lowered: set[int] = set()
     for (actor, _), controller in controllers.items():
         prefix = built.actors[actor].prefix
@@ -41,7 +77,7 @@ def lower(
     actors = []
     for where in built.actors:
         moved = [_moved(b, model, lowered) for b in described[where.name]]
-        actors.append(_relocated(where, old, model, lowered, moved))
+        actors.append(_relocated(where, model, lowered, moved))
     return Built(spec, model, tuple(actors), built.placements)
 
 
@@ -54,15 +90,16 @@ def _moved(binding: ActuatorBinding, model: Any, lowered: set[int]) -> ActuatorB
 
 
 def _relocated(
-    where: ActorModel, old: Any, new: Any, lowered: set[int], moved: list[ActuatorBinding]
+    where: ActorModel, new: Any, lowered: Collection[int], moved: list[ActuatorBinding]
 ) -> ActorModel:
     ids = where.actuator_ids
     ctrl = _addresses(new, "ctrl", ids)
     span = slice(int(ctrl[0]), int(ctrl[-1]) + 1) if len(ctrl) else slice(0, 0)
     act = _addresses(new, "act", ids)
     # Where each old number is to be found among the new ones; the rest starts at zero.
-    ctrl_places = _places(old, new, "ctrl", ids, lowered) - span.start
-    act_places = _places(old, new, "act", ids, set())
+    ctrl_places = _ctrl_places(new, ids, lowered) - span.start
+    own = np.array([i for i in ids.tolist() if i not in lowered], dtype=np.intp)
+    act_places = _addresses(new, "act", own)
     act_places = np.array([int(np.flatnonzero(act == a)[0]) for a in act_places], dtype=np.intp)
 
     def adapt(state: ActorState) -> ActorState:
@@ -87,15 +124,13 @@ def _addresses(model: Any, kind: str, ids: npt.NDArray[np.intp]) -> npt.NDArray[
     return spans(starts, getattr(model, f"actuator_{kind}num")[ids])
 
 
-def _places(
-    old: Any, new: Any, kind: str, ids: npt.NDArray[np.intp], lowered: set[int]
+def _ctrl_places(
+    new: Any, ids: npt.NDArray[np.intp], lowered: Collection[int]
 ) -> npt.NDArray[np.intp]:
     found: list[int] = []
-    for i in ids:
-        start = int(getattr(new, f"actuator_{kind}adr")[i])
-        start += _FEEDFORWARD if int(i) in lowered else 0
-        count = int(getattr(old, f"actuator_{kind}num")[i])
-        found += range(start, start + count)
+    for i in ids.tolist():
+        start, count = int(new.actuator_ctrladr[i]), int(new.actuator_ctrlnum[i])
+        found += [start + _FEEDFORWARD] if i in lowered else range(start, start + count)
     return np.array(found, dtype=np.intp)
 
 

@@ -76,6 +76,7 @@ class World(HasProperties):
         self._reset_to: str | None = None
         assembly = self._assemble(scene, seed, execution)
         self._model, self._data = assembly.model, assembly.data
+        self._state_size = int(mujoco.mj_stateSize(self._model, _STATE))
         self._placements, self._robots = assembly.placements, assembly.robots
         self._articulations = {robot.name: robot for robot in self._robots}
         self._stepper = Stepper(
@@ -248,7 +249,7 @@ class World(HasProperties):
 
     def snapshot(self) -> Snapshot:
         """The state of everything that moves, as an own copy."""
-        state = np.empty(mujoco.mj_stateSize(self._model, _STATE))
+        state = np.empty(self._state_size)
         mujoco.mj_getState(self._model, self._data, state, _STATE)
         memory = {r.name: r.memory() for r in self._robots}
         return Snapshot(state, memory, self._stepper.steps, self._data.actuator_force.copy())
@@ -259,7 +260,7 @@ class World(HasProperties):
         Raises:
             PropertyError: it is a snapshot of another world, or of other components.
         """
-        size = mujoco.mj_stateSize(self._model, _STATE)
+        size = self._state_size
         if snapshot.integration.size != size or list(snapshot.actors) != list(self._articulations):
             raise PropertyError(
                 f"the snapshot is of another world: actors {listed(snapshot.actors)}, "

@@ -1,0 +1,101 @@
+"""The actuators of a spec that is not compiled yet, as far as a law can own them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.model.binding import ActuatorBinding
+
+_JOINTS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+_TRANSMISSION = {
+    int(mujoco.mjtJoint.mjJNT_HINGE): "hinge",
+    int(mujoco.mjtJoint.mjJNT_SLIDE): "slide",
+}
+_TRUE, _AUTO = int(mujoco.mjtLimited.mjLIMITED_TRUE), int(mujoco.mjtLimited.mjLIMITED_AUTO)
+_NOT_DRAFTED = "is not known before the model is compiled"
+
+
+def draft_actuators(spec: Any, prefix: str, aliases: Mapping[str, str]) -> list[ActuatorBinding]:
+    """The actuators of a prefix, in id order; addresses are those of nothing yet.
+
+    A plain motor on a hinge or slide joint has what `describe_actuators` will find. Anything else
+    has its names, a reason to be skipped, and no control, so that no law can own it.
+
+    Args:
+        spec: the world's MjSpec, complete.
+        prefix: what the names of an actor start with (`dog/`).
+        aliases: what people called actuators of these local names.
+    """
+    joints = {joint.name: joint for joint in spec.joints}
+    found = []
+    for i, actuator in enumerate(spec.actuators):
+        if actuator.name.startswith(prefix):
+            on_joint = int(actuator.trntype) in _JOINTS
+            joint = joints.get(actuator.target) if on_joint else None
+            alias = aliases.get(actuator.name.removeprefix(prefix), "")
+            found.append(_draft(i, actuator, joint, prefix, alias))
+    return found
+
+
+def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> ActuatorBinding:
+    transmission = "" if joint is None else _TRANSMISSION.get(int(joint.type), "")
+    is_motor = transmission != "" and _is_plain_motor(actuator)
+    return ActuatorBinding(
+        actuator=actuator.name.removeprefix(prefix),
+        joint="" if joint is None else joint.name.removeprefix(prefix),
+        actuator_id=i,
+        ctrl_address=-1,
+        ctrl_count=1 if is_motor else 0,
+        output_address=-1,
+        output_count=1,
+        joint_id=-1,
+        qpos_address=0 if is_motor else -1,
+        dof_address=0 if is_motor else -1,
+        kind="motor" if is_motor else "general",
+        transmission=transmission,
+        target=actuator.target.removeprefix(prefix),
+        gear=float(actuator.gear[0]),
+        gain=float(actuator.gainprm[0]) if is_motor else 1.0,
+        inputs=("",),
+        ctrl_range=_range(actuator, "ctrl"),
+        force_range=_range(actuator, "force"),
+        joint_range=None,
+        joint_force_range=None,
+        skip_reason="" if is_motor else _NOT_DRAFTED,
+        alias=alias,
+    )
+
+
+def _is_plain_motor(actuator: Any) -> bool:
+    """A motor that MuJoCo takes as it is: turned into something else it hides no error."""
+    plain = (
+        int(actuator.gaintype) == int(mujoco.mjtGain.mjGAIN_FIXED)
+        and int(actuator.biastype) == int(mujoco.mjtBias.mjBIAS_NONE)
+        and int(actuator.dyntype) == int(mujoco.mjtDyn.mjDYN_NONE)
+        and not actuator.plugin.active
+        and not actuator.delay
+        and not actuator.nsample
+        and not actuator.inheritrange
+        and not actuator.actearly
+        and actuator.actdim <= 0
+    )
+    no_activation = not np.any(actuator.actrange) and int(actuator.actlimited) != _TRUE
+    return plain and no_activation and all(_is_clear(actuator, what) for what in ("ctrl", "force"))
+
+
+def _is_clear(actuator: Any, what: str) -> bool:
+    """Whether a range is one, or none is given; and nothing depends on `autolimits`."""
+    low, high = getattr(actuator, f"{what}range")
+    limited = int(getattr(actuator, f"{what}limited"))
+    if limited == _AUTO:
+        return not (low or high) or bool(low < high and actuator.compiler.autolimits)
+    return limited != _TRUE or bool(low < high)
+
+
+def _range(actuator: Any, what: str) -> tuple[float, float] | None:
+    low, high = getattr(actuator, f"{what}range")
+    limited = int(getattr(actuator, f"{what}limited"))
+    is_limited = limited == _TRUE or (limited == _AUTO and low < high)
+    return (float(low), float(high)) if is_limited else None

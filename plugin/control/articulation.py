@@ -11,7 +11,7 @@ from mjrig.control.control import Control
 from mjrig.control.controlled_actor import ControlledActor
 from mjrig.control.keyframe_hold import KeyframeHold, Pinned
 from mjrig.control.passthrough_writers import row_of, takes_rows
-from mjrig.control.plan import Write, following_pose
+from mjrig.control.plan import Write
 from mjrig.control.setpoints import Lease, Source, Targets
 from mjrig.errors import PropertyError
 from mjrig.model.actor_model import ActorState
@@ -140,7 +140,7 @@ class Articulation(ControlledActor):
     def _direct_commands(self) -> dict[str, FloatArray]:
         """What the actuators are commanded whose setpoints do not follow the pose."""
         found: dict[str, FloatArray] = {}
-        following = following_pose(self.controllers)
+        following = self._plan.following
         columns = {name: i for i, name in enumerate(self.actuator_names)}
         for binding in self._described:
             if binding.actuator_id in following:

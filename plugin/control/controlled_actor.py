@@ -8,7 +8,7 @@ from mjrig.control.actor_in_world import ActorInWorld
 from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution
 from mjrig.control.lowering import Lowered
-from mjrig.control.plan import ControlPlan, Write, basis_of, following_pose
+from mjrig.control.plan import ControlPlan, Write, basis_of
 from mjrig.control.seeding import Scratch, Seeds
 from mjrig.control.telemetry import Telemetry
 from mjrig.errors import BindingError, NeedsNewWorld
@@ -283,9 +283,7 @@ class ControlledActor(ActorInWorld):
 
     def _seed(self, changed: set[int] | None = None) -> None:
         """Setpoints from the pose; `changed` limits it to those actuator ids."""
-        seeds = self._seeds.rows(
-            self._data.qpos, self._initial.ctrl, following_pose(self.controllers)
-        )
+        seeds = self._seeds.rows(self._data.qpos, self._initial.ctrl, self._plan.following)
         good = self._guard.setpoints.reshape(seeds.shape)
         if changed is None:
             self._setpoints.values[:] = good[:] = seeds
@@ -302,7 +300,7 @@ class ControlledActor(ActorInWorld):
     def _keyframe_setpoints(self, state: ActorState) -> FloatArray:
         qpos = self._data.qpos.copy()
         qpos[self._where.qpos] = state.qpos
-        return self._seeds.rows(qpos, state.ctrl, following_pose(self.controllers)).reshape(-1)
+        return self._seeds.rows(qpos, state.ctrl, self._plan.following).reshape(-1)
 
 
 def _claim(claimants: list[ActorComponent], controller: ArticulationController) -> str:

@@ -41,7 +41,9 @@ class ControlPlan:
         working = [c for c in controllers if c.enabled and c.is_bound]
         active = [c for c in working if c.lowered is None]
         self.basis = basis_of(components)
-        self.table = _table(controllers, actuators)
+        #: Ids of the actuators whose setpoints are positions of a law.
+        self.following = _following_pose(controllers)
+        self.table = _table(self.following, actuators)
         #: Calls that hand setpoints to what MuJoCo runs itself.
         self.native: tuple[Write, ...] = tuple(
             write for c in working if c.lowered is not None for write in c.native_writers()
@@ -105,15 +107,11 @@ def basis_of(components: Sequence[ActorComponent]) -> list[tuple[object, ...]]:
     return found
 
 
-def following_pose(controllers: Sequence[ArticulationController]) -> set[int]:
-    """Ids of the actuators whose setpoints are positions of a law."""
+def _following_pose(controllers: Sequence[ArticulationController]) -> set[int]:
     return {b.actuator_id for c in controllers if c.follows_pose for b in c.bindings}
 
 
-def _table(
-    controllers: Sequence[ArticulationController], actuators: Sequence[ActuatorBinding]
-) -> BindingTable:
-    owned = following_pose(controllers)
+def _table(owned: set[int], actuators: Sequence[ActuatorBinding]) -> BindingTable:
     return BindingTable(
         [b for b in actuators if b.is_bindable or b.actuator_id in owned],
         [b for b in actuators if not b.is_bindable and b.actuator_id not in owned],

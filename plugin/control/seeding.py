@@ -47,9 +47,10 @@ class Seeds:
         first: int,
         scratch: Scratch,
     ) -> None:
-        self._model, self._data, self._actuators, self._first = model, data, actuators, first
+        self._model, self._data, self._first = model, data, first
         self._scratch = scratch
         self._single = [b for b in actuators if b.output_count == 1]
+        self._with_inputs = [b for b in actuators if not takes_rows(b)]
         #: The owned ids the columns below are of.
         self._owned: set[int] | None = None
 
@@ -90,9 +91,7 @@ class Seeds:
     def inputs(self, state: ActorState) -> dict[str, FloatArray]:
         """Input vectors from a state's ctrl, else zero, or the identity for quaternions."""
         seeds = {}
-        for binding in self._actuators:
-            if takes_rows(binding):
-                continue
+        for binding in self._with_inputs:
             values = self._given(state.ctrl, binding)
             if values is None:
                 values = np.array([_IDENTITY.get(name, 0.0) for name in binding.inputs])

@@ -1,22 +1,25 @@
 """What a controlled step costs, as a ratio to the bare `mj_step` loop.
 
-Both loops run the same compiled model from the same settled state, in turns inside one process;
-the ratio of each pair is taken and the median reported. In the bare loop ctrl is held. On the
-humanoid the stacks are those of the `bench_*.yaml` scenes, put on its controller.
+All loops run the same compiled model from the same settled state, in turns inside one process; of
+each loop's times the twentieth of the lowest is compared, so that a busy machine disturbs little.
+In the bare loop ctrl is held. On the humanoid the stacks are those of the `bench_*.yaml` scenes,
+put on its controller. Beside python PD run the loop people write with numpy, and a careful one.
 """
 
 import argparse
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mujoco
+import numpy as np
 import yaml
 
 import mjrig
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
+#: Takes so many steps.
+Loop = Callable[[int], object]
 STACK = ("ki", "integral_max", "delay", "clamps")
 #: Stack → (bench scene, executions that are measured).
 STACKS = {
@@ -26,20 +29,24 @@ STACKS = {
     "delay": ("bench_delay", ("python", "native", "compiled", "auto")),
     "full": ("bench_full", ("python", "compiled", "auto")),
 }
-#: (stack, execution, chunk, robot) → bar.
+#: (robot, stack, execution) → bar of step(1).
 BARS = {
-    ("pd", "python", 1, "quadruped"): 1.60,
-    ("pd", "python", 1, "humanoid"): 1.40,
-    ("full", "compiled", 1, "quadruped"): 1.20,
-    ("full", "compiled", 1, "humanoid"): 1.12,
+    ("quadruped", "pd", "python"): 1.40,
+    ("quadruped", "full", "python"): 3.0,
+    ("quadruped", "full", "compiled"): 1.15,
+    ("humanoid", "pd", "python"): 1.20,
+    ("humanoid", "full", "compiled"): 1.10,
 }
+NATIVE = {"quadruped": 1.10, "humanoid": 1.05}
+#: What step(1) in python may cost, relative to the script people write.
+AGAINST_NAIVE = 0.9
 
 
-def bar(stack: str, execution: str, chunk: int, robot: str) -> float | None:
+def bar(robot: str, stack: str, execution: str, chunk: int) -> float | None:
     """The bar of one line, or None."""
     if execution == "native":
-        return 1.06 if chunk == 20 else 1.15
-    return BARS.get((stack, execution, chunk, robot))
+        return 1.06 if chunk == 20 else NATIVE[robot]
+    return BARS.get((robot, stack, execution)) if chunk == 1 else None
 
 
 def scene(robot: str, stack: str) -> mjrig.Scene:
@@ -62,52 +69,102 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def cost(world: mjrig.World, chunk: int, rounds: int, steps: int) -> tuple[float, float]:
-    """Median ratio to the bare loop, and the median bare step [s]."""
+def low(times: list[float]) -> float:
+    """What is left of many times without the disturbed ones: the twentieth of the lowest."""
+    return sorted(times)[len(times) // 20]
+
+
+def cost(
+    world: mjrig.World, chunk: int, rounds: int, steps: int, others: Sequence[Loop] = ()
+) -> tuple[float, list[float]]:
+    """The bare step [s], and the ratios to it of the world and of other loops, interleaved."""
     model, data = world.model, world.data
     world.step(1000)
     state = world.snapshot()
 
-    def bare() -> None:
-        for _ in range(steps):
+    def bare(count: int) -> None:
+        for _ in range(count):
             mujoco.mj_step(model, data)
 
-    def controlled() -> None:
-        for _ in range(steps // chunk):
+    def controlled(count: int) -> None:
+        for _ in range(count // chunk):
             world.step(chunk)
 
-    ratios, bare_steps = [], []
+    loops: list[Loop] = [bare, controlled, *others]
+    times: list[list[float]] = [[] for _ in loops]
     for _ in range(rounds):
-        world.restore(state)
-        first = timed(bare)
-        world.restore(state)
-        second = timed(controlled)
-        ratios.append(second / first)
-        bare_steps.append(first / steps)
-    return statistics.median(ratios), statistics.median(bare_steps)
+        for loop, found in zip(loops, times, strict=True):
+            world.restore(state)
+            found.append(timed(lambda loop=loop: loop(steps)))  # type: ignore[misc]
+    first, *rest = map(low, times)
+    return first / steps, [time / first for time in rest]
+
+
+def scripts(world: mjrig.World) -> list[Loop]:
+    """The PD loop people write with numpy, and the same with care for every call."""
+    robot, model, data = world["quadruped"], world.model, world.data
+    pd = robot.controllers[0]
+    gains = pd.gains()
+    kp, kv, limit = gains["kp"], gains["kv"], gains["torque_limit"]
+    target = np.array(robot.setpoints.position)
+
+    def naive(count: int) -> None:
+        for _ in range(count):
+            data.ctrl[:] = np.clip(
+                kp * (target - data.qpos[7:]) - kv * data.qvel[6:], -limit, limit
+            )
+            mujoco.mj_step(model, data)
+
+    q, v, ctrl, least = data.qpos[7:], data.qvel[6:], data.ctrl, -limit
+    a, b = np.zeros_like(target), np.zeros_like(target)
+
+    def careful(count: int) -> None:
+        for _ in range(count):
+            np.subtract(target, q, a)
+            np.multiply(kp, a, a)
+            np.multiply(kv, v, b)
+            np.subtract(a, b, a)
+            np.maximum(a, least, out=a)
+            np.minimum(a, limit, out=ctrl)
+            mujoco.mj_step(model, data)
+
+    return [naive, careful]
 
 
 def main() -> None:
     """Print one line per robot, stack, execution and chunk size."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=61)
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--stack", choices=STACKS, nargs="*", default=list(STACKS))
     options = parser.parse_args()
     columns = ("robot", "stack", "execution", "call", "bare step", "ratio", "bar")
     print("{:<11}{:<7}{:<20}{:<10}{:>11}{:>8}{:>7}".format(*columns))
+
+    def show(words: Sequence[str], step: float, ratio: float, limit: float | None) -> None:
+        robot, stack, ran, call = words
+        print(
+            f"{robot:<11}{stack:<7}{ran:<20}{call:<10}{step * 1e6:>8.1f} µs{ratio:>8.3f}"
+            f"{limit or '':>7}",
+            flush=True,
+        )
+
     for robot in ("quadruped", "humanoid"):
         for stack in options.stack:
             for execution in STACKS[stack][1]:
                 world = mjrig.World(scene(robot, stack), execution)
                 ran = execution if execution != "auto" else f"auto ({world.execution})"
                 for chunk in (1, 20):
-                    ratio, step = cost(world, chunk, options.rounds, options.steps)
-                    limit = bar(stack, execution, chunk, robot)
-                    print(
-                        f"{robot:<11}{stack:<7}{ran:<20}{f'step({chunk})':<10}"
-                        f"{step * 1e6:>8.1f} µs{ratio:>8.3f}{limit or '':>7}"
-                    )
+                    compared = (robot, stack, execution, chunk) == ("quadruped", "pd", "python", 1)
+                    others = scripts(world) if compared else []
+                    step, ratios = cost(world, chunk, options.rounds, options.steps, others)
+                    limit = bar(robot, stack, execution, chunk)
+                    show((robot, stack, ran, f"step({chunk})"), step, ratios[0], limit)
+                    if compared:
+                        show((robot, stack, "naive numpy script", "loop"), step, ratios[1], None)
+                        show((robot, stack, "careful numpy loop", "loop"), step, ratios[2], None)
+                        share = ratios[0] / ratios[1]
+                        show((robot, stack, "python / naive", ""), step, share, AGAINST_NAIVE)
 
 
 if __name__ == "__main__":

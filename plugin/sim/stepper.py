@@ -78,8 +78,8 @@ class Stepper:
         self.is_paused = False
         #: Physics steps since the last reset.
         self.steps = 0
-        #: The time before the steps that are taken, once they are taken: before the next ones.
-        self._now = 0.0
+        #: The time at which there were no steps yet.
+        self._zero = 0.0
         #: Called with `advance` whenever it is another function.
         self.on_advance: Callable[[Advance], object] = lambda advance: None
         for robot in robots:
@@ -98,12 +98,12 @@ class Stepper:
 
     def adopt(self, time: float, steps: int) -> None:
         """Go on from another time and step count."""
-        self._data.time = self._now = time
-        self.steps = steps
+        self._data.time = time
+        self.steps, self._zero = steps, time - steps * self._timestep
 
     def state_replaced(self, why: str, steps: int) -> None:
         """The state is another one: after so many steps since a reset."""
-        self.steps, self._now = steps, float(self._data.time)
+        self.steps, self._zero = steps, float(self._data.time) - steps * self._timestep
         if self._notes is not None:
             self._notes.state_replaced(why)
 
@@ -145,11 +145,8 @@ class Stepper:
             else:
                 mj_step(model, data, _checked(n))
             self.steps += n
-            now = data.time
-            if now < (n + 0.5) * timestep:
-                self._look_for_divergence(now)
-            else:
-                self._now = now
+            if data.time < (n + 0.5) * timestep:
+                self._look_for_divergence(n)
             return n
 
         return advance
@@ -163,11 +160,8 @@ class Stepper:
                     apply_controls()
                 mj_step(model, data)
             self.steps += n
-            now = data.time
-            if now < (n + 0.5) * timestep:
-                self._look_for_divergence(now)
-            else:
-                self._now = now
+            if data.time < (n + 0.5) * timestep:
+                self._look_for_divergence(n)
             return n
 
         return advance
@@ -177,11 +171,8 @@ class Stepper:
         for _ in range(_checked(n)):
             self._once_in_stages()
         self.steps += n
-        now = self._data.time
-        if now < (n + 0.5) * self._timestep:
-            self._look_for_divergence(now)
-        else:
-            self._now = now
+        if self._data.time < (n + 0.5) * self._timestep:
+            self._look_for_divergence(n)
         return n
 
     def _once_in_stages(self) -> None:
@@ -247,8 +238,8 @@ class Stepper:
 
     # Divergence ---------------------------------------------------------------------------------
 
-    def _look_for_divergence(self, now: float) -> None:
-        """Look whether MuJoCo put everything back in the last steps; if so, reset the world."""
+    def _look_for_divergence(self, n: int) -> None:
+        """Look whether MuJoCo put everything back in the last n steps; if so, reset the world."""
         warning = mujoco.mjtWarning
         for kind, what in (
             (warning.mjWARN_BADQACC, "acceleration"),
@@ -257,19 +248,19 @@ class Stepper:
         ):
             record = self._data.warning[int(kind)]
             if record.number:
-                event = self._divergence(what, int(record.lastinfo))
+                began = self._zero + (self.steps - n) * self._timestep
+                event = self._divergence(began, what, int(record.lastinfo))
                 self._log.add(event)
                 _logger.warning("%s", event)
                 # MuJoCo forgot everything but our memory: start over, alike in every execution.
                 self._start_over()
                 return
-        self._now = now
 
-    def _divergence(self, what: str, index: int) -> Event:
+    def _divergence(self, began: float, what: str, index: int) -> Event:
         model = self._model
         address = model.jnt_qposadr if what == "position" else model.jnt_dofadr
         joint = int(np.searchsorted(address, index, side="right")) - 1
         robot = next(r for r in self._robots if joint in r.model_map.joint_ids)
         actor, name = robot.name, model.joint(joint).name.removeprefix(robot.model_map.prefix)
         text = f"{actor}.{name}: diverged: its {what} became too large; the world was reset"
-        return Event(self._now, actor, "diverged", "", name, text)
+        return Event(began, actor, "diverged", "", name, text)

@@ -125,7 +125,7 @@ class PositionTable(Clamp):
             return [lambda: count.__setitem__(..., points.searchsorted(q))]
         return [
             partial(np.less, self._points, q[..., None], self._below),
-            partial(np.add.reduce, self._below, -1, np.intp, count),
+            lambda: np.add.reduce(self._below, -1, np.intp, count),
             partial(np.add, count, self._first, count),
         ]
 

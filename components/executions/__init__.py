@@ -1,1 +1,1 @@
-"""How a pipeline runs besides numpy: one compiled kernel, or MuJoCo actuators."""
+"""Executions of a pipeline: numpy, one compiled kernel, or MuJoCo actuators."""

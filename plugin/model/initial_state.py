@@ -1,4 +1,4 @@
-"""What an actor starts as: its keyframe, then joints, free bodies and velocities on top."""
+"""Initial state of an actor: its keyframe, then joints, free bodies and velocities."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,10 +24,10 @@ def with_states(
 
     Args:
         model: compiled, with the actor in it.
-        where: the actor's place in it.
+        where: the actor's addresses in it.
         actor: its description.
         keys: the keyframes of its model.
-        origin: where the model's origin starts.
+        origin: initial pose of the model's origin.
 
     Raises:
         PropertyError, BindingError: a keyframe, joint or body is not in the model.
@@ -79,7 +79,7 @@ def _put_by_pattern(
 
 
 def spread(actor: ActorDescription, keys: tuple[str, ...], slots: Slots) -> dict[int, float]:
-    """Slot → value of a property by pattern, whose errors say which one it is."""
+    """Slot → value of a property by pattern; errors name the property."""
     values: Any = actor
     for key in keys:
         values = getattr(values, key)

@@ -27,7 +27,7 @@ MAX_BYTES = 10_000_000
 
 
 def is_module_type(name: str) -> bool:
-    """Whether a type name says in which module the class is."""
+    """Whether a type name has the form `module:class`."""
     return ":" in name
 
 
@@ -99,7 +99,7 @@ def _is_defined_in(module: ModuleType, found: object, base: type[Any]) -> bool:
 
 
 def _loaded(file: Path) -> ModuleType:
-    """The module of a file as it is now; what was loaded from the same text is used again."""
+    """The module of a file in its current version; one loaded from the same text is reused."""
     try:
         source = read_limited(file, MAX_BYTES)
     except OSError as error:

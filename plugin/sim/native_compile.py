@@ -1,4 +1,4 @@
-"""A built scene once more, with the actuators of some controllers turned into native ones."""
+"""Native compile: a built scene compiled again, with some controllers lowered."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ def lower(
 ) -> Built:
     """Compile again with the motors of these controllers as actuators that run their laws.
 
-    Keyframes live on in the actors' own states, not in the model, whose ctrl has another layout.
+    Keyframes are kept in the actors' own states, not in the model, whose ctrl layout differs.
     """
     spec, old = built.spec, built.model
     timestep = float(old.opt.timestep)
@@ -60,7 +60,7 @@ def _relocated(
     ctrl = _addresses(new, "ctrl", ids)
     span = slice(int(ctrl[0]), int(ctrl[-1]) + 1) if len(ctrl) else slice(0, 0)
     act = _addresses(new, "act", ids)
-    # Where each old number is to be found among the new ones; the rest starts at zero.
+    # Index of each old value among the new ones; the rest starts at zero.
     ctrl_places = _places(old, new, "ctrl", ids, lowered) - span.start
     act_places = _places(old, new, "act", ids, set())
     act_places = np.array([int(np.flatnonzero(act == a)[0]) for a in act_places], dtype=np.intp)

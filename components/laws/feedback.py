@@ -26,9 +26,9 @@ class SumOrder(StrEnum):
 class PD(Law):
     """τ = const + ff + kp (q* − q) + kv (v* − v)  [N·m or N].
 
-    In float64 the sum is bracketed as in MuJoCo, so that a lowered
-    controller is bit-identical: `((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v)`. In float32 it is summed
-    from left to right, as training stacks do: `const + ff + kp·(q*−q) + kv·(v*−v)`; with
+    In float64 the sum is bracketed as in MuJoCo, so that a lowered controller is bit-identical:
+    `((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v)`. In float32 it is summed from left
+    to right, as training stacks do: `const + ff + kp·(q*−q) + kv·(v*−v)`; with
     `order: textbook` in float64 too.
     """
 

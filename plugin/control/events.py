@@ -8,7 +8,7 @@ KEPT = 1000
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened; `actuator` and `joint` may be empty."""
+    """One event; `actuator` and `joint` may be empty."""
 
     time: float
     actor: str

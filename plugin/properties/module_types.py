@@ -32,7 +32,7 @@ def is_module_type(name: str) -> bool:
 
 
 def load_type(name: str, base: type[C], owner: HasProperties) -> type[C]:
-    """The class a type name stands for, in the folder `owner` finds its files in.
+    """The class of a type name, in the folder `owner` finds its files in.
 
     Raises:
         UntrustedTypeError: the folder is not trusted; nothing was run.

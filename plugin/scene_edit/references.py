@@ -85,7 +85,7 @@ class Local:
         """Kind and name of what `name` or `kind:name` refers to.
 
         Raises:
-            PropertyError: nothing, or several things.
+            PropertyError: nothing, or several elements.
         """
         kind, colon, name = element.rpartition(":")
         kind = KEYFRAME if kind == "key" else kind
@@ -275,7 +275,7 @@ class SceneReference:
 
 
 def references(root: HasProperties, *kinds: str) -> Iterator[SceneReference]:
-    """Everything at or below an object that names things of these kinds; none: of any."""
+    """References at or below an object to elements of these kinds; none: of any."""
     for holder in root._family():
         for prop in holder.properties():
             wanted = set(kinds) & set(prop.refers) if kinds else prop.refers

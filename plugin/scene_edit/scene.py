@@ -53,7 +53,7 @@ class Scene(SceneDescription):
             The references that were updated.
 
         Raises:
-            PropertyError: there is no such thing, or the new name is taken; nothing was changed.
+            PropertyError: there is no such item, or the new name is taken; nothing was changed.
         """
         return rename(self, path, new)
 
@@ -69,6 +69,6 @@ class Scene(SceneDescription):
             What is, or would be, removed: the item itself first, then what depended on it.
 
         Raises:
-            PropertyError: there is no such thing, or something needs it; nothing was changed.
+            PropertyError: there is no such item, or something needs it; nothing was changed.
         """
         return remove(self, path, dry_run=dry_run, dependents=dependents)

@@ -25,7 +25,7 @@ def updated_text(document: Document, data: Any) -> str:
     """The text with the smallest change that makes it parse to `data`.
 
     Raises:
-        SceneError: that cannot be done by splicing (an edit of what YAML aliases stand for).
+        SceneError: that cannot be done by splicing (an edit of a value shared by YAML aliases).
     """
     if document.root is None:
         end, block = len(document.text), format_block(data, 0)

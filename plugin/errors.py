@@ -4,12 +4,12 @@ MjrigError
 ├── PropertyError      a value a property refuses (also a ValueError)
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
 │   └── NeedsNewWorld  a change that the running world cannot take
-├── LeaseError         a setpoint somebody else holds
+├── LeaseError         a setpoint that another writer holds
 ├── SceneError         anything wrong while reading, building or binding a scene from a file
-│   └── UntrustedError    it uses code beside it, in a folder the user has not trusted
+│   └── UntrustedError the scene uses code beside it, in a folder the user has not trusted
 ├── RecordingError     a recording that cannot be written or read, or does not fit
 ├── PolicyError        a policy file, or a network it names, that does not fit
-├── ExecutionError     an execution that is not available here
+├── ExecutionError     an execution mode that is not available here
 ├── FitError           a recording that parameters cannot be fitted to
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
@@ -25,7 +25,7 @@ class MjrigError(Exception):
 
 
 class LocatedError(MjrigError):
-    """An error that knows the path of the value it is about, relative to who raised it.
+    """An error with the path of the value it is about, relative to the object that raised it.
 
     `keys` leads to the property: names and list indices. `at` leads on into its value, to the item
     or mapping key that is wrong. `about_key`: the key itself is wrong, not what it holds.
@@ -84,11 +84,11 @@ class BindingError(LocatedError, ValueError):
 
 
 class NeedsNewWorld(BindingError):
-    """The running world cannot take this change, a world built anew can; nothing was changed."""
+    """A change that needs a newly built world; nothing was changed."""
 
 
 class LeaseError(MjrigError):
-    """A setpoint was written while somebody else holds it."""
+    """A setpoint was written while another writer holds it."""
 
 
 class SceneError(MjrigError):
@@ -115,7 +115,7 @@ class PolicyError(MjrigError):
 
 
 class ExecutionError(MjrigError, ValueError):
-    """The requested execution is unknown or not available."""
+    """The requested execution mode is unknown or not available."""
 
 
 class FitError(MjrigError):

@@ -35,7 +35,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def suggestion(name: str, candidates: Iterable[str], *, label: str = "available") -> str:
-    """`did you mean 'x'?`, or the list of what there is."""
+    """`did you mean 'x'?`, or the list of candidates."""
     candidates = list(dict.fromkeys(candidates))
     close = nearest(name, candidates)
     return f"did you mean {close!r}?" if close else f"{label}: {listed(candidates)}"
@@ -64,7 +64,7 @@ def literal(name: str) -> str:
 
 
 class Slots:
-    """The places values are spread over: aliases per place, and whose they are.
+    """The slots that values are resolved for, each with its aliases, and their owner.
 
     Each slot has the names it answers to, actuator first: `("FL_hip", "FL_roll_hip")`; `kind` is
     what messages call a slot.
@@ -91,7 +91,7 @@ class Slots:
         """Indices of the slots one of whose names the pattern is, or else matches in full.
 
         Raises:
-            BindingError: it is no pattern, or nothing matches; the message names the nearest one.
+            BindingError: it is not a valid pattern, or matches nothing; the nearest name is given.
         """
         found = [i for i, names in enumerate(self.aliases) if pattern in names]
         if found:  # a name may read like a pattern: `m_(0)`
@@ -155,7 +155,7 @@ def unique(name: str, taken: Iterable[str]) -> str:
 
 
 def enumerated(wanted: Sequence[str], taken: Collection[str] = ()) -> list[str]:
-    """The names with `_(0)`, `_(1)`, … behind those that stand more than once.
+    """The names with `_(0)`, `_(1)`, … appended to those that occur more than once.
 
     Args:
         wanted: names, in order.

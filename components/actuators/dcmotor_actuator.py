@@ -26,10 +26,10 @@ class DCMotorActuator(Actuator):
         unit="N·m/A",
         structural=True,
         category="Motor",
-        doc="Torque constant and back-EMF constant; one of them stands for both.",
+        doc="Torque constant and back-EMF constant; a single value is used for both.",
     )
     resistance = Float(
-        0.0, min=0.0, unit="Ω", structural=True, category="Motor", doc="Of the windings."
+        0.0, min=0.0, unit="Ω", structural=True, category="Motor", doc="Winding resistance."
     )
     nominal = Vector(
         [0.0, 0.0, 0.0],
@@ -67,7 +67,7 @@ class DCMotorActuator(Actuator):
         partial=True,
         structural=True,
         category="Motor",
-        doc="kp, ki, kd, slewmax, Imax and Vmax of the controller on board.",
+        doc="kp, ki, kd, slewmax, Imax and Vmax of the onboard controller.",
     )
     thermal = Vector(
         [0.0] * 6,
@@ -89,10 +89,8 @@ class DCMotorActuator(Actuator):
         category="Law",
         doc="Inputs among pos, vel, ff and voltage, or none; not given: voltage.",
     )
-    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the velocity input.")
-    ffrange = Vector(
-        [0.0, 0.0], structural=True, category="Limits", doc="Of the feedforward input."
-    )
+    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Velocity input range.")
+    ffrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Feedforward input range.")
 
     def problems(self) -> Iterator[Problem]:
         passive = bool(self.ctrlspec & INPUTS["none"])
@@ -101,13 +99,13 @@ class DCMotorActuator(Actuator):
             name = next(
                 (n for n in ("resistance", "motorconst", "nominal") if self.is_authored(n)), "type"
             )
-            yield name, "a motor is known by resistance and motorconst, or by nominal"
+            yield name, "a motor is defined by resistance and motorconst, or by nominal"
         if self.controller[:3].any() and not self.ctrlspec & _CONTROLLER_INPUTS:
             yield "controller", "its gains need ctrlspec with pos, vel or ff"
         if self.controller[1] and not self.ctrlspec & INPUTS["pos"]:
             yield "controller", "the integral gain needs ctrlspec with pos"
         if self.saturation[:2].any() and self.forcerange.any():
-            yield "forcerange", "saturation says the largest torque already; give one of them"
+            yield "forcerange", "saturation already gives the largest torque; give one of them"
         if self.is_authored("actearly") and not self.actearly:
             yield "actearly", "cannot be false for a DC motor"
 

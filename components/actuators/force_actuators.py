@@ -1,4 +1,4 @@
-"""Actuators that turn a control into a force: motors, dampers, cylinders, muscles, adhesion."""
+"""Force actuators: motors, dampers, cylinders, muscles, adhesion."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -36,7 +36,7 @@ class _Fraction(Actuator):
     """An actuator whose control cannot be negative."""
 
     ctrlrange = Vector(
-        [0.0, 1.0], structural=True, category="Limits", doc="Of the control; not negative."
+        [0.0, 1.0], structural=True, category="Limits", doc="Control input range; not negative."
     )
 
     def problems(self) -> Iterator[Problem]:
@@ -44,7 +44,7 @@ class _Fraction(Actuator):
         if low < 0 or not low < high:
             yield "ctrlrange", f"must be 0 <= low < high, got {span(low, high)}"
         if self.ctrllimited is False:
-            yield "ctrllimited", "cannot be false: a negative control would turn the force round"
+            yield "ctrllimited", "cannot be false: a negative control would reverse the force"
 
 
 class DamperActuator(_Fraction):
@@ -62,7 +62,7 @@ class DamperActuator(_Fraction):
 
 
 class AdhesionActuator(_Fraction):
-    """Pulls a body to what it touches: a force of gain · u, shared by its contacts."""
+    """Adhesion of a body to what it touches: a force of gain · u, shared by its contacts."""
 
     element: ClassVar[str] = "adhesion"
     targets: ClassVar[tuple[str, ...]] = ("body",)
@@ -89,16 +89,14 @@ class CylinderActuator(Actuator):
         category="Law",
         doc="Time constant of the pressure.",
     )
-    area = Float(
-        1.0, min=0.0, unit="m²", structural=True, category="Law", doc="Area of the piston."
-    )
+    area = Float(1.0, min=0.0, unit="m²", structural=True, category="Law", doc="Piston area.")
     diameter = OptionalFloat(
         None,
         min=0.0,
         unit="m",
         structural=True,
         category="Law",
-        doc="Diameter of the piston; given, it decides over the area.",
+        doc="Piston diameter; overrides the area.",
     )
     bias = Vector(
         [0.0, 0.0, 0.0],
@@ -119,7 +117,7 @@ class CylinderActuator(Actuator):
 class MuscleActuator(Actuator):
     """A muscle: activation dynamics, force-length-velocity curve and passive force.
 
-    `force` is the peak force that is authored; what it applies now is `applied_force`.
+    `force` is the authored peak force; the force applied now is `applied_force`.
     """
 
     element: ClassVar[str] = "muscle"
@@ -135,7 +133,11 @@ class MuscleActuator(Actuator):
         doc="Time constants of activation and deactivation.",
     )
     tausmooth = Float(
-        0.0, min=0.0, structural=True, category="Law", doc="Width of the switch between them."
+        0.0,
+        min=0.0,
+        structural=True,
+        category="Law",
+        doc="Smoothing width between the time constants.",
     )
     range = Vector(
         [0.75, 1.05], min=0.0, structural=True, category="Law", doc="Operating lengths, in L0."
@@ -147,17 +149,35 @@ class MuscleActuator(Actuator):
         category="Law",
         doc="Peak active force at rest; negative: scale / acceleration of a unit force.",
     )
-    scale = Float(200.0, min=0.0, structural=True, category="Law", doc="Where force is negative.")
+    scale = Float(
+        200.0,
+        min=0.0,
+        structural=True,
+        category="Law",
+        doc="Peak force scale, used where force is negative.",
+    )
     lmin = Float(0.5, min=0.0, structural=True, category="Law", doc="Shortest length, in L0.")
     lmax = Float(1.6, min=0.0, structural=True, category="Law", doc="Longest length, in L0.")
     vmax = Float(
-        1.5, min=0.0, structural=True, category="Law", doc="Shortening speed of no force, in L0/s."
+        1.5,
+        min=0.0,
+        structural=True,
+        category="Law",
+        doc="Shortening speed at zero force, in L0/s.",
     )
     fpmax = Float(
-        1.3, min=0.0, structural=True, category="Law", doc="Passive force at lmax, of the peak."
+        1.3,
+        min=0.0,
+        structural=True,
+        category="Law",
+        doc="Passive force at lmax, as a fraction of the peak.",
     )
     fvmax = Float(
-        1.2, min=0.0, structural=True, category="Law", doc="Force when lengthening, of the peak."
+        1.2,
+        min=0.0,
+        structural=True,
+        category="Law",
+        doc="Force when lengthening, as a fraction of the peak.",
     )
 
     def problems(self) -> Iterator[Problem]:

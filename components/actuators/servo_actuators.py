@@ -1,4 +1,4 @@
-"""Actuators that follow a setpoint: position, velocity, integrated velocity, PID, orientation."""
+"""Servo actuators: position, velocity, integrated velocity, PID, orientation."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ class _Servo(Actuator):
 
     def problems(self) -> Iterator[Problem]:
         if self.kv and self.dampratio:
-            yield "dampratio", f"not with kv ({self.kv:g}); give one of them"
+            yield "dampratio", f"cannot be combined with kv ({self.kv:g}); give one of them"
 
     def damping_arguments(self) -> dict[str, float]:
         """kv or dampratio, whichever is given."""
@@ -42,7 +42,7 @@ class _Servo(Actuator):
 
 
 class _Inheriting(_Servo):
-    """A servo whose range may be its target's."""
+    """A servo that can inherit the range of its target."""
 
     inherited: ClassVar[str] = "ctrlrange"
 
@@ -51,20 +51,21 @@ class _Inheriting(_Servo):
         min=0.0,
         structural=True,
         category="Limits",
-        doc="Range from the target's, scaled about its middle; 0: not.",
+        doc="Inherit the target's range, scaled about its middle by this factor; 0: off.",
     )
 
     def problems(self) -> Iterator[Problem]:
         yield from super().problems()
         low, high = self.__dict__[self.inherited]
         if self.inheritrange and (low or high):
-            yield "inheritrange", f"not with {self.inherited} {span(low, high)}; give one of them"
+            given = f"{self.inherited} {span(low, high)}"
+            yield "inheritrange", f"cannot be combined with {given}; give one of them"
         for target in ("site", "cranksite"):
             if self.inheritrange and self.__dict__[target]:
                 yield "inheritrange", f"needs a joint or tendon with a range, not a {target}"
 
     def inherit(self, made: Any) -> None:
-        """Write the factor: the calls that make a kind take only yes or no."""
+        """Write the factor: MuJoCo's setters take only yes or no."""
         if self.is_authored("inheritrange"):
             made.inheritrange = self.inheritrange
 
@@ -81,12 +82,12 @@ class PositionActuator(_Inheriting):
         unit="s",
         structural=True,
         category="Law",
-        doc="Time constant of a filter of the control; 0: none.",
+        doc="Time constant of the control filter; 0: none.",
     )
 
     @property
     def dynamics(self) -> str:  # type: ignore[override]
-        """The activation it has where `dyntype` is not given."""
+        """Activation dynamics where `dyntype` is not given."""
         return "filterexact" if self.timeconst else "none"
 
     def shape(self, made: Any) -> None:
@@ -131,24 +132,26 @@ class PIDActuator(_Inheriting):
     ranges: ClassVar[tuple[str, ...]] = (*Actuator.ranges, "velrange", "ffrange")
     command: ClassVar[str] = "position"
 
-    ki = Float(0.0, min=0.0, structural=True, category="Law", doc="Gain of the integral.")
+    ki = Float(0.0, min=0.0, structural=True, category="Law", doc="Integral gain.")
     imax = Float(
         0.0, min=0.0, structural=True, category="Law", doc="Limit of the integral; 0: none."
     )
     slewmax = Float(
-        0.0, min=0.0, structural=True, category="Law", doc="Fastest change of the setpoint; 0: any."
+        0.0,
+        min=0.0,
+        structural=True,
+        category="Law",
+        doc="Slew rate limit of the setpoint; 0: none.",
     )
-    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the velocity input.")
-    ffrange = Vector(
-        [0.0, 0.0], structural=True, category="Limits", doc="Of the feedforward input."
-    )
+    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Velocity input range.")
+    ffrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Feedforward input range.")
     ctrlspec = Inputs(
         structural=True, category="Law", doc="Inputs among pos, vel and ff; not given: pos vel."
     )
 
     @property
     def dynamics(self) -> str:  # type: ignore[override]
-        """The activation it has where `dyntype` is not given."""
+        """Activation dynamics where `dyntype` is not given."""
         return "pid" if self.ki or self.slewmax else "none"
 
     def problems(self) -> Iterator[Problem]:
@@ -177,7 +180,7 @@ class PIDActuator(_Inheriting):
 
 
 class OrientationActuator(_Servo):
-    """Turns a ball joint, or a site against its refsite, to an orientation."""
+    """Servo for the orientation of a ball joint, or of a site relative to its refsite."""
 
     element: ClassVar[str] = "orientation"
     targets: ClassVar[tuple[str, ...]] = ("joint", "site")

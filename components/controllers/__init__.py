@@ -1,1 +1,1 @@
-"""Controllers: what turns the setpoints of an actor into ctrl."""
+"""Controllers: components that turn the setpoints of an actor into ctrl."""

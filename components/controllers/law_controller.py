@@ -1,4 +1,4 @@
-"""LawController: any registered law, on an actor."""
+"""LawController: a controller for any registered law."""
 
 from mjrig.components.controllers.pipeline_controller import PipelineController
 from mjrig.components.laws.law import Law

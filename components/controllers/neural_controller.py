@@ -11,7 +11,7 @@ from mjrig.properties.scalar_kinds import Choice, FilePath
 
 
 class Network(StrEnum):
-    """What kind of network a file holds."""
+    """Kind of network in a file."""
 
     AUTO = "auto"
     MLP = "mlp"
@@ -32,7 +32,7 @@ class NeuralController(PipelineController):
         Network.AUTO,
         structural=True,
         category="Network",
-        doc="auto: what the file's metadata calls model_type.",
+        doc="Kind of network; auto: model_type in the file's metadata.",
     )
 
     def make_law(self) -> Law:
@@ -46,7 +46,7 @@ class NeuralController(PipelineController):
                 raise PropertyError(f"{self.label}.path: {error}", ("path",)) from None
         if kind not in _LAW:
             raise PropertyError(
-                f"{self.label}.network: {self.path.name} does not say its model_type; "
+                f"{self.label}.network: {self.path.name} has no model_type in its metadata; "
                 "must be one of mlp, lstm, gru",
                 ("network",),
             )

@@ -1,4 +1,4 @@
-"""PassthroughController: setpoints straight to the actuators it owns."""
+"""PassthroughController: setpoints directly to the actuators it owns."""
 
 from typing import Any, ClassVar
 
@@ -12,8 +12,8 @@ from mjrig.model.binding import ActuatorBinding
 class PassthroughController(ArticulationController):
     """ctrl = position setpoint, unscaled.
 
-    What an actuator without an owner gets anyway, made explicit: it keeps other controllers away
-    from these actuators, of whatever kind they are.
+    The same as an actuator without an owner gets, made explicit: other controllers cannot own
+    these actuators, of whatever kind they are.
     """
 
     follows_pose: ClassVar[bool] = False
@@ -26,7 +26,7 @@ class PassthroughController(ArticulationController):
         return binding.output_count == 1 and binding.ctrl_count == 1
 
     def _check_factor(self, binding: ActuatorBinding, at: tuple[int, ...]) -> None:
-        """Any gear will do: nothing is divided by it."""
+        """Accept any gear: nothing is divided by it."""
 
     def supports(self) -> dict[str, Support]:
         plain = Support(True, "ctrl is the setpoint: there is nothing to compute")

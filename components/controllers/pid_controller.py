@@ -15,7 +15,7 @@ from mjrig.properties.scalar_kinds import Choice, Float
 
 
 class Integration(StrEnum):
-    """Who advances the integral."""
+    """How the integral is advanced."""
 
     STEP = "step"
     INTEGRATOR = "integrator"
@@ -36,7 +36,7 @@ class PIDController(PDController):
         soft_max=100.0,
         unit="N·m/(rad·s)",
         category="Gains",
-        doc="Integral gain of the actuators ki does not name.",
+        doc="Integral gain of the actuators that ki does not name.",
     )
     ki = PerActuator(
         fallback="default_ki",
@@ -52,7 +52,7 @@ class PIDController(PDController):
         min=0.0,
         unit="rad·s",
         category="Gains",
-        doc="Bound of the integral per actuator: the anti-windup.",
+        doc="Limit of the integral per actuator (anti-windup).",
     )
     integration = Choice(
         Integration.STEP,
@@ -67,7 +67,7 @@ class PIDController(PDController):
     def supports(self) -> dict[str, Support]:
         found = super().supports()
         if self.integration is Integration.INTEGRATOR:
-            only = Support(False, "integration: integrator is done by MuJoCo's integrator")
+            only = Support(False, "integration: integrator needs MuJoCo's integrator")
             found |= {"python": only, "compiled": only}
         return found
 

@@ -1,4 +1,4 @@
-"""What the controllers with a law share: delay → law → clamps on the actuators they own."""
+"""PipelineController: base class of controllers with a law: delay → law → clamps."""
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -31,7 +31,7 @@ from mjrig.readings.effort_log import EffortLog
 
 
 class EffortMode(StrEnum):
-    """At which end of the step the effort is computed."""
+    """State the effort is computed from: at the start or at the end of the step."""
 
     EXPLICIT = "explicit"
     IMPLICIT = "implicit"
@@ -42,7 +42,7 @@ class PipelineController(ArticulationController):
 
     With g = gear·gain the law is evaluated in actuator space: q, v, q* and v* times g, feedforward
     and limits divided by g, gains by g². Its value is the ctrl, and the joint effort is g times it.
-    Only this form has the engine's bits for any gear. A law or clamp that knows nothing of spaces
+    Only this form is bit-identical to MuJoCo for any gear. A law or clamp without `any_space`
     makes the whole pipeline run in joint space.
     """
 
@@ -52,7 +52,7 @@ class PipelineController(ArticulationController):
         soft_max=400.0,
         unit="N·m",
         category="Limits",
-        doc="Effort limit of the actuators torque_limit does not name.",
+        doc="Effort limit of the actuators that torque_limit does not name.",
     )
     torque_limit = PerActuator(
         fallback="default_torque_limit",
@@ -62,19 +62,19 @@ class PipelineController(ArticulationController):
         category="Limits",
         doc="Largest effort per actuator, at the joint, after all clamps; inf: none.",
     )
-    delay = Nested(Delay, structural=True, category="Actuation", doc="Holds commands back.")
+    delay = Nested(Delay, structural=True, category="Actuation", doc="Delay of the commands.")
     clamps = NestedList(
         Clamp,
         structural=True,
         category="Actuation",
-        doc="What the motors can give, applied in this order, before torque_limit.",
+        doc="Effort limits of the motors, applied in this order, before torque_limit.",
     )
     law = Nested(
         Law,
         polymorphic=True,
         structural=True,
         category="Actuation",
-        doc="A law instead of the controller's own.",
+        doc="Control law that replaces the controller's own.",
     )
     decimation = Int(
         1,
@@ -83,33 +83,33 @@ class PipelineController(ArticulationController):
         unit="steps",
         structural=True,
         category="Actuation",
-        doc="Runs every so many physics steps and holds its effort in between.",
+        doc="Physics steps per control step; the effort is held in between.",
     )
     effort = Choice(
         EffortMode.EXPLICIT,
         structural=True,
         category="Numerics",
-        doc="implicit: the effort of the end of the step, so that stiff gains stay stable.",
+        doc="implicit: effort at the end of the step, so that stiff gains stay stable.",
     )
     count_clamps = Bool(
         False,
         category="Telemetry",
-        doc="Look at a native law after every step, so that no clamp is missed; costs speed.",
+        doc="Check a native law after every step, so that every clamping is counted; slower.",
     )
     clamp_targets = Bool(
         False,
         structural=True,
         category="Targets",
-        doc="Hold position targets inside the joint range.",
+        doc="Clamp position targets to the joint range.",
     )
     precision = Choice(
         Precision.FLOAT64,
         structural=True,
         category="Numerics",
-        doc="float32: the operation order of training stacks, in their precision.",
+        doc="float32: precision and operation order of training stacks.",
     )
 
-    #: The gains of the controller's own law, which a `law` does without.
+    #: The gains of the controller's own law, unused with a `law`.
     own_gains: ClassVar[tuple[str, ...]] = ()
 
     _pipe: Pipeline
@@ -123,8 +123,8 @@ class PipelineController(ArticulationController):
             own = [n for n in self.own_gains if self.is_authored(n)]
             if own:
                 raise PropertyError(
-                    f"{self.label}.{own[0]}: means nothing beside law; give it to the law, "
-                    "or leave law out",
+                    f"{self.label}.{own[0]}: has no effect with law; give it to the law, "
+                    "or remove law",
                     (own[0],),
                 )
 
@@ -141,7 +141,7 @@ class PipelineController(ArticulationController):
         raise NotImplementedError
 
     def load_law(self, law: Any) -> None:
-        """Hook: the gains were handed to the controller's own law; hand it more."""
+        """Hook: the controller's own law has its gains; load further parameters."""
 
     def _own_load_law(self, law: Any) -> None:
         """The base classes' own part of `load_law`."""
@@ -149,7 +149,7 @@ class PipelineController(ArticulationController):
     def gains(self) -> dict[str, FloatArray]:
         if self.law is None:
             return super().gains()
-        # Those of its own law are not in use.
+        # The gains of its own law are not in use.
         return {"torque_limit": self.torque_limit} | resolved(self.law)
 
     def patch(self, **values: object) -> None:
@@ -160,7 +160,7 @@ class PipelineController(ArticulationController):
         """
         patch(self, values)
 
-    # Bind: everything that can be decided is decided here ----------------------------------------
+    # Binding: everything that can be decided is decided here -------------------------------------
 
     def _own_on_bind(self, model: Any, data: Any) -> None:
         before = self._pipe if self._run is not None else None
@@ -222,7 +222,7 @@ class PipelineController(ArticulationController):
         return True
 
     def _check_parts(self, space: Space) -> None:
-        """Refuse clamps and a delay that do not fit the actuators, and say where they are."""
+        """Refuse clamps and a delay that do not fit the actuators; errors have their paths."""
         for i, clamp in enumerate(self.clamps):
             try:
                 clamp.use_space(space)
@@ -231,7 +231,7 @@ class PipelineController(ArticulationController):
         self.delay_room()
 
     def _load_parts(self) -> None:
-        """Hand the resolved values to the parts."""
+        """Load the resolved values into the parts."""
         if self.law is None:
             self._own_load_law(self._pipe.law)
             self.load_law(self._pipe.law)
@@ -258,7 +258,7 @@ class PipelineController(ArticulationController):
             self._lowered.load(self.native_form())
 
     def _leave_native_if_unfit(self) -> None:
-        """A live edit may ask for what MuJoCo's actuator cannot do."""
+        """Leave native execution if a live edit needs what MuJoCo's actuator cannot do."""
         lowered = self._lowered
         if lowered is None:
             return
@@ -267,7 +267,7 @@ class PipelineController(ArticulationController):
             self._leave_native(lowered, native.reason)
 
     def _outgrow_native(self, steps: int) -> None:
-        """MuJoCo's history of commands has a fixed length: a longer delay has to run here."""
+        """MuJoCo's command history has a fixed length: a longer delay must run here."""
         lowered = self._lowered
         if lowered is None or self.delay is None:
             return
@@ -275,7 +275,7 @@ class PipelineController(ArticulationController):
             self._leave_native(lowered, f"it has no room for a delay of {steps} steps")
 
     def _leave_native(self, lowered: Lowered, why: str) -> None:
-        """Run the law here from now on; the actuators pass on what they are given."""
+        """Run the law here; the lowered actuators then pass their input through."""
         supports = self.supports()
         if not supports["python"].available:
             raise PropertyError(f"{self.label}: {supports['python'].reason}, and {why}")
@@ -304,7 +304,7 @@ class PipelineController(ArticulationController):
 
     @property
     def _computes_itself(self) -> bool:
-        """Whether a subclass has a `compute_and_apply` of its own."""
+        """Whether a subclass overrides `compute_and_apply`."""
         return type(self).compute_and_apply is not PipelineController.compute_and_apply
 
     def stepper(self, model: Any, data: Any) -> Callable[[], object]:
@@ -325,7 +325,7 @@ class PipelineController(ArticulationController):
 
     def _running(self) -> PipelineRun:
         if self._run is None:
-            _ = self.setpoints  # unbound, this says so
+            _ = self.setpoints  # raises if unbound
             raise AssertionError
         return self._run
 
@@ -402,9 +402,9 @@ class PipelineController(ArticulationController):
 
     @property
     def clamp_counts(self) -> dict[str, Any]:
-        """For each clamp, in how many ticks since the reset it acted, per binding.
+        """Number of ticks since the reset in which each clamp acted, per binding.
 
-        Of a law MuJoCo runs, all steps count with `count_clamps`; else only those after which
+        For a native law, all steps count with `count_clamps`; else only those after which
         its telemetry was read.
         """
         if self._run is not None:
@@ -448,7 +448,7 @@ class PipelineController(ArticulationController):
 
 
 def _keep_memory(before: Pipeline, now: Pipeline) -> None:
-    """After a structural change, remember what still has the same meaning and shape."""
+    """After a structural change, keep the memory that has the same meaning and shape."""
     if type(before.law) is not type(now.law) or before.space.dtype != now.space.dtype:
         return
     saved, fresh = before.state.save(), now.state.save()

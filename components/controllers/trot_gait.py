@@ -26,7 +26,7 @@ class TrotGait(ActorComponent):
     the pose the robot has when enabled or reset, and fades the motion in.
     """
 
-    enabled = Bool(True, doc="Off: the setpoints stay where they are.")
+    enabled = Bool(True, doc="Move the setpoints; off: they stay where they are.")
     frequency = Float(
         2.5,
         min=0.1,
@@ -34,7 +34,7 @@ class TrotGait(ActorComponent):
         soft_max=4.0,
         unit="Hz",
         category="Gait",
-        doc="Strides per second.",
+        doc="Stride frequency.",
     )
     step_length = Float(
         0.12,
@@ -66,7 +66,7 @@ class TrotGait(ActorComponent):
         doc="Distance from thigh axis to foot in stance.",
     )
     fade = Float(
-        1.0, min=0.0, max=10.0, unit="s", category="Gait", doc="Time to fade the motion in."
+        1.0, min=0.0, max=10.0, unit="s", category="Gait", doc="Fade-in time of the motion."
     )
     thigh_length = Float(
         0.21, min=0.01, max=2.0, unit="m", category="Robot", doc="Thigh axis to calf axis."
@@ -104,7 +104,7 @@ class TrotGait(ActorComponent):
             self._update_lease()
 
     def _update_lease(self) -> None:
-        """Hold the setpoints while trotting, so that nobody else moves the legs meanwhile."""
+        """Hold a lease while trotting, so that nothing else moves the legs meanwhile."""
         assert self._robot is not None
         if self.enabled and self._lease is None:
             self._lease = self._robot.take(
@@ -135,7 +135,7 @@ class TrotGait(ActorComponent):
 
         Args:
             t: time since the gait began [s].
-            share: part of the motion that is faded in, 0 to 1.
+            share: fraction of the motion that is faded in, 0 to 1.
         """
         found = []
         for leg in LEGS:

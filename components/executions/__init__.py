@@ -1,1 +1,1 @@
-"""How a pipeline runs: as prepared numpy calls, as one compiled kernel, or as MuJoCo actuators."""
+"""Executions of a pipeline: prepared numpy calls, one compiled kernel, or MuJoCo actuators."""

@@ -1,4 +1,4 @@
-"""The compiled execution: a controller's pipeline handed to the fused kernel."""
+"""Compiled execution: a controller's pipeline run by the fused kernel."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ class CompiledRun(PipelineRun):
             ],
             dtype=np.float64,
         )  # fmt: skip
-        # Kept alive here: the kernel has nothing but their addresses.
+        # Kept alive here: the kernel has only their addresses.
         self._arrays = [
             sizes, self._data.qpos, self._data.qvel, controller.setpoints.values, self._data.ctrl,
             self._index, self._gains(size), kinds, clamps, tables, ring, self._lags, integral,

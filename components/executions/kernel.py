@@ -1,7 +1,7 @@
-"""One fused kernel for delay → law → clamps (extra `fast`).
+"""Kernel: delay → law → clamps fused into one function (extra `fast`).
 
 The same operations in the same order as the numpy pipeline, one actuator after the other: no
-fastmath, no contraction, so the bits are the same. It is a C function that takes one table of
+fastmath, no contraction, so it is bit-identical. It is a C function that takes one table of
 pointers: a call costs a third of a microsecond, however many arrays it works on. Only this module
 imports numba.
 """
@@ -25,7 +25,7 @@ AT_QPOS, AT_DOF, AT_CTRL, AT_COLUMN = range(4)
 FACTOR, KP, KV, KI, CONSTANT, INTEGRAL_MAX, TARGET_LOW, TARGET_HIGH = range(8)
 #: Rows of `lags`: commands in the ring, delay, newest row (first entry only).
 COUNT, LAG, HEAD = range(3)
-#: MuJoCo takes a larger ctrl for no number, and zeroes all of them.
+#: MuJoCo treats a larger ctrl as invalid, and zeroes all of them.
 LARGEST = 1e10
 #: Kinds of clamp.
 MAX_EFFORT, DC_MOTOR, TABLE = range(3)
@@ -33,7 +33,7 @@ MAX_EFFORT, DC_MOTOR, TABLE = range(3)
 
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def look_up(x: Any, y: Any, q: float) -> float:
-    """Piecewise linear, constant beyond the ends; the left value where a position stands twice."""
+    """Piecewise linear, constant beyond the ends; the left value at a repeated position."""
     last = x.shape[0] - 1
     if q <= x[0]:
         return float(y[0])

@@ -1,4 +1,4 @@
-"""The native form of a pipeline: which MuJoCo actuator does the same, and what it did."""
+"""Native form of a pipeline: the equivalent MuJoCo actuator, and its efforts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +22,7 @@ def why_not_native(controller: PipelineHost) -> str:
 
 
 def native_form_of(controller: PipelineHost) -> NativeForm:
-    """The numbers of the MuJoCo actuators, actuator space."""
+    """The parameters of the MuJoCo actuators, actuator space."""
     pipe = controller._pipe
     law: Any = pipe.law
     low, high, dc = limits_of(pipe.clamps, controller.num_bindings)
@@ -40,7 +40,7 @@ def native_form_of(controller: PipelineHost) -> NativeForm:
 
 
 def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArray, DCForm | None]:
-    """The effort range clamps leave, and the torque-speed curve if one is among them."""
+    """The effort range of the clamps, and the torque-speed curve if one is among them."""
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     dc = None
     for clamp in clamps:
@@ -53,7 +53,7 @@ def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArra
 
 
 def take_memory(controller: PipelineHost, lowered: Lowered) -> None:
-    """Bring what MuJoCo remembers of a law into the state of its pipeline."""
+    """Copy MuJoCo's memory of a law into the state of its pipeline."""
     pipe = controller._pipe
     integral, pasts = lowered.memory()
     if isinstance(pipe.law, PID):
@@ -65,9 +65,9 @@ def take_memory(controller: PipelineHost, lowered: Lowered) -> None:
 def native_effort_of(
     controller: PipelineHost, lowered: Lowered
 ) -> tuple[FloatArray, FloatArray, list[Any]]:
-    """Raw effort, effort and which clamp acted in the last step, computed from what MuJoCo saw.
+    """Raw effort, effort and which clamp acted in the last step, from MuJoCo's inputs to it.
 
-    Joint units. The engine has only the force behind all limits.
+    Joint units. MuJoCo itself has only the force after all limits.
     """
     pipe = controller._pipe
     law: Any = pipe.law
@@ -91,7 +91,7 @@ def _raw_effort(
     commands: FloatArray,
     integral: FloatArray | None,
 ) -> FloatArray:
-    """The law with the engine's brackets, actuator space, shapes (n,) or (rows, n).
+    """The law bracketed as in MuJoCo, actuator space, shapes (n,) or (rows, n).
 
     `commands` are position, velocity and feedforward, one after the other.
     """
@@ -104,7 +104,7 @@ def _raw_effort(
 
 
 class NativeEfforts(EffortLog):
-    """The efforts of a law MuJoCo runs, worked out from recorded rows with the bits of a look.
+    """The efforts of a native law, from recorded rows; bit-identical to live telemetry.
 
     Made between two steps, with the commands of the next one in ctrl; it holds until something
     about the law changes.

@@ -1,4 +1,4 @@
-"""The native execution: MuJoCo's actuators run the law; here it is watched and remembered."""
+"""Native execution: MuJoCo's actuators run the law; its telemetry and memory are read here."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ NativeTelemetry = tuple[FloatArray, FloatArray | None]
 
 
 class NativeRun(PipelineRun):
-    """A law in the actuators of `lowered`; its efforts are worked out when asked for."""
+    """A law in the actuators of `lowered`; its efforts are computed on request."""
 
     guards_ctrl = False
 
@@ -48,7 +48,7 @@ class NativeRun(PipelineRun):
         ]
 
     def before_change(self) -> None:
-        # The last step was taken with the numbers as they are.
+        # The last step was taken with the present values.
         if self.lowered.aside is None:
             self._look()
         elif self._host.enabled:  # switched on again; meanwhile there was nothing to see

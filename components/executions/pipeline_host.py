@@ -1,4 +1,4 @@
-"""What an execution sees of the controller whose pipeline it runs."""
+"""PipelineHost: the interface of a controller to the run of its pipeline."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""The python execution: the pipeline in numpy, as prepared calls on arrays that stay."""
+"""Python execution: the pipeline in numpy, as prepared calls on preallocated arrays."""
 
 from collections.abc import Sequence
 from math import hypot
@@ -78,8 +78,8 @@ class PythonRun(PipelineRun):
 class DirectRun(PythonRun):
     """The same where ctrl itself can be the array that the last clamp writes into.
 
-    That takes neighbouring actuators, float64, a pipeline in actuator space and a tick in every
-    step. One copy less, and nothing is looked at twice: it is the common case.
+    That needs neighbouring actuators, float64, a pipeline in actuator space and a tick in every
+    step. It saves a copy and a second check: the common case.
     """
 
     @classmethod
@@ -108,7 +108,7 @@ class DirectRun(PythonRun):
         self._calls[:] = [*inputs.read_state, *pipe.program, self._finishing()]
 
     def _finishing(self) -> Operation:
-        """Count what the last clamp did, and see to it that ctrl is finite."""
+        """Count what the last clamp did, and make sure that ctrl is finite."""
         out, pipe = self._out, self._pipe
         unclamped, written, values = pipe.unclamped.tobytes, out.tobytes, out.tolist
 
@@ -116,7 +116,7 @@ class DirectRun(PythonRun):
             now = written()
             if unclamped() != now:
                 pipe.count_last(out)
-            # Of some dozens of numbers this is the cheapest sum that no NaN and no sign escapes.
+            # The cheapest check of some dozens of values for NaN, infinity and too large ones.
             if hypot(*values()) < LARGEST:
                 self._good = now
             else:

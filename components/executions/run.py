@@ -1,4 +1,4 @@
-"""PipelineRun: one way to run the pipeline of a controller."""
+"""PipelineRun: base class of the executions of a controller's pipeline."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,10 +12,10 @@ LARGEST = 1e10
 
 
 class PipelineRun:
-    """The base of the executions: a law that runs here, in this process.
+    """Base class of the executions: a law that runs in this process.
 
     The controller calls `before_change` before its parameters change and `refresh` afterwards. The
-    pipeline's state holds what the law remembers after `bring_home`.
+    pipeline's state holds the law's memory after `bring_home`.
     """
 
     #: Whether it never writes a ctrl that is not finite.
@@ -26,7 +26,7 @@ class PipelineRun:
         self._model, self._data = model, data
 
     def stepper(self) -> Operation:
-        """What is called before every physics step."""
+        """The function called before every physics step."""
         raise NotImplementedError
 
     def calls(self) -> Sequence[Operation]:
@@ -34,18 +34,18 @@ class PipelineRun:
         return (self.stepper(),)
 
     def setpoint_calls(self) -> Sequence[Operation]:
-        """What is called before a step whose setpoints differ from the last one's."""
+        """Called before a step whose setpoints differ from the last step's."""
         return ()
 
     def refresh(self) -> None:
-        """Take the parameters and the memory of the pipeline as they are now."""
+        """Take over the present parameters and memory of the pipeline."""
 
     def before_change(self) -> None:
-        """Parameters are about to change: look at what was done with those that were."""
+        """Parameters are about to change: read the telemetry of the old ones."""
         self.bring_home()
 
     def bring_home(self) -> None:
-        """Let the pipeline's state hold what the law remembers."""
+        """Copy the law's memory into the pipeline's state."""
 
     def reset(self) -> None:
         """The world was reset, and the pipeline's state with it."""
@@ -59,15 +59,15 @@ class PipelineRun:
         return raw
 
     def effort(self) -> FloatArray | None:
-        """Effort behind the clamps, joint units; None: it is what ctrl says."""
+        """Effort after the clamps, joint units; None: derived from ctrl."""
         return None
 
     def count_clamps(self) -> None:
-        """Bring the counters of the clamps up to date."""
+        """Update the counters of the clamps."""
         self.bring_home()
 
     def watcher(self) -> Callable[[float], object] | None:
-        """What looks at the last step before the next one; None: nothing."""
+        """Called between steps to inspect the last one; None: nothing."""
         return None
 
     def effort_log(self) -> EffortLog:
@@ -77,7 +77,7 @@ class PipelineRun:
     # Memory, besides the pipeline's state -------------------------------------------------------
 
     def memory(self) -> Any:
-        """What `restore` needs, as an own copy."""
+        """What `restore` needs, as a copy."""
         return None
 
     def restore(self, memory: Any) -> None:
@@ -91,11 +91,11 @@ class EveryTick:
     def __init__(self, host: PipelineHost, model: Any, data: Any) -> None:
         self._decimation = int(host.decimation)
         self._model, self._data = model, data
-        #: Whether the first tick is still to come, whatever the step.
+        #: Whether the first tick is still pending, whatever the step.
         self.is_due = True
 
     def around(self, tick: Operation, hold: Operation) -> Operation:
-        """What is called before every step: the tick itself where every step is one."""
+        """The function called before every step: the tick itself where every step is one."""
         if self._decimation == 1:
             return tick
         model, data, decimation = self._model, self._data, self._decimation

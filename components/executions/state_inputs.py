@@ -1,4 +1,4 @@
-"""Where the inputs of a controller's pipeline come from: state and setpoints, gathered."""
+"""Inputs of a controller's pipeline: state and setpoints, gathered."""
 
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ Gathered = tuple[Buffer, list[Operation]]
 
 
 class StateInputs:
-    """q, qd and targets in the pipeline's space, and the calls that bring them up to date."""
+    """q, qd and targets in the pipeline's space, and the calls that update them."""
 
     def __init__(self, host: PipelineHost, data: Any) -> None:
         self._host, self._dtype = host, host._pipe.space.dtype
@@ -59,7 +59,7 @@ class StateInputs:
 
 
 def target_range(host: PipelineHost, dtype: Any = np.float64) -> tuple[Buffer, Buffer]:
-    """The range position targets are held in, joint units."""
+    """The range position targets are clamped to, joint units."""
     unlimited = (-np.inf, np.inf)
     ranges = [b.joint_range if host.clamp_targets else None for b in host.bindings]
     table = np.array([r or unlimited for r in ranges], dtype).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Clamps: what a motor can really give. Stackable in any order."""
+"""Clamps: effort limits of real motors, stackable in any order."""
 
 import math
 from dataclasses import replace
@@ -15,21 +15,21 @@ from mjrig.properties.component import Component
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
 
 T = TypeVar("T", bound=Component)
-#: Calls that work bounds out, and the arrays that hold the lowest and highest effort afterwards.
+#: Calls that compute bounds, and the arrays that hold the lowest and highest effort afterwards.
 Bounds = tuple[list[Operation], Array, Array]
 
 
 def twin(part: T) -> T:
-    """A part as it is now, resolved values included, which later changes do not reach."""
+    """A copy of a part with its resolved values, unaffected by later changes."""
     made = object.__new__(type(part))
     made.__dict__.update(part.__dict__)  # values are replaced when they change, never written into
     return made
 
 
 class Clamp(Component):
-    """The base of clamps: one class with properties and `apply`, or with `bounds`.
+    """Base class of clamps: properties and `apply`, or `bounds`.
 
-    A clamp that scales its parameters in `enter` says so with `any_space`; one that is nothing but
+    A clamp that scales its parameters in `enter` sets `any_space`; one with only
     `apply` runs in joint units with its resolved properties.
     """
 
@@ -37,11 +37,11 @@ class Clamp(Component):
 
     def _own_prepare(self) -> None:
         self._space: Space | None = None
-        #: Grows with every change of the parameters: programs made before are stale.
+        #: Incremented with every change of the parameters: earlier programs are stale.
         self._revision = 0
 
     def use_space(self, space: Space) -> None:
-        """Take the resolved parameters into a space; called again after every change of them."""
+        """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
         self._own_enter(space)
@@ -58,7 +58,7 @@ class Clamp(Component):
             self.use_space(self._space)
 
     def prepare_bounds(self, q: Array, qd: Array) -> Bounds | None:
-        """Hook: the bounds as calls on these very arrays; None: `bounds` is all there is."""
+        """Hook: the bounds as calls on these very arrays; None: only `bounds` is implemented."""
         return None
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -72,7 +72,7 @@ class Clamp(Component):
         return low, high
 
     def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
-        """Write the effort that is left to `out`, which may be `effort` itself."""
+        """Write the clamped effort to `out`, which may be `effort` itself."""
         clip(effort, *self.bounds(q, qd), out)
 
     def program(self, effort: Array, q: Array, qd: Array, out: Array) -> list[Operation]:
@@ -85,7 +85,7 @@ class Clamp(Component):
         return [*operations, partial(clip, effort, low, high, out)]
 
     def over_rows(self, rows: int) -> Self:
-        """A twin that applies to arrays (rows, n)."""
+        """A copy that applies to arrays (rows, n)."""
         made = twin(self)
         assert self._space is not None
         made.use_space(replace(self._space, batch=rows))
@@ -164,7 +164,7 @@ class MaxEffort(Clamp):
 class DCMotor(Clamp):
     """Torque-speed curve: hi = min(sat (1 − v/vlim), max), lo = max(−sat (1 + v/vlim), −max).
 
-    Beyond the corner speed vlim (1 + max/sat) the speed counts as the corner speed.
+    The speed saturates at the corner speed vlim (1 + max/sat).
     """
 
     any_space = True
@@ -178,7 +178,7 @@ class DCMotor(Clamp):
         above=True,
         unit="rad/s",
         category="Motor",
-        doc="Speed without load.",
+        doc="No-load speed.",
     )
     max_effort = PerActuator(
         constant=math.inf, min=0.0, unit="N·m", category="Motor", doc="Largest effort."

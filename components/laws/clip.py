@@ -1,4 +1,4 @@
-"""min(max(x, low), high) as one call into a given array.
+"""Clip: min(max(x, low), high) as one call into a given array.
 
 `np.clip` is a Python function around a ufunc that numpy does not export; a law calls it at every
 step, where the wrapper costs more than the work.
@@ -28,5 +28,5 @@ def _ufunc() -> Any:
     return _in_two_calls
 
 
-#: clip(values, low, high, out); the upper bound has the last word, NaN stays NaN.
+#: clip(values, low, high, out); the upper bound wins, NaN stays NaN.
 clip = _ufunc()

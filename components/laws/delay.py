@@ -1,4 +1,4 @@
-"""Delay: commands reach the law some steps late."""
+"""Delay: commands reach the law after a number of steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,12 +14,12 @@ from mjrig.properties.component import Component
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
 from mjrig.properties.scalar_kinds import Int
 
-#: No step has worked out the lags yet.
+#: No step has computed the lags yet.
 UNSETTLED = object()
 
 
 class Delay(Component):
-    """The law at step t sees the command of step t − N; while there is none, the oldest.
+    """The law at step t receives the command of step t − N; before there is one, the oldest.
 
     N per actuator: `steps`, or `seconds` rounded to steps, or drawn from `random` = [least, most]
     at every reset. Position, velocity and feedforward are delayed together.
@@ -35,12 +35,12 @@ class Delay(Component):
     )  # fmt: skip
     random = Vector(
         [0.0, 0.0], min=0.0, unit="steps", category="Delay",
-        doc="Least and most steps of a delay drawn at every reset, instead of steps.",
+        doc="Minimum and maximum steps of a delay drawn at every reset, instead of steps.",
     )  # fmt: skip
-    seed = Int(0, min=0, category="Delay", doc="Seed of the draws.")
+    seed = Int(0, min=0, category="Delay", doc="Random seed of the drawn delays.")
     max_steps = Int(
         0, min=0, unit="steps", category="Delay",
-        doc="Room for delays to come, so that steps may grow later; 0: as many as needed.",
+        doc="Longest delay to reserve memory for, so that steps may grow live; 0: as needed.",
     )  # fmt: skip
 
     def __init__(
@@ -76,7 +76,7 @@ class Delay(Component):
     def _own_on_change(self, names: tuple[str, ...]) -> None:
         self._in_seconds = self.is_authored("seconds")
         self._is_random = self.is_authored("random")
-        self._settled = UNSETTLED  # the lags are worked out again with the next step
+        self._settled = UNSETTLED  # the lags are computed again with the next step
 
     # Lags ---------------------------------------------------------------------------------------
 
@@ -99,12 +99,12 @@ class Delay(Component):
         if self._is_random and state is not None:
             return state.delay_lags.astype(np.int64)
         if self._in_seconds:
-            # Half a step is rounded up, whatever the last bit of the quotient says.
+            # Half a step is rounded up, whatever the last bit of the quotient.
             return np.floor(self.seconds / (dt or 1.0) + 0.5 + 1e-9).astype(np.int64)
         return self.steps.astype(np.int64)
 
     def depth(self, dt: float | None) -> int:
-        """The longest delay there can be, in steps."""
+        """The longest possible delay in steps."""
         if self._is_random:
             longest = int(self.random[1])
         elif self._in_seconds and dt is None:
@@ -135,7 +135,7 @@ class Delay(Component):
         self.draw(state, None)
 
     def draw(self, state: State, mask: npt.ArrayLike | None) -> None:
-        """Draw random delays anew for the actuators of a mask."""
+        """Draw new random delays for the actuators of a mask."""
         if not self._is_random:
             return
         chosen = state.mask(mask)
@@ -148,7 +148,7 @@ class Delay(Component):
         self._settled = UNSETTLED
 
     def grow(self, state: State, dt: float | None) -> None:
-        """Make room for longer delays, keeping what is remembered."""
+        """Make room for longer delays, keeping the past commands."""
         rows = self.depth(dt) + 1
         if rows <= self._rows:
             return
@@ -179,13 +179,13 @@ class Delay(Component):
 
     @property
     def arriving(self) -> tuple[Array, Array, Array]:
-        """Position, velocity and feedforward that arrived last: always the same arrays."""
+        """The last position, velocity and feedforward to arrive: always the same arrays."""
         return self._arrived[0], self._arrived[1], self._arrived[2]
 
     def pass_on(
         self, target_q: Array, target_qd: Array, feedforward: Array, state: State, dt: float | None
     ) -> None:
-        """Push a command and let the one that is due arrive."""
+        """Push a command and output the one that is due."""
         if self._settled != (dt, state.version):
             self._settle(state, dt)
         ring, rows = state.delay_ring, self._rows
@@ -201,7 +201,7 @@ class Delay(Component):
             self._take(ring, np.subtract(head, self._lags, self._row))
 
     def _fill(self, state: State, head: int) -> None:
-        """As long as some actuators have fewer commands than their delay: the oldest counts."""
+        """While some actuators have fewer commands than their delay, use the oldest."""
         count = state.delay_count
         np.minimum(self._lags, count, out=self._row)
         self._take(state.delay_ring, np.subtract(head, self._row, self._row))
@@ -216,7 +216,7 @@ class Delay(Component):
         ring.reshape(-1).take(self._place, None, self._arrived, "clip")
 
     def _settle(self, state: State, dt: float | None) -> None:
-        """Work out what holds until a delay, the tick or the memory changes."""
+        """Compute what holds until a delay, the tick or the memory changes."""
         self.grow(state, dt)
         shape = state.delay_count.shape
         self._lags = np.broadcast_to(self.lags(dt, state), shape)

@@ -1,4 +1,4 @@
-"""The feedback laws: PD and PID."""
+"""Feedback laws: PD and PID."""
 
 import math
 from enum import StrEnum
@@ -17,7 +17,7 @@ from mjrig.properties.scalar_kinds import Choice
 
 
 class SumOrder(StrEnum):
-    """In which order a law is summed in float64."""
+    """Summation order of a law in float64."""
 
     ENGINE = "engine"
     TEXTBOOK = "textbook"
@@ -26,9 +26,9 @@ class SumOrder(StrEnum):
 class PD(Law):
     """τ = const + ff + kp (q* − q) + kv (v* − v)  [N·m or N].
 
-    In float64 the sum is bracketed as the engine brackets it, so that a lowered controller has the
-    same bits: `((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v)`. In float32 it is summed
-    from left to right, as training stacks do: `const + ff + kp·(q*−q) + kv·(v*−v)`; with
+    In float64 the sum is bracketed as in MuJoCo, so that a lowered controller is bit-identical:
+    `((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v)`. In float32 it is summed from left
+    to right, as training stacks do: `const + ff + kp·(q*−q) + kv·(v*−v)`; with
     `order: textbook` in float64 too.
     """
 
@@ -37,13 +37,13 @@ class PD(Law):
     kp = PerActuator(min=0.0, finite=True, unit="N·m/rad", category="Gains", doc="Stiffness.")
     kv = PerActuator(min=0.0, finite=True, unit="N·m·s/rad", category="Gains", doc="Damping.")
     constant_effort = PerActuator(
-        finite=True, unit="N·m", category="Gains", doc="Added to every effort."
+        finite=True, unit="N·m", category="Gains", doc="Constant effort added to the law."
     )
     order = Choice(
         SumOrder.ENGINE,
         structural=True,
         category="Numerics",
-        doc="textbook: summed from left to right, as training stacks do; never native.",
+        doc="textbook: sum from left to right, as training stacks do; never native.",
     )
 
     def __init__(
@@ -67,7 +67,7 @@ class PD(Law):
         self.load_gains(self.kp, self.kv, self.constant_effort)
 
     def load_gains(self, kp: Array, kv: Array, constant_effort: Array) -> None:
-        """Take gains given in joint units; `command` must follow."""
+        """Set gains given in joint units; `command` must follow."""
         space = self._space
         assert space is not None
         self._revision += 1
@@ -89,7 +89,7 @@ class PD(Law):
     def program(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> list[Operation]:
         return self._sum(q, qd, out)
 
-    # ((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v): the first half is ready beforehand
+    # ((kp·q* + kv·v*) + (ff + const)) + ((−kp)·q + (−kv)·v): the first half is precomputed
 
     def _take_as_engine(self) -> None:
         target_q, target_qd, feedforward = self._targets
@@ -162,7 +162,11 @@ class PID(PD):
         min=0.0, finite=True, unit="N·m/(rad·s)", category="Gains", doc="Integral gain."
     )
     integral_max = PerActuator(
-        constant=math.inf, min=0.0, unit="rad·s", category="Gains", doc="Bound of the integral."
+        constant=math.inf,
+        min=0.0,
+        unit="rad·s",
+        category="Gains",
+        doc="Limit of the integral (anti-windup).",
     )
 
     def __init__(
@@ -184,7 +188,7 @@ class PID(PD):
         self.load_integral(self.ki, self.integral_max)
 
     def load_integral(self, ki: Array, integral_max: Array) -> None:
-        """Take the integral's parameters given in joint units."""
+        """Set the integral's parameters given in joint units."""
         space = self._space
         assert space is not None
         self._revision += 1

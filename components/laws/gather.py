@@ -1,4 +1,4 @@
-"""Collecting scattered entries into one buffer, prepared once and executed every step."""
+"""Gather: collects scattered entries into one buffer, prepared once and run every step."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -13,14 +13,14 @@ from mjrig.components.laws.state import State
 
 #: Relative step of the finite differences that give the slope of the effort.
 PROBE = 1e-4
-#: A network's slope may take at most this share of what keeps the step stable.
+#: A network's slope is limited to this fraction of the stability limit.
 STABLE_SHARE = 0.9
 Effort = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
 class ImplicitEffort:
-    """Raw and clamped effort at the end of a step, and for each clamp which actuators it held."""
+    """Raw and clamped effort at the end of a step, and the actuators each clamp acted on."""
 
     raw: Array
     effort: Array
@@ -78,7 +78,7 @@ def solve_implicit(
 ) -> tuple[Array, Array, Array]:
     """Find the impulse p with p = h f(q + h w, w), w = qd + A p, by Newton's method.
 
-    Gravity, contacts and other actuators are not seen. Returns p, and the predicted q and qd.
+    Gravity, contacts and other actuators are ignored. Returns p, and the predicted q and qd.
     """
     identity = np.eye(len(q))
     p = h * effort(q, qd)
@@ -102,7 +102,7 @@ def solve_implicit(
 def law_effort(
     law: Law, state: State, clamps: Sequence[Clamp], q: Array, qd: Array, h: float, mass: Array
 ) -> tuple[Effort, Effort]:
-    """f as a function of the predicted state: before and behind the clamps.
+    """f as a function of the predicted state: before and after the clamps.
 
     The law's memory is frozen: an integral has advanced with the present error already, a network's
     state has not.

@@ -1,4 +1,4 @@
-"""The inputs of a pipeline's step: checked, and copied into arrays that stay."""
+"""Inputs of a pipeline step: checked, and copied into preallocated arrays."""
 
 from collections.abc import Mapping
 from math import isfinite

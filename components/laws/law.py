@@ -1,4 +1,4 @@
-"""Law: computes raw effort from state and setpoint. Pure array code, knows no MuJoCo."""
+"""Law: computes raw effort from state and setpoint. Pure array code, independent of MuJoCo."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class Implicit(Enum):
 
 
 class Law(Component):
-    """The base of control laws: one class with properties and `compute`.
+    """Base class of control laws: properties and `compute`.
 
-    A law that is nothing but `compute` runs in joint units with its resolved properties. One that
-    takes its parameters into any space in `enter` says so with `any_space`.
+    A law with only `compute` runs in joint units with its resolved properties. One that
+    scales its parameters into any space in `enter` sets `any_space`.
     """
 
     #: Whether `enter` scales the parameters, so that the law may run in actuator space.
@@ -46,14 +46,14 @@ class Law(Component):
 
     def _own_prepare(self) -> None:
         self._space: Space | None = None
-        #: Grows with every change of the parameters: programs made before are stale.
+        #: Incremented with every change of the parameters: earlier programs are stale.
         self._revision = 0
         nothing = np.zeros(0)
         self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
         self._custom: Mapping[str, Array] = {}
 
     def use_space(self, space: Space) -> None:
-        """Take the resolved parameters into a space; called again after every change of them."""
+        """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
         self._own_enter(space)
@@ -70,7 +70,7 @@ class Law(Component):
             self.use_space(self._space)
 
     def remember(self, state: State, space: Space) -> None:
-        """Hook: register what the law remembers."""
+        """Hook: register the law's memory."""
 
     def check_dt(self, dt: float | None) -> None:
         """Hook: raise ValueError where the law cannot run with this dt."""
@@ -90,7 +90,7 @@ class Law(Component):
         dt: float,
         out: Array,
     ) -> None:
-        """Write the raw effort to `out`; what is remembered changes in `advance`."""
+        """Write the raw effort to `out`; memory changes in `advance`."""
         raise NotImplementedError
 
     def command(self, target_q: Array, target_qd: Array, feedforward: Array) -> None:
@@ -113,7 +113,7 @@ class Law(Component):
             operation()
 
     def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
-        """Hook: commit what the last `compute` wants remembered.
+        """Hook: commit the memory update of the last `compute`.
 
         Args:
             state: the pipeline's.

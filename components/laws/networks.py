@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 class NetworkLaw(Law):
-    """What the network laws share: a file, float32 inside, one row per actuator."""
+    """Base class of network laws: a file, float32 inside, one row per actuator."""
 
     path = FilePath(suffixes=(".onnx",), structural=True, doc="ONNX file.")
 
@@ -46,7 +46,7 @@ class NetworkLaw(Law):
         self._next: dict[str, npt.NDArray[Any]] = {}
 
     def read_metadata(self) -> None:
-        """Hook: take and check what the file says about itself."""
+        """Hook: read and check the metadata of the file."""
 
     def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
         for name, value in self._next.items():

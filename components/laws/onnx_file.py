@@ -1,4 +1,4 @@
-"""A network file: an ONNX session and its metadata (extra `policy`)."""
+"""OnnxFile: an ONNX session and its metadata (extra `policy`)."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from mjrig.errors import MissingExtraError, PropertyError
 
 
 class OnnxFile:
-    """A loaded network; every complaint names the file and the tensor or key.
+    """A loaded network; every error names the file and the tensor or key.
 
     Raises:
         PropertyError: the file is missing or not a network.
@@ -78,7 +78,7 @@ class OnnxFile:
         """The first of these metadata keys that is there, as a finite non-zero number.
 
         Raises:
-            PropertyError: it is none.
+            PropertyError: it is not.
         """
         for key in keys:
             if key in self.metadata:

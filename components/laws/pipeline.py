@@ -28,7 +28,7 @@ class Pipeline:
 
     Args:
         law: computes the raw effort.
-        delay: holds commands back; None: none.
+        delay: delays commands; None: none.
         clamps: applied to the effort in this order.
         size: number of actuators.
         batch: number of worlds; arrays are then (batch, size).
@@ -64,7 +64,7 @@ class Pipeline:
     def of_parts(
         cls, space: Space, law: Law, delay: Delay | None, clamps: Sequence[Clamp], dt: float
     ) -> "Pipeline":
-        """A pipeline of parts whose values are resolved already, as a controller makes it."""
+        """A pipeline of parts whose values are already resolved, as a controller makes it."""
         made = cls.__new__(cls)
         made._assemble(space, law, delay, tuple(clamps), dt)
         return made
@@ -95,19 +95,19 @@ class Pipeline:
         self._scatter: Scatter | None = None
 
     def take_buffers(self, raw: Array, effort: Array) -> None:
-        """Compute into these arrays from now on; `prepare` must follow."""
+        """Use these arrays for the effort; `prepare` must follow."""
         self._raw, self._effort = raw, effort
 
-    # What it is ---------------------------------------------------------------------------------
+    # State and telemetry ------------------------------------------------------------------------
 
     @property
     def state(self) -> State:
-        """Everything remembered; changed in place."""
+        """Its memory; changed in place."""
         return self._state
 
     @property
     def is_stateful(self) -> bool:
-        """Whether anything is remembered from step to step."""
+        """Whether it has memory from step to step."""
         return bool(self._state.names)
 
     @property
@@ -117,16 +117,16 @@ class Pipeline:
 
     @property
     def clamp_counts(self) -> list[npt.NDArray[np.int64]]:
-        """For each clamp, in how many steps since the last reset it acted, per actuator."""
+        """Number of steps since the last reset in which each clamp acted, per actuator."""
         return [count.copy() for count in self._acted]
 
     @property
     def executions(self) -> dict[str, Support]:
-        """Which executions can run this, with the reason."""
+        """Which execution modes can run this, with the reason."""
         return supports(self.space, self.law, self.delay, self.clamps)
 
     def reset(self, mask: npt.ArrayLike | None = None) -> None:
-        """Forget everything, or what belongs to the actuators of a bool mask.
+        """Reset everything, or the actuators of a bool mask.
 
         Raises:
             ValueError: the mask is not bool or has another shape.
@@ -152,11 +152,11 @@ class Pipeline:
         *,
         custom_inputs: Mapping[str, npt.ArrayLike] | None = None,
     ) -> Array:
-        """Effort after delay, law and clamps, shape (n,) or (batch, n), as an own copy.
+        """Effort after delay, law and clamps, shape (n,) or (batch, n), as a copy.
 
         Raises:
             ValueError: a shape is wrong, a value is not finite, a target is missing that a gain
-                needs, or dt is missing. Nothing was remembered.
+                needs, or dt is missing. The memory is unchanged.
         """
         given = (q, qd, target_q, target_qd, feedforward)
         at_q, at_qd, a, b, c = self._inputs.take(given, self.law, self.delay, dt, custom_inputs)
@@ -219,7 +219,7 @@ class Pipeline:
     def advance(self) -> None:
         """One unchecked step with the arrays it was prepared for.
 
-        Where an effort is not finite, what that actuator remembers stays as it was.
+        Where an effort is not finite, that actuator's memory stays as it was.
         """
         if self.delay is None:
             self.command()
@@ -311,7 +311,7 @@ class Pipeline:
         iterations: int = 4,
         tolerance: float = 1e-5,
     ) -> Array:
-        """`step_implicit` without the checks; returns an own array."""
+        """`step_implicit` without the checks; returns a new array."""
         law, state, delay = self.law, self._state, self.delay
         if delay is None:
             law.command(target_q, target_qd, feedforward)
@@ -343,7 +343,7 @@ class Pipeline:
     ) -> Slopes:
         """∂τ/∂(q, qd, target_q, target_qd) of the effort after clamps, per actuator.
 
-        Nothing is remembered. A delayed target has no influence on this step: its slopes are those
+        Memory is unchanged. A delayed target has no influence on this step: its slopes are those
         with respect to the command that arrives.
 
         Raises:

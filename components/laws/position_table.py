@@ -17,13 +17,16 @@ from mjrig.properties.array_kinds import Samples
 class PositionTable(Clamp):
     """|τ| ≤ L(q), piecewise linear in the joint position, constant beyond the ends.
 
-    One table for all actuators, or one each. At a position that stands twice the left value counts.
+    One table for all actuators, or one each. At a repeated position the left value applies.
     """
 
     any_space = True
 
     positions = Samples(
-        [], unit="rad", category="Table", doc="Joint positions, not decreasing; one row each."
+        [],
+        unit="rad",
+        category="Table",
+        doc="Joint positions, not decreasing; one row per actuator.",
     )
     efforts = Samples(
         [], min=0.0, unit="N·m", category="Table", doc="Largest effort at these positions."
@@ -39,7 +42,7 @@ class PositionTable(Clamp):
         """Read a table from a text file: two columns, comma or blank, `#` comments.
 
         Raises:
-            ValueError: it cannot be read, or is no such table.
+            ValueError: it cannot be read, or is not such a table.
         """
         try:
             text = Path(path).read_text(encoding="utf-8").replace(",", " ")
@@ -81,7 +84,7 @@ class PositionTable(Clamp):
         rows = np.broadcast_to(x, (space.size, x.shape[-1]))
         limits = np.broadcast_to(y, rows.shape)
         factor = np.broadcast_to(space.factor, (space.size,))[:, None]
-        # A negative gear turns the table round.
+        # A negative gear reverses the table.
         self._x = np.where(factor < 0.0, (rows * factor)[:, ::-1], rows * factor).astype(
             space.dtype
         )
@@ -90,10 +93,10 @@ class PositionTable(Clamp):
         self._prepare_lookup(space)
 
     def _prepare_lookup(self, space: Space) -> None:
-        """What a position is looked up in: c points lie below it, segment c has its limit.
+        """Lookup table by segment: c points lie below a position, segment c has its limit.
 
         Columns of a segment: where it begins, its width, its limit there and its rise. Segment 0 is
-        before the first point and the last one from the last point on: both are level.
+        before the first point and the last one from the last point on: both are constant.
         """
         x, y = self._x, self._y
         width, level = np.diff(x, axis=1), np.zeros((len(x), 1), x.dtype)
@@ -107,7 +110,7 @@ class PositionTable(Clamp):
             ]
         ).astype(space.dtype)
         first, last = x[:, :1], x[:, -1:]
-        # At the last point the limit is its own: it counts as passed there, not only behind it.
+        # The last point has its own limit: it counts as passed at the point, not only beyond it.
         passed = (x == last) & (last > first)
         self._points = np.where(passed, np.nextafter(last, -np.inf, dtype=x.dtype), x)
         self._shared = bool((self._segments == self._segments[:, :1]).all())
@@ -118,7 +121,7 @@ class PositionTable(Clamp):
         self._negative = space.zeros()
 
     def _count_points(self, q: Array) -> list[Operation]:
-        """Calls that leave the place of the segment of each position in `_count`."""
+        """Calls that write the segment index of each position to `_count`."""
         count = self._count
         if self._shared:
             points = self._points[0].copy()

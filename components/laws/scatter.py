@@ -1,4 +1,4 @@
-"""Gathering a pipeline's inputs by index, and adding its efforts where they belong."""
+"""Scatter: gathers a pipeline's inputs by index and adds its efforts at indices."""
 
 from typing import Any
 

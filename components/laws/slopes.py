@@ -1,4 +1,4 @@
-"""Derivatives of the effort behind clamps."""
+"""Slopes: derivatives of the effort after clamps."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from mjrig.components.laws.space import Array
 def slopes_behind(
     clamps: Iterable[Clamp], slopes: Slopes, effort: Array, q: Array, qd: Array
 ) -> Slopes:
-    """The slopes of a raw effort as they are behind clamps; `effort` is clamped in place."""
+    """The slopes of a raw effort after clamps; `effort` is clamped in place."""
     for clamp in clamps:
         slopes = _through(clamp, effort, q, qd, slopes)
         clamp.apply(effort, q, qd, effort)
@@ -20,10 +20,10 @@ def slopes_behind(
 
 
 def _through(clamp: Clamp, effort: Array, q: Array, qd: Array, slopes: Slopes) -> Slopes:
-    """Slopes behind a clamp: the effort's own inside the bounds, the bound's where it holds."""
+    """Slopes after a clamp: the effort's own inside the bounds, else the bound's."""
     low, high = (np.array(b) for b in clamp.bounds(q, qd))
     low_q, low_qd, high_q, high_qd = clamp.bound_slopes(q, qd)
-    # min(max(τ, low), high): the upper bound has the last word.
+    # min(max(τ, low), high): the upper bound wins.
     at_high, at_low = np.maximum(effort, low) > high, effort < low
 
     def pick(own: Array, at_lower: Array | float, at_upper: Array | float) -> Array:

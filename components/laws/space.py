@@ -1,4 +1,4 @@
-"""Space: what a pipeline runs on, and in which units."""
+"""Space: number of actuators, precision and units of a pipeline."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,7 +20,7 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True)
 class Space:
-    """How many actuators, in which precision, in which units.
+    """Number of actuators, precision and units.
 
     `factor` is g in joint effort = g · value; with ones the pipeline runs in joint space. In
     actuator space positions and velocities are times g, gains divided by g², efforts by g.
@@ -49,11 +49,11 @@ class Space:
         return self._typed(values / self.factor)
 
     def effort_size(self, values: Array) -> Array:
-        """The size of an effort."""
+        """The magnitude of an effort."""
         return self._typed(values / np.abs(self.factor))
 
     def motion_size(self, values: Array) -> Array:
-        """The size of a position or velocity."""
+        """The magnitude of a position or velocity."""
         return self._typed(values * np.abs(self.factor))
 
     def _typed(self, values: Array) -> Array:

@@ -1,4 +1,4 @@
-"""State: everything a pipeline remembers, in one place, changed in place."""
+"""State: the memory of a pipeline in one place, changed in place."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -22,7 +22,7 @@ class State:
         #: Makes a saved memory fit one that has grown since.
         self.fit: Callable[[Mapping[str, npt.NDArray[Any]]], Mapping[str, npt.NDArray[Any]]] | None
         self.fit = None
-        #: Grows whenever something else than a step changed the memory.
+        #: Incremented whenever something other than a step changed the memory.
         self.version = 0
         self._kept: set[str] = set()
 
@@ -51,7 +51,7 @@ class State:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is remembered."""
+        """Names of the registered arrays."""
         return tuple(self._arrays)
 
     def mask(self, mask: npt.ArrayLike | None) -> Mask:
@@ -71,7 +71,7 @@ class State:
         return np.broadcast_to(array, full)
 
     def reset(self, mask: npt.ArrayLike | None = None) -> None:
-        """Forget: everything, or the actuators of a mask."""
+        """Reset everything, or the actuators of a mask."""
         self.version += 1
         forgotten = {n: a for n, a in self._arrays.items() if n not in self._kept}
         if mask is None:
@@ -87,7 +87,7 @@ class State:
                 array[..., chosen] = 0
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """An own copy of every array."""
+        """A copy of every array."""
         return {name: array.copy() for name, array in self._arrays.items()}
 
     def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:

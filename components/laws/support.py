@@ -1,4 +1,4 @@
-"""Which executions can run a pipeline of these parts, and why not the others."""
+"""Execution modes that can run a pipeline of these parts, and why not the others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def supports(
 
 
 def _why_not_native_together(law: Law, clamps: Sequence[Clamp]) -> list[str]:
-    """Why parts that each have a MuJoCo form have none together."""
+    """Why parts that each have a MuJoCo form have none in combination."""
     motors = [c for c in clamps if isinstance(c, DCMotor)]
     rules = (
         (

@@ -1,4 +1,4 @@
-"""HeightFieldProp: uneven ground, from numbers or a picture."""
+"""HeightFieldProp: uneven ground, from numbers or an image."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from mjrig.scene.prop import Prop
 class HeightFieldProp(Prop):
     """Uneven ground around its origin; it cannot move.
 
-    Heights come from `heights`, or from the brightness of a picture, black 0 and white `top`.
+    Heights come from `heights`, or from the brightness of an image, black 0 and white `top`.
     Its name is `geom`.
     """
 
@@ -30,9 +30,9 @@ class HeightFieldProp(Prop):
         doc="Rows of heights as on a map: the first row is at +y, the first column at −x.",
     )
     file = FilePath(
-        suffixes=(".png",), structural=True, category="Shape", doc="Picture, instead of heights."
+        suffixes=(".png",), structural=True, category="Shape", doc="Image, instead of heights."
     )
-    top = extent(0.2, "Height of what is brightest in the picture.")
+    top = extent(0.2, "Height of the brightest pixel in the image.")
     base = extent(0.1, "Thickness below the lowest point.")
     rgba = colour([0.62, 0.60, 0.55, 1.0])
     friction = surface_friction()
@@ -47,7 +47,7 @@ class HeightFieldProp(Prop):
                 )
             if np.ptp(self.heights) == 0.0:
                 raise PropertyError(
-                    f"{self.label}.heights: are all the same; use a GroundProp", ("heights",)
+                    f"{self.label}.heights: are all equal; use a GroundProp", ("heights",)
                 )
         if self.is_authored("top") and self.file is None:
             raise PropertyError(f"{self.label}.top: is for a file only", ("top",))

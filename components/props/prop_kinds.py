@@ -1,4 +1,4 @@
-"""Properties that several props have: lengths, colours, friction."""
+"""Shared properties of props: lengths, colours, friction."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def extent(default: float, doc: str, *, soft_max: float | None = None) -> Float:
 
 
 def colour(default: Sequence[float], doc: str = "Red, green, blue and opacity.") -> Vector:
-    """A colour, its parts from 0 to 1."""
+    """An RGBA colour, components from 0 to 1."""
     return Vector(default, min=0.0, max=1.0, structural=True, category="Look", doc=doc)
 
 

@@ -1,4 +1,4 @@
-"""Props without a body: the ground, a light, a camera."""
+"""Scenery: props without a body: the ground, a light, a camera."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,7 +17,7 @@ from mjrig.scene.prop import Prop
 class GroundProp(Prop):
     """An infinite floor with a checker pattern, through its origin.
 
-    Its name is `geom`. It cannot move: nothing but the world can carry it.
+    Its name is `geom`. It cannot move: it can only be attached to the world.
     """
 
     tile = Float(
@@ -28,11 +28,13 @@ class GroundProp(Prop):
         unit="m",
         structural=True,
         category="Look",
-        doc="Edge of one square.",
+        doc="Edge length of one square.",
     )
     rgb1 = colour([0.83, 0.84, 0.85], "Colour of one half of the squares.")
-    rgb2 = colour([0.76, 0.775, 0.79], "Colour of the others.")
-    reflectance = Float(0.0, min=0.0, max=1.0, structural=True, category="Look", doc="1: a mirror.")
+    rgb2 = colour([0.76, 0.775, 0.79], "Colour of the other half.")
+    reflectance = Float(
+        0.0, min=0.0, max=1.0, structural=True, category="Look", doc="Reflectance; 1: a mirror."
+    )
     friction = surface_friction()
 
     def fill(self, spec: Any) -> None:
@@ -45,7 +47,7 @@ class GroundProp(Prop):
             width=256,
             height=256,
         )
-        # The picture is two squares wide, and repeats per metre.
+        # The texture is two squares wide, and repeats per metre.
         material = spec.add_material(
             name="checker",
             texuniform=True,
@@ -65,7 +67,7 @@ class GroundProp(Prop):
 
 
 class LightKind(StrEnum):
-    """How light spreads."""
+    """Kind of light source."""
 
     DIRECTIONAL = "directional"
     POINT = "point"
@@ -85,12 +87,12 @@ class LightProp(Prop):
     kind = Choice(
         LightKind.DIRECTIONAL,
         structural=True,
-        doc="directional: from far away; point: to all sides; spot: a cone.",
+        doc="directional: parallel rays; point: in all directions; spot: a cone.",
     )
     direction = Vector(
         [0.0, 0.0, -1.0],
         structural=True,
-        doc="Where it shines, in the actor's own frame; down at first.",
+        doc="Direction of the light in the actor's frame; default: down.",
     )
     cutoff = Float(
         45.0,
@@ -102,7 +104,7 @@ class LightProp(Prop):
         edit_if="kind=spot",
         doc="Half angle of the cone.",
     )
-    castshadow = Bool(True, structural=True, doc="It throws shadows.")
+    castshadow = Bool(True, structural=True, doc="Cast shadows.")
     diffuse = Vector(
         [0.6, 0.6, 0.6], min=0.0, max=1.0, structural=True, category="Look", doc="Colour."
     )
@@ -138,7 +140,7 @@ class CameraProp(Prop):
         [1.0, 0.0, 0.0],
         unit="m",
         structural=True,
-        doc="A point it looks at, in the actor's own frame, whose z is up in the picture.",
+        doc="Point it looks at, in the actor's frame, whose z axis is up in the image.",
     )
     fovy = Float(
         45.0,
@@ -150,7 +152,7 @@ class CameraProp(Prop):
         doc="Vertical field of view.",
     )
     resolution = Vector(
-        [640, 480], min=1, unit="px", structural=True, doc="Width and height of its picture."
+        [640, 480], min=1, unit="px", structural=True, doc="Image width and height."
     )
 
     def _own_validate(self) -> None:
@@ -172,7 +174,7 @@ class CameraProp(Prop):
 def looking_at(point: FloatArray) -> FloatArray:
     """The quaternion (w, x, y, z) of a camera at the origin that looks at a point, z up.
 
-    A MuJoCo camera looks along −z, with y up. Straight up or down, the top of the picture is x.
+    A MuJoCo camera looks along −z, with y up. Straight up or down, the top of the image is x.
     """
     back = -point / np.linalg.norm(point)
     right = np.cross([0.0, 0.0, 1.0], back)
@@ -189,7 +191,7 @@ def refuse_no_direction(prop: Prop, name: str, vector: FloatArray) -> None:
     """Refuse a direction of length zero.
 
     Raises:
-        PropertyError: it is.
+        PropertyError: it is zero.
     """
     if not vector.any():
         raise PropertyError(f"{prop.label}.{name}: must not be zero", (name,))

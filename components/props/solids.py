@@ -1,4 +1,4 @@
-"""Solid props: a box, a sphere, a cylinder, a capsule or a mesh, standing or free to move."""
+"""Solid props: a box, a sphere, a cylinder, a capsule or a mesh, fixed or free to move."""
 
 from typing import Any
 
@@ -22,9 +22,7 @@ class SolidProp(Prop):
     `crate` is `crate/body` in the model.
     """
 
-    free = Bool(
-        False, structural=True, category="Body", doc="It can fall and be pushed; false: it stands."
-    )
+    free = Bool(False, structural=True, category="Body", doc="Free to move and fall; false: fixed.")
     mass = OptionalFloat(
         None,
         min=0.0,
@@ -32,7 +30,7 @@ class SolidProp(Prop):
         unit="kg",
         structural=True,
         category="Body",
-        doc="Mass; none: by density.",
+        doc="Mass; none: from density.",
     )
     density = Float(
         1000.0,
@@ -44,15 +42,13 @@ class SolidProp(Prop):
         doc="Density, where no mass is given.",
     )
     rgba = colour([0.62, 0.64, 0.67, 1.0])
-    collides = Bool(
-        True, structural=True, category="Contact", doc="It touches things; false: it is only seen."
-    )
+    collides = Bool(True, structural=True, category="Contact", doc="Collides; false: visual only.")
     friction = surface_friction()
     condim = Int(
         3,
         structural=True,
         category="Contact",
-        doc="Directions a contact acts in: 1 normal, 3 and sliding, 4 and torsion, 6 and rolling.",
+        doc="Contact dimension: 1 normal force, 3 plus sliding, 4 plus torsional, 6 plus rolling.",
     )
 
     def _own_validate(self) -> None:
@@ -140,7 +136,7 @@ class CapsuleProp(SphereProp):
 
 
 class MeshProp(SolidProp):
-    """A mesh from a file; what touches is its convex hull.
+    """A mesh from a file; it collides as its convex hull.
 
     Its origin is the file's.
     """
@@ -149,13 +145,13 @@ class MeshProp(SolidProp):
         suffixes=MESHES,
         structural=True,
         category="Shape",
-        doc="Mesh, relative to the scene; package:…",
+        doc="Mesh file, relative to the scene; package:…",
     )
     scale = Vector(
         [1.0, 1.0, 1.0],
         structural=True,
         category="Shape",
-        doc="Along x, y and z; 0.001 each for a file in millimetres.",
+        doc="Scale along x, y and z; 0.001 each for a file in millimetres.",
     )
 
     def _own_validate(self) -> None:

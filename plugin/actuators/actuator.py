@@ -23,7 +23,7 @@ from mjrig.properties.component import Component
 from mjrig.properties.mapping_kinds import Table, anything
 from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Patterns, Text
 
-#: The properties that say what an actuator acts on; exactly one is given.
+#: The properties that name the target of an actuator; exactly one is given.
 TARGETS = ("joint", "body", "site", "tendon", "cranksite")
 OTHER_ROOT = "Setting refsite is only allowed for references that share the same root."
 NO_SITE = "To set the refsite reference, site must be set first."
@@ -39,17 +39,17 @@ class Actuator(Component):
         values: properties by name.
     """
 
-    #: Names it can be without: removing the thing clears the property, and the actuator stays.
+    #: Optional references: removing the element clears the property, and the actuator stays.
     optional_references: ClassVar[tuple[str, ...]] = ("refsite",)
-    #: MuJoCo's element.
+    #: MJCF element.
     element: ClassVar[str] = "general"
-    #: What it may act on.
+    #: Kinds of target it may act on.
     targets: ClassVar[tuple[str, ...]] = ("joint", "site", "tendon", "cranksite")
-    #: What its first control is; a range of another quantity has no meaning for it.
+    #: Quantity of its first control input; a range of another quantity is meaningless for it.
     command: ClassVar[str] = ""
     #: Its properties that are [low, high].
     ranges: ClassVar[tuple[str, ...]] = ("ctrlrange", "forcerange", "actrange", "lengthrange")
-    #: The activation it has where `dyntype` is not given.
+    #: Activation dynamics where `dyntype` is not given.
     dynamics: ClassVar[str] = "none"
 
     name = Text("", structural=True, doc="Name; empty: unnamed_ and the kind; enumerated if taken.")
@@ -102,74 +102,81 @@ class Actuator(Component):
         False,
         structural=True,
         category="Transmission",
-        doc="Of a ball or free joint: the axes are those of its parent.",
+        doc="Ball or free joint: apply the torque in the parent's frame.",
     )
     refsite = ElementName(
         "",
         structural=True,
         refers=("site", "place"),
         category="Transmission",
-        doc="Site in whose frame a site is moved; actor/site for one of another actor.",
+        doc="Reference site whose frame the site moves in; actor/site for another actor's.",
     )
     replaces = Patterns(
         (),
         structural=True,
         refers=("actuator",),
         category="Transmission",
-        doc="Actuators of the model this one takes the place of; their targets are kept.",
+        doc="Actuators of the model that this one replaces; their targets are kept.",
     )
     gear = Vector(
         [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         partial=True,
         structural=True,
         category="Transmission",
-        doc="Scales length, velocity and force; axes of force and torque on sites and ball joints.",
+        doc="Scales length, velocity and force; the wrench axes on sites and ball joints.",
     )
     lengthrange = Vector(
-        [0.0, 0.0], structural=True, category="Transmission", doc="Feasible lengths."
+        [0.0, 0.0],
+        structural=True,
+        category="Transmission",
+        doc="Feasible range of transmission length.",
     )
-    ctrllimited = Limited(structural=True, category="Limits", doc="Clamp the control.")
-    ctrlrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the control.")
+    ctrllimited = Limited(structural=True, category="Limits", doc="Clamp the control input.")
+    ctrlrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Control input range.")
     forcelimited = Limited(structural=True, category="Limits", doc="Clamp the force.")
     forcerange = Vector(
-        [0.0, 0.0], unit="N or N·m", structural=True, category="Limits", doc="Of the force."
+        [0.0, 0.0], unit="N or N·m", structural=True, category="Limits", doc="Force range."
     )
     actlimited = Limited(structural=True, category="Limits", doc="Clamp the activation.")
-    actrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the activation.")
+    actrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Activation range.")
     dyntype = Choice(
-        Dyn.NONE, structural=True, category="Law", doc="Dynamics; not given: the kind's."
+        Dyn.NONE, structural=True, category="Law", doc="Activation dynamics; not given: the kind's."
     )
-    gaintype = Choice(Gain.FIXED, structural=True, category="Law", doc="Not given: the kind's.")
-    biastype = Choice(Bias.NONE, structural=True, category="Law", doc="Not given: the kind's.")
+    gaintype = Choice(
+        Gain.FIXED, structural=True, category="Law", doc="Gain type; not given: the kind's."
+    )
+    biastype = Choice(
+        Bias.NONE, structural=True, category="Law", doc="Bias type; not given: the kind's."
+    )
     dynprm = Vector(
         [1.0] + [0.0] * 9,
         partial=True,
         structural=True,
         category="Law",
-        doc="Parameters of the dynamics; those not given are the kind's.",
+        doc="Dynamics parameters; those not given are the kind's.",
     )
     gainprm = Vector(
         [1.0] + [0.0] * 9,
         partial=True,
         structural=True,
         category="Law",
-        doc="Parameters of the gain; those not given are the kind's.",
+        doc="Gain parameters; those not given are the kind's.",
     )
     biasprm = Vector(
         [0.0] * 10,
         partial=True,
         structural=True,
         category="Law",
-        doc="Parameters of the bias; those not given are the kind's.",
+        doc="Bias parameters; those not given are the kind's.",
     )
     actdim = Int(
-        -1, min=-1, structural=True, category="Law", doc="Size of the activation; -1: the kind's."
+        -1, min=-1, structural=True, category="Law", doc="Number of activations; -1: the kind's."
     )
     actearly = Bool(
         False,
         structural=True,
         category="Law",
-        doc="The force uses the activation of the end of the step.",
+        doc="Compute the force from the activation at the end of the step.",
     )
     ctrlspec = Inputs(structural=True, category="Law", doc="Input signature.")
     damping = Vector(
@@ -178,7 +185,7 @@ class Actuator(Component):
         partial=True,
         structural=True,
         category="Physics",
-        doc="Damping of the joint or tendon by degree of velocity, times gear².",
+        doc="Damping added to the joint or tendon, polynomial in velocity, times gear².",
     )
     armature = Float(
         0.0,
@@ -186,24 +193,30 @@ class Actuator(Component):
         unit="kg·m² or kg",
         structural=True,
         category="Physics",
-        doc="Rotor inertia, times gear².",
+        doc="Rotor inertia added to the joint or tendon, times gear².",
     )
     delay = Float(
-        0.0, min=0.0, unit="s", structural=True, category="Delay", doc="Age of the control."
+        0.0, min=0.0, unit="s", structural=True, category="Delay", doc="Delay of the control input."
     )
     nsample = Int(
-        0, min=0, structural=True, category="Delay", doc="Controls kept; at least delay / timestep."
+        0,
+        min=0,
+        structural=True,
+        category="Delay",
+        doc="Size of the control history; at least delay / timestep.",
     )
-    interp = Interpolation(structural=True, category="Delay", doc="Between two samples.")
-    plugin = Text("", structural=True, category="Plugin", doc="Engine plugin that runs it.")
-    plugin_config = Table(
-        anything, structural=True, category="Plugin", doc="Configuration of the plugin."
+    interp = Interpolation(
+        structural=True, category="Delay", doc="Interpolation between two samples."
     )
-    group = Int(0, structural=True, doc="Group, to show or disable actuators together.")
-    userdata = Samples([], structural=True, doc="Numbers of your own.")
+    plugin = Text(
+        "", structural=True, category="Plugin", doc="MuJoCo engine plugin that implements it."
+    )
+    plugin_config = Table(anything, structural=True, category="Plugin", doc="Plugin configuration.")
+    group = Int(0, structural=True, doc="Group number, to show or disable actuators together.")
+    userdata = Samples([], structural=True, doc="User data.")
     sensors = SensorList(structural=True, doc="Sensors that read this actuator.")
 
-    #: The running robots it is in, and its names there; set by the newest world.
+    #: The running robots it is part of, and its names there; set by the newest world.
     _live: tuple[tuple[ref[RunningRobot], str], ...]
 
     def __init__(self, *, copy: bool = True, **values: object) -> None:
@@ -234,9 +247,9 @@ class Actuator(Component):
                 raise self.refusal(name, problem)
         given = self.given_targets()
         if len(given) > 1:
-            raise self.refusal(given[1], f"{given[0]} is given already; give one")
+            raise self.refusal(given[1], f"{given[0]} is given already; give only one")
         if self.replaces and given:
-            raise self.refusal(given[0], "not with replaces, which keeps what is acted on")
+            raise self.refusal(given[0], "cannot be combined with replaces, which keeps the target")
         if self.refsite and not self.replaces and not self.site:
             raise self.refusal("refsite", NO_SITE if given else OTHER_ROOT)
 
@@ -249,32 +262,32 @@ class Actuator(Component):
         return [name for name in TARGETS if self.__dict__[name]]
 
     def attach_to(self, kind: str, name: str) -> None:
-        """Act on this element from now on."""
+        """Make this element the target."""
         with self.changes():
             for other in self.given_targets():
                 self.unset(other)
             self.property_named(kind).assign(self, name)
 
-    # What it becomes ----------------------------------------------------------------------------
+    # Compilation --------------------------------------------------------------------------------
 
     def shape(self, made: Any) -> None:
         """Give a spec's actuator this kind's law; called after its ranges are written."""
         raise NotImplementedError
 
     def problems(self) -> Iterator[Problem]:
-        """What this kind's properties say together that cannot be: (property, what is wrong)."""
+        """Contradictions among this kind's properties: (property, what is wrong)."""
         yield from ()
 
-    # What it does in the newest world -----------------------------------------------------------
+    # Readings in the newest world ---------------------------------------------------------------
 
     @property
     def tag(self) -> str:
-        """MuJoCo's name of this kind of actuator."""
+        """MuJoCo's name for this kind of actuator."""
         return self.element
 
     @property
     def parent_tag(self) -> str:
-        """MuJoCo's name of the reference to what it acts on.
+        """MuJoCo's name for the kind of transmission target.
 
         Raises:
             ValueError: nothing, or something this kind cannot act on.
@@ -291,7 +304,7 @@ class Actuator(Component):
         return "jointinparent" if self.inparent else given[0]
 
     def live(self) -> list[LiveReadings]:
-        """What it became in the newest world of its scene, one per match.
+        """Its actuators in the newest world of its scene, one per match.
 
         Raises:
             BindingError: there is no such world, or it is gone.
@@ -303,7 +316,7 @@ class Actuator(Component):
         return found
 
     def link(self, places: Sequence[tuple[RunningRobot, str]]) -> None:
-        """Read from these robots from now on; they are not kept alive."""
+        """Read from these robots; they are not kept alive."""
         self._live = tuple((ref(robot), name) for robot, name in places)
 
     def _read(self, name: str) -> Any:
@@ -322,12 +335,12 @@ class Actuator(Component):
 
     @property
     def activation(self) -> Any:
-        """The activation; None without one, an array of several."""
+        """The activation: None without one, an array for several."""
         return self._read("activation")
 
     @property
     def ctrl(self) -> Any:
-        """The control; an array of several inputs."""
+        """The control input; an array for several inputs."""
         return self._read("ctrl")
 
     def with_changes(self, **values: object) -> Self:

@@ -1,4 +1,4 @@
-"""Property kinds of authored actuators: types of law, automatic limits, inputs, references."""
+"""Property kinds of authored actuators: dynamics and gain types, limits, inputs, references."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -30,7 +30,7 @@ class Dyn(StrEnum):
 
 
 class Gain(StrEnum):
-    """What the control or activation is multiplied by."""
+    """Gain: the factor of the control or activation."""
 
     FIXED = "fixed"
     AFFINE = "affine"
@@ -42,7 +42,7 @@ class Gain(StrEnum):
 
 
 class Bias(StrEnum):
-    """The force without any control."""
+    """Bias: the force without any control."""
 
     NONE = "none"
     AFFINE = "affine"
@@ -53,7 +53,7 @@ class Bias(StrEnum):
 
 
 class Limited(Property[bool | None]):
-    """True, false, or nothing: limited if the range says so."""
+    """True, false, or null: limited if a range is given."""
 
     kind = "optional_bool"
 
@@ -73,7 +73,7 @@ class Limited(Property[bool | None]):
 
 
 class Interp(StrEnum):
-    """How a value between two samples is read."""
+    """Interpolation between two samples."""
 
     ZOH = "zoh"
     LINEAR = "linear"
@@ -120,7 +120,7 @@ class Inputs(Property[int]):
         for word in words:
             if word not in self.tokens:
                 hint = suggestion(str(word), self.tokens)
-                raise self.error(obj, f"there is no input {word!r}; {hint}")
+                raise self.error(obj, f"unknown input {word!r}; {hint}")
             bits |= self.tokens[word]
         return (value if isinstance(value, str) else list(words)), bits
 
@@ -129,11 +129,11 @@ class Inputs(Property[int]):
         return {"anyOf": [{"type": "string"}, names, {"type": "integer", "minimum": 0}]}
 
     def default_text(self) -> str:
-        return "as the kind has"
+        return "the kind's"
 
 
 class ElementName(Text):
-    """The name of a site, `actor/site` for another actor's, or a handle; None for nothing."""
+    """The name of a site, `actor/site` for another actor's, or a handle; None for none."""
 
     def __set__(self, obj: HasProperties, value: object) -> None:
         self.assign(obj, value)
@@ -149,7 +149,7 @@ class ElementName(Text):
 
 
 class SensorList(NestedList[ActuatorSensor]):
-    """The sensors of an actuator: one, a list, or nothing."""
+    """The sensors of an actuator: one, a list, or None."""
 
     def __init__(self, **about: Any) -> None:
         super().__init__(ActuatorSensor, polymorphic=False, short="reads", **about)

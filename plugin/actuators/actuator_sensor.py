@@ -1,4 +1,4 @@
-"""ActuatorSensor: what is measured of an actuator."""
+"""ActuatorSensor: a sensor on an actuator."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from mjrig.properties.scalar_kinds import Choice, Float, Int, Text
 
 
 class Reads(StrEnum):
-    """What a sensor of an actuator measures."""
+    """The quantity a sensor of an actuator measures."""
 
     POSITION = "actuatorpos"
     VELOCITY = "actuatorvel"
@@ -15,12 +15,16 @@ class Reads(StrEnum):
 
 
 class ActuatorSensor(HasProperties):
-    """A sensor that reads an actuator; it goes with the actuator."""
+    """A sensor that reads an actuator; it is removed with the actuator."""
 
     reads = Choice(Reads.FORCE, structural=True, doc="Length, velocity or force of the actuator.")
-    name = Text("", structural=True, doc="Name; empty: the actuator's and what is read.")
-    cutoff = Float(0.0, min=0.0, structural=True, doc="Clamps the reading to ±cutoff; 0: never.")
-    noise = Float(0.0, min=0.0, structural=True, doc="Standard deviation, for who adds noise.")
-    delay = Float(0.0, min=0.0, unit="s", structural=True, doc="Age of the reading.")
-    nsample = Int(0, min=0, structural=True, doc="Readings kept for the delay.")
-    interp = Int(0, min=0, max=2, structural=True, doc="0 hold, 1 linear, 2 cubic.")
+    name = Text("", structural=True, doc="Name; empty: the actuator's name and the quantity.")
+    cutoff = Float(
+        0.0, min=0.0, structural=True, doc="Clamp the reading to ±cutoff; 0: no clamping."
+    )
+    noise = Float(
+        0.0, min=0.0, structural=True, doc="Noise standard deviation; MuJoCo adds no noise itself."
+    )
+    delay = Float(0.0, min=0.0, unit="s", structural=True, doc="Delay of the reading.")
+    nsample = Int(0, min=0, structural=True, doc="Number of readings kept for the delay.")
+    interp = Int(0, min=0, max=2, structural=True, doc="Interpolation: 0 hold, 1 linear, 2 cubic.")

@@ -1,4 +1,4 @@
-"""Views: several actuators read and written at once."""
+"""ActuatorView: several actuators read and written at once."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar, overload
@@ -31,7 +31,7 @@ class ActuatorView(tuple[Actuator, ...]):
     @overload
     def __getitem__(self, key: str) -> "Actuator | ActuatorView": ...
     def __getitem__(self, key: SupportsIndex | slice | str) -> "Actuator | ActuatorView":
-        """By index, slice, or name; a name that several have gives a view of them.
+        """By index, slice, or name; a name shared by several gives a view of them.
 
         Raises:
             BindingError: none has that name.

@@ -1,4 +1,4 @@
-"""What an authored actuator reads of the running robots it is in."""
+"""LiveReadings: what an authored actuator can read in a running world."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from mjrig.arrays import FloatArray
 
 
 class LiveReadings(Protocol):
-    """What one actuator does now. Several inputs, outputs or activations read as arrays."""
+    """Current values of one actuator. Several inputs, outputs or activations read as arrays."""
 
     @property
     def name(self) -> str:
@@ -15,12 +15,12 @@ class LiveReadings(Protocol):
 
     @property
     def tag(self) -> str:
-        """MuJoCo's name of this kind of actuator."""
+        """MuJoCo's name for this kind of actuator."""
         ...
 
     @property
     def parent_tag(self) -> str:
-        """MuJoCo's name of the reference to what it acts on."""
+        """MuJoCo's name for the kind of transmission target."""
         ...
 
     @property
@@ -35,12 +35,12 @@ class LiveReadings(Protocol):
 
     @property
     def velocity(self) -> float | FloatArray:
-        """The rate of the length."""
+        """The velocity of the transmission."""
         ...
 
     @property
     def ctrl(self) -> float | FloatArray:
-        """The control."""
+        """The control input."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""ActorInWorld: where one actor is in a compiled model, and what it is called there."""
+"""ActorInWorld: addresses and names of one actor in a compiled model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ from mjrig.readings.sensors import read_sensors
 class ActorInWorld(HasProperties):
     """The actor's share of the world: addresses, names, actuators, setpoints, keyframes."""
 
-    # Properties are never assigned here, and the hot path pays for each look at a name.
+    # Properties are never assigned here, and the hot path pays for each name lookup.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     def __init__(
@@ -91,7 +91,7 @@ class ActorInWorld(HasProperties):
         return self._setpoints.names
 
     def actuator(self, name: str) -> LiveActuator:
-        """One actuator by local name, what a person called it, or its joint: what it does now.
+        """The present values of one actuator, by local name, authored name or joint name.
 
         Raises:
             BindingError: there is none, or there are several, of that name.
@@ -107,7 +107,7 @@ class ActorInWorld(HasProperties):
 
     @property
     def sensors(self) -> Mapping[str, FloatArray]:
-        """Every sensor by local name: a read-only view of what it reads."""
+        """Every sensor by local name: a read-only view of its readings."""
         if self._sensors is None:
             self._sensors = MappingProxyType(read_sensors(self._model, self._data, self._where))
         return self._sensors
@@ -137,7 +137,7 @@ class ActorInWorld(HasProperties):
 
     @property
     def setpoints(self) -> Setpoints:
-        """What is commanded."""
+        """The setpoints."""
         return self._setpoints
 
     def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
@@ -159,5 +159,5 @@ class ActorInWorld(HasProperties):
         self._guard.report_non_finite(binding)
 
     def report(self, kind: str, message: str, *, joint: str = "") -> None:
-        """Note something that happened to this actor."""
+        """Add an event about this actor."""
         self._events.add(Event(float(self._data.time), self.name, kind, "", joint, message))

@@ -45,11 +45,11 @@ class Articulation(ControlledActor):
         """Command actuators: mappings from joint or actuator pattern to value, or whole arrays.
 
         Raises:
-            LeaseError: somebody holds one of them; the message names the holder.
+            LeaseError: one of them is held; the message names the holder.
             BindingError: a pattern matches nothing; the message names the nearest valid name.
         """
         if self._control is not None:
-            self._control.push()  # what was written there came first
+            self._control.push()  # what was written there comes first
         self._setpoints.write(position, velocity, feedforward)
 
     def take(
@@ -62,7 +62,7 @@ class Articulation(ControlledActor):
         """Take the exclusive right to command the actuators a pattern matches.
 
         Raises:
-            LeaseError: somebody else holds one of them.
+            LeaseError: another holder has one of them.
         """
         return self._setpoints.take(source, actuators=actuators, holder=holder)
 
@@ -83,14 +83,14 @@ class Articulation(ControlledActor):
 
     @property
     def source(self) -> Source:
-        """Who commands now."""
+        """The current source of commands."""
         return self._setpoints.source
 
     @action
     def hold(self, keyframe: str) -> None:
         """Pin the setpoints at a keyframe's pose until released; no state is injected.
 
-        The hold goes through the controllers and wins over every other command.
+        The hold goes through the controllers and overrides every other command.
         """
         state = self.keyframe(keyframe)
         inputs = self._seeds.inputs(state)
@@ -106,7 +106,7 @@ class Articulation(ControlledActor):
 
     @property
     def held(self) -> str:
-        """The keyframe that is held, or empty."""
+        """The keyframe being held, or empty."""
         return self._hold.pinned.keyframe if self._hold.pinned is not None else ""
 
     @action
@@ -114,7 +114,7 @@ class Articulation(ControlledActor):
         """Zero velocities and feedforward; return positions to the pose of the last reset.
 
         Raises:
-            LeaseError: somebody holds an actuator.
+            LeaseError: an actuator is held by a lease.
         """
         self._setpoints.check_inputs_free()
         for row, values in enumerate(self._keyframe_setpoints(self._initial).reshape(3, -1)):
@@ -127,8 +127,8 @@ class Articulation(ControlledActor):
         """The present state as a keyframe, to keep with the scene: `actor.add_keyframe(...)`.
 
         It has the joints, the velocities that are not zero, the activations, and what the actuators
-        that no law drives are commanded. Free joints of an actor that does not stand at the origin
-        are given in the world (`absolute`): not a bit is lost on the way.
+        that no law drives are commanded. Free joints of an actor that is not at the origin
+        are given in the world frame (`absolute`), so that every bit is kept.
         """
         lowered = {
             b.actuator for c in self.controllers if c.lowered is not None for b in c.bindings
@@ -138,7 +138,7 @@ class Articulation(ControlledActor):
         )
 
     def _direct_commands(self) -> dict[str, FloatArray]:
-        """What the actuators are commanded whose setpoints do not follow the pose."""
+        """Commands of the actuators whose setpoints are not seeded from the pose."""
         found: dict[str, FloatArray] = {}
         following = self._plan.following
         columns = {name: i for i, name in enumerate(self.actuator_names)}
@@ -163,15 +163,15 @@ class Articulation(ControlledActor):
     # Trajectories -------------------------------------------------------------------------------
 
     def follow(self, trajectory: Trajectory | None) -> None:
-        """Let a function of time give the setpoints from now on; None: no longer.
+        """Take the setpoints from a function of time; None: stop doing so.
 
-        It is asked before every step, and at every stage of one where a lowered law runs under
+        It is called before every step, and at every stage of one where a lowered law runs under
         RK4. It returns position, velocity and feedforward over `actuator_names`; None leaves a row
         as it is.
 
         Raises:
             ValueError: it returns something else for the present time.
-            LeaseError: somebody holds an actuator.
+            LeaseError: an actuator is held by a lease.
         """
         if trajectory is not None:
             self._write_trajectory(trajectory, float(self._data.time))
@@ -194,7 +194,7 @@ class Articulation(ControlledActor):
         self._setpoints.write(*rows)
 
     def follow_stage(self, time: float) -> None:
-        """Ask the trajectory in the middle of a step, for what MuJoCo runs itself."""
+        """Evaluate the trajectory within a step, for laws that MuJoCo runs."""
         if self._trajectory is not None:
             self._write_trajectory(self._trajectory, time)
             self._hold()
@@ -209,7 +209,7 @@ class Articulation(ControlledActor):
     # Reset --------------------------------------------------------------------------------------
 
     def put(self, state: ActorState) -> None:
-        """Write this actor's share of the state; nothing of any other actor."""
+        """Write this actor's share of the state, no other actor's."""
         where, data = self._where, self._data
         data.qpos[where.qpos] = state.qpos
         data.qvel[where.dof] = state.qvel
@@ -220,7 +220,7 @@ class Articulation(ControlledActor):
         self._initial = state
 
     def reset(self) -> None:
-        """Forget controller memory and holds; seed the setpoints from the state just put."""
+        """Clear controller memory and holds; seed the setpoints from the state just written."""
         self.release_hold()
         self._setpoints.touch()
         self._unsettled = True
@@ -281,7 +281,7 @@ class Articulation(ControlledActor):
         """Whether `restore` can take it.
 
         Raises:
-            PropertyError: the components are or own others than then.
+            PropertyError: the components, or the actuators they own, differ from then.
         """
         if memory["owned"] != self._claims:
             raise PropertyError(

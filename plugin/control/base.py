@@ -1,4 +1,4 @@
-"""The free base of a robot: where its pose stands in qpos."""
+"""The free base of a robot: its address in qpos."""
 
 import mujoco
 import numpy as np
@@ -8,9 +8,9 @@ from mjrig.control.articulation import Articulation
 
 
 def base_address(robot: Articulation) -> int | None:
-    """Where the pose of the free base begins in qpos, or None for a robot that is fixed.
+    """qpos address of the free base, or None for a fixed-base robot.
 
-    The base is the model's first body: a cube that lies on its table is none.
+    The base is the model's first body: a free cube on its table is not one.
     """
     model, prefix = robot.model, robot.model_map.prefix
     named = (i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix))
@@ -21,6 +21,6 @@ def base_address(robot: Articulation) -> int | None:
 
 
 def base_position(robot: Articulation) -> FloatArray | None:
-    """Position of the free base, or None for a robot that is fixed."""
+    """Position of the free base, or None for a fixed-base robot."""
     address = base_address(robot)
     return None if address is None else np.array(robot.data.qpos[address : address + 3])

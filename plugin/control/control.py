@@ -55,7 +55,7 @@ class Control:
         self._remember()
 
     def _remember(self) -> None:
-        """What the arrays say is what the setpoints say: only later differences are news."""
+        """Take the setpoints as the reference: only later differences are changes."""
         values = self._setpoints.values
         self._target_q[self._at_q] = values[POSITION, self._columns]
         self._target_qd[self._at_dof] = values[VELOCITY, self._columns]
@@ -73,7 +73,7 @@ class Control:
         return b"".join(a.tobytes() for a in self._arrays())
 
     def _synced(self, array: FloatArray) -> FloatArray:
-        """An array as the setpoints say it, with what was written here and not yet taken."""
+        """An array from the setpoints, with values written here and not yet passed on."""
         self.push()
         self._remember()
         return array
@@ -104,10 +104,10 @@ class Control:
         return self._synced(self._activation)
 
     def push(self) -> None:
-        """Hand on what was written; called before every step.
+        """Pass on what was written; called before every step.
 
         Raises:
-            LeaseError: somebody else holds an actuator whose target was written.
+            LeaseError: an actuator whose target was written is held by a lease.
             ValueError: an activation is not between 0 and 1.
         """
         if self._now() == self._bytes:
@@ -150,7 +150,7 @@ class Control:
     def clear(self) -> None:
         """Zero everything; position targets return to the pose of the last reset.
 
-        Quaternions in `target_q` stay of unit length.
+        Quaternions in `target_q` keep unit length.
         """
         for array in self._arrays():
             array[:] = 0.0
@@ -158,7 +158,7 @@ class Control:
         self._apply_force()
 
     def memory(self) -> list[FloatArray]:
-        """An own copy of everything written."""
+        """A copy of everything written."""
         return [a.copy() for a in (*self._arrays(), self._rest)]
 
     def restore(self, memory: list[FloatArray] | None) -> None:
@@ -185,5 +185,5 @@ def _find(addresses: npt.NDArray[np.intp], address: int) -> int:
 
 
 def _differs(a: FloatArray, b: FloatArray) -> npt.NDArray[np.bool_]:
-    """Where two arrays differ; not a number equals itself here."""
+    """Where two arrays differ; NaN equals NaN here."""
     return ~(np.equal(a, b) | (np.isnan(a) & np.isnan(b)))

@@ -22,7 +22,7 @@ from mjrig.properties.has_properties import HasProperties
 class ControlledActor(ActorInWorld):
     """An actor with components; `apply_controls` runs before every physics step."""
 
-    #: What `apply_controls` calls; another function after every change of the plan.
+    #: What `apply_controls` calls; replaced after every change of the plan.
     control_step: Write
 
     def __init__(self, *args: Any, scratch: Scratch | None = None, **more: Any) -> None:
@@ -39,12 +39,12 @@ class ControlledActor(ActorInWorld):
 
     @property
     def bindings(self) -> BindingTable:
-        """The actuators a law is or can be bound to, and those it cannot, with the reason."""
+        """The actuators that laws are or can be bound to, and the others, with the reason."""
         return self._plan.table
 
     @property
     def components(self) -> tuple[ActorComponent, ...]:
-        """What hangs on this actor, in order."""
+        """The components of this actor, in order."""
         return self._components
 
     @property
@@ -59,13 +59,13 @@ class ControlledActor(ActorInWorld):
         return component_named(self, self._components, name)
 
     def add_component(self, component: ActorComponent, execution: Execution | None = None) -> None:
-        """Bind a component and hang it on the actor; all or nothing.
+        """Bind a component and add it to the actor; all or nothing.
 
-        What it takes over is seeded from the current pose; the other components keep their memory.
+        Actuators it takes over are seeded from the current pose; other components keep memory.
 
         Args:
-            component: an own one, not on any actor.
-            execution: how a controller runs; None: in python. `native` needs a model that was
+            component: one that is on no actor yet.
+            execution: execution mode of a controller; None: python. `native` needs a model that was
                 compiled for it, as `World` does.
 
         Raises:
@@ -93,7 +93,7 @@ class ControlledActor(ActorInWorld):
         self._seed(changed=self._owned() ^ before)
 
     def run_as(self, controller: ArticulationController, execution: Execution) -> None:
-        """Change how a controller runs; `native` needs a model that was compiled for it."""
+        """Change a controller's execution mode; `native` needs a model compiled for it."""
         self._run_as(controller, execution)
         self._replan()
 
@@ -104,7 +104,7 @@ class ControlledActor(ActorInWorld):
             controller.lower(Lowered(self._model, self._data, controller.bindings, timestep))
 
     def remove_component(self, component: ActorComponent) -> None:
-        """Take a component off; what it owned is driven directly from then on.
+        """Remove a component; the actuators it owned are then driven directly.
 
         Raises:
             BindingError: it is not on this actor.
@@ -140,7 +140,7 @@ class ControlledActor(ActorInWorld):
                     )
 
     def _child_changed(self, child: HasProperties) -> None:
-        """A component's properties changed: plan again if that changes who writes what."""
+        """A component's properties changed: plan again if that changes the calls."""
         if child in self._components and basis_of(self._components) != self._plan.basis:
             self._replan()
 
@@ -165,7 +165,7 @@ class ControlledActor(ActorInWorld):
     # The plan -----------------------------------------------------------------------------------
 
     def _replan(self) -> None:
-        """Decide who writes what; afterwards `apply_controls` only executes."""
+        """Build the plan; afterwards `apply_controls` only executes it."""
         self._plan = plan = ControlPlan(
             self._components,
             self._described,
@@ -189,7 +189,7 @@ class ControlledActor(ActorInWorld):
         self._on_plan()
 
     def _trajectory_call(self) -> Write | None:
-        """The call that moves the setpoints along a trajectory; None: there is none."""
+        """The call that moves the setpoints along a trajectory, or None."""
         return None
 
     def _standing_commands(self) -> Sequence[Write]:
@@ -197,7 +197,7 @@ class ControlledActor(ActorInWorld):
         return ()
 
     def when_planned(self, call: Callable[[], None]) -> None:
-        """Have a call made whenever what runs between the steps changes."""
+        """Register a function to be called whenever the calls between steps change."""
         self._on_plan = call
 
     @property
@@ -207,7 +207,7 @@ class ControlledActor(ActorInWorld):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing of ours has to run between physics steps."""
+        """Whether no Python code has to run between physics steps."""
         return self._plan.is_idle
 
     # One step -----------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class ControlledActor(ActorInWorld):
         self.control_step()
 
     def _control_step(self, before: Sequence[Write], calls: Sequence[Write]) -> Write:
-        """`apply_controls` as one function, with as few looks at names as can be."""
+        """`apply_controls` as one function, with as few name lookups as possible."""
         setpoints, take = self._setpoints, self._take_setpoints
         values = setpoints.flat.tobytes
 
@@ -232,7 +232,7 @@ class ControlledActor(ActorInWorld):
         return step
 
     def _quiet_step(self) -> Write:
-        """The same where MuJoCo runs everything: look whether anything was written at all."""
+        """The same where MuJoCo runs everything: check whether anything was written at all."""
         setpoints, guard = self._setpoints, self._guard
         values, ctrl = setpoints.flat.tobytes, self._ctrl.tobytes
         busy = self._control_step((), (self._watch,))
@@ -244,7 +244,7 @@ class ControlledActor(ActorInWorld):
         return step
 
     def _take_setpoints(self) -> None:
-        """Setpoints changed: check them, and hand them to what MuJoCo runs itself."""
+        """Setpoints changed: check them and write them to the lowered actuators."""
         self._setpoints.changed()
         self._guard.check_setpoints()
         for write in (*self._plan.on_setpoints, *self._plan.native):
@@ -255,7 +255,7 @@ class ControlledActor(ActorInWorld):
             self._guard.keep_ctrl()
 
     def _settle(self) -> None:
-        """The state is another one: what MuJoCo remembers of the laws it runs is made right."""
+        """The state was replaced: fix the memory of the lowered laws."""
         lowered = [(c.lowered, c.enabled) for c in self.controllers if c.lowered is not None]
         for law, enabled in lowered:
             if enabled:
@@ -263,7 +263,7 @@ class ControlledActor(ActorInWorld):
         self._unsettled = not all(enabled for _, enabled in lowered)
 
     def _watch(self) -> None:
-        """Ctrl must be finite, and what MuJoCo runs itself must have its setpoints."""
+        """Ctrl must be finite, and lowered actuators must have their setpoints."""
         now = self._ctrl.tobytes()
         if now == self._guard.ctrl:
             return
@@ -275,7 +275,7 @@ class ControlledActor(ActorInWorld):
             self._guard.keep_ctrl()
 
     def prime(self) -> None:
-        """Hand the seeded setpoints to what MuJoCo runs itself, before anybody looks at forces."""
+        """Write the seeded setpoints to the lowered actuators, before forces are read."""
         for write in self._plan.native:
             write()
 

@@ -1,4 +1,4 @@
-"""ArticulationController: the base of everything that turns setpoints into ctrl."""
+"""ArticulationController: the base class of controllers, which turn setpoints into ctrl."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
@@ -31,7 +31,7 @@ class Transmissions(StrEnum):
 
 
 class ControlHost(Protocol):
-    """What a controller needs from whoever binds it: an articulation, or a bare model."""
+    """What a controller needs from its host: an articulation, or a bare model."""
 
     @property
     def label(self) -> str: ...
@@ -43,7 +43,7 @@ class ControlHost(Protocol):
 
 
 class Unbound:
-    """The host of a controller that has none yet."""
+    """The host of a controller that is not bound yet."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -65,7 +65,7 @@ class Unbound:
         """Nothing to bind again."""
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
-        """Nobody listens."""
+        """Ignored: there is no event log."""
 
 
 class BareModel:
@@ -92,44 +92,44 @@ class BareModel:
 
     def rebind(self, controller: "ArticulationController") -> None:
         """Bind again after a structural change."""
-        controller._host = self  # and not a new one, whose setpoints would be others
+        controller._host = self  # not a new one, which would have its own setpoints
         try:
             controller.bind(self._model, self._data, [b.actuator_id for b in self._found])
         finally:
             controller._host = None
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
-        """Nobody listens: a bare model has no events."""
+        """Ignored: a bare model has no event log."""
 
 
 class ArticulationController(ActorComponent):
     """Owns some actuators of an articulation and writes their ctrl before every physics step.
 
     A subclass implements `compute_and_apply`; `on_bind` is the place to prepare arrays. Bound,
-    `bindings` are the actuators it owns and `columns` their places in the setpoint arrays.
+    `bindings` are the actuators it owns and `columns` their indices in the setpoint arrays.
     """
 
-    enabled = Bool(True, doc="Off: setpoints go to the actuators directly.")
+    enabled = Bool(True, doc="Run the control law; off: setpoints go directly to the actuators.")
     actuators = Patterns(
         EVERYTHING,
         structural=True,
         refers=("actuator", "joint"),
-        doc="Patterns of the actuators it owns: actuator or joint names, matched in full.",
+        doc="Actuators it owns, as patterns of actuator or joint names, matched in full.",
     )
     allow_non_motor = Bool(
         False,
         structural=True,
         category="Binding",
-        doc="Own actuators that are not motors too, if they are named literally.",
+        doc="Also own actuators that are not motors, if they are named literally.",
     )
     transmissions = Choice(
         Transmissions.JOINT,
         structural=True,
         category="Binding",
-        doc="all: run on tendons, sites and slider-cranks too, on actuator length and velocity.",
+        doc="all: also run on tendons, sites and slider-cranks, on actuator length and velocity.",
     )
 
-    #: Whether its setpoints are positions, to be seeded from the pose; else they are raw commands.
+    #: Whether its setpoints are positions, seeded from the pose, rather than raw commands.
     follows_pose: ClassVar[bool] = True
 
     _host: ControlHost | None
@@ -181,7 +181,7 @@ class ArticulationController(ActorComponent):
         return BindingTable(owned.values(), [b for i, b in skipped.items() if i not in owned])
 
     def _matches(self, slots: Slots, pattern: str, at: tuple[int, ...]) -> list[int]:
-        if self.actuators == EVERYTHING:  # the default is no claim that there is something
+        if self.actuators == EVERYTHING:  # the default may match nothing
             return list(range(len(slots)))
         try:
             return slots.match(pattern)
@@ -241,12 +241,12 @@ class ArticulationController(ActorComponent):
         return bool(self._bound_as) and self.is_structurally_changed()
 
     def _resolve(self, names: Sequence[str]) -> None:
-        # After a structural change the values are spread over other actuators: `bind` does that.
+        # After a structural change `bind` resolves the values for the new actuators.
         if not self._must_rebind():
             super()._resolve(names)
 
     def is_structurally_changed(self) -> bool:
-        """Whether a property that decides what it owns differs from what it was bound with."""
+        """Whether a property that selects its actuators changed since it was bound."""
         return self._structure() != self._bound_as
 
     def _structure(self) -> tuple[object, ...]:
@@ -259,7 +259,7 @@ class ArticulationController(ActorComponent):
         """The base classes' own part of `on_bind`."""
 
     def unbind(self) -> None:
-        """Own nothing any more."""
+        """Release its actuators."""
         if self._lowered is not None:
             self._lowered.drive_directly()
         self._own_prepare()
@@ -268,22 +268,22 @@ class ArticulationController(ActorComponent):
 
     @property
     def setpoints(self) -> Setpoints:
-        """The store this controller reads; `columns` are its own places in it."""
+        """The store this controller reads; `columns` are its own indices in it."""
         return self._bound_to.setpoints
 
     @property
     def columns(self) -> npt.NDArray[np.intp]:
-        """Places of the owned actuators in the setpoint arrays."""
+        """Indices of the owned actuators in the setpoint arrays."""
         return self._columns
 
     @property
     def bindings(self) -> BindingTable:
-        """What it owns, in actuator-id order; `.skipped` says what it matched but left."""
+        """The actuators it owns, in id order; `.skipped` has those it matched but cannot drive."""
         return self._table
 
     @property
     def num_bindings(self) -> int:
-        """How many actuators it owns."""
+        """Number of actuators it owns."""
         return len(self._table)
 
     @property
@@ -294,22 +294,22 @@ class ArticulationController(ActorComponent):
     # Run ----------------------------------------------------------------------------------------
 
     def stepper(self, model: Any, data: Any) -> Callable[[], object]:
-        """What is called before every physics step; a subclass may give something leaner."""
+        """The function called before every physics step; a subclass may return a leaner one."""
         return lambda: self.compute_and_apply(model, data, self.setpoints.source)
 
     def step_calls(self, model: Any, data: Any) -> Sequence[Callable[[], object]]:
-        """What is called before every physics step, one after the other.
+        """The functions called before every physics step, in order.
 
-        The articulation holds on to this very sequence: a controller may change a list of its own.
+        The articulation keeps this very sequence: a controller may change its own list later.
         """
         return (self.stepper(model, data),)
 
     def setpoint_calls(self) -> Sequence[Callable[[], object]]:
-        """Hook: what is called before a step whose setpoints differ from the last one's."""
+        """Hook: called before a step whose setpoints differ from the last step's."""
         return ()
 
     def watcher(self) -> Callable[[float], object] | None:
-        """Hook: what wants to look at the last step before the next one; None: nothing."""
+        """Hook: called between steps to inspect the last one; None: nothing."""
         return None
 
     @property
@@ -318,7 +318,7 @@ class ArticulationController(ActorComponent):
         return False
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
-        """Tell the host that an effort was not finite, and that the last finite ctrl is held."""
+        """Report to the host that an effort was not finite and the last finite ctrl is held."""
         self._bound_to.report_non_finite(binding)
 
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
@@ -326,7 +326,7 @@ class ArticulationController(ActorComponent):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Forget everything; a subclass overrides it to forget what it keeps itself."""
+        """Clear the memory; a subclass overrides it to clear its own."""
         if not self._restarting:  # else that has been done
             self._own_reset()
 
@@ -346,17 +346,17 @@ class ArticulationController(ActorComponent):
 
     @property
     def execution(self) -> Execution:
-        """How it runs, and why so."""
+        """Its execution mode, and why that was chosen."""
         return self._execution
 
     def supports(self) -> dict[str, Support]:
-        """What can run it, as it is bound now, with the reason."""
+        """The execution modes that can run it as bound now, with reasons."""
         text = f"{type(self).__name__} is written in Python"
         no = Support(False, text)
         return {"python": Support(True, "the reference"), "compiled": no, "native": no}
 
     def run_as(self, execution: Execution) -> None:
-        """Hook: run so from now on; `native` is followed by `lower`."""
+        """Hook: switch to this execution mode; `native` is followed by `lower`."""
         self._execution = execution
 
     def delay_room(self) -> int:
@@ -403,14 +403,14 @@ class ArticulationController(ActorComponent):
         return resolved(self)
 
     def effort_log(self) -> EffortLog | None:
-        """Hook: how its efforts get into a recording; None: they are what ctrl says."""
+        """Hook: how its efforts get into a recording; None: from ctrl."""
         cls, base = type(self), ArticulationController
         silent = cls.raw_effort is base.raw_effort and cls.native_effort is base.native_effort
         return None if silent else SeenEfforts(self, self.columns)
 
     @property
     def raw_effort(self) -> FloatArray | None:
-        """Effort before clamps per binding, joint units; None: the same as what was applied."""
+        """Effort before clamps per binding, joint units; None: the same as the applied effort."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""How much effort an actuator may give, and what says so."""
+"""Effort limits of actuators, and the attribute each comes from."""
 
 import math
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ Range = tuple[float, float]
 
 
 def model_ranges(binding: ActuatorBinding) -> dict[str, Range]:
-    """The effort ranges the model gives a motor, joint units, by the attribute that says so."""
+    """The effort ranges of a motor in the model, joint units, by attribute."""
     motor = binding.kind == "motor"
     ranges = {
         # NOTE: only a motor's ctrl is an effort; a servo's is a target.
@@ -29,13 +29,13 @@ def _scaled(limits: Range | None, factor: float) -> Range | None:
 
 
 def symmetric(limits: Range) -> float:
-    """What a range allows in both directions."""
+    """The largest magnitude that a range allows in both directions."""
     low, high = limits
     return min(abs(low), abs(high)) if low <= 0.0 <= high else 0.0
 
 
 def our_limit(controller: ArticulationController, index: int) -> float:
-    """What a controller's torque_limit and clamps leave in both directions, joint units."""
+    """The effort that a controller's torque_limit and clamps allow both ways, joint units."""
     limit = float(controller.gains().get("torque_limit", [math.inf] * (index + 1))[index])
     low, high = controller.clamp_limits()
     bound = symmetric((float(low[index]), float(high[index])))

@@ -1,4 +1,4 @@
-"""Which way a controller runs, and why: the fastest that changes no bit, unless told otherwise."""
+"""Execution modes: which one runs a controller; by default the fastest bit-identical one."""
 
 import logging
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _log = logging.getLogger("mjrig")
 
 
 class Support(NamedTuple):
-    """Whether an execution can run something, why (not), and whether with the bits of python."""
+    """Whether a mode can run a controller, why (not), and whether bit-identical to python."""
 
     available: bool
     reason: str
@@ -28,7 +28,7 @@ class Support(NamedTuple):
 
 @dataclass(frozen=True)
 class Execution:
-    """How one controller runs, and the reason."""
+    """The execution mode of one controller, and the reason."""
 
     name: str
     reason: str
@@ -38,14 +38,14 @@ class Execution:
 
 
 def check_request(requested: str) -> None:
-    """Refuse what is no execution.
+    """Refuse an unknown execution mode.
 
     Raises:
-        ExecutionError: it is not known.
+        ExecutionError: it is unknown.
     """
     if requested not in EXECUTIONS:
         hint = suggestion(requested, EXECUTIONS)
-        raise ExecutionError(f"there is no execution {requested!r}; {hint}")
+        raise ExecutionError(f"unknown execution mode {requested!r}; {hint}")
 
 
 def why_not_lowered_here(options: Any, actuation: Actuation) -> str:
@@ -58,7 +58,7 @@ def why_not_lowered_here(options: Any, actuation: Actuation) -> str:
             return ""
         return (
             f"under {integrator} MuJoCo would integrate the gains implicitly; "
-            "say sim: {actuation: implicit} if that is wanted"
+            "set sim: {actuation: implicit} to allow that"
         )
     return f"under {integrator} {_AT_EVERY_STAGE}, not once per step"
 
@@ -70,17 +70,17 @@ def choose(
     not_here: str,
     implicit: bool = False,
 ) -> Execution:
-    """The execution of one controller.
+    """Choose the execution mode of one controller.
 
     Args:
-        requested: what the world was asked for.
+        requested: the mode requested for the world.
         label: the controller, for messages.
-        supports: what can run it.
+        supports: the modes that can run it.
         not_here: why nothing is lowered in this model; empty if that is possible.
         implicit: whether a lowered gain would be integrated implicitly.
 
     Raises:
-        ExecutionError: what was asked for cannot run it.
+        ExecutionError: the requested mode cannot run it.
     """
     if not supports["python"].available:
         return _only_native(requested, label, supports, not_here)
@@ -94,20 +94,20 @@ def choose(
         _log.warning("%s runs in python: %s", label, reason)
         return Execution("python", f"not compiled: {reason}")
     if requested != "auto":
-        return Execution(requested, "asked for")
+        return Execution(requested, "requested")
     return _fastest(supports, not_here, implicit)
 
 
 def _fastest(supports: Mapping[str, Support], not_here: str, implicit: bool) -> Execution:
-    """The fastest execution that has the bits of python."""
+    """The fastest execution mode that is bit-identical to python."""
     native, compiled = supports["native"], supports["compiled"]
     lowerable = native.available and native.exact
     if lowerable and not not_here:
-        same = "MuJoCo computes the same bits itself"
-        return Execution("native", "the scene says actuation: implicit" if implicit else same)
+        same = "bit-identical to MuJoCo's own computation"
+        return Execution("native", "the scene sets actuation: implicit" if implicit else same)
     why_not = not_here if lowerable else native.reason
     if native.available and not native.exact:
-        why_not = "MuJoCo's form of it has other last bits"
+        why_not = "MuJoCo's form of it differs in the last bits"
     if compiled.available:
         return Execution("compiled", f"not native: {why_not}")
     return Execution("python", f"not native: {why_not}; not compiled: {compiled.reason}")
@@ -116,21 +116,21 @@ def _fastest(supports: Mapping[str, Support], not_here: str, implicit: bool) -> 
 def _only_native(
     requested: str, label: str, supports: Mapping[str, Support], not_here: str
 ) -> Execution:
-    """The execution of a law that only MuJoCo can run, whatever was asked for."""
+    """The execution mode of a law that only MuJoCo can run, whatever was requested."""
     reason = supports["python"].reason
     if requested == "python":
         raise ExecutionError(f"{label} cannot run in python: {reason}")
-    # A law evaluated at every stage is what is wanted here; a gain integrated implicitly is not.
+    # Evaluating the law at every stage is intended here; integrating a gain implicitly is not.
     why_not = "" if _AT_EVERY_STAGE in not_here else not_here
     if not supports["native"].available:
         why_not = supports["native"].reason
     if why_not:
-        raise ExecutionError(f"{label} cannot run natively, and must: {reason}; {why_not}")
+        raise ExecutionError(f"{label} requires native execution ({reason}), but {why_not}")
     return Execution("native", reason)
 
 
 def is_implicit(options: Any) -> bool:
-    """Whether the integrator takes the slopes of actuator forces into account."""
+    """Whether the integrator uses the derivatives of actuator forces."""
     return integrator_name(options) in _IMPLICIT
 
 

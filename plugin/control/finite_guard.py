@@ -1,4 +1,4 @@
-"""Guard: nothing MuJoCo would take for no number reaches it, and somebody hears of it."""
+"""Guard: keeps non-finite values out of MuJoCo and reports them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,18 +11,18 @@ from mjrig.control.setpoints import Setpoints
 from mjrig.model.binding import ActuatorBinding
 from mjrig.readings.events import Event, EventLog
 
-#: MuJoCo takes larger numbers for no numbers: one of them in ctrl zeroes every ctrl.
+#: MuJoCo treats larger numbers as invalid: one of them in ctrl zeroes every ctrl.
 LARGEST = 1e10
 _ROWS = ("position", "velocity", "feedforward")
 
 
 def is_bad(values: FloatArray) -> npt.NDArray[np.bool_]:
-    """Which values MuJoCo would not take."""
+    """Which values MuJoCo would reject."""
     return ~(np.abs(values) <= LARGEST)
 
 
 class Guard:
-    """Remembers the last good setpoints and ctrl of an articulation, and puts them back.
+    """Remembers the last valid setpoints and ctrl of an articulation, and restores them.
 
     Args:
         name: the articulation's, for events.
@@ -48,7 +48,7 @@ class Guard:
         self.ctrl: bytes = self._ctrl.tobytes()
 
     def check_setpoints(self) -> None:
-        """Keep good setpoints; put the last good one where one is not."""
+        """Remember valid setpoints; replace an invalid one by the last valid one."""
         flat, good = self._setpoints.flat, self.setpoints
         if np.vdot(flat, flat) < LARGEST**2:
             good[:] = flat
@@ -76,7 +76,7 @@ class Guard:
                 values[bad] = self.inputs[name][bad]
 
     def check_ctrl(self, now: bytes) -> None:
-        """Keep a good ctrl (`now` is its bytes); hold the last good one where one is not."""
+        """Remember a valid ctrl (`now` is its bytes); replace an invalid one by the last valid."""
         ctrl = self._ctrl
         if np.vdot(ctrl, ctrl) < LARGEST**2:
             self.ctrl = now
@@ -93,12 +93,12 @@ class Guard:
         self.keep_ctrl()
 
     def keep_good_ctrl(self) -> None:
-        """Begin to watch: what is in ctrl now is good, as far as it is finite."""
+        """Start watching: the present ctrl is valid as far as it is finite."""
         if np.vdot(self._ctrl, self._ctrl) < LARGEST**2:
             self.keep_ctrl()
 
     def keep_ctrl(self) -> None:
-        """What is in ctrl now is good."""
+        """Take the present ctrl as valid."""
         self.ctrl = self._ctrl.tobytes()
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
@@ -113,7 +113,7 @@ class Guard:
         self._events.add(Event(time, self._name, kind, actuator, binding.joint, message))
 
     def memory(self) -> tuple[FloatArray, dict[str, FloatArray], bytes]:
-        """An own copy of what is remembered."""
+        """A copy of what is remembered."""
         return self.setpoints.copy(), {n: a.copy() for n, a in self.inputs.items()}, self.ctrl
 
     def restore(self, memory: tuple[FloatArray, dict[str, FloatArray], bytes]) -> None:

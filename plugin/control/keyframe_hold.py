@@ -15,7 +15,7 @@ class Pinned(NamedTuple):
 
 
 class KeyframeHold:
-    """Writes the same setpoints before every step, so that they win over every other command."""
+    """Writes the same setpoints before every step, so that they override every other command."""
 
     def __init__(self, setpoints: Setpoints) -> None:
         self._setpoints = setpoints

@@ -1,8 +1,8 @@
-"""Controllers as MuJoCo actuators: what a controller says about its native form, made real.
+"""Lowering: controllers as MuJoCo actuators, from the native form of their law.
 
 A motor a controller owns becomes a `pid` actuator (or a `dcmotor`) with position, velocity and
 feedforward inputs. Its numbers are written into the compiled model, so a live edit is the same
-write. Driven directly it has no gains, and the feedforward input is what the motor's ctrl was.
+write. Driven directly it has no gains, and the feedforward input replaces the motor's ctrl.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from mjrig.model.binding import ActuatorBinding
 
 POS, VEL, FF = 1, 2, 4
 INPUTS = 3
-#: Any voltage will do: the force does not depend on it.
+#: Arbitrary: the force does not depend on the voltage.
 VOLTAGE = 1.0
 _NOTHING = np.zeros(0)
 _NO_PAST = np.zeros((0, INPUTS))
@@ -54,19 +54,19 @@ class NativeForm:
 def change_spec(
     spec: Any, names: Sequence[str], form: NativeForm, timestep: float, room: int = 0
 ) -> None:
-    """Turn motors of a spec into the actuators a form needs; numbers that can wait are left out.
+    """Turn motors of a spec into the actuators a form needs; `load` writes the other numbers.
 
     Args:
         spec: the world's MjSpec.
         names: full names of the actuators, in the form's order.
-        form: what they shall do.
+        form: the law they will run.
         timestep: physics timestep [s].
-        room: longest delay to come [steps].
+        room: longest delay that may be set later [steps].
     """
     for i, name in enumerate(names):
         actuator = spec.actuator(name)
         if form.dc is not None:
-            voltage = VOLTAGE / 10.0  # placeholders: `load` writes the real numbers
+            voltage = VOLTAGE / 10.0  # placeholders: `load` writes the real values
             actuator.set_to_dcmotor(
                 motorconst=[voltage, voltage], resistance=1.0,
                 controller=[1.0, 0.0, 1.0, 0.0, 0.0, VOLTAGE], ctrlspec=POS | VEL | FF,
@@ -89,7 +89,7 @@ def change_spec(
 
 
 def delay_seconds(steps: int, timestep: float) -> float:
-    """The delay that is exactly so many steps: half a step less, so that rounding cannot slip."""
+    """The delay for exactly this many steps: half a step less, which makes rounding safe."""
     return max(steps - 0.5, 0.0) * timestep
 
 
@@ -108,7 +108,7 @@ class LawMemory(NamedTuple):
 
 
 class Lowered:
-    """A controller's actuators in a compiled model: loads numbers, reads what the engine did.
+    """A controller's actuators in a compiled model: loads values, reads what MuJoCo did.
 
     Args:
         bindings: the controller's, with addresses in this model.
@@ -133,7 +133,7 @@ class Lowered:
         self._has_delay = any(self._rooms)
         rooms = zip(self.ids.tolist(), self._rooms, strict=True)
         self._delayed = tuple(rooms) if self._has_delay else ()
-        #: What the law remembered when it was switched off; None: it runs.
+        #: The law's memory when it was switched off; None: it runs.
         self.aside: LawMemory | None = None
         #: Whether the delay history waits for its first command.
         self.awaits_command = False
@@ -170,7 +170,7 @@ class Lowered:
     def drive_directly(self) -> None:
         """No gains: the feedforward input is the motor's old ctrl, with the motor's old limits.
 
-        What the law remembers is set aside, since MuJoCo goes on integrating and recording.
+        The law's memory is set aside, since MuJoCo goes on integrating and recording.
         """
         self.aside = self.memory()
         model, ids = self._model, self.ids
@@ -184,7 +184,7 @@ class Lowered:
         self._set_force_range(*own_force_range(self._bindings))
 
     def memory(self) -> LawMemory:
-        """What the law remembers: its integral, and past commands, oldest first."""
+        """The law's memory: its integral, and past commands, oldest first."""
         if self.aside is not None:
             return self.aside
         integral = self.integral()  # picked from the activations: an own copy
@@ -194,7 +194,7 @@ class Lowered:
         return LawMemory(integral, pasts)
 
     def _past(self, actuator: int, room: int) -> FloatArray:
-        # NOTE: a history is one number of the user's, the place of the newest, times and values.
+        # NOTE: a history is one user value, the index of the newest sample, times and values.
         first = int(self._model.actuator_historyadr[actuator]) + 1
         if not room:
             return _NO_PAST
@@ -205,7 +205,7 @@ class Lowered:
         return past
 
     def settle(self) -> None:
-        """After a reset or a restore, with the first commands in ctrl: make the memory right."""
+        """After a reset or a restore, with the first commands in ctrl: fix the memory."""
         self._take_back()
         if self.awaits_command:
             self.awaits_command = False
@@ -216,7 +216,7 @@ class Lowered:
         self.aside = memory if was_aside or self.aside is not None else None
 
     def _take_back(self) -> None:
-        """Remember again what was set aside."""
+        """Restore the memory that was set aside."""
         if self.aside is None:
             return
         integral, pasts = self.aside
@@ -228,7 +228,7 @@ class Lowered:
         self.aside = None
 
     def start_over(self) -> None:
-        """The state was reset: forget what was set aside; the first command fills the history."""
+        """The state was reset: discard the memory; the first command fills the history."""
         self.awaits_command = self.has_delay
         if self.aside is not None:
             integral, pasts = self.aside
@@ -256,7 +256,7 @@ class Lowered:
         return self._has_delay
 
     def prefill(self, data: Any = None) -> None:
-        """Fill the delay history with the present ctrl: until it has passed, the oldest counts.
+        """Fill the delay history with the present ctrl: until it has passed, the oldest acts.
 
         Args:
             data: another MjData of the same model; None: its own.
@@ -267,7 +267,7 @@ class Lowered:
                 values = np.tile(data.ctrl[addresses], (room, 1))
                 mujoco.mj_initCtrlHistory(self._model, data, int(i), None, values)
 
-    # What the engine did in the last step -------------------------------------------------------
+    # What MuJoCo did in the last step -----------------------------------------------------------
 
     def length(self) -> FloatArray:
         """Actuator lengths the last step started from."""
@@ -302,7 +302,7 @@ class Lowered:
 def within_own_range(
     low: FloatArray, high: FloatArray, bindings: Sequence[ActuatorBinding]
 ) -> tuple[FloatArray, FloatArray]:
-    """Our limits inside the model's, which have the last word also where they exclude each other.
+    """Our limits within the model's, which win where the two ranges do not overlap.
 
     Arrays (n,) or (worlds, n).
     """
@@ -314,7 +314,7 @@ def within_own_range(
 
 
 def own_force_range(bindings: Sequence[ActuatorBinding]) -> tuple[FloatArray, FloatArray]:
-    """What the model itself allows: the motor's ctrlrange times gain, and its forcerange."""
+    """The model's own limits: the motor's ctrlrange times gain, and its forcerange."""
     low, high = np.full(len(bindings), -np.inf), np.full(len(bindings), np.inf)
     for k, binding in enumerate(bindings):
         for limits, factor in ((binding.ctrl_range, binding.gain), (binding.force_range, 1.0)):

@@ -1,4 +1,4 @@
-"""Setpoints straight to ctrl, for the actuators no law owns."""
+"""Passthrough writers: setpoints directly to ctrl, for the actuators no law owns."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""ControlPlan: who writes what before every physics step, decided once."""
+"""ControlPlan: the calls before every physics step, decided once."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,12 +16,12 @@ Write = Callable[[], object]
 
 
 class ControlPlan:
-    """The calls that a step of one articulation consists of; made anew after every change.
+    """The calls that a step of one articulation consists of; rebuilt after every change.
 
     Args:
-        components: what is on the actor, in order.
+        components: components of the actor, in order.
         actuators: all of its actuators.
-        trajectory: the call that moves the setpoints along a trajectory; None: there is none.
+        trajectory: the call that moves the setpoints along a trajectory, or None.
         commands: calls that write setpoints of commands that hold until they are changed.
     """
 
@@ -44,7 +44,7 @@ class ControlPlan:
         #: Ids of the actuators whose setpoints are positions of a law.
         self.following = _following_pose(controllers)
         self.table = _table(self.following, actuators)
-        #: Calls that hand setpoints to what MuJoCo runs itself.
+        #: Calls that write setpoints to the lowered actuators.
         self.native: tuple[Write, ...] = tuple(
             write for c in working if c.lowered is not None for write in c.native_writers()
         )
@@ -54,23 +54,23 @@ class ControlPlan:
         steps = [c.step_calls(model, data) for c in active]
         #: Whether a law runs here, so that ctrl is written in every step.
         self.is_active = bool(active)
-        #: What is called before a step whose setpoints differ from the last one's.
+        #: Called before a step whose setpoints differ from the last step's.
         self.on_setpoints: tuple[Write, ...] = tuple(w for c in active for w in c.setpoint_calls())
-        #: Whether somebody has to look that ctrl is finite, and still what was written.
+        #: Whether ctrl must be checked: finite, and not overwritten from outside.
         self.watches_ctrl = not active or not all(c.guards_ctrl for c in active)
         hooks = _hooks(components, working, data)
         if trajectory is not None:
             hooks.append(trajectory)
-        #: What is called in every step, before the setpoints are looked at.
+        #: Called in every step, before the setpoints are checked.
         self.before: tuple[Write, ...] = (*hooks, *commands)
         inputs: tuple[Write, ...] = (guard.check_inputs,) if guard.inputs else ()
-        # What MuJoCo runs is written when setpoints or ctrl changed; beside a law ctrl always does.
+        # Lowered actuators are written when setpoints or ctrl changed; a law here always does so.
         beside = self.native if active else ()
-        #: What is called in every step, after the setpoints were looked at.
+        #: Called in every step, after the setpoints were checked.
         self.writes = _in_a_row([inputs, *steps, beside, self.direct])
         #: Whether a law or component reads what MuJoCo computes inside the step.
         self.needs_position_stage = any(c.between_stages for c in (*active, *others))
-        #: Whether nothing of ours has to run between physics steps.
+        #: Whether no Python code has to run between physics steps.
         self.is_idle = not active and not hooks
         for controller in controllers:
             if controller.lowered is not None:
@@ -78,7 +78,7 @@ class ControlPlan:
 
 
 def _in_a_row(parts: Sequence[Sequence[Write]]) -> Sequence[Write]:
-    """All calls one after the other; a list may change later, and is looked at then."""
+    """All calls in order; a list may change later and is read when called."""
     filled = [part for part in parts if part]
     if len(filled) == 1:
         return filled[0]
@@ -94,7 +94,7 @@ def _each(calls: Sequence[Write]) -> None:
 
 
 def basis_of(components: Sequence[ActorComponent]) -> list[tuple[object, ...]]:
-    """What a plan depends on: where it differs, a new plan is needed."""
+    """What a plan depends on: if it differs, a new plan is needed."""
     found: list[tuple[object, ...]] = []
     for component in components:
         if isinstance(component, ArticulationController):

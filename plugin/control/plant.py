@@ -1,12 +1,12 @@
-"""Plant: the numbers that decide how a robot moves, as far as they are known.
+"""Plant: the parameters that determine how a robot moves, as far as they are known.
 
-One form for what a recording, a policy file and a running world say, so that they can be compared.
+One form for recordings, policy files and running worlds, so that they can be compared.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: Per joint, by local joint name: what a plant can say, with its unit.
+#: Parameters per joint, by local joint name, with units.
 PER_JOINT = {
     "kp": "N·m/rad",
     "kv": "N·m·s/rad",
@@ -18,7 +18,7 @@ PER_JOINT = {
     "default_pose": "rad",
     "action_scale": "rad",
 }
-#: Of the whole, with units.
+#: Parameters of the whole robot, with units.
 OVERALL = {
     "timestep": "s",
     "decimation": "steps",

@@ -1,4 +1,4 @@
-"""What the runtime knows of a policy: a component that commands at a rate of its own."""
+"""Policy: the runtime's interface to a component that commands at its own rate."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from mjrig.properties.component import ActorComponent
 
 
 class PolicyComponent(ActorComponent):
-    """A component with a network in the loop; recordings and replays look at it through this.
+    """A component with a network in the loop, as recordings and replays use it.
 
     `observation` and `action` are of the last tick, float32, rewritten in place; `ticks` counts
     ticks since the reset.
@@ -34,12 +34,12 @@ class PolicyComponent(ActorComponent):
 
     @property
     def observation(self) -> npt.NDArray[np.float32]:
-        """What the network saw in the last tick."""
+        """The network's input in the last tick."""
         raise NotImplementedError
 
     @property
     def action(self) -> npt.NDArray[np.float32]:
-        """What the network gave in the last tick."""
+        """The network's output in the last tick."""
         raise NotImplementedError
 
     @property
@@ -48,10 +48,10 @@ class PolicyComponent(ActorComponent):
         raise NotImplementedError
 
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
-        """Take the command from a schedule of (time [s], values) from now on.
+        """Take the command from a schedule of (time [s], values).
 
-        Times count from where the policy begins, after a stand, as in its file; each entry holds
-        until the next. It takes the place of the `command` that was set, if any.
+        Times count from the start of the policy, after a stand, as in its file; each entry holds
+        until the next. It replaces the `command` that was set, if any.
 
         Raises:
             PropertyError: another number of values, or times that do not ascend.
@@ -59,10 +59,10 @@ class PolicyComponent(ActorComponent):
         raise NotImplementedError
 
     def plant(self) -> Plant:
-        """What it was made for."""
+        """The plant it was trained for."""
         raise NotImplementedError
 
     @property
     def provenance(self) -> str:
-        """Where `plant` comes from, in words: for gains that are what it says."""
+        """Where `plant` comes from, as text: the origin of gains taken from it."""
         return f"policy {self.label}"

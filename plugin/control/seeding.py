@@ -1,4 +1,4 @@
-"""Seeding: setpoints that leave a robot where it is."""
+"""Seeding: setpoints that keep a robot where it is."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ class Scratch:
 
 
 class Seeds:
-    """Works out setpoints from poses and keyframes, for the actuators of one articulation.
+    """Computes setpoints from poses and keyframes, for the actuators of one articulation.
 
     Args:
         model, data: the world's.
@@ -101,7 +101,7 @@ class Seeds:
         return seeds
 
     def _given(self, ctrl: FloatArray | None, binding: ActuatorBinding) -> FloatArray | None:
-        """An actuator's own copy of its ctrl, where a state says it."""
+        """A copy of an actuator's ctrl, where a state gives it."""
         if ctrl is None:
             return None
         first = binding.ctrl_address - self._first

@@ -1,4 +1,4 @@
-"""What is commanded to the actuators of one articulation, and who may command it."""
+"""Setpoints of one articulation's actuators, and leases: the exclusive right to write them."""
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
@@ -16,7 +16,7 @@ Targets = Mapping[str, float] | npt.ArrayLike | None
 
 
 class Source(IntEnum):
-    """Who commands: recorded and shown, selects nothing."""
+    """Source of commands: recorded and shown; it has no effect on control."""
 
     NETWORK = 0
     UI = 1
@@ -57,7 +57,7 @@ class Lease:
         """As `Articulation.set_targets`, for the holder of this lease.
 
         Raises:
-            LeaseError: it was released, or a name lies outside what it covers.
+            LeaseError: it was released, or does not cover a name.
             BindingError: a pattern matches nothing.
         """
         if not self.is_held:
@@ -80,7 +80,7 @@ class Lease:
         vector[:] = array
 
     def release(self) -> None:
-        """Give the setpoints back; releasing twice is fine."""
+        """Release the setpoints; releasing twice is fine."""
         self._setpoints.release(self)
 
     def __enter__(self) -> Self:
@@ -102,7 +102,7 @@ class Setpoints:
     through the lease; otherwise any write is allowed and counts as SCRIPT.
 
     `values` (3, n) is the same memory for the controllers, always writeable. `version` grows
-    whenever `changed` finds that somebody wrote something else, by whatever way.
+    whenever `changed` finds a new value, however it was written.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Setpoints:
         return True
 
     def touch(self) -> None:
-        """Make the next `changed` true: what was made of the values is to be made again."""
+        """Make the next `changed` true, so that everything derived is computed again."""
         self.seen = b""
 
     def match(self, pattern: str) -> list[int]:
@@ -178,7 +178,7 @@ class Setpoints:
         """Write setpoints, all or nothing.
 
         Raises:
-            LeaseError: somebody else holds one of the actuators.
+            LeaseError: another holder has one of the actuators.
             BindingError: a pattern matches nothing, or two disagree.
             ValueError: an array of another length.
         """
@@ -195,7 +195,7 @@ class Setpoints:
         """Write one row of some actuators.
 
         Raises:
-            LeaseError: somebody holds one of them.
+            LeaseError: one of them is held.
         """
         if len(columns):
             self._check_right([int(c) for c in columns], None)
@@ -246,7 +246,7 @@ class Setpoints:
         """Take the exclusive right to write some actuators.
 
         Raises:
-            LeaseError: somebody holds one of them; the message names the holder.
+            LeaseError: one of them is held; the message names the holder.
             BindingError: the pattern matches nothing.
         """
         inputs = [n for n in self.input_values if compile_pattern(actuators).fullmatch(n)]
@@ -269,10 +269,10 @@ class Setpoints:
         return lease
 
     def check_inputs_free(self) -> None:
-        """Refuse to touch input vectors somebody holds.
+        """Refuse to write input vectors that are held.
 
         Raises:
-            LeaseError: somebody holds one.
+            LeaseError: one is held.
         """
         for lease in self.leases:
             if lease.inputs:
@@ -282,18 +282,18 @@ class Setpoints:
                 )
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back."""
+        """Release a lease."""
         if lease in self.leases:
             self.leases.remove(lease)
             self._update_writeable()
 
     def source_of(self, index: int) -> Source:
-        """Who commands one actuator."""
+        """The source of commands of one actuator."""
         return next((s.source for s in self.leases if index in s.indices), Source.SCRIPT)
 
     @property
     def source(self) -> Source:
-        """Who commands: the holder of the first lease, or SCRIPT."""
+        """The source of the first lease, or SCRIPT."""
         return self.leases[0].source if self.leases else Source.SCRIPT
 
     def _update_writeable(self) -> None:
@@ -306,7 +306,7 @@ class Setpoints:
     # State --------------------------------------------------------------------------------------
 
     def snapshot(self) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """An own copy of all values."""
+        """A copy of all values."""
         return self.values.copy(), {n: a.copy() for n, a in self.input_values.items()}
 
     def restore(self, state: tuple[FloatArray, dict[str, FloatArray]]) -> None:

@@ -1,4 +1,4 @@
-"""What the bindings of an articulation did in the last step: efforts, positions, velocities."""
+"""Telemetry of an articulation's bindings in the last step: efforts, positions, velocities."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ class Telemetry:
     def _overlay(
         self, efforts: FloatArray, read: Callable[[ArticulationController], FloatArray | None]
     ) -> None:
-        """Put what enabled controllers report in the places of the actuators they own."""
+        """Write what enabled controllers report at the indices of their actuators."""
         for controller in self._controllers:
             values = read(controller) if controller.enabled else None
             if values is not None:

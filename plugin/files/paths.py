@@ -16,7 +16,7 @@ PACKAGE = "package:"
 
 
 class Gate(Protocol):
-    """Whoever decides which files may be read."""
+    """The policy that decides which files may be read."""
 
     def admit(self, path: Path, said: object) -> None:
         """Refuse a file by raising PropertyError."""
@@ -56,8 +56,8 @@ def write_atomically(path: Path, text: str, *, backup: bool = False) -> None:
 
     Args:
         path: the file.
-        text: what it will say.
-        backup: keep what it said before in `path~`.
+        text: the new content.
+        backup: keep the previous content in `path~`.
     """
     path = Path(os.path.realpath(path))  # a link stays one
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -98,12 +98,12 @@ def _keep(path: Path) -> None:
 
 
 def is_in_package(name: Path) -> bool:
-    """Whether a file name says `package:…`."""
+    """Whether a file name has the form `package:…`."""
     return name.as_posix().startswith(PACKAGE)
 
 
 def find_file(name: Path, base: Path, gate: Gate | None = None) -> Path:
-    """The file a scene means: absolute, relative to `base`, or `package:module/path`.
+    """The file a scene names: absolute, relative to `base`, or `package:module/path`.
 
     Raises:
         PropertyError: there is no such file, the message names the nearest one; or the gate

@@ -87,7 +87,7 @@ def _parsed(path: Path) -> Any:
     try:
         text = read_limited(path, MAX_BYTES).decode("utf-8")
         if "<!DOCTYPE" in text or "<!ENTITY" in text:
-            raise PropertyError(f"{path.name!r} has a document type, which models need not")
+            raise PropertyError(f"{path.name!r} has a DOCTYPE, which is not allowed in a model")
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError, OSError) as error:
         if isinstance(error, PropertyError):

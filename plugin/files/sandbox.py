@@ -21,7 +21,7 @@ class Sandbox:
         return cls(Path(os.path.realpath(folder)))
 
     def admit(self, path: Path, said: object) -> None:
-        """Refuse a file outside, links followed; whether it exists is nobody's business.
+        """Refuse a file outside, links followed, without revealing whether it exists.
 
         Args:
             path: the file.

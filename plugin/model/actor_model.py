@@ -1,4 +1,4 @@
-"""Where an actor is in the compiled model, and the states it knows."""
+"""ActorModel: addresses of an actor in the compiled model, and its named states."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ EMPTY = ActorState(_NOTHING, _NOTHING, _NOTHING, None, _NOTHING, _NOTHING)
 
 @dataclass(frozen=True)
 class ActorModel:
-    """Where an actor's parts are in the compiled model."""
+    """Addresses of an actor's elements in the compiled model."""
 
     name: str
     prefix: str
@@ -53,18 +53,18 @@ class ActorModel:
     mocap: Indices
     initial: ActorState
     keyframes: Mapping[str, ActorState] = field(default_factory=dict)
-    #: The local names each authored actuator has, in the order of the actor's `actuators`.
+    #: The local names of each authored actuator, in the order of the actor's `actuators`.
     authored: tuple[tuple[str, ...], ...] = ()
-    #: What people call actuators whose name had to be another.
+    #: Authored names of actuators whose compiled names differ.
     aliases: Mapping[str, str] = field(default_factory=dict)
-    #: The actuators as they were before some became others; None: as the model says.
+    #: The actuators before some were lowered; None: those of the model.
     described: tuple[ActuatorBinding, ...] | None = None
-    #: Where the model's origin starts in the world.
+    #: Initial pose of the model's origin in the world.
     origin: Rigid = field(default_factory=Rigid.identity)
 
 
 def locate(model: Any, name: str, prefix: str) -> ActorModel:
-    """Where the elements of a prefix are; it knows no states yet."""
+    """Addresses of the elements with a prefix; states are added later."""
     objects = mujoco.mjtObj
     joints = _ids(model, model.njnt, objects.mjOBJ_JOINT, prefix)
     actuators = _ids(model, model.nactuator, objects.mjOBJ_ACTUATOR, prefix)
@@ -103,7 +103,7 @@ def _ctrl_slice(model: Any, actuators: Indices) -> slice:
 
 
 class StateIndex:
-    """Where the named parts of an actor are in its states: slices by local name.
+    """Slices of an actor's states by local name.
 
     Args:
         model: compiled.

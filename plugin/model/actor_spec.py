@@ -1,4 +1,4 @@
-"""Part: one actor on its way into the world."""
+"""Part: the spec of one actor, before it is attached to the world."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from mjrig.scene.pose import Rigid
 
 
 class Part:
-    """An actor with its own spec, edited as the scene says, and what is known of it alone.
+    """An actor with its own spec, edited as the scene describes, before attaching.
 
     Args:
         placed: the actor.
@@ -48,7 +48,7 @@ class Part:
             for old, key in keys.items()
             if (new := edits.name("key", old)) is not None
         }
-        for key in list(self.spec.keys):  # they live on by name: attaching cannot keep them apart
+        for key in list(self.spec.keys):  # kept by name: attaching cannot keep them apart
             self.spec.delete(key)
         self.spec.nkey = 0
         #: What became of the authored actuators.
@@ -99,7 +99,7 @@ class Part:
         return find_elements(self.spec, name, ("body", "site"), repr(self.name))[0]
 
     def root(self) -> ModelElement:
-        """The body that stands for the whole actor.
+        """The root body of the actor.
 
         Raises:
             PropertyError: there is more than one, or none.

@@ -1,4 +1,4 @@
-"""What an authored actuator says that MuJoCo would refuse late, or take silently and run wrong."""
+"""Checks of authored actuators that MuJoCo would refuse late, or accept and run wrongly."""
 
 import math
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def _check_buffer(
         return
     name = "nsample" if thing.is_authored("nsample") else "delay"
     raise PropertyError(
-        f"{thing.label}.{name}: {nsample} samples of {timestep:g} s do not reach back the delay "
+        f"{thing.label}.{name}: {nsample} samples of {timestep:g} s do not cover the delay "
         f"of {delay:g} s; nsample must be >= {math.ceil(delay / timestep * (1.0 - 1e-9))}",
         (*where, name),
     )
@@ -113,7 +113,7 @@ def _law(actuator: Actuator) -> Iterator[Problem]:
 
 
 def has_activation(actuator: Actuator) -> bool:
-    """Whether it has a state of its own."""
+    """Whether it has an activation state."""
     if actuator.plugin or actuator.actdim > 0:
         return True
     if actuator.is_authored("dyntype"):
@@ -122,7 +122,7 @@ def has_activation(actuator: Actuator) -> bool:
 
 
 def is_plugin(name: str) -> bool:
-    """Whether MuJoCo knows an engine plugin; only its parser says."""
+    """Whether MuJoCo has an engine plugin; only its parser can answer."""
     quoted = name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     text = f'<mujoco><extension><plugin plugin="{quoted}"/></extension></mujoco>'
     try:
@@ -133,5 +133,5 @@ def is_plugin(name: str) -> bool:
 
 
 def span(low: float, high: float) -> str:
-    """A range in words."""
+    """A range as text."""
     return f"[{low:g}, {high:g}]"

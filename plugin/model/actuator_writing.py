@@ -1,4 +1,4 @@
-"""One authored actuator written into a spec's; and a spec's actuator made ready for another."""
+"""Writing one authored actuator to a spec's actuator; clearing one for its replacement."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ _COMMAND = {
 
 
 def write(made: Any, actuator: Actuator, *, new: bool = True) -> None:
-    """Write what an actuator says: ranges, then its kind's law, then what goes over the law.
+    """Write an actuator: ranges, then its kind's law, then overrides of the law.
 
     Args:
         made: the spec's actuator; its transmission is written already.
@@ -78,9 +78,9 @@ def _write_law(made: Any, actuator: Actuator) -> None:
 
 
 def retire(made: Any, actuator: Actuator) -> bool:
-    """Take from a model's actuator what has no meaning for the one that replaces it.
+    """Clear what has no meaning for the actuator that replaces a model's.
 
-    Returns whether a control still means what it did.
+    Returns whether the control input keeps its meaning.
     """
     keeps_command = command_of(made) == actuator.command != ""
     ranges = made.ctrlrange.copy(), made.ctrllimited, made.inheritrange
@@ -104,7 +104,7 @@ def _clear(made: Any) -> None:
 
 
 def command_of(made: Any) -> str:
-    """What the first control of a spec's actuator is; empty where it is nothing one can name."""
+    """The quantity of the first control input of a spec's actuator; empty if unknown."""
     if made.type in _COMMAND:
         return _COMMAND[made.type]
     fixed = made.gaintype == mujoco.mjtGain.mjGAIN_FIXED

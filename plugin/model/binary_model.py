@@ -1,6 +1,6 @@
-"""A scene that is one compiled model: an .mjb, which has no spec to put anything into.
+"""Scenes with one compiled model: an .mjb, which has no spec to add anything to.
 
-Its names are used as they are: the actor's prefix is empty. Keyframes without a name are not known.
+Its names are used as they are: the actor's prefix is empty. Unnamed keyframes are ignored.
 """
 
 from collections.abc import Iterator
@@ -19,22 +19,22 @@ from mjrig.scene.placement import Placements
 from mjrig.scene.pose import composed, rotation
 from mjrig.scene.sim_options import SimOptions
 
-WHY_NOT_NATIVE = "the model is an .mjb, compiled already; no actuator can be made of the law"
-_NEEDS_SPEC = "an .mjb is compiled already and takes nothing more; use the model it was made from"
+WHY_NOT_NATIVE = "the model is an .mjb, already compiled; the law cannot be lowered to an actuator"
+_NEEDS_SPEC = "an .mjb is already compiled and cannot be edited; use the model it was made from"
 _EDITS = ("attach", "dynamics", "renamed", "removed", "actuators", "replicate", "keyframes")
 
 
 def prefix_of(actor: ActorDescription) -> str:
-    """What the MuJoCo names of an actor start with."""
+    """The prefix of an actor's MuJoCo names."""
     return "" if is_binary(actor) else f"{actor.name}/"
 
 
 def binary_actor(placements: Placements) -> Placed | None:
-    """The actor whose model is compiled already; None: there is none.
+    """The actor whose model is already compiled, or None.
 
     Raises:
-        SceneError, PropertyError: something else is in the scene too, or the actor says something
-            that only a model in the making can have.
+        SceneError, PropertyError: the scene has something else too, or the actor has a property
+            that needs a spec.
     """
     found = next((p for p in placements.actors if is_binary(p.original)), None)
     if found is None:
@@ -70,7 +70,7 @@ def load_binary(actor: ActorDescription, sim: SimOptions) -> Any:
         except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
             why = "; ".join(warnings) or " ".join(str(error).split())
             raise PropertyError(
-                f"{actor.label}.model: {str(path)!r} is no model of MuJoCo "
+                f"{actor.label}.model: {str(path)!r} is not a model of MuJoCo "
                 f"{mujoco.__version__}: {why}; export it again",
                 ("model",),
             ) from error
@@ -95,7 +95,7 @@ def _refused(actor: ActorDescription, name: str) -> PropertyError:
 
 
 def _move(model: Any, actor: ActorDescription) -> None:
-    """Put the free bodies at the actor's pose: that is where an initial state is read from."""
+    """Move the free bodies in qpos0 to the actor's pose: initial states are read from there."""
     assert actor.pose is not None
     if actor.pose.relative_to:
         raise PropertyError(
@@ -121,7 +121,7 @@ def _move(model: Any, actor: ActorDescription) -> None:
 
 @contextmanager
 def _warnings() -> Iterator[list[str]]:
-    """What MuJoCo has to say, instead of on stderr and in a log file."""
+    """Collect MuJoCo's warnings, instead of printing them and writing a log file."""
     said: list[str] = []
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(said.append)

@@ -1,4 +1,4 @@
-"""Which actuator drives which degree of freedom, or why it does not."""
+"""Binding: which actuator drives which degree of freedom, or why it drives none."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -76,12 +76,12 @@ class ActuatorBinding:
     joint_range: tuple[float, float] | None
     joint_force_range: tuple[float, float] | None
     skip_reason: str
-    #: What a person called it, where its name had to be another.
+    #: Its authored name, where the compiled name differs.
     alias: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a pattern may match: the actuator's name, its joint's, and what it was called."""
+        """Names a pattern may match: the actuator's, its joint's, and the authored one."""
         return (self.actuator, *(n for n in (self.joint, self.alias) if n))
 
     @property
@@ -91,7 +91,7 @@ class ActuatorBinding:
 
     @property
     def is_bindable(self) -> bool:
-        """Whether a law can own this actuator without being told to."""
+        """Whether a law can own this actuator without `allow_non_motor` or `transmissions`."""
         return not self.skip_reason
 
     @property
@@ -118,7 +118,7 @@ class BindingTable(Sequence[ActuatorBinding]):
         return [(b.actuator, b.skip_reason) for b in self.unbound]
 
     def slots(self, owner: str) -> Slots:
-        """The bound actuators as places for per-actuator values."""
+        """The bound actuators as slots for per-actuator values."""
         return Slots([b.names for b in self._bound], owner)
 
     @overload
@@ -149,8 +149,8 @@ def describe_actuators(
     Args:
         model: an MjModel.
         ids: which actuators; None: all.
-        prefix: what MuJoCo names start with (`dog/`); it is taken off.
-        aliases: what people called actuators of these names.
+        prefix: prefix of the MuJoCo names (`dog/`); it is removed.
+        aliases: authored names of actuators, by compiled name.
 
     Raises:
         BindingError: the model has no actuator of such an id.
@@ -182,7 +182,7 @@ def _transmission(model: Any, i: int) -> str:
 
 
 def _target_name(model: Any, i: int, prefix: str) -> str:
-    """The name of what an actuator acts on; its kind where that has no name."""
+    """The name of an actuator's target; its kind where that is unnamed."""
     transmission, (target, _) = _transmission(model, i), model.actuator_trnid[i]
     if transmission == "orientation":
         # NOTE: an orientation actuator sits on a ball joint, or on a site with a refsite.
@@ -195,7 +195,7 @@ def _target_name(model: Any, i: int, prefix: str) -> str:
 
 
 def actuator_kind(model: Any, i: int) -> str:
-    """The MJCF element a compiled actuator amounts to."""
+    """The MJCF element that a compiled actuator corresponds to."""
     gain = int(model.actuator_gaintype[i])
     if gain in _KIND_BY_GAIN:
         return _KIND_BY_GAIN[gain]

@@ -1,4 +1,4 @@
-"""Scene → MjSpec → MjModel, and where each actor ended up in it."""
+"""Build: scene → MjSpec → MjModel, and the addresses of each actor in it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -31,7 +31,7 @@ _GROUNDS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
 
 @dataclass(frozen=True)
 class Built:
-    """A compiled scene; without a spec where the model was compiled already."""
+    """A compiled scene; without a spec where the model was already compiled."""
 
     spec: Any
     model: Any
@@ -56,10 +56,10 @@ def build(scene: SceneDescription, seed: int | None = None) -> Built:
 
     Args:
         scene: the description.
-        seed: of its random draws; None: the scene's own.
+        seed: random seed of its draws; None: the scene's own.
 
     Raises:
-        SceneError: for a scene with a text: a file, model or name is wrong; it says where.
+        SceneError: for a scene with a text: a file, model or name is wrong, with its place.
         PropertyError, BindingError: the same, for a scene made in Python.
     """
     layout = lay_out(scene, seed)
@@ -137,7 +137,7 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
 
 
 def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Built:
-    """A model that is compiled already, as it is."""
+    """An already compiled model, as it is."""
     with placed.locating():
         model = load_binary(placed.item, sim)
         where = locate(model, placed.name, prefix_of(placed.item))
@@ -157,7 +157,7 @@ def _roots(placements: Placements) -> Callable[[str], str]:
 
 
 def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
-    """One model: all of its options; several: those they agree on; `sim` has the last word."""
+    """One model: all of its options; several: those they agree on; `sim` overrides both."""
     models = [p for p in parts if p.actor.model is not None]  # a prop has no options of its own
     if models:
         first = models[0].spec
@@ -176,7 +176,7 @@ def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
 
 
 def _attach_all(world: Any, parts: Mapping[str, Part], origins: Mapping[str, Place]) -> None:
-    """Put every actor on the body it stands on, those that others stand on first."""
+    """Attach every actor to its carrier's body, carriers first."""
     done: set[str] = set()
 
     def put(name: str) -> None:
@@ -201,8 +201,8 @@ def _attach(world: Any, part: Part, there: Place) -> None:
     with part.blaming_model():
         world.attach(part.spec, prefix=f"{part.name}/", frame=frame)
         if _count(world) != wanted:
-            # NOTE: attaching leaves out what refers to a name that does not exist, without a word,
-            # and so does copying; compiling the model as it was read says what it is.
+            # NOTE: attaching silently leaves out what refers to a name that does not exist,
+            # and so does copying; compiling the model as it was read names it.
             load(part.actor).compile()
             raise ValueError("something refers to a name that the model does not have")
 
@@ -218,7 +218,7 @@ def _count(spec: Any) -> int:
 
 
 def _check_ground(part: Part, body: Any) -> None:
-    """A floor cannot be carried about."""
+    """Refuse a floor on a moving body."""
     ground = next((g for g in part.spec.worldbody.geoms if g.type in _GROUNDS), None)
     if ground is None or not _moves(body):
         return
@@ -226,7 +226,7 @@ def _check_ground(part: Part, body: Any) -> None:
     name = f" {ground.name!r}" if ground.name else ""
     raise PropertyError(
         f"{part.actor.label}.attach: the {kind}{name} of {part.name!r} cannot be on "
-        f"{body.name!r}, which moves; leave it out with scenery: false",
+        f"{body.name!r}, which moves; remove it with scenery: false",
         ("attach",),
     )
 
@@ -240,7 +240,7 @@ def _moves(body: Any) -> bool:
 
 
 def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored] = ()) -> Any:
-    """The compiled model; a refusal is told of the actor, or authored actuator, it names."""
+    """The compiled model; an error is about the actor or authored actuator it names."""
     try:
         with without_actuator_callbacks():
             return world.compile()

@@ -10,7 +10,7 @@ ACTUATOR_CALLBACKS = ("act_dyn", "act_gain", "act_bias")
 
 @contextmanager
 def without_actuator_callbacks() -> Iterator[None]:
-    """Compile without them: the compiler runs the model before Python can be handed its parts."""
+    """Compile without them: the compiler runs the model before Python can access it."""
     found = {name: getattr(mujoco, f"get_mjcb_{name}")() for name in ACTUATOR_CALLBACKS}
     try:
         for name in found:

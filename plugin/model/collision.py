@@ -1,4 +1,4 @@
-"""Collision groups: bodies that pass through each other, as contact excludes."""
+"""Collision groups: bodies that do not collide, as contact excludes."""
 
 import itertools
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ class _Members:
             with placed.locating():
                 if name in self._pending:
                     circle = " → ".join([*self._pending[self._pending.index(name) :], name])
-                    problem = f"{placed.item.label}.groups: goes in a circle: {circle}"
+                    problem = f"{placed.item.label}.groups: is circular: {circle}"
                     raise PropertyError(problem, ("groups",))
                 self._pending.append(name)
                 self._found[name] = self._all_of(placed)
@@ -90,11 +90,11 @@ class _Members:
         return list(dict.fromkeys(found))
 
     def _members(self, placed: Placed, i: int, pattern: str) -> list[str]:
-        """The bodies a pattern stands for: of actors, or one by one."""
+        """The bodies a pattern selects: of whole actors, or single ones."""
         fullmatch = compile_pattern(pattern).fullmatch
         actors = tuple(f"{a}/" for a in self._actors if fullmatch(a))
         found = [b for b in self._bodies if fullmatch(b) or (actors and b.startswith(actors))]
-        if not found and not actors:  # an actor may have no bodies, a light for one
+        if not found and not actors:  # an actor may have no bodies, such as a light
             slots = Slots([(n,) for n in (*self._actors, *self._bodies)], "", "actor or body")
             raise PropertyError(
                 f"{placed.item.label}.members: {slots.nothing_matches(pattern)}",

@@ -1,4 +1,4 @@
-"""Where everything of a scene is put: attachments, frames and relative poses, in any order."""
+"""Frames of a scene: resolves attachments, frames and relative poses, in any order."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ _ORIGIN = Place(WORLD, Rigid.identity(), Rigid.identity())
 
 
 class Places:
-    """Works out places by name: what one refers to is worked out first, wherever it stands."""
+    """Resolves frames by name, whatever the order in the file."""
 
     def __init__(self, parts: Mapping[str, Part], frames: Mapping[str, Placed]) -> None:
         self._parts, self._frames = parts, frames
@@ -76,7 +76,7 @@ class Places:
     # Actors -------------------------------------------------------------------------------------
 
     def _put(self, part: Part) -> Place:
-        """An actor on the world; where it is put may be told by something that moves."""
+        """An actor on the world body; its pose may be relative to something that moves."""
         pose = Rigid.of(part.actor.pose)
         relative = part.actor.pose.relative_to if part.actor.pose else ""
         if relative:
@@ -98,7 +98,7 @@ class Places:
         return Place(base.body, base.pose.then(offset), base.start.then(offset))
 
     def _child(self, part: Part) -> Rigid:
-        """The body or site of an attached actor that is put there, in its model's frame."""
+        """The body or site of an attached actor that is placed there, in its model's frame."""
         assert part.actor.attach is not None
         name = part.actor.attach.child
         if not name:
@@ -124,7 +124,7 @@ class Places:
     # References ---------------------------------------------------------------------------------
 
     def _find(self, reference: str, label: str, keys: tuple[str, ...]) -> Place:
-        """The place a scene speaks of: `world`, a frame, an actor, `actor/body`, `actor/site`."""
+        """The frame of a reference: `world`, a frame, an actor, `actor/body`, `actor/site`."""
         first, slash, rest = reference.partition("/")
         if reference == WORLD:
             return _ORIGIN
@@ -134,7 +134,7 @@ class Places:
             raise PropertyError(f"{label}: there is no {reference!r}; {hint}", keys)
         if first in self._pending:
             circle = [*self._pending[self._pending.index(first) :], first]
-            raise PropertyError(f"{label}: goes in a circle: {' → '.join(circle)}", keys)
+            raise PropertyError(f"{label}: is circular: {' → '.join(circle)}", keys)
         if first in self._frames:
             return self.of_frame(first)
         part = self._parts[first]
@@ -160,7 +160,7 @@ class Places:
             return Place(f"{part.name}/{element.name}", Rigid.identity(), start)
         site = part.alone.site(element.name)
         local = Rigid(site.pos.copy(), site.quat.copy())
-        if element.handle.parent.name == WORLD:  # the model's world body is what it stands on
+        if element.handle.parent.name == WORLD:  # the model's world body is its carrier
             return Place(origin.body, origin.pose.then(local), start)
         return Place(f"{part.name}/{element.handle.parent.name}", local, start)
 

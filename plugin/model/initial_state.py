@@ -1,4 +1,4 @@
-"""What an actor starts as: its keyframe, then joints, free bodies and velocities on top."""
+"""Initial state of an actor: its keyframe, then joints, free bodies and velocities."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -30,10 +30,10 @@ def with_states(
     Args:
         model: compiled, with the actor in it.
         data: of the model, as it is after a reset.
-        where: the actor's place in it.
+        where: the actor's addresses in it.
         actor: its description.
         keys: the keyframes of its model.
-        origin: where the model's origin starts.
+        origin: initial pose of the model's origin.
         lowered: ids of native actuators that were motors; the states are those of the motors.
 
     Raises:
@@ -89,7 +89,7 @@ def _put_by_pattern(
 
 
 def spread(actor: ActorDescription, keys: tuple[str, ...], slots: Slots) -> dict[int, float]:
-    """Slot → value of a property by pattern, whose errors say which one it is."""
+    """Slot → value of a property by pattern; errors name the property."""
     values: Any = actor
     for key in keys:
         values = getattr(values, key)

@@ -21,9 +21,9 @@ _KINDS = {0: "a free", 1: "a ball", 2: "a slide", 3: "a hinge"}
 
 @dataclass(frozen=True)
 class Key:
-    """A state by name of joint, actuator and mocap body; what it does not say is at its start.
+    """A state by name of joint, actuator and mocap body; what is not given is at its default.
 
-    By name, because joints and actuators come and go on the way from a model to the world.
+    By name, because joints and actuators are added and removed between model and world.
     """
 
     qpos: Values = field(default_factory=dict)
@@ -32,11 +32,11 @@ class Key:
     ctrl: Values = field(default_factory=dict)
     mocap_pos: Values = field(default_factory=dict)
     mocap_quat: Values = field(default_factory=dict)
-    #: Free joints are given in the world, not in the actor's own frame.
+    #: Free joints are given in the world frame, not in the actor's frame.
     absolute: bool = False
 
     def without_controls(self, actuators: Collection[str]) -> "Key":
-        """The same state, saying nothing of the controls and activations of some actuators."""
+        """The same state, without the controls and activations of some actuators."""
         ctrl, act = (
             {n: v for n, v in values.items() if n not in actuators}
             for values in (self.ctrl, self.act)
@@ -44,7 +44,7 @@ class Key:
         return replace(self, ctrl=ctrl, act=act)
 
     def edited(self, name: Callable[[str, str], str | None]) -> "Key":
-        """The same state after some elements got another name; None: they are gone."""
+        """The same state after elements were renamed; None: removed."""
 
         def follow(kind: str, values: Values) -> Values:
             found = {name(kind, old): value for old, value in values.items()}
@@ -76,7 +76,7 @@ def scene_keys(actor: ActorDescription, index: StateIndex) -> dict[str, Key]:
             if not keyframe.name:
                 raise PropertyError(f"{keyframe.label}: needs a name")
             if keyframe.name in found:
-                problem = f"{keyframe.label}.name: {keyframe.name!r} is the name of another already"
+                problem = f"{keyframe.label}.name: {keyframe.name!r} is already the name of another"
                 raise PropertyError(problem, ("name",))
             found[keyframe.name] = _scene_key(keyframe, actor, index)
         except PropertyError as error:
@@ -106,7 +106,7 @@ def _scene_key(keyframe: Keyframe, actor: ActorDescription, index: StateIndex) -
 
 
 class _Check:
-    """Takes the tables of a keyframe, if their names and lengths fit."""
+    """Reads the tables of a keyframe, checking names and lengths."""
 
     def __init__(self, keyframe: Keyframe, actor: ActorDescription) -> None:
         self._keyframe, self._actor = keyframe, actor
@@ -140,7 +140,7 @@ class _Check:
 
 
 def key_state(key: Key, start: ActorState, index: StateIndex, origin: Rigid) -> ActorState:
-    """A keyframe as a state; what it says in the actor's own frame is moved to its place."""
+    """A keyframe as a state; poses in the actor's frame are transformed to the world."""
     origin = Rigid.identity() if key.absolute else origin
     qpos, qvel = start.qpos.copy(), start.qvel.copy()
     act = start.act.copy()
@@ -175,7 +175,7 @@ def key_state(key: Key, start: ActorState, index: StateIndex, origin: Rigid) -> 
 
 
 def moved(origin: Rigid, pose: FloatArray) -> FloatArray:
-    """Position and quaternion of a free joint, from the actor's own frame to the world."""
+    """Position and quaternion of a free joint, from the actor's frame to the world."""
     return np.concatenate(origin.then(Rigid(pose[:3], pose[3:])))
 
 
@@ -197,20 +197,20 @@ def captured(
     controls: Mapping[str, FloatArray],
     lowered: Collection[str],
 ) -> Keyframe:
-    """The present state of an actor as a keyframe, to the last bit.
+    """The present state of an actor as a keyframe, bit for bit.
 
     Args:
-        name: of the keyframe.
+        name: name of the keyframe.
         model, data: the world's.
         where: the actor in it.
-        controls: what the actuators that no law owns are commanded.
+        controls: commands of the actuators that no law owns.
         lowered: actuators whose activations are a law's memory, not the model's.
     """
     index = StateIndex(model, where)
     qpos, qvel, act = data.qpos[where.qpos], data.qvel[where.dof], data.act[where.act]
     keyframe = Keyframe(name=name)
     if index.free and not where.origin.is_identity:
-        keyframe.absolute = True  # there and back would cost the last bits
+        keyframe.absolute = True  # transforming back and forth would change the last bits
     values: dict[str, dict[str, object]] = {
         "joints": {n: _plain(qpos[s]) for n, s in index.qpos.items()},
         "velocities": {n: _plain(qvel[s]) for n, s in index.dof.items() if qvel[s].any()},

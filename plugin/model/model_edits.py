@@ -1,4 +1,4 @@
-"""What a scene changes in a model before it is put into the world."""
+"""Edits of a model before it is attached: base, scenery, removal, renaming, dynamics."""
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ class Edits:
     renamed: dict[Pair, str] = field(default_factory=dict)
 
     def name(self, kind: str, name: str) -> str | None:
-        """The name of an element now; None: it is gone."""
+        """The current name of an element; None: it was removed."""
         pair = (kind, name)
         return None if pair in self.removed else self.renamed.get(pair, name)
 
@@ -51,13 +51,13 @@ def edit_model(spec: Any, actor: ActorDescription) -> Edits:
 
 
 def empty_keys(spec: Any) -> None:
-    """Take the columns out of keyframes, which would not fit the edited model."""
+    """Clear the columns of keyframes, which would not fit the edited model."""
     for key in spec.keys:
         key.qpos, key.qvel, key.act, key.ctrl, key.mpos, key.mquat = ([] for _ in range(6))
 
 
 def _remove_scenery(spec: Any) -> list[Pair]:
-    """Leave out geoms, lights and cameras that are on the world body itself."""
+    """Remove geoms, lights and cameras that are on the world body itself."""
     found = [
         ModelElement(kind, handle)
         for kind in ("geom", "camera", "light")
@@ -71,7 +71,7 @@ def _remove_scenery(spec: Any) -> list[Pair]:
 
 
 def roots(spec: Any) -> list[Any]:
-    """The bodies that stand on the world body, without those moved by hand."""
+    """The children of the world body, without mocap bodies."""
     return [b for b in spec.bodies if b.name != "world" and _is_root(b) and not b.mocap]
 
 
@@ -93,13 +93,13 @@ def _set_base(spec: Any, actor: ActorDescription) -> list[Pair]:
 
 
 def _fix(spec: Any, actor: ActorDescription, key: str) -> list[Pair]:
-    """Take away the free joint of the root; returns what went."""
+    """Remove the free joint of the root; returns what was removed."""
     free = [j for body in roots(spec) for j in body.joints if j.type == _FREE]
     if len(free) > 1:
         bodies = listed(j.parent.name for j in free)
         raise PropertyError(
             f"{actor.label}.{key}: the model has several free bodies ({bodies}); "
-            "which one is its base cannot be known",
+            "its base is ambiguous",
             (key,),
         )
     return remove(spec, [ModelElement("joint", j) for j in free])
@@ -158,7 +158,7 @@ def _rename_named(spec: Any, actor: ActorDescription, edits: Edits) -> None:
 def _about(
     actor: ActorDescription, name: str, at: tuple[Hashable, ...] = (), *, about_key: bool = False
 ) -> Iterator[None]:
-    """Errors in here are about a property of the actor."""
+    """Turn errors into errors about a property of the actor."""
     try:
         yield
     except LocatedError as error:

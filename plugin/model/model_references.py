@@ -1,4 +1,4 @@
-"""The named elements of a spec, and which of them refer to which: MjSpec keeps only strings."""
+"""The named elements of a spec and the references between them: MjSpec keeps only strings."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import mujoco
 from mjrig.errors import PropertyError
 from mjrig.names import compile_pattern, listed, suggestion, unique
 
-#: Kinds of elements a scene may speak of, and what MjSpec calls the list of them.
+#: Kinds of elements a scene may refer to, and MjSpec's name for the list of them.
 KINDS = {
     "body": "bodies",
     "joint": "joints",
@@ -63,19 +63,19 @@ class ModelElement:
 
 @dataclass(frozen=True)
 class ModelReference:
-    """One name that an element holds of another."""
+    """A reference by name from one element to another."""
 
     holder: ModelElement
     kind: str
     name: str
-    #: Writes another name there; None: only a rebuilt holder can have another.
+    #: Writes another name there; None: the holder must be rebuilt.
     write: Callable[[str], None] | None
-    #: Whether the holder can do without: then `drop` takes the name away.
+    #: Whether the reference is optional: then `drop` removes it.
     drop: Callable[[], None] | None = None
 
 
 def elements(spec: Any) -> Iterator[ModelElement]:
-    """Everything a scene may speak of, except the world body."""
+    """Every element a scene may refer to, except the world body."""
     for kind, many in KINDS.items():
         for handle in getattr(spec, many):
             if kind != "body" or handle.name != "world":
@@ -83,7 +83,7 @@ def elements(spec: Any) -> Iterator[ModelElement]:
 
 
 def name_everything(spec: Any) -> None:
-    """Name bodies, joints, actuators, sensors and keyframes that have no name, to be found by."""
+    """Give unnamed bodies, joints, actuators, sensors and keyframes names."""
     _name_all(spec.bodies, lambda body: "body")
     _name_all(spec.joints, lambda joint: joint.parent.name)
     _name_all(spec.actuators, lambda actuator: actuator.target or "actuator")
@@ -105,7 +105,7 @@ def _name_all(handles: Any, name: Callable[[Any], str]) -> None:
 
 
 def inside(spec: Any, bodies: set[str]) -> Iterator[ModelElement]:
-    """What is in these bodies, and in the bodies inside them; all bodies must have names."""
+    """The elements in these bodies and their descendants; all bodies must have names."""
     within = set(bodies)
     for body in spec.bodies:  # parents come first
         if body.name not in within and body.parent is not None and body.parent.name in within:
@@ -121,7 +121,7 @@ def inside(spec: Any, bodies: set[str]) -> Iterator[ModelElement]:
 
 
 def references(spec: Any) -> Iterator[ModelReference]:
-    """Every name one element holds of another."""
+    """Every reference between elements."""
     for element in elements(spec):
         find = _FIND.get(element.kind)
         if find is not None:

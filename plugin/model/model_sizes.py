@@ -1,4 +1,4 @@
-"""The `<size>` of models that come together in one world."""
+"""The `<size>` of models that are merged into one world."""
 
 from collections.abc import Sequence
 from typing import Any

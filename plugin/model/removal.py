@@ -1,4 +1,4 @@
-"""Taking elements out of a spec, with everything that cannot be without them."""
+"""Removing elements from a spec, with everything that depends on them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ Pair = tuple[str, str]
 
 
 def closure(spec: Any, start: Iterable[ModelElement]) -> list[ModelElement]:
-    """These elements, what is inside them, and what refers to any of it and cannot do without."""
+    """These elements, their content, and what has a required reference to any of it."""
     gone = dict.fromkeys(start)
     bodies = {e.name for e in gone if e.kind == "body"}
     gone.update(dict.fromkeys(inside(spec, bodies)))
@@ -32,7 +32,7 @@ def closure(spec: Any, start: Iterable[ModelElement]) -> list[ModelElement]:
 
 
 def remove(spec: Any, start: Iterable[ModelElement]) -> list[Pair]:
-    """Take elements out, and what depends on them; returns kind and name of all that went."""
+    """Remove elements and what depends on them; returns kind and name of all removed."""
     start = list(start)
     if not start:
         return []
@@ -44,7 +44,7 @@ def remove(spec: Any, start: Iterable[ModelElement]) -> list[Pair]:
             reference.drop()
     bodies = {e.name for e in gone if e.kind == "body"}
     whole = [e for e in gone if e.kind == "body" and e.handle.parent.name not in bodies]
-    # What refers to others first; what is in a body that goes, goes with it.
+    # Elements that refer to others first; the content of a removed body is removed with it.
     loose = [e for e in gone if e.kind != "body" and not _is_in(e, bodies)]
     for element in [*(e for e in loose if e.kind not in IN_BODIES),
                     *(e for e in loose if e.kind in IN_BODIES), *whole]:  # fmt: skip

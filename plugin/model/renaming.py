@@ -1,4 +1,4 @@
-"""Other names for elements of a spec; what refers to them follows."""
+"""Renaming elements of a spec; references to them follow."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ _NOT_COPIED = ("id", "signature", "path", "name", "default", "compiler", "info")
 
 
 def rename(spec: Any, names: Mapping[ModelElement, str]) -> None:
-    """Give elements other names.
+    """Rename elements.
 
     Raises:
         PropertyError: a new name is taken by an element of the same kind.
@@ -29,7 +29,7 @@ def rename(spec: Any, names: Mapping[ModelElement, str]) -> None:
     for reference in followed:
         if reference.write is not None:
             reference.write(new[reference.kind, reference.name])
-    for i, element in enumerate(names):  # out of the way: names may be swapped
+    for i, element in enumerate(names):  # temporary names: two names may be swapped
         element.handle.name = f"mjrig renames {i}"
     for element, name in names.items():
         element.handle.name = name
@@ -52,7 +52,7 @@ def _check_free(spec: Any, names: Mapping[ModelElement, str]) -> None:
 
 
 def _path(tendon: Any, new: Mapping[tuple[str, str], str]) -> list[Wrap]:
-    """How to wrap a tendon again, around what goes by other names: (method, arguments)."""
+    """The calls that wrap a tendon again around renamed elements: (method, arguments)."""
 
     def follow(kind: str, element: Any) -> str:
         return new.get((kind, element.name), element.name) if element is not None else ""
@@ -72,7 +72,7 @@ def _path(tendon: Any, new: Mapping[tuple[str, str], str]) -> list[Wrap]:
 
 
 def _rebuild_tendons(spec: Any, kept: list[tuple[Any, list[Wrap]]]) -> None:
-    """All tendons anew, in order: MjSpec cannot change what a tendon goes around."""
+    """Rebuild all tendons in order: MjSpec cannot change what a tendon wraps around."""
     for old, path in kept:
         made = spec.add_tendon()
         for name in dir(old):

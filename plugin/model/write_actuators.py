@@ -1,4 +1,4 @@
-"""Authored actuators on a spec: what `actuators:` of an actor adds to its model."""
+"""Writing authored actuators to a spec: what `actuators:` of an actor adds to its model."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _TRANSMISSION = {
     "tendon": _TRN.mjTRN_TENDON,
     "cranksite": _TRN.mjTRN_SLIDERCRANK,
 }
-#: How MuJoCo names an actuator by its number.
+#: How MuJoCo's messages refer to an actuator by its id.
 _NUMBERED = re.compile(r"actuator (?:id = )?(\d+)")
 
 
@@ -33,11 +33,11 @@ class Authored:
 
     #: The names of each authored actuator, in the order of `actor.actuators`.
     names: tuple[tuple[str, ...], ...] = ()
-    #: What a person called an actuator whose name had to be another.
+    #: Authored names of actuators whose compiled names differ.
     aliases: Mapping[str, str] = field(default_factory=dict)
-    #: (index, name, actor/site): references to other actors, to be written when all are there.
+    #: (index, name, actor/site): references to other actors, written when all are attached.
     references: tuple[tuple[int, str, str], ...] = ()
-    #: Replaced actuators whose controls mean something else now: keyframes do not give them.
+    #: Replaced actuators whose controls now have another meaning: keyframes do not set them.
     changed: frozenset[str] = frozenset()
 
     def culprit(self, message: str, world: Any, actor: str) -> int | None:
@@ -56,7 +56,7 @@ def add_actuators(spec: Any, actor: ActorDescription) -> Authored:
     """Add an actor's authored actuators to a spec of the actor alone, one per match.
 
     Raises:
-        PropertyError, BindingError: an actuator is wrong in itself or finds nothing to act on.
+        PropertyError, BindingError: an actuator is invalid or its target matches nothing.
     """
     if not actor.actuators:
         return Authored()
@@ -89,16 +89,16 @@ def add_actuators(spec: Any, actor: ActorDescription) -> Authored:
 def finish_actuators(
     world: Any, actor: ActorDescription, authored: Authored, root_of: Callable[[str], str]
 ) -> None:
-    """What can only be done when all actors are in the world: references between them, delays.
+    """Finish what needs all actors in the world: references between them, delays.
 
     Args:
         world: the spec of everything.
         actor: one of the actors in it.
-        authored: what became of its actuators.
-        root_of: the actor that another one hangs on in the end.
+        authored: its authored actuators as written.
+        root_of: the actor at the end of an actor's chain of attachments.
 
     Raises:
-        PropertyError: a reference leads to another root or nowhere; a delay does not fit.
+        PropertyError: a reference has another root or does not exist; a delay does not fit.
     """
     for i, actuator in enumerate(actor.actuators):
         with _about(i):
@@ -117,7 +117,7 @@ def finish_actuators(
 
 @contextmanager
 def _about(index: int) -> Iterator[None]:
-    """Errors of one actuator, as the actor sees them."""
+    """Turn errors about one actuator into errors about its actor."""
     try:
         yield
     except LocatedError as error:
@@ -128,7 +128,7 @@ def _about(index: int) -> Iterator[None]:
 
 
 def match(actuator: Actuator, attribute: str, pattern: str, names: Sequence[str]) -> list[str]:
-    """The names a pattern stands for: the one that is literally it, else all it matches in full.
+    """The names a pattern selects: the literal one, else all it matches in full.
 
     Raises:
         BindingError: nothing; the message names the nearest.
@@ -192,7 +192,7 @@ def _replace(
     changed: set[str],
     i: int,
 ) -> list[Any]:
-    """Make actuators of the model this one, in place: names and order stay."""
+    """Replace actuators of the model by this one, in place: names and order stay."""
     names: dict[str, None] = {}
     for pattern in actuator.replaces:
         names |= dict.fromkeys(match(actuator, "replaces", pattern, list(own)))
@@ -210,7 +210,7 @@ def _replace(
 
 
 def _check_fit(actuator: Actuator, element: Any) -> None:
-    """Whether what a model's actuator acts on is something the new one can act on."""
+    """Check that the new actuator can act on the target of the model's actuator."""
     trntype = element.trntype
     in_parent = trntype == _TRN.mjTRN_JOINTINPARENT
     kind = "joint" if in_parent else next(k for k, t in _TRANSMISSION.items() if t == trntype)
@@ -222,7 +222,7 @@ def _check_fit(actuator: Actuator, element: Any) -> None:
         raise actuator.refusal("replaces", problem)
     for name in ("inparent", "slidersite"):
         if actuator.__dict__[name]:
-            raise actuator.refusal(name, "not with replaces, which keeps what is acted on")
+            raise actuator.refusal(name, "cannot be combined with replaces, which keeps the target")
     if actuator.cranklength and kind != "cranksite":
         problem = f"{element.name!r} acts on a {kind}, not on a cranksite"
         raise actuator.refusal("cranklength", problem)
@@ -231,7 +231,7 @@ def _check_fit(actuator: Actuator, element: Any) -> None:
 
 
 def _refer(spec: Any, actuator: Actuator, actor: ActorDescription, element: Any) -> None:
-    """Write a reference site; one of another actor is written when that is there."""
+    """Write a reference site; another actor's is written once that is attached."""
     reference = actuator.refsite
     if not reference:
         return
@@ -259,7 +259,7 @@ def _references(actor: ActorDescription, made: list[list[Any]]) -> Iterator[tupl
 
 
 def _name(actuators: Sequence[Actuator], made: list[list[Any]], own: Mapping[str, Any]) -> None:
-    """Name what was added; what was replaced keeps the name the model gave it."""
+    """Name the added actuators; replaced ones keep the model's names."""
     added = [
         (element, actuator.name or f"unnamed_{actuator.element}")
         for actuator, elements in zip(actuators, made, strict=True)
@@ -272,7 +272,7 @@ def _name(actuators: Sequence[Actuator], made: list[list[Any]], own: Mapping[str
 
 
 def _aliases(spec: Any, actuators: Sequence[Actuator], made: list[list[Any]]) -> dict[str, str]:
-    """The names people gave, where they are not the compiled ones and nobody else's."""
+    """The authored names that differ from the compiled ones and are not taken by others."""
     compiled = {a.name for a in spec.actuators}
     return {
         element.name: actuator.name
@@ -282,11 +282,11 @@ def _aliases(spec: Any, actuators: Sequence[Actuator], made: list[list[Any]]) ->
     }
 
 
-# What comes with them ---------------------------------------------------------------------------
+# Plugins, sensors and conflicts -----------------------------------------------------------------
 
 
 def _add_plugin(spec: Any, actuator: Actuator, element: Any) -> None:
-    """Let an engine plugin run an actuator; the instance comes first, or MuJoCo crashes."""
+    """Let an engine plugin run an actuator; the instance must come first, or MuJoCo crashes."""
     if not actuator.plugin:
         return
     spec.activate_plugin(actuator.plugin)
@@ -321,7 +321,7 @@ def _add_sensors(spec: Any, actuator: Actuator, element: Any) -> None:
 
 
 def _check_position_laws(spec: Any, actuator: Actuator, elements: Sequence[Any]) -> None:
-    """Two laws that hold one joint at two places fight each other."""
+    """Refuse two position servos that hold one joint at two positions."""
     joints = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
     for element in elements:
         if not position_type(element) or int(element.trntype) not in joints:

@@ -12,12 +12,12 @@ def check_assets(spec: Any, model: Path) -> None:
     """Make sure that MuJoCo will find every file a model names, also once it is in a world.
 
     Raises:
-        PropertyError: one is not there; the message says where it was looked for.
+        PropertyError: one is missing; the message lists where it was searched.
     """
     for kind, asset in _assets(spec):
         for file in _files(kind, asset):
             path = asset_path(spec, model, kind, file)
-            if path.is_file() or ":" in file.partition("/")[0]:  # a resource provider's, no file
+            if path.is_file() or ":" in file.partition("/")[0]:  # a provider's resource
                 continue
             what = f"{kind} {asset.name!r}" if asset.name else kind
             raise PropertyError(

@@ -21,12 +21,12 @@ _ADVICE = (
 
 
 def is_in_menagerie(name: Path) -> bool:
-    """Whether a model's name says `menagerie:…`."""
+    """Whether a model's name has the form `menagerie:…`."""
     return name.as_posix().startswith(MENAGERIE)
 
 
 def find_in_menagerie(name: Path) -> Path:
-    """The file a name means: `menagerie:robot`, its main model, or `menagerie:robot/file.xml`.
+    """The file of a name: `menagerie:robot`, its main model, or `menagerie:robot/file.xml`.
 
     Raises:
         PropertyError: there is no such robot or file, or no menagerie.
@@ -70,7 +70,7 @@ def _main_file(folder: Path) -> Path:
         return folder / models[0]
     listed = ", ".join(names) or "none"
     raise PropertyError(
-        f"{folder.name!r} has no main model; say which file, as in "
+        f"{folder.name!r} has no main model; name the file, as in "
         f"{MENAGERIE}{folder.name}/{names[0] if names else 'scene.xml'}; it has: {listed}"
     )
 
@@ -81,7 +81,7 @@ def _main_file(folder: Path) -> Path:
 def _by_package(robot: str) -> Path:
     """The folder of a robot in the copy that `robot_descriptions` keeps.
 
-    Only the one module is imported that knows it: importing any of them downloads.
+    Only the module of this robot is imported: importing any of them downloads it.
     """
     modules = dict(_description_modules())
     if not modules:
@@ -91,19 +91,19 @@ def _by_package(robot: str) -> Path:
         raise PropertyError(f"{PACKAGE} knows no menagerie robot {robot!r}; {hint}")
     try:
         folder = Path(import_module(f"{PACKAGE}.{modules[robot]}").PACKAGE_PATH)
-    except Exception as error:  # whatever git and the network come up with
+    except Exception as error:  # git and the network raise anything
         text = " ".join(str(error).split()) or type(error).__name__
         raise PropertyError(
             f"{PACKAGE} cannot download {robot!r}: {text}; go online once, "
             f"or set {VARIABLE} to a checkout of {_REPOSITORY}"
         ) from error
     if not folder.is_dir():
-        raise PropertyError(f"{PACKAGE} says {robot!r} is in {str(folder)!r}, which does not exist")
+        raise PropertyError(f"{PACKAGE} locates {robot!r} in {str(folder)!r}, which does not exist")
     return folder
 
 
 def _description_modules() -> Iterator[tuple[str, str]]:
-    """Folder in the menagerie → module that knows it, read without importing anything."""
+    """Folder in the menagerie → its module, read without importing anything."""
     package = find_spec(PACKAGE)
     for place in package.submodule_search_locations or () if package else ():
         for file in sorted(Path(place).glob("*_mj_description.py")):

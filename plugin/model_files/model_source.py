@@ -21,7 +21,7 @@ _ADVICE = {
 
 
 def load(actor: ActorDescription) -> Any:
-    """The spec of an actor's model, as the file or the prop says; every file it needs exists.
+    """The spec of an actor's model, from its file or prop; every file it needs exists.
 
     Raises:
         PropertyError: a file is missing, or MuJoCo cannot read it.
@@ -30,7 +30,7 @@ def load(actor: ActorDescription) -> Any:
         return _filled(actor)
     path = model_file(actor)
     if path.suffix.lower() == BINARY:
-        problem = "an .mjb is compiled already: it stands alone in a scene and takes no edits"
+        problem = "an .mjb is already compiled: it must be the only actor and cannot be edited"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
     try:
         # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
@@ -51,7 +51,7 @@ def model_file(actor: ActorDescription) -> Path:
     """The file of an actor's model.
 
     Raises:
-        PropertyError: there is none; the message says where it was looked for.
+        PropertyError: there is none; the message lists where it was searched.
     """
     assert actor.model is not None
     try:
@@ -63,12 +63,12 @@ def model_file(actor: ActorDescription) -> Path:
 
 
 def is_binary(actor: ActorDescription) -> bool:
-    """Whether an actor's model is compiled already."""
+    """Whether an actor's model is already compiled."""
     return actor.model is not None and actor.model.suffix.lower() == BINARY
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error on one line, with advice where MuJoCo's words are not enough."""
+    """The message of an error on one line, with advice where MuJoCo's text is not enough."""
     text = " ".join(str(error).split())
     advice = next((a for words, a in _ADVICE.items() if words in text), "")
     return f"{text} ({advice})" if advice else text

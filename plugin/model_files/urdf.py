@@ -1,4 +1,4 @@
-"""The meshes of a URDF: found as ROS finds them, by package, path or address."""
+"""Mesh files of a URDF: resolved as in ROS, by package, path or URI."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ _PACKAGES = ("package", "model")
 def find_meshes(spec: Any, urdf: Path) -> None:
     """Give every mesh of a URDF's spec the full path of its file.
 
-    A `<mujoco><compiler strippath="true"/>` in the file is obeyed: then MuJoCo's own rule holds.
+    A `<mujoco><compiler strippath="true"/>` in the file is respected: MuJoCo's own rule applies.
 
     Raises:
         PropertyError: a mesh is not found, or of a format MuJoCo does not read.
@@ -26,7 +26,7 @@ def find_meshes(spec: Any, urdf: Path) -> None:
         if Path(mesh.file).suffix.lower() not in FORMATS:
             raise PropertyError(
                 f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}; MuJoCo reads "
-                f"{', '.join(FORMATS)}: convert it, or leave it out if it is only seen"
+                f"{', '.join(FORMATS)}: convert it, or remove it if it is only visual"
             )
         places = list(dict.fromkeys(mesh_places(mesh.file, urdf, spec.meshdir)))
         found = next((place for place in places if place.is_file()), None)
@@ -49,7 +49,7 @@ def mesh_places(name: str, urdf: Path, meshdir: str = "") -> Iterator[Path]:
             if parent.name == package:
                 yield parent / inside
             yield parent / package / inside
-        yield folder / inside  # the meshes stand beside the URDF, without the package around them
+        yield folder / inside  # the meshes are beside the URDF, without the package around them
     elif address.scheme == "file":
         yield Path(unquote(address.path))
     else:
@@ -61,7 +61,7 @@ def _used_by(urdf: Path, mesh: str) -> str:
     """`link 'hip' of 'dog.urdf' needs`, for the first link with this mesh."""
     root = ElementTree.parse(urdf).getroot()
     for link in root.iter("link"):
-        # A mesh that is only seen is not read, unless the file says so: name who collides first.
+        # Visual meshes are discarded unless the file keeps them: name a colliding link first.
         for geometry in (*link.iter("collision"), *link.iter("visual")):
             if any(m.get("filename") == mesh for m in geometry.iter("mesh")):
                 return f"link {link.get('name')!r} of {str(urdf)!r} needs"

@@ -1,6 +1,6 @@
 """Properties: declared once on a class; their kinds, per-actuator values, actions, components.
 
-What a component of one's own needs: `from mjrig.properties import Float, PerActuator`.
+A custom component needs: `from mjrig.properties import Float, PerActuator`.
 """
 
 from mjrig.properties.actions import action

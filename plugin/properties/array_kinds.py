@@ -1,4 +1,4 @@
-"""Property kinds of several reals: a vector of fixed size, and samples of any number."""
+"""Property kinds with several reals: a vector of fixed size, and samples of any number."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Vector(Property[FloatArray]):
     """A fixed number of reals.
 
     Args:
-        partial: one number or a shorter list will do; the rest is as in the default.
+        partial: accept one number or a shorter list; the rest comes from the default.
     """
 
     kind = "vector"
@@ -79,7 +79,7 @@ class Vector(Property[FloatArray]):
 
 
 class Samples(Property[FloatArray]):
-    """A list of reals of any length, or a list of such lists of one length."""
+    """A list of reals of any length, or a list of such lists, all equally long."""
 
     kind = "samples"
 

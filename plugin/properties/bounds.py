@@ -1,11 +1,11 @@
-"""Numbers as people write them, and the ranges they must be in."""
+"""Parsing and formatting of numbers, and the ranges they must be in."""
 
 import math
 import re
 
 import numpy as np
 
-# YAML 1.1 reads `1e-3` as text; a person means the number.
+# YAML 1.1 reads `1e-3` as text; the user means the number.
 _NUMBER = re.compile(
     r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?\.?(inf|Inf|INF)|\.?(nan|NaN|NAN)"
 )
@@ -31,7 +31,7 @@ def plain(value: object) -> object:
 
 
 def digits(value: float) -> str:
-    """A number with as many digits as it has: what was got must not read like the limit."""
+    """A number with all its digits: a refused value must not print like the limit."""
     return repr(float(value)).removesuffix(".0")
 
 
@@ -74,7 +74,7 @@ class Bounds:
         return ", ".join(parts)
 
     def json_schema(self) -> dict[str, object]:
-        """The hard range in JSON Schema's words; texts such as 1e-3 and inf are numbers too."""
+        """The hard range in JSON Schema keywords; texts such as 1e-3 and inf are numbers too."""
         schema: dict[str, object] = {"type": "number"}
         if self.low > -math.inf:
             schema["exclusiveMinimum" if self.above else "minimum"] = self.low

@@ -23,7 +23,7 @@ class Component(HasProperties):
 
     @classmethod
     def type_name(cls) -> str:
-        """What a scene file says as `type`."""
+        """The value of `type` in a scene file."""
         return str(vars(cls).get("_type_name", cls.__name__))
 
     def to_data(self) -> dict[str, object]:

@@ -21,13 +21,13 @@ class Property(Generic[T]):
         doc: tooltip; one sentence.
         unit: SI unit shown behind the value.
         category: heading in the inspector and the reference page.
-        label: what the inspector shows; None: the name with blanks.
+        label: shown in the inspector; None: the name with spaces for underscores.
         edit_if: `"other"` or `"other=value"`: the row is disabled, with the reason, otherwise.
-        read_only: the component sets it, nobody else.
-        stored: goes to the scene file.
+        read_only: only the component sets it.
+        stored: saved to the scene file.
         shown: appears in the inspector.
-        structural: a change needs a new bind, not only a new value.
-        refers: kinds of things whose names stand in the value, so that renaming one reaches it:
+        structural: a change needs rebinding, not only a new value.
+        refers: kinds of elements that the value names, so that renaming one updates it:
             `joint`, `actuator`, `body`, `site`, `tendon` of the same actor, or `place`.
     """
 
@@ -69,7 +69,7 @@ class Property(Generic[T]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.owner, self.name = owner, name
 
-    if TYPE_CHECKING:  # at run time a read never enters this class
+    if TYPE_CHECKING:  # at run time reading bypasses this class
 
         @overload
         def __get__(self, obj: None, owner: type) -> Self: ...
@@ -81,14 +81,14 @@ class Property(Generic[T]):
         self.assign(obj, value)
 
     def assign(self, obj: Any, value: object) -> None:
-        """Check a value and take it.
+        """Check a value and assign it.
 
         Raises:
             PropertyError: it does not fit; nothing was changed.
         """
         if self.read_only:
             raise self.error(obj, "is read-only")
-        with obj.changes():  # also what accepting a nested component does to it is undone
+        with obj.changes():  # also undoes what accepting a nested component does to it
             authored, canonical = self.accept(obj, value)
             obj._replace(self, authored, canonical)
 

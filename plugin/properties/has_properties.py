@@ -1,8 +1,8 @@
 """HasProperties: values checked in the setter, reported in groups, nested in one another.
 
-What a person wrote (the *authored* form) is kept beside the value, for saving and for showing.
+What the user wrote (the *authored* form) is kept beside the value, for saving and for display.
 Values are immutable and swapped whole, never written in place. A shallow copy of `__dict__` is
-therefore a full snapshot, which is what grouping, rollback and undo rest on.
+therefore a full snapshot, on which grouping, rollback and undo are based.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class HasProperties(PlainData):
         """Hook: set up private state of a fresh instance, before anything is assigned."""
 
     def validate(self) -> None:
-        """Hook: check what properties say together; raise PropertyError to undo the group."""
+        """Hook: check properties against one another; raise PropertyError to undo the group."""
 
     def on_change(self, names: tuple[str, ...]) -> None:
         """Hook: derive what depends on the properties that changed; raise to undo the group."""
@@ -74,16 +74,16 @@ class HasProperties(PlainData):
     def _own_on_change(self, names: tuple[str, ...]) -> None:
         """The base classes' own part of `on_change`."""
 
-    # What others see of it ----------------------------------------------------------------------
+    # Reading ------------------------------------------------------------------------------------
 
     @property
     def parent(self) -> "HasProperties | None":
-        """What this object is part of; None where it is part of nothing."""
+        """The object this one is part of, or None."""
         return self._parent
 
     @property
     def role(self) -> str:
-        """What it is called within its parent: `PDController_2`, `clamps[0]`; else empty."""
+        """Its name within its parent: `PDController_2`, `clamps[0]`; empty without a parent."""
         return self._role
 
     @property
@@ -292,7 +292,7 @@ class HasProperties(PlainData):
         return find_file(name, self.folder(), self.gate())
 
     def gate(self) -> Gate | None:
-        """Who decides which files may be read; None: any may."""
+        """The policy that decides which files may be read; None: all may."""
         return self._parent.gate() if self._parent is not None else None
 
     def trusted_folders(self) -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ from mjrig.properties.bounds import number, plain
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 
-#: What one item becomes: (authored, value), or a text that says what it must be.
+#: What one item becomes: (authored, value), or a text that describes what is required.
 Check = Callable[[object], tuple[object, object] | str]
 
 
@@ -34,7 +34,7 @@ def a_name(item: object) -> tuple[object, object] | str:
 
 
 def anything(item: object) -> tuple[object, object] | str:
-    """Whatever a scene file can say."""
+    """Any plain data."""
     return item, item
 
 
@@ -51,7 +51,7 @@ _SCHEMAS: dict[Check, dict[str, object]] = {
 
 
 class Table(Property[Mapping[str, Any]]):
-    """Values by name; `check` says what each may be."""
+    """Values by name; `check` validates each."""
 
     kind = "table"
 

@@ -27,12 +27,12 @@ MAX_BYTES = 10_000_000
 
 
 def is_module_type(name: str) -> bool:
-    """Whether a type name says in which module the class is."""
+    """Whether a type name has the form `module:class`."""
     return ":" in name
 
 
 def load_type(name: str, base: type[C], owner: HasProperties) -> type[C]:
-    """The class a type name stands for, in the folder `owner` finds its files in.
+    """The class of a type name, in the folder `owner` finds its files in.
 
     Raises:
         UntrustedTypeError: the folder is not trusted; nothing was run.
@@ -99,7 +99,7 @@ def _is_defined_in(module: ModuleType, found: object, base: type[Any]) -> bool:
 
 
 def _loaded(file: Path) -> ModuleType:
-    """The module of a file as it is now; what was loaded from the same text is used again."""
+    """The module of a file in its current version; one loaded from the same text is reused."""
     try:
         source = read_limited(file, MAX_BYTES)
     except OSError as error:

@@ -45,7 +45,7 @@ class Nested(Property[C | None]):
             return None
         data = authored.to_data()
         if not self.polymorphic:
-            data.pop("type", None)  # only one class can stand here
+            data.pop("type", None)  # only one class is possible here
         return data
 
     def json_schema(self) -> dict[str, object]:
@@ -61,7 +61,7 @@ class NestedList(Property[tuple[C, ...]]):
 
     Args:
         base: the class; where it is a family (`polymorphic`), a mapping names its `type`.
-        short: the property a text stands for where an item is no mapping.
+        short: the property that an item given as text sets.
     """
 
     kind = "components"
@@ -100,7 +100,7 @@ class NestedList(Property[tuple[C, ...]]):
     def _item_data(self, child: HasProperties) -> object:
         data = child.to_data()
         if not self.polymorphic:
-            data.pop("type", None)  # only one class can stand here
+            data.pop("type", None)  # only one class is possible here
         if self.short is None or not child._written_short or list(data) != [self.short]:
             return data
         return data[self.short]
@@ -123,7 +123,7 @@ def _nested(
     role: str,
     index: tuple[int, ...] = (),
 ) -> C:
-    """The child a value stands for, owned by `obj`, its arrays spread like the owner's."""
+    """The child described by a value, owned by `obj`, with arrays resolved like the owner's."""
     base = prop.base
     if isinstance(value, base):
         if value._parent is not None and (value._parent, value._inside) != (obj, prop.name):

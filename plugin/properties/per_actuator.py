@@ -35,8 +35,8 @@ class PerActuator(Property[FloatArray]):
     the component is bound and whenever it or its fallback changes. Unbound, the array is empty.
 
     Args:
-        fallback: the scalar property that gives the value of an actuator nothing names.
-        constant: the value instead, where there is no such property.
+        fallback: the scalar property used for actuators that the value does not cover.
+        constant: the value for them where there is no such property.
         finite: refuse infinity.
         whole: refuse fractions.
     """
@@ -65,7 +65,7 @@ class PerActuator(Property[FloatArray]):
         self.whole = whole
         self.bounds = Bounds(self.unit, min, max, soft_min, soft_max, above=above)
 
-    if TYPE_CHECKING:  # again beside __set__: what is read is an array, whatever was assigned
+    if TYPE_CHECKING:  # beside __set__ again: reading gives an array, whatever was assigned
 
         @overload
         def __get__(self, obj: None, owner: type) -> Self: ...
@@ -149,7 +149,7 @@ class PerActuator(Property[FloatArray]):
         obj.__dict__[self.name] = values
 
     def fallback_value(self, obj: HasProperties) -> float:
-        """The value of an actuator that nothing names."""
+        """The value of an actuator that nothing authored covers."""
         return float(obj.__dict__[self.fallback]) if self.fallback else self.constant
 
     def resolve(self, obj: HasProperties, slots: Slots) -> tuple[FloatArray, tuple[Origin, ...]]:
@@ -194,7 +194,7 @@ class PerActuator(Property[FloatArray]):
     def merged(self, obj: HasProperties, patch: Mapping[str, float]) -> Authored:
         """What was authored with a patch merged into it.
 
-        A pattern that shares actuators with the patch is replaced by the names it still speaks for,
+        A pattern that shares actuators with the patch is replaced by the names it still covers,
         since two patterns that disagree about an actuator are an error.
 
         Raises:

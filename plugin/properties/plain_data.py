@@ -8,7 +8,7 @@ from mjrig.properties.declared import Declared
 
 
 class PlainData(Declared):
-    """Conversion to and from what a scene file says; copying and pickling rest on it."""
+    """Conversion to and from the data of a scene file; copying and pickling are based on it."""
 
     def assign(self, values: Mapping[str, object]) -> None:
         """Set several properties, all or nothing."""
@@ -19,7 +19,7 @@ class PlainData(Declared):
         raise NotImplementedError
 
     def to_data(self) -> dict[str, object]:
-        """What was authored, as plain data: what a scene file would say."""
+        """What was authored, as plain data, as in a scene file."""
         return {
             name: self._properties[name].to_data(authored)
             for name, authored in self._authored.items()

@@ -1,4 +1,4 @@
-"""Component types by name: of installed packages (entry points), or registered in Python."""
+"""Component types by name: from installed packages (entry points), or registered in Python."""
 
 import re
 from functools import cache
@@ -52,7 +52,7 @@ def _points() -> dict[str, EntryPoint]:
 
 
 def refresh() -> None:
-    """Look at the installed packages again."""
+    """Read the entry points of the installed packages again."""
     _points.cache_clear()
     _load.cache_clear()
 

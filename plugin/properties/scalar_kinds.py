@@ -1,4 +1,4 @@
-"""Property kinds of one value: numbers, texts, name patterns, choices and files."""
+"""Property kinds with one value: numbers, texts, name patterns, choices and files."""
 
 import math
 import re
@@ -81,7 +81,7 @@ class Float(_Numeric[float]):
 
 
 class OptionalFloat(_Numeric[float | None]):
-    """A real number, or nothing."""
+    """A real number, or None."""
 
     kind = "float"
 
@@ -203,7 +203,7 @@ class FilePath(Property[Path | None]):
     ) -> None:
         super().__init__(None, **about)
         self.suffixes = suffixes
-        self.prefixes = prefixes  # a name that starts so is no file name, and needs no suffix
+        self.prefixes = prefixes  # a name with such a prefix is not a file name and needs no suffix
 
     def __set__(self, obj: HasProperties, value: str | Path | None) -> None:
         self.assign(obj, value)

@@ -30,7 +30,7 @@ class AppliedEffort:
         own = {b.actuator_id for b in bindings}
         mates = [b for b in among if b.joint_id in limited and b.actuator_id not in own]
         table = [*bindings, *mates]
-        #: Where the forces stand that are needed: of the bindings, then of their joints' others.
+        #: Indices of the forces needed: of the bindings, then of other actuators of their joints.
         self.outputs = np.array([b.output_address for b in table], dtype=np.intp)
         self._gear = np.array([b.gear for b in table])
         members = {j: [i for i, b in enumerate(table) if b.joint_id == j] for j in limited}

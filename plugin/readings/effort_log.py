@@ -1,7 +1,7 @@
-"""How the efforts of a controller get into a recording.
+"""Effort logs: how the efforts of a controller get into a recording.
 
 A law that runs here leaves its raw effort in a buffer, which is copied before every step. A law
-that MuJoCo runs leaves nothing behind: its efforts are worked out later, many rows at once, from
+that MuJoCo runs leaves nothing behind: its efforts are computed later, many rows at once, from
 the state and the commands that were recorded anyway.
 """
 
@@ -21,7 +21,7 @@ class StepRows:
     """Consecutive steps with unchanged gains, one row each.
 
     `qpos`, `qvel` before the step, `ctrl` in it, `act` after it. Only the rows from `first` on are
-    asked for; the others are what went before.
+    wanted; the others are its history.
     """
 
     qpos: FloatArray
@@ -53,7 +53,7 @@ class EffortLog:
     ) -> tuple[FloatArray, FloatArray]:
         """Raw effort and effort, (rows, n) each, from what was noted, (rows, 2, n), or recorded.
 
-        `by_ctrl` is the effort that ctrl says. Runs in another thread: it uses nothing that may
+        `by_ctrl` is the effort from ctrl. Runs in another thread: it uses nothing that may
         change while a simulation runs.
         """
         raise NotImplementedError
@@ -73,7 +73,7 @@ class LiveEfforts(EffortLog):
 
 
 class Telling(Protocol):
-    """A controller that says what it did in the last step."""
+    """A controller that reports the efforts of the last step."""
 
     @property
     def raw_effort(self) -> FloatArray | None: ...
@@ -82,7 +82,7 @@ class Telling(Protocol):
 
 
 class SeenEfforts(EffortLog):
-    """A controller that is asked after every step: slow, and right for any."""
+    """Efforts read from the controller after every step: slow, but works for any."""
 
     looks = True
 

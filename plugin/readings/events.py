@@ -1,4 +1,4 @@
-"""What happened in a world that somebody should know."""
+"""Events in a world that a user should notice, such as non-finite setpoints."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ KEPT = 1000
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened; `actuator` and `joint` may be empty."""
+    """One event; `actuator` and `joint` may be empty."""
 
     time: float
     actor: str
@@ -22,14 +22,14 @@ class Event:
 
 
 class EventLog:
-    """The latest events, oldest first, and how many there were in all."""
+    """The latest events, oldest first, and the total count."""
 
     def __init__(self) -> None:
         self.latest: deque[Event] = deque(maxlen=KEPT)
         self.count = 0
 
     def add(self, event: Event) -> None:
-        """Note an event."""
+        """Add an event."""
         self.latest.append(event)
         self.count += 1
 

@@ -19,7 +19,7 @@ _PARENT_TAG = {
 
 
 class LiveActuator:
-    """What an actuator does now. Several inputs, outputs or activations read as arrays."""
+    """Current values of an actuator. Several inputs, outputs or activations read as arrays."""
 
     def __init__(self, model: Any, data: Any, binding: ActuatorBinding) -> None:
         self._model, self._data, self._binding = model, data, binding
@@ -31,12 +31,12 @@ class LiveActuator:
 
     @property
     def tag(self) -> str:
-        """MuJoCo's name of this kind of actuator."""
+        """MuJoCo's name for this kind of actuator."""
         return self._binding.kind
 
     @property
     def parent_tag(self) -> str:
-        """MuJoCo's name of the reference to what it acts on."""
+        """MuJoCo's name for the kind of transmission target."""
         i = self._binding.actuator_id
         kind = int(self._model.actuator_trntype[i])
         if kind == int(_TRN.mjTRN_SO3):
@@ -60,12 +60,12 @@ class LiveActuator:
 
     @property
     def velocity(self) -> float | FloatArray:
-        """The rate of the length."""
+        """The velocity of the transmission."""
         return self._output(self._data.actuator_velocity)
 
     @property
     def ctrl(self) -> float | FloatArray:
-        """The control."""
+        """The control input."""
         first = self._binding.ctrl_address
         return _one_or_all(self._data.ctrl[first : first + self._binding.ctrl_count])
 

@@ -14,14 +14,14 @@ from mjrig.arrays import FloatArray
 from mjrig.model.binding import ActuatorBinding
 from mjrig.readings.applied_effort import AppliedEffort
 
-#: A rate that is enough for statistics and plots [Hz].
+#: Sampling rate sufficient for statistics and plots [Hz].
 SAMPLE_HZ = 200.0
 #: Rows of a sample.
 FIELDS = ("target", "position", "effort", "raw_effort", "applied_effort")
 
 
 class SampledRobot(Protocol):
-    """What is read of an articulation."""
+    """What a sampler reads from an articulation."""
 
     @property
     def data(self) -> Any: ...
@@ -78,7 +78,7 @@ class BindingReader:
     def _measure(
         self, where: Any, joint: FloatArray, actuator: FloatArray | None, out: FloatArray | None
     ) -> FloatArray:
-        # With another mode `take` would go through a buffer; the indices are known to be good.
+        # With another mode `take` would use a buffer; the indices are known to be valid.
         found: FloatArray = np.take(joint, where, axis=-1, out=out, mode="clip")
         if len(self._others):
             if actuator is None:
@@ -88,7 +88,7 @@ class BindingReader:
         return found
 
     def commanded_effort(self, ctrl: FloatArray) -> FloatArray:
-        """The effort that ctrl asks for where ctrl is one, in joint units."""
+        """The effort that ctrl commands where ctrl is an effort, in joint units."""
         found: FloatArray = self._factor * ctrl[..., self.ctrl]
         return found
 
@@ -115,7 +115,7 @@ class Sampler(BindingReader):
         self.places = _indices(place[b.actuator_id] for b in chosen)
 
     def read(self, out: FloatArray) -> None:
-        """Write what they do now into rows (FIELDS, bindings)."""
+        """Write the present values into rows (FIELDS, bindings)."""
         robot, data, places = self._robot, self._robot.data, self.places
         np.take(robot.setpoints.values[0], self.columns, out=out[0], mode="clip")
         self.position(data.qpos, data.actuator_length, out=out[1])
@@ -147,7 +147,7 @@ class SampleLog:
         return len(self._rows)
 
     def arrays(self) -> tuple[FloatArray, FloatArray]:
-        """Times (samples) and values (samples, FIELDS, bindings) so far; any thread may ask."""
+        """Times (samples) and values (samples, FIELDS, bindings) so far; thread-safe."""
         rows = list(self._rows)
         values = np.empty((len(rows), len(FIELDS), len(self.names)))
         for k, (_, row) in enumerate(rows):

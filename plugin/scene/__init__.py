@@ -1,6 +1,6 @@
-"""The scene description: what a scene file can say, without any MuJoCo model behind it.
+"""The scene description: the content of a scene file, without a MuJoCo model.
 
-`Prop` is the base class of props of your own; `Pose` is where an actor stands.
+`Prop` is the base class of custom props; `Pose` places an actor.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""ActorDescription: one robot or thing of a scene, as the file describes it."""
+"""ActorDescription: one robot or object of a scene, as the file describes it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ class ComponentList(NestedList[ActorComponent]):
 
 
 class ActorDescription(HasProperties):
-    """One robot or thing in a scene, as its file describes it."""
+    """One robot or object in a scene, as its file describes it."""
 
     name = Text("", structural=True, doc="Name; letters, digits, _ and -.")
     model = FilePath(
@@ -53,47 +53,47 @@ class ActorDescription(HasProperties):
     base = Choice(
         Base.MODEL,
         structural=True,
-        doc="model: as the file says; free: give the root a free joint; fixed: take it away.",
+        doc="model: as in the file; free: add a free joint to the root; fixed: remove it.",
     )
     scenery = Bool(
         True,
         structural=True,
-        doc="Keep what the model puts on its world body: its floor, lights and cameras.",
+        doc="Keep the content of the model's world body: its floor, lights and cameras.",
     )
-    pose = Nested(Pose, structural=True, doc="Where the model's origin is put.")
-    attach = Nested(Attachment, structural=True, doc="What the actor is fixed to; none: world.")
+    pose = Nested(Pose, structural=True, doc="Pose of the model's origin.")
+    attach = Nested(Attachment, structural=True, doc="What the actor is attached to; none: world.")
     keyframe = Text(
         "",
         structural=True,
         refers=("keyframe",),
-        doc="Keyframe to start from, of the model or of `keyframes`; empty: the default pose.",
+        doc="Initial keyframe, from the model or `keyframes`; empty: the default pose.",
     )
     joints = PatternMap(
-        structural=True, unit="rad or m", doc="Starting positions by joint name pattern."
+        structural=True, unit="rad or m", doc="Initial positions by joint name pattern."
     )
     joint_velocities = PatternMap(
-        structural=True, unit="rad/s or m/s", doc="Starting velocities by joint name pattern."
+        structural=True, unit="rad/s or m/s", doc="Initial velocities by joint name pattern."
     )
-    velocity = Nested(Velocity, structural=True, doc="Starting velocity of the free root.")
+    velocity = Nested(Velocity, structural=True, doc="Initial velocity of the free root.")
     free_bodies = NestedList(
         FreeBody,
         polymorphic=False,
         structural=True,
-        doc="Where the free bodies of the model start.",
+        doc="Initial states of the model's free bodies.",
     )
-    dynamics = Nested(Dynamics, structural=True, doc="Joint parameters over the model's.")
-    renamed = Table(a_name, structural=True, doc="Elements of the model by another name: old: new.")
-    removed = Patterns((), structural=True, doc="Elements of the model that are left out.")
+    dynamics = Nested(Dynamics, structural=True, doc="Joint parameters that override the model's.")
+    renamed = Table(a_name, structural=True, doc="Renamed elements of the model, as old: new.")
+    removed = Patterns((), structural=True, doc="Elements removed from the model.")
     actuators: ActuatorList = ActuatorList(
-        structural=True, doc="Actuators on top of the model's, one per match."
+        structural=True, doc="Actuators added to the model's, one per match."
     )
     keyframes = NestedList(
-        Keyframe, polymorphic=False, structural=True, doc="States kept with the scene."
+        Keyframe, polymorphic=False, structural=True, doc="Keyframes kept in the scene."
     )
     replicate = Nested(Replicate, structural=True, doc="Copies of this actor on a grid.")
-    components = ComponentList(ActorComponent, doc="What hangs on the actor, in order.")
+    components = ComponentList(ActorComponent, doc="Components of the actor, in order.")
 
-    #: The folder file names are relative to, where the actor stands alone; None: the scene's.
+    #: The folder file names are relative to, for an actor without a scene; None: the scene's.
     _base: Path | None
     _gate: Gate | None
     _trusted: tuple[Path, ...]
@@ -118,7 +118,7 @@ class ActorDescription(HasProperties):
         return self._trusted if self._base is not None else super().trusted_folders()
 
     def stand_alone(self, original: "ActorDescription") -> None:
-        """Find files and code as another actor does, wherever this one is put."""
+        """Find files and code as another actor does, whatever scene this one is in."""
         self._base, self._gate = original.folder(), original.gate()
         self._trusted = original.trusted_folders()
 
@@ -130,7 +130,7 @@ class ActorDescription(HasProperties):
         return path
 
     def sealed(self, reason: str) -> Self:
-        """The actor, which refuses changes from now on: it only shows what stands elsewhere."""
+        """Make the actor read-only and return it: it only shows what another file describes."""
         self._seal = reason
         return self
 
@@ -158,17 +158,17 @@ class ActorDescription(HasProperties):
         return component_named(self, self.components, name)
 
     def component_role(self, name: str) -> str:
-        """What a component is listed by, from its type name or short form; other names stay."""
+        """The name a component is listed by, from its type name or short form; others stay."""
         is_part = name in self._nesting and isinstance(self._properties[name], Nested)
         return name if is_part else component_named(self, self.components, name)._role
 
     def add_component(self, component: ActorComponent) -> ActorComponent:
-        """Hang a component on the actor."""
+        """Add a component to the actor."""
         self.components = (*self.components, component)
         return component
 
     def add_keyframe(self, keyframe: Keyframe) -> Keyframe:
-        """Keep a state with the actor; one of the same name is replaced."""
+        """Add a keyframe to the actor; one of the same name is replaced."""
         kept = list(self.keyframes)
         names = [k.name for k in kept]
         if keyframe.name in names:
@@ -179,7 +179,7 @@ class ActorDescription(HasProperties):
         return keyframe
 
     def remove_component(self, component: ActorComponent) -> None:
-        """Take a component off.
+        """Remove a component.
 
         Raises:
             PropertyError: it is not on this actor.
@@ -192,7 +192,7 @@ class ActorDescription(HasProperties):
     # Actuators ----------------------------------------------------------------------------------
 
     def add_actuator(self, actuator: Actuator) -> Actuator:
-        """Author an actuator on top of the model's; one that belongs somewhere is copied first.
+        """Add an actuator to the model's; one that already has an owner is copied first.
 
         Returns:
             The actuator that is on this actor.
@@ -204,7 +204,7 @@ class ActorDescription(HasProperties):
         return own
 
     def remove_actuator(self, actuator: Actuator) -> None:
-        """Take an authored actuator off; its sensors go with it.
+        """Remove an authored actuator and its sensors.
 
         Raises:
             PropertyError: it is not on this actor.

@@ -1,4 +1,4 @@
-"""What the description of an actor consists of: attachment, velocities, keyframes, copies."""
+"""Parts of an actor's description: attachment, velocities, keyframes, copies."""
 
 import re
 from enum import StrEnum
@@ -11,14 +11,14 @@ from mjrig.properties.per_actuator import PatternMap
 from mjrig.properties.scalar_kinds import Bool, Text
 from mjrig.scene.pose import PLACE, Transform
 
-#: Copies of one actor.
+#: Most copies of one actor.
 MAX_COPIES = 10_000
-#: What actors, frames and groups may be called.
+#: Valid names of actors, frames and groups.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 
 
 class Base(StrEnum):
-    """How the root of an actor is held."""
+    """How the root body of an actor moves."""
 
     MODEL = "model"
     FREE = "free"
@@ -26,7 +26,7 @@ class Base(StrEnum):
 
 
 class Attachment(HasProperties):
-    """What an actor is fixed to."""
+    """What an actor is attached to."""
 
     to = Text(
         "world",
@@ -38,46 +38,56 @@ class Attachment(HasProperties):
         "",
         structural=True,
         refers=("body", "site"),
-        doc="Body or site of this actor that is put there; empty: the model's origin.",
+        doc="Body or site of this actor that is placed there; empty: the model's origin.",
     )
 
 
 class Velocity(HasProperties):
-    """How fast a free body starts."""
+    """Initial velocity of a free body."""
 
-    linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="In the world.")
-    angular = Vector([0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="In the body's own frame.")
+    linear = Vector(
+        [0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Linear velocity in the world frame."
+    )
+    angular = Vector(
+        [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Angular velocity in the body frame."
+    )
 
 
 class FreeBody(Transform):
-    """Where a free body of a model starts, in the actor's own frame; what is not given stays."""
+    """Initial state of a free body of a model, in the actor's frame; what is not given stays."""
 
     body = Text("", structural=True, refers=("body",), doc="Name of a body with a free joint.")
-    linear = Vector([0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Velocity, in the world.")
+    linear = Vector(
+        [0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Linear velocity in the world frame."
+    )
     angular = Vector(
-        [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Velocity, in the body's own frame."
+        [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Angular velocity in the body frame."
     )
 
 
 class Dynamics(HasProperties):
-    """Joint parameters written over the model's, by joint name pattern."""
+    """Joint parameters that override the model's, by joint name pattern."""
 
-    armature = PatternMap(min=0.0, structural=True, unit="kg·m² or kg", doc="Rotor inertia.")
-    damping = PatternMap(min=0.0, structural=True, unit="N·m·s/rad or N·s/m", doc="Damping.")
+    armature = PatternMap(
+        min=0.0, structural=True, unit="kg·m² or kg", doc="Armature (rotor inertia)."
+    )
+    damping = PatternMap(min=0.0, structural=True, unit="N·m·s/rad or N·s/m", doc="Joint damping.")
     frictionloss = PatternMap(min=0.0, structural=True, unit="N·m or N", doc="Dry friction.")
-    stiffness = PatternMap(min=0.0, structural=True, unit="N·m/rad or N/m", doc="Spring.")
+    stiffness = PatternMap(
+        min=0.0, structural=True, unit="N·m/rad or N/m", doc="Joint spring stiffness."
+    )
 
 
 class Keyframe(HasProperties):
-    """A state of one actor, kept in the scene; what is not given is as the model starts."""
+    """A state of one actor, kept in the scene; what is not given is the model's default."""
 
-    name = Text("", structural=True, doc="Name; one of the model's own of that name is replaced.")
+    name = Text("", structural=True, doc="Name; replaces a keyframe of that name in the model.")
     joints = Table(
         numbers,
         structural=True,
         refers=("joint",),
         doc="Positions by joint: one number, four for a ball (w, x, y, z), seven for a free joint "
-        "(position and quaternion in the actor's own frame).",
+        "(position and quaternion in the actor's frame).",
     )
     velocities = Table(
         numbers, structural=True, refers=("joint",), doc="Velocities by joint: one, three or six."
@@ -89,7 +99,7 @@ class Keyframe(HasProperties):
     absolute = Bool(
         False,
         structural=True,
-        doc="Free joints are given in the world, not in the actor's own frame.",
+        doc="Free joints are given in the world frame, not in the actor's frame.",
     )
 
     def _own_validate(self) -> None:
@@ -101,14 +111,14 @@ class Replicate(HasProperties):
     """Copies of an actor on a grid: `dog_0`, `dog_1`, …; what is attached to it is copied too."""
 
     count = Vector(
-        [1, 1, 1], min=1, partial=True, structural=True, doc="How many along x, y and z."
+        [1, 1, 1], min=1, partial=True, structural=True, doc="Number of copies along x, y and z."
     )
     spacing = Vector(
         [1.0, 1.0, 1.0],
         unit="m",
         partial=True,
         structural=True,
-        doc="Distances along x, y and z.",
+        doc="Spacing along x, y and z.",
     )
 
     def _own_validate(self) -> None:

@@ -1,4 +1,4 @@
-"""Objects and their data: where an object stands in it, and how it comes to say other data."""
+"""Apply new data to an existing object; the path of an object in the data."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def keys_of(item: HasProperties) -> Keys:
 
 
 def update(obj: HasProperties, data: Mapping[str, Any]) -> None:
-    """Change an object so that it says `data`, all or nothing; parts that stay keep who they are.
+    """Apply `data` to an object, all or nothing; parts that stay remain the same objects.
 
     Raises:
         PropertyError: a name is unknown or a value does not fit; nothing was changed.
@@ -48,7 +48,7 @@ def _update_property(obj: HasProperties, name: str, now: Any, value: Any) -> Non
 
 
 def _updated_list(old: tuple[HasProperties, ...], now: list[Any], new: list[Any]) -> list[Any]:
-    """The items of a list: those that are known by name or type updated, the rest as data."""
+    """The items of a list: those matched by name or type updated, the rest as data."""
     free = list(zip(old, now, strict=True))
     found: list[Any] = []
     for item in new:

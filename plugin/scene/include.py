@@ -1,4 +1,4 @@
-"""Include: another scene file inside of a scene, with what is set on top of it."""
+"""Include: another scene file inside a scene, with properties that override it."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -20,7 +20,7 @@ SCENES = (".yaml", ".yml")
 
 
 class IncludedScene(Protocol):
-    """A scene as an include, and code that walks through included files, sees it."""
+    """The interface of a scene to its includes and to code that walks included files."""
 
     @property
     def path(self) -> Path | None:
@@ -29,7 +29,7 @@ class IncludedScene(Protocol):
 
     @property
     def file_count(self) -> int:
-        """How many files it consists of, itself included."""
+        """Number of files it consists of, itself included."""
         ...
 
     def actor_names(self) -> list[str]:
@@ -57,13 +57,13 @@ class IncludedScene(Protocol):
         ...
 
     def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
-        """Note that the including file sets what stands at `keys`."""
+        """Note that the including file sets the value at `keys`."""
         ...
 
 
 @runtime_checkable
 class IncludingScene(Protocol):
-    """A scene as the includes in it see it."""
+    """The interface of a scene to the includes in it."""
 
     @property
     def reading(self) -> Reading:
@@ -76,7 +76,7 @@ class IncludingScene(Protocol):
         ...
 
     def located(self, path: Keys, error: LocatedError) -> SceneError | None:
-        """An error about what stands at a path, with its place in the file."""
+        """An error about the value at a path, with its place in the file."""
         ...
 
     @classmethod
@@ -86,13 +86,13 @@ class IncludingScene(Protocol):
 
 
 class Include(HasProperties):
-    """Another scene file, whose actors, frames and groups are in this scene too."""
+    """Another scene file, whose actors, frames and groups are part of this scene."""
 
     file = FilePath(suffixes=SCENES, structural=True, doc="Scene file, relative to this one.")
-    prefix = Text("", structural=True, doc="Put in front of every name of the included file.")
+    prefix = Text("", structural=True, doc="Prefix of every name of the included file.")
     vars = Table(anything, structural=True, doc="Values for variables of the included file.")
     set = Table(
-        anything, structural=True, doc="Properties set on top, by path: dog.PDController.kp: 50."
+        anything, structural=True, doc="Properties to override, by path: dog.PDController.kp: 50."
     )
 
     _scene: IncludedScene | None
@@ -110,14 +110,14 @@ class Include(HasProperties):
             )
         outer = self._outer
         if outer is not None and outer.is_from_text:
-            self.scene()  # what is wrong with it is said now
+            self.scene()  # raises what is wrong with it now
 
     def forget(self) -> None:
         """Read the file again when it is needed next."""
         self._scene = None
 
     def scene(self) -> IncludedScene:
-        """The included scene, read once, with what is set on top.
+        """The included scene, read once, with the overrides set.
 
         Raises:
             SceneError: something in the file is wrong.
@@ -131,7 +131,7 @@ class Include(HasProperties):
         return self._scene
 
     def put(self, path: str, value: object) -> str:
-        """Set a property of the included scene on top of its file; returns the path it goes by."""
+        """Override a property of the included scene; returns its canonical path."""
         path = self._as_listed(path)
         self.set = {**self.set, path: value}
         return path
@@ -141,7 +141,7 @@ class Include(HasProperties):
             raise PropertyError(f"{self.label}: needs a file")
         outer = self._outer
         if outer is None:
-            raise PropertyError(f"{self.label}: is in no scene that could include its file")
+            raise PropertyError(f"{self.label}: is not part of a scene")
         try:
             path = self.find_file(self.file)
             outer.reading.into(path)
@@ -167,7 +167,7 @@ class Include(HasProperties):
         part.remember_set(keys, lambda error: self._located(path, error))
 
     def _located(self, path: str, error: LocatedError) -> SceneError | None:
-        """An error about what was set on top, with its place in the including file, if any."""
+        """An error about an override, with its place in the including file, if any."""
         moved = LocatedError(str(error), at=(path, *error.at), about_key=error.about_key)
         outer = self._outer
         return outer.located((*keys_of(self), "set"), moved) if outer is not None else None

@@ -1,4 +1,4 @@
-"""What included files put into a scene, under the names it has there."""
+"""Items of included files, under their names in the including scene."""
 
 import re
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def described(scene: IncludedScene, kind: str) -> list[Placed]:
 
 
 def included_actor(scene: IncludedScene, name: str) -> ActorDescription:
-    """A copy of an actor of an included file, as it stands in the scene.
+    """A copy of an actor of an included file, as it is in the scene.
 
     Raises:
         PropertyError: there is none of that name.
@@ -67,7 +67,7 @@ def included_actor(scene: IncludedScene, name: str) -> ActorDescription:
 
 
 def _names(scene: IncludedScene) -> set[str]:
-    """What a reference inside a file may mean."""
+    """What a reference inside a file may refer to."""
     kinds = ("actors", "frames", "collision_groups")
     return {placed.name for kind in kinds for placed in placed_items(scene, kind)}
 
@@ -102,7 +102,7 @@ def _prefixed(placed: Placed, prefix: str, known: set[str]) -> Placed:
 
 
 def own_copy(item: Any) -> Any:
-    """A copy that may be changed; its files are found from where the original stands."""
+    """A copy that may be changed; its files are found relative to the original."""
     copied = item.copy()
     if isinstance(copied, ActorDescription):
         copied.stand_alone(item)

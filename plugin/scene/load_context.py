@@ -1,4 +1,4 @@
-"""How a scene file comes to be read: with which variables, included by whom, in which sandbox."""
+"""LoadContext: variables, sandbox, trusted folders and including files of a scene being read."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ Elsewhere = Callable[[LocatedError], SceneError | None]
 
 @dataclass(frozen=True)
 class Reading:
-    """What is decided outside of the file."""
+    """What is given from outside the file."""
 
     vars: Mapping[str, Any] = field(default_factory=dict)
     sandbox: Sandbox | None = None

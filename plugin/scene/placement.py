@@ -1,4 +1,4 @@
-"""From a scene to the actors that will stand in the world: includes, copies, random draws."""
+"""From a scene to the actors that will be in the world: includes, copies, random draws."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ S = TypeVar("S", bound=SceneDescription)
 
 @dataclass(frozen=True)
 class Placements:
-    """Everything that a scene puts into the world, in order: included things first."""
+    """Everything that a scene puts into the world, in order: included items first."""
 
     actors: tuple[Placed, ...]
     frames: tuple[Placed, ...]
@@ -30,10 +30,10 @@ def place(scene: SceneDescription, seed: int | None = None) -> Placements:
 
     Args:
         scene: the description; it is not changed.
-        seed: of the random draws; None: the scene's own.
+        seed: random seed of the draws; None: the scene's own.
 
     Raises:
-        SceneError, PropertyError: a name stands twice, an include or a random path is wrong.
+        SceneError, PropertyError: a name is not unique, an include or a random path is wrong.
     """
     actors = list(_replicated(described(scene, "actors")))
     frames = tuple(described(scene, "frames"))
@@ -70,8 +70,8 @@ def _check_unique(items: list[Placed] | tuple[Placed, ...]) -> None:
         if other is not placed:
             with placed.locating():
                 raise PropertyError(
-                    f"the name {placed.name!r} stands twice in the scene; "
-                    "an include may have a prefix",
+                    f"the name {placed.name!r} is not unique in the scene; "
+                    "rename it or give the include a prefix",
                     ("name",),
                 )
 
@@ -80,7 +80,7 @@ def _check_unique(items: list[Placed] | tuple[Placed, ...]) -> None:
 
 
 def copy_names(actor: ActorDescription) -> list[str]:
-    """What an actor is called in the world: its copies, or without any itself."""
+    """The names of an actor in the world: those of its copies, or its own without any."""
     scene = actor._parent
     among = scene.actors if isinstance(scene, SceneDescription) else (actor,)
     return [actor.name + copy.suffix for copy in Copies(among).of(actor)] or [actor.name]
@@ -104,7 +104,7 @@ def _replicated(actors: list[Placed]) -> Iterator[Placed]:
 
 
 def root_name(name: str, actors: Iterable[ActorDescription], frames: Iterable[Frame] = ()) -> str:
-    """The name at the end of an actor's chain of attachments: itself where it is on none."""
+    """The name at the end of an actor's chain of attachments; its own where it has none."""
     on = {frame.name: frame.on for frame in frames}
     on |= {a.name: a.attach.to if a.attach is not None else "world" for a in actors}
     frame_names = set(on) - {a.name for a in actors}

@@ -1,4 +1,4 @@
-"""Pose: where something stands."""
+"""Pose: position and rotation of an actor or frame."""
 
 from typing import NamedTuple, Self
 
@@ -11,9 +11,9 @@ from mjrig.properties.array_kinds import Vector
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.scalar_kinds import Text
 
-#: What `refers` says of a value that names an actor, a frame, or actor/body and the like.
+#: The kind in `refers` for a value that names an actor, a frame, or actor/body and the like.
 PLACE = ("place",)
-#: Quaternions are normalised; one that is as good as zero cannot be.
+#: Quaternions are normalised; one that is nearly zero cannot be.
 MIN_LENGTH = 1e-9
 
 
@@ -21,20 +21,24 @@ class Transform(HasProperties):
     """A position and a rotation."""
 
     position = Vector(
-        [0.0, 0.0, 0.0], unit="m", category="Pose", structural=True, doc="Position in the parent."
+        [0.0, 0.0, 0.0],
+        unit="m",
+        category="Pose",
+        structural=True,
+        doc="Position in the parent frame.",
     )
     euler_deg = Vector(
         [0.0, 0.0, 0.0],
         unit="deg",
         category="Pose",
         structural=True,
-        doc="Rotation about the turned x, y and z axes, in that order (MJCF's xyz).",
+        doc="Intrinsic rotations about x, y and z, in that order (MJCF's xyz).",
     )
     quaternion = Vector(
         [1.0, 0.0, 0.0, 0.0],
         category="Pose",
         structural=True,
-        doc="Rotation as w, x, y, z; instead of euler_deg.",
+        doc="Rotation as a quaternion (w, x, y, z), instead of euler_deg.",
     )
 
     def _own_validate(self) -> None:
@@ -46,24 +50,24 @@ class Transform(HasProperties):
         if not MIN_LENGTH < largest < 1.0 / MIN_LENGTH:  # there is no direction left in it
             size = "must not be zero" if largest <= MIN_LENGTH else "is too long"
             raise PropertyError(
-                f"{self.label}.quaternion: {size}; no rotation is [1, 0, 0, 0]", ("quaternion",)
+                f"{self.label}.quaternion: {size}; the identity is [1, 0, 0, 0]", ("quaternion",)
             )
         if np.abs(self.position).max() > mujoco.mjMAXVAL:
             raise PropertyError(
-                f"{self.label}.position: MuJoCo takes numbers up to {mujoco.mjMAXVAL:g}",
+                f"{self.label}.position: must not exceed MuJoCo's limit of {mujoco.mjMAXVAL:g}",
                 ("position",),
             )
 
 
 class Pose(Transform):
-    """Where an actor stands."""
+    """Pose of an actor."""
 
     relative_to = Text(
         "",
         category="Pose",
         structural=True,
         refers=PLACE,
-        doc="A frame of the scene, or actor/body or actor/site where those start; empty: world.",
+        doc="Frame of the scene, or the initial pose of actor/body or actor/site; empty: world.",
     )
 
 
@@ -89,34 +93,34 @@ def composed(
 
 
 class Rigid(NamedTuple):
-    """A rigid motion: from a frame to the one it stands in."""
+    """A rigid transform: from a frame to its parent."""
 
     position: FloatArray
     quaternion: FloatArray
 
     @classmethod
     def identity(cls) -> Self:
-        """The one that moves nothing."""
+        """The identity."""
         return cls(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 
     @classmethod
     def of(cls, pose: Transform | None) -> Self:
-        """What a described pose stands for; None: nothing is moved."""
+        """The transform of a described pose; None: the identity."""
         return cls(*rotation(pose))
 
     @property
     def is_identity(self) -> bool:
-        """Whether it moves nothing at all."""
+        """Whether it is exactly the identity."""
         return not self.position.any() and self.quaternion.tolist() == [1.0, 0.0, 0.0, 0.0]
 
     def then(self, inner: "Rigid") -> "Rigid":
-        """What `inner`, given in this frame, is in this frame's parent."""
-        if self.is_identity:  # not a bit may change: composing would normalise the quaternion
+        """`inner`, given in this frame, expressed in this frame's parent."""
+        if self.is_identity:  # keeps it bit-identical: composing would normalise the quaternion
             return inner
         return Rigid(*composed(*self, *inner))
 
     def inverse(self) -> "Rigid":
-        """The motion back."""
+        """The inverse transform."""
         position, quaternion = np.zeros(3), np.zeros(4)
         mujoco.mju_negPose(position, quaternion, *self)
         return Rigid(position, quaternion)

@@ -1,4 +1,4 @@
-"""Prop: a thing that needs no model file."""
+"""Prop: an object that needs no model file."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from mjrig.properties.component import Component
 
 
 class Prop(Component):
-    """What can stand under an actor's `prop:`, instead of a model."""
+    """Base class for an actor's `prop:`, given instead of a model."""
 
     def fill(self, spec: Any) -> None:
-        """Hook: put the thing into an empty MjSpec, at its origin, with local names.
+        """Hook: add the object to an empty MjSpec, at its origin, with local names.
 
         Angles of the spec are radians. Raise PropertyError for what does not fit together.
         """

@@ -19,7 +19,7 @@ from mjrig.scene.scene_parts import Distribution, Operation, Randomise
 
 @dataclass(frozen=True)
 class Draw:
-    """One random entry for one actor: always the same numbers, whenever it is asked."""
+    """One random entry for one actor; drawing again gives the same numbers."""
 
     entry: Randomise
     rest: str
@@ -43,7 +43,7 @@ class Draw:
         """Draw and assign.
 
         Raises:
-            PropertyError: there is no such number, or what was drawn is refused.
+            PropertyError: there is no such property, or it refuses the drawn value.
         """
         try:
             self._apply(actor)
@@ -62,7 +62,9 @@ class Draw:
             except (TypeError, ValueError):
                 array = np.array(np.nan)
             if not array.size or not np.isfinite(array).all():
-                raise PropertyError(f"{target.label}.{name} has no number to draw, but {value!r}")
+                raise PropertyError(
+                    f"{target.label}.{name} is not numeric and cannot be drawn, got {value!r}"
+                )
             drawn = self._drawn(random, array).tolist()
             drawn = round(drawn) if isinstance(prop, Int) else drawn
         prop.assign(target, drawn)
@@ -115,7 +117,7 @@ def _matches(entry: Randomise, names: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def is_for_bound(draw: Draw, actor: ActorDescription) -> bool:
-    """Whether a draw is one number per actuator: then it has to wait until those are known.
+    """Whether a draw is per actuator and must wait until the actuators are known.
 
     Raises:
         PropertyError: the actor has no such property.

@@ -1,4 +1,4 @@
-"""Copies of actors on grids; what stands on an actor that is copied is copied with it."""
+"""Copies of actors on grids; what is attached to a copied actor is copied with it."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from mjrig.scene.pose import Pose
 
 @dataclass(frozen=True)
 class Copy:
-    """One copy of an actor: what is put behind its name, and behind that of what it stands on."""
+    """One copy of an actor: the suffix of its name, and of the name of its carrier."""
 
     carrier: str = ""
     carrier_suffix: str = ""
@@ -23,7 +23,7 @@ class Copy:
 
     @property
     def suffix(self) -> str:
-        """What is put behind the name of the actor."""
+        """The suffix of the actor's name."""
         return self.carrier_suffix + ("" if self.index is None else f"_{self.index}")
 
     def apply(self, item: ActorDescription) -> None:
@@ -38,7 +38,7 @@ class Copy:
             item.unset("replicate")
 
     def _follow(self, item: ActorDescription) -> None:
-        """Refer to the copy of what it stands on."""
+        """Refer to the copy of its carrier."""
         if item.attach is not None:
             item.attach.to = self._moved(item.attach.to)
         if item.pose is not None and item.pose.relative_to:
@@ -53,7 +53,7 @@ class Copy:
 
 
 class Copies:
-    """Works out the copies of actors, those of what they stand on first."""
+    """Computes the copies of actors, those of their carriers first."""
 
     def __init__(self, actors: Iterable[ActorDescription]) -> None:
         self._actors = {actor.name: actor for actor in actors}
@@ -61,7 +61,7 @@ class Copies:
         self._pending: list[str] = []
 
     def of(self, actor: ActorDescription) -> list[Copy]:
-        """The copies of an actor, x slowest; none where it is in the world as it is described.
+        """The copies of an actor, x slowest; none where it is not replicated.
 
         Raises:
             PropertyError: there are too many.
@@ -69,7 +69,7 @@ class Copies:
         if actor.name not in self._found:
             carrier = self._actors.get(_carrier(actor))
             self._pending.append(actor.name)
-            # NOTE: what stands on itself is refused later, where places are worked out.
+            # NOTE: an attachment cycle is refused later, where frames are resolved.
             stands = carrier is not None and carrier.name not in self._pending
             below = self.of(carrier) if carrier is not None and stands else []
             self._pending.pop()
@@ -78,14 +78,14 @@ class Copies:
 
 
 def _carrier(actor: ActorDescription) -> str:
-    """The name of what an actor stands on."""
+    """The name of the actor or frame it is attached to."""
     if actor.attach is not None:
         return actor.attach.to.partition("/")[0]
     return actor.pose.relative_to.partition("/")[0] if actor.pose is not None else ""
 
 
 def _own(actor: ActorDescription, below: list[Copy]) -> Iterator[Copy]:
-    """The copies of an actor, on each copy of what it stands on."""
+    """The copies of an actor, on each copy of its carrier."""
     grid = actor.replicate
     if grid is None and not below:
         return

@@ -1,4 +1,4 @@
-"""SceneDescription: what is in a scene, exactly what the YAML says."""
+"""SceneDescription: the content of a scene, exactly as in the YAML."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ class Variables(Table):
 
 
 class SceneDescription(SceneFile):
-    """Actors and simulation options, as a scene file says them."""
+    """Actors and simulation options, as in a scene file."""
 
     mjrig = Int(FORMAT, doc="Format version.")
     include = NestedList(
@@ -45,22 +45,25 @@ class SceneDescription(SceneFile):
         polymorphic=False,
         short="file",
         structural=True,
-        doc="Scene files whose contents are in this scene too.",
+        doc="Scene files whose content is part of this scene.",
     )
     vars = Variables(
-        anything, structural=True, doc="Variables, used as ${name}; any other value too."
+        anything, structural=True, doc="Variables, used as ${name}; values of any type."
     )
     sim = Nested(SimOptions, structural=True, doc="Simulation options.")
-    seed = Int(0, min=0, structural=True, doc="Seed of the randomisation.")
+    seed = Int(0, min=0, structural=True, doc="Random seed of the randomisation.")
     randomise = NestedList(
-        Randomise, polymorphic=False, structural=True, doc="Properties drawn at random."
+        Randomise, polymorphic=False, structural=True, doc="Randomised properties."
     )
-    frames = NestedList(Frame, polymorphic=False, structural=True, doc="Named places.")
+    frames = NestedList(Frame, polymorphic=False, structural=True, doc="Named frames.")
     collision_groups = NestedList(
-        CollisionGroup, polymorphic=False, structural=True, doc="What does not collide with what."
+        CollisionGroup,
+        polymorphic=False,
+        structural=True,
+        doc="Collision groups: which bodies do not collide.",
     )
     actors: NestedList[ActorDescription] = NestedList(
-        ActorDescription, polymorphic=False, structural=True, doc="What is in the scene."
+        ActorDescription, polymorphic=False, structural=True, doc="Actors of the scene."
     )
 
     @property
@@ -70,7 +73,7 @@ class SceneDescription(SceneFile):
     # Variables ----------------------------------------------------------------------------------
 
     def variables(self) -> dict[str, Any]:
-        """The value of every variable, those they use put in."""
+        """The value of every variable, resolved."""
         return Resolved({"vars": self.to_data().get("vars", {})}, self.overrides).variables
 
     def _set_variable(self, name: str, value: object) -> None:
@@ -80,7 +83,7 @@ class SceneDescription(SceneFile):
         self.vars = {**self.vars, name: value}
 
     def _put_variables_in(self) -> None:
-        """Work everything out again that uses variables which changed."""
+        """Resolve everything again that uses changed variables."""
         data = self.to_data()
         if self._text is None or same(self._text.data.get("vars", {}), data.get("vars", {})):
             return
@@ -100,7 +103,7 @@ class SceneDescription(SceneFile):
 
     @property
     def file_count(self) -> int:
-        """How many files it consists of, itself included."""
+        """Number of files it consists of, itself included."""
         return 1 + sum(include.scene().file_count for include in self.include)
 
     def own_items(self, kind: str) -> Sequence[Any]:
@@ -138,7 +141,7 @@ class SceneDescription(SceneFile):
         self.effective_sim()
 
     def _source(self, name: str) -> tuple[Include, str] | None:
-        """The include an actor comes from, and its name there; None: it is the scene's own."""
+        """The include an actor comes from, and its name there; None: the scene lists it itself."""
         if any(actor.name == name for actor in self.actors):
             return None
         for include in self.include:
@@ -243,13 +246,13 @@ class SceneDescription(SceneFile):
         set in the `set` of its include, where the file shows it; the included file stays.
 
         Raises:
-            PropertyError: the path leads nowhere or the value does not fit; nothing was changed.
+            PropertyError: the path does not exist or the value does not fit; nothing was changed.
         """
-        with self.changes():  # a part that was made on the way goes again after an error
+        with self.changes():  # removes parts created on the way after an error
             self.put(path, value)
 
     def put(self, path: str, value: object) -> Keys:
-        """Set one property by path, and say where in the scene's own data that is."""
+        """Set one property by path; returns its path in the scene's own data."""
         head, _, rest = path.partition(".")
         if head == "vars" and rest:
             self._set_variable(rest, value)

@@ -1,4 +1,4 @@
-"""SceneFile: how a scene is read, saved and read again, and where its errors are in the file."""
+"""SceneFile: reading, saving and reloading a scene, and the places of errors in its file."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ class SceneFile(HasProperties):
     _path: Path | None
     _digest: bytes
     _base: Path
-    #: What an including file set: the path here → who says where that is.
+    #: What an including file set: the path here → the function that locates it there.
     _set_by: dict[Keys, Elsewhere]
 
     def _own_prepare(self) -> None:
@@ -69,13 +69,13 @@ class SceneFile(HasProperties):
 
         Args:
             path: the file.
-            vars: values that win over those of the file's own `vars`; saving leaves them out.
+            vars: values that override those of the file's own `vars`; saving leaves them out.
             sandbox: refuse every file outside of the scene's folder, or of this folder.
             trust: run the code of types such as `my_module:MyController`, in modules of the scene's
                 folder, or of these folders.
 
         Raises:
-            SceneError: it cannot be read, or something in it is wrong; the message says where.
+            SceneError: it cannot be read, or something in it is wrong; the message has the place.
             UntrustedError: it has such types, and their folder is not trusted.
         """
         path = Path(path)
@@ -92,7 +92,7 @@ class SceneFile(HasProperties):
 
         Raises:
             SceneError: it cannot be read, or something in it is wrong.
-            PropertyError: what is decided outside is wrong: a variable, or who includes it.
+            PropertyError: what is given from outside is wrong: a variable or the including files.
         """
         if reading.sandbox is not None:
             reading.sandbox.admit(path, path)
@@ -138,7 +138,7 @@ class SceneFile(HasProperties):
     def save(self, path: str | Path | None = None, *, overwrite: bool = False) -> None:
         """Write the scene; an untouched one comes out byte for byte as it was read.
 
-        What the file said before is kept beside it, in `scene.yaml~`.
+        The previous content is kept beside the file, in `scene.yaml~`.
 
         Args:
             path: where to; None: the file it was read from or saved to last.
@@ -157,7 +157,7 @@ class SceneFile(HasProperties):
         if not overwrite and there is not None and self._is_own(target):
             if _digest(there) != self._digest:
                 raise SceneError(
-                    f"{target}:1:1: was changed on disk since it was read; reload() takes that, "
+                    f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
                     "save(overwrite=True) replaces it"
                 )
         if there != content:
@@ -174,7 +174,7 @@ class SceneFile(HasProperties):
         return self._text.updated(data) if self._text is not None else new_text(data)
 
     def changed_on_disk(self) -> bool:
-        """Whether its file says something else than when it was read or saved last."""
+        """Whether its file differs from when it was last read or saved."""
         if self._path is None:
             return False
         try:
@@ -183,7 +183,7 @@ class SceneFile(HasProperties):
             return True
 
     def reload(self) -> None:
-        """Take what the file and those it includes say now; what was not saved is lost.
+        """Read the file and those it includes again; unsaved changes are lost.
 
         Actors and components that are still there are the same objects.
 
@@ -236,13 +236,13 @@ class SceneFile(HasProperties):
 
     @property
     def overrides(self) -> Mapping[str, Any]:
-        """Values of variables that win over those of the file."""
+        """Values of variables that override those of the file."""
         return self._text.resolved.overrides if self._text is not None else {}
 
     # Places of errors ---------------------------------------------------------------------------
 
     def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
-        """Note that an including file says what stands at `keys`: errors about it belong there."""
+        """Note that an including file sets the value at `keys`: errors about it belong there."""
         self._set_by = {**self._set_by, keys: elsewhere}
 
     @contextmanager
@@ -266,7 +266,7 @@ class SceneFile(HasProperties):
             raise (found if folder is None else UntrustedError(str(found), folder)) from error
 
     def located(self, path: Keys, error: LocatedError) -> SceneError | None:
-        """An error about what stands at a path, with its place in the file; None: there is none."""
+        """An error about the value at a path, with its place in the file; None if it has none."""
         if self._text is None:
             return None
         whole = (*path, *error.at)
@@ -277,7 +277,7 @@ class SceneFile(HasProperties):
                 if found is not None:
                     return found
         at, about_key = error.at, error.about_key
-        if not self._text.says(self.to_data(), path):  # edited since: the text shows another thing
+        if not self._text.says(self.to_data(), path):  # edited since: the text shows another value
             at, about_key = (), True
         return self._text.error(path, str(error), at=at, about_key=about_key)
 

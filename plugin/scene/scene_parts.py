@@ -1,4 +1,4 @@
-"""What a scene has besides actors and includes: frames, collision groups, randomisation."""
+"""Parts of a scene besides actors and includes: frames, collision groups, randomisation."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from mjrig.scene.pose import PLACE, Transform
 
 
 class Frame(Transform):
-    """A named place: in the world, or fixed to a body or site of an actor."""
+    """A named frame: in the world, or fixed to a body or site of an actor."""
 
     name = Text("", structural=True, doc="Name; the compiled model has a site of that name.")
     on = Text(
@@ -27,18 +27,18 @@ class CollisionGroup(HasProperties):
     name = Text("", structural=True, doc="Name of the group.")
     members = Patterns((), structural=True, refers=PLACE, doc="Actors, or actor/body, as patterns.")
     groups = Patterns(
-        (), structural=True, refers=("group",), doc="Other groups whose members belong here too."
+        (), structural=True, refers=("group",), doc="Other groups whose members are included."
     )
     ignores = Patterns(
         (),
         structural=True,
         refers=("group",),
-        doc="Groups its bodies pass through; its own name: among themselves.",
+        doc="Groups it does not collide with; its own name: no collisions among its members.",
     )
 
 
 class Operation(StrEnum):
-    """What is done with a drawn value."""
+    """How a drawn value is applied."""
 
     ADD = "add"
     SCALE = "scale"
@@ -46,7 +46,7 @@ class Operation(StrEnum):
 
 
 class Distribution(StrEnum):
-    """What a value is drawn from."""
+    """Distribution a value is drawn from."""
 
     UNIFORM = "uniform"
     NORMAL = "normal"
@@ -61,9 +61,11 @@ class Randomise(HasProperties):
         doc="actor.part.property; the actor is a name pattern: `dog_.*.PDController.kp`.",
     )
     operation = Choice(Operation.ADD, structural=True, doc="Add to, scale or set the value.")
-    distribution = Choice(Distribution.UNIFORM, structural=True, doc="What is drawn from.")
-    low = Numbers(0.0, structural=True, edit_if="distribution=uniform", doc="Lower end.")
-    high = Numbers(0.0, structural=True, edit_if="distribution=uniform", doc="Upper end.")
+    distribution = Choice(
+        Distribution.UNIFORM, structural=True, doc="Distribution of the drawn value."
+    )
+    low = Numbers(0.0, structural=True, edit_if="distribution=uniform", doc="Lower bound.")
+    high = Numbers(0.0, structural=True, edit_if="distribution=uniform", doc="Upper bound.")
     mean = Numbers(0.0, structural=True, edit_if="distribution=normal", doc="Mean.")
     deviation = Numbers(
         0.0, structural=True, edit_if="distribution=normal", doc="Standard deviation."

@@ -6,7 +6,7 @@ from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actor import ActorDescription
 
-#: What a path calls the scene itself: `scene.seed`.
+#: First name of paths to the scene itself: `scene.seed`.
 SCENE = "scene"
 
 

@@ -1,4 +1,4 @@
-"""The text a scene was read from, what it says, and what it has to say to be saved."""
+"""SceneText: the text a scene was read from, its data, and the text to save."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ FORMAT = 1
 
 
 class SceneText:
-    """A document with its variables put in; immutable.
+    """A document with its variables substituted; immutable.
 
     `template` is the document's data with the edits that were made when variables changed.
     """
@@ -45,7 +45,7 @@ class SceneText:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the text says, variables put in."""
+        """The data of the text, variables substituted."""
         return self.resolved.data
 
     def error(self, path: Keys, message: str, *, at: Keys = (), about_key: bool) -> SceneError:
@@ -56,7 +56,7 @@ class SceneText:
         )
 
     def says(self, data: Mapping[str, Any], path: Keys) -> bool:
-        """Whether the text still says what `data` does at a path."""
+        """Whether the text still agrees with `data` at a path."""
         now: Any = data
         then: Any = self.data
         for key in path:
@@ -70,7 +70,7 @@ class SceneText:
         """The text as it is after edits and other variables, both of which are in `data`.
 
         Raises:
-            PropertyError: a variable does not exist any more or needs itself.
+            PropertyError: a variable does not exist any more or refers to itself.
         """
         before, after = self.resolved.template.get("vars") or {}, data.get("vars") or {}
         changed = {n for n in after if n not in before or not same(before[n], after[n])}
@@ -81,7 +81,7 @@ class SceneText:
         return SceneText(self.document, Resolved(template, overrides))
 
     def updated(self, data: Mapping[str, Any]) -> str:
-        """The text with the smallest change that makes it say `data`.
+        """The text with the smallest change that makes it mean `data`.
 
         Raises:
             SceneError: that cannot be done in this text.

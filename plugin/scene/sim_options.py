@@ -32,7 +32,7 @@ class Actuation(StrEnum):
 
 
 class ModelOption(Property[Any]):
-    """One field of mjOption or one flag; nothing authored: as the model says."""
+    """One field of mjOption or one flag; the model's value if nothing is authored."""
 
     kind = "option"
 
@@ -87,7 +87,7 @@ class ModelOption(Property[Any]):
         return {"type": "integer", "minimum": 0} if isinstance(self.like, int) else text
 
     def default_text(self) -> str:
-        return "as the model says"
+        return "the model's value"
 
 
 def _flags() -> dict[str, tuple[str, int]]:
@@ -100,9 +100,9 @@ def _flags() -> dict[str, tuple[str, int]]:
         for name, bit in enum.__members__.items():
             if name.startswith(prefix):
                 found[name.removeprefix(prefix).lower()] = (field, int(bit))
-    # `actuation` is the name of mjrig's own choice; mjrig without actuators is no use anyway.
+    # `actuation` is a property of mjrig itself; without actuators mjrig is of no use anyway.
     found.pop("actuation")
-    found.pop("gravity")  # the name of the vector; [0, 0, 0] says the same
+    found.pop("gravity")  # the name of the vector; [0, 0, 0] has the same effect
     return found
 
 
@@ -172,7 +172,7 @@ class SimOptions(HasProperties):
 
 
 def option_in(option: Any, name: str) -> Any:
-    """What an mjOption says, as plain data in the words of `sim:`; None if it has no such name."""
+    """The value of an mjOption field as plain data for `sim:`; None for an unknown name."""
     if name in FLAGS:
         field, bit = FLAGS[name]
         is_set = bool(int(getattr(option, field)) & bit)
@@ -214,7 +214,7 @@ def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> Pro
 
 
 def settling(ours: Any, theirs: Any, sim: SimOptions) -> dict[str, object]:
-    """What `sim` must say for the options of one model to hold beside another that differs."""
+    """The `sim` entries that keep one model's options beside another that differs."""
     found: dict[str, object] = {}
     for field in FIELDS:
         name = _MJCF_NAME.get(field, field)

@@ -1,4 +1,4 @@
-"""Actor: an actor of a scene, with handles of what its model has."""
+"""Actor: an actor of a scene, with handles to the elements of its model."""
 
 from mjrig.actuators.actuator import Actuator
 from mjrig.properties.component import ActorComponent
@@ -8,10 +8,10 @@ from mjrig.scene_edit.elements import Element, element
 
 
 class Actor(ActorDescription):
-    """One robot or thing in a scene."""
+    """One robot or object in a scene."""
 
     def joint(self, name: str) -> Element:
-        """A joint of the model, to hang actuators on.
+        """A joint of the model, to attach actuators to.
 
         Raises:
             BindingError: there is none of that name; the same for `body`, `site` and `tendon`.
@@ -31,10 +31,10 @@ class Actor(ActorDescription):
         return element(self, "tendon", name)
 
     def use_motors(self, pattern: str = ".*") -> ActorComponent:
-        """Make the model's position actuators motors, under a PDController of the same gains.
+        """Convert the model's position actuators to motors under a PDController of the same gains.
 
         Args:
-            pattern: names of the model's actuators; those that are no position actuators stay.
+            pattern: names of the model's actuators; those that are not position actuators stay.
 
         Returns:
             The PDController.
@@ -45,7 +45,7 @@ class Actor(ActorDescription):
         return use_motors(self, pattern)
 
     def use_position_actuators(self, component: ActorComponent) -> list[Actuator]:
-        """Take a PDController off and make the motors it owns position actuators of its gains.
+        """Remove a PDController and convert its motors to position actuators of its gains.
 
         Returns:
             The actuators that were authored, one per group of equal gains.

@@ -1,4 +1,4 @@
-"""Position actuators of a model made motors under a PDController, and back."""
+"""Conversion of a model's position actuators to motors under a PDController, and back."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -21,9 +21,9 @@ from mjrig.scene.included import own_copy
 from mjrig.scene.scene import SceneDescription
 
 K = TypeVar("K", bound=Hashable)
-#: Where a compiled actuator is none of the authored ones.
+#: Marks a compiled actuator that is not authored.
 OF_THE_MODEL = -1
-#: What an authored actuator hands on to one of another kind.
+#: Properties kept when an authored actuator changes its kind.
 _KEPT = {"name", "joint", "replaces", "gear", "lengthrange", "forcerange", "forcelimited"}
 _KEPT |= {"damping", "armature", "group", "userdata", "sensors"}
 
@@ -64,7 +64,9 @@ def use_position_actuators(actor: ActorDescription, component: ActorComponent) -
     if all(component is not c for c in actor.components):
         raise BindingError(f"{component!r} is not a component of {actor.label!r}")
     if not isinstance(component, registry.get("PDController", ActorComponent)):
-        raise BindingError(f"{component.label} is no PDController: it has no kp and kv to take")
+        raise BindingError(
+            f"{component.label} is not a PDController: it has no kp and kv to convert"
+        )
     for name in ("delay", "clamps"):
         if component.__dict__[name]:
             raise BindingError(f"{component.label} has {name}; a position actuator has none")
@@ -74,7 +76,7 @@ def use_position_actuators(actor: ActorDescription, component: ActorComponent) -
     for k, binding in enumerate(bindings):
         g = binding.factor
         if not binding.on_joint:
-            raise BindingError(f"{component.label}: {binding.actuator!r} is on no joint")
+            raise BindingError(f"{component.label}: {binding.actuator!r} is not on a joint")
         limit = _narrower(binding, float(gains_of["torque_limit"][k]) / abs(g))
         gains = float(gains_of["kp"][k]) / g**2, float(gains_of["kv"][k]) / g**2
         groups.setdefault((alone.source(binding), *gains, limit), []).append(binding)
@@ -127,7 +129,7 @@ class _Alone:
         copied: ActorDescription = own_copy(actor)
         for name in ("attach", "pose", "replicate"):
             copied.unset(name)
-        # What refers to another actor finds none here; no law of ours is on it.
+        # References to other actors cannot be resolved here; no controller acts on it.
         self._indices = [i for i, a in enumerate(actor.actuators) if "/" not in a.refsite]
         copied.actuators = tuple(copied.actuators[i] for i in self._indices)
         scene = SceneDescription()
@@ -153,13 +155,13 @@ class _Alone:
         return table, resolved(controller)
 
     def source(self, binding: ActuatorBinding) -> int:
-        """Which authored actuator a compiled one is of."""
+        """The authored actuator that a compiled one belongs to."""
         pairs = zip(self._indices, self._authored, strict=True)
         found = [i for i, names in pairs if binding.actuator in names]
         return found[0] if found else OF_THE_MODEL
 
     def rest(self, taken: Sequence[ActuatorBinding]) -> list[Actuator]:
-        """What is authored without these: some go, some are left with fewer matches."""
+        """The authored actuators without these: some are removed, some keep fewer matches."""
         names = {b.actuator for b in taken}
         left = []
         for i, actuator in enumerate(self._actor.actuators):
@@ -179,7 +181,7 @@ def _matching(actuators: Iterable[ActuatorBinding], pattern: str) -> list[Actuat
 
 
 def _is_servo(model: Any, binding: ActuatorBinding) -> bool:
-    """Whether an actuator is f = kp (u − l) − kv l' on a hinge or slide, and nothing more."""
+    """Whether an actuator is exactly f = kp (u − l) − kv l' on a hinge or slide."""
     i = binding.actuator_id
     gain, bias = model.actuator_gainprm[i], model.actuator_biasprm[i]
     stateless = int(model.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_NONE)
@@ -188,14 +190,14 @@ def _is_servo(model: Any, binding: ActuatorBinding) -> bool:
 
 
 def _limit(binding: ActuatorBinding) -> float:
-    """The largest joint effort; what the motor's own range cuts further, it still cuts."""
+    """The largest joint effort; the motor's own range still limits it further."""
     if binding.force_range is None:
         return float("inf")
     return float(np.abs(binding.force_range).max() * abs(binding.gear))
 
 
 def _narrower(binding: ActuatorBinding, limit: float) -> tuple[float, float] | None:
-    """The force range a limit makes narrower; None where it does not."""
+    """The force range narrowed by a limit; None where it is not."""
     low, high = binding.force_range or (-np.inf, np.inf)
     found = max(low, -limit), min(high, limit)
     return None if found == (low, high) else (float(found[0]), float(found[1]))

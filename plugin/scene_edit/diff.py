@@ -1,4 +1,4 @@
-"""What two scenes say differently: actors, components and properties, not lines."""
+"""Differences between two scenes: actors, components and properties, not lines."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from mjrig.yaml_text.formatting import format_flow
 
 
 class Change(StrEnum):
-    """What became of something."""
+    """Kind of change."""
 
     ADDED = "+"
     REMOVED = "-"
@@ -48,9 +48,9 @@ class Difference:
 
 
 def differences(before: SceneDescription, after: SceneDescription) -> list[Difference]:
-    """How one scene differs from another, included files and variables put in.
+    """How one scene differs from another, includes and variables resolved.
 
-    Actors, frames and groups are matched by name, components by what they are listed by.
+    Actors, frames and groups are matched by name, components by the name they are listed by.
     """
     found = [*_between(before.effective_sim(), after.effective_sim(), "sim")]
     found += _properties(before, after, "", ("seed",))
@@ -97,7 +97,7 @@ def _property(
 
 
 def _comparable(prop: Nested[Any], old: Any, new: Any) -> bool:
-    """Whether two nested objects differ by their properties; none counts as one with nothing."""
+    """Whether two nested objects differ by property; a missing one counts as empty."""
     if old is None or new is None:
         return not prop.polymorphic
     return type(old) is type(new)
@@ -146,7 +146,7 @@ def _numbered(word: str) -> Callable[[HasProperties, int], str]:
 
 
 def _about(item: HasProperties) -> str:
-    """A few words about something that came or went."""
+    """A short description of an added or removed item."""
     if isinstance(item, ActorDescription):
         return (
             f"model {item.model}" if item.model is not None else f"prop {type(item.prop).__name__}"
@@ -155,7 +155,7 @@ def _about(item: HasProperties) -> str:
 
 
 def _means_the_same(prop: Property[Any], before: HasProperties, after: HasProperties) -> bool:
-    """Whether two values that are written differently are one: the default spelt out, one file."""
+    """Whether two values written differently are equal: the default spelt out, the same file."""
     if isinstance(prop, FilePath):
         files = [_file(o, prop.name) for o in (before, after)]
         return files[0] is not None and files[0] == files[1]

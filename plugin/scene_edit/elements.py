@@ -1,4 +1,4 @@
-"""Elements: handles of the joints, bodies, sites and tendons of an actor's model."""
+"""Element: handles to the joints, bodies, sites and tendons of an actor's model."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _names = WeakKeyDictionary()
 
 
 class Element:
-    """A joint, body, site or tendon of an actor's model, to hang actuators on."""
+    """A joint, body, site or tendon of an actor's model, to attach actuators to."""
 
     def __init__(self, actor: ActorDescription, kind: str, name: str) -> None:
         self.actor, self.kind, self.name = actor, kind, name
@@ -56,9 +56,9 @@ class Element:
         return made
 
     def detach(self, actuator: Actuator) -> None:
-        """Take an actuator that acts on this element off the actor; its sensors go with it.
+        """Remove an actuator that acts on this element, with its sensors, from the actor.
 
-        One that only refers to this site forgets it and stays.
+        One that only has this site as its refsite stays, without it.
 
         Raises:
             PropertyError: it has nothing to do with this element.
@@ -90,7 +90,7 @@ class Element:
     def ref_actuators(self, actuators: Actuator | Iterable[Actuator] | None) -> None:
         wanted = [actuators] if isinstance(actuators, Actuator) else list(actuators or ())
         if self.kind != "site":
-            raise PropertyError(f"{self} is no site; only a site can be a refsite")
+            raise PropertyError(f"{self} is not a site; only a site can be a refsite")
         before = self.ref_actuators
         ActuatorView(wanted).refsite = self
         for actuator in before:
@@ -106,14 +106,14 @@ class Element:
         return reference == f"{self.actor.name}/{self.name}"
 
     def name_seen_from(self, actuator: HasProperties) -> str:
-        """What an actuator has to write to refer to this site.
+        """The name by which an actuator refers to this site.
 
         Raises:
             PropertyError: the actuator is on no actor, or on one of another root.
         """
         owner = actuator._parent
         if self.kind != "site":
-            raise PropertyError(f"{actuator.label}.refsite: {self} is no site", ("refsite",))
+            raise PropertyError(f"{actuator.label}.refsite: {self} is not a site", ("refsite",))
         if not isinstance(owner, ActorDescription) or _root(owner) is not _root(self.actor):
             raise PropertyError(f"{actuator.label}.refsite: {OTHER_ROOT}", ("refsite",))
         return self.name if owner is self.actor else f"{self.actor.name}/{self.name}"
@@ -132,7 +132,7 @@ class Element:
 
 
 def element(actor: ActorDescription, kind: str, name: str) -> Element:
-    """A handle of an element.
+    """A handle to an element.
 
     Raises:
         BindingError: the model has none of that name; the message names the nearest.

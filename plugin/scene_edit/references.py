@@ -1,4 +1,4 @@
-"""Which values of a scene hold names, and what those names stand for.
+"""References in a scene: which values hold names, and what those names refer to.
 
 Which properties hold names is declared on them (`refers`); nothing here lists fields.
 """
@@ -38,21 +38,21 @@ KINDS = {
     "equality": "equalities",
 }
 KEYFRAME = "keyframe"
-#: What a place may be on: actor/body or actor/site.
+#: Kinds of elements a place may be on: actor/body or actor/site.
 ON = ("body", "site")
 LocalNames = dict[str, list[str]]
 
 
-# What there is ----------------------------------------------------------------------------------
+# Names of an actor ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Local:
-    """What an actor's scene text may name: its model as edited, and what is authored."""
+    """The names of an actor: those of its model as edited, and the authored ones."""
 
     names: LocalNames
     actuators: tuple[ActuatorBinding, ...] = ()
-    #: The names each authored actuator became.
+    #: The compiled names of each authored actuator.
     made: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
@@ -72,7 +72,7 @@ class Local:
         return cls(names, tuple(found), part.authored.names)
 
     def renamed(self, kind: str, names: Mapping[str, str]) -> Self:
-        """The same after things of a kind got other names."""
+        """The same after elements of a kind were renamed."""
         new = {kind: [names.get(n, n) for n in self.names[kind]]}
         fields = {"actuator": ("actuator", "alias"), "joint": ("joint",)}.get(kind, ())
         actuators = tuple(
@@ -82,10 +82,10 @@ class Local:
         return replace(self, names={**self.names, **new}, actuators=actuators)
 
     def which(self, actor: ActorDescription, element: str) -> tuple[str, str]:
-        """Kind and name of what `name` or `kind:name` means.
+        """Kind and name of what `name` or `kind:name` refers to.
 
         Raises:
-            PropertyError: nothing, or several things.
+            PropertyError: nothing, or several elements.
         """
         kind, colon, name = element.rpartition(":")
         kind = KEYFRAME if kind == "key" else kind
@@ -97,14 +97,14 @@ class Local:
             )
         if len(kinds) > 1:
             ways = listed(f"{actor.label}.{k}:{name}" for k in kinds)
-            raise PropertyError(f"{actor.label}.{name} is several things; write one of {ways}")
+            raise PropertyError(f"{actor.label}.{name} is ambiguous; write one of {ways}")
         return kinds[0], name
 
     def authored(self, actor: ActorDescription, name: str) -> list[Actuator]:
         """The authored actuators of a name; none if it is the model's own.
 
         Raises:
-            PropertyError: it is one of several that one authored actuator became.
+            PropertyError: it is one of several made from one authored actuator.
         """
         pairs = list(zip(actor.actuators, self.made, strict=True))
         added = [(actuator, made) for actuator, made in pairs if not actuator.replaces]
@@ -116,7 +116,7 @@ class Local:
         for actuator, made in added:
             if name in made and len(made) > 1:
                 raise PropertyError(
-                    f"{name!r} is one of {len(made)} that {actuator.label} became; it has no name "
+                    f"{name!r} is one of {len(made)} made from {actuator.label}; it has no name "
                     "of its own"
                 )
         return [actuator for actuator, made in added if name in made]
@@ -152,7 +152,7 @@ def _names(part: Part, actor: ActorDescription) -> LocalNames:
 
 
 def in_file(original: LocalNames, kind: str, name: str) -> str:
-    """What `renamed` and `removed` call an element of the model."""
+    """The name of a model's element in `renamed` and `removed`."""
     is_clear = sum(name in have for have in original.values()) == 1
     return name if is_clear else f"{'key' if kind == KEYFRAME else kind}:{name}"
 
@@ -172,12 +172,12 @@ def place_names(scene: SceneDescription) -> list[str]:
 
 
 def place_heads(actor: ActorDescription) -> list[str]:
-    """What an actor is called by what stands on it: its copies, and itself for all of them."""
+    """The names by which others refer to an actor: its copies, and itself for all of them."""
     return list(dict.fromkeys([actor.name, *copy_names(actor)]))
 
 
 def _elements(actor: ActorDescription) -> list[str] | None:
-    """What a place on an actor may be called, alone and with its kind; None: not known."""
+    """The names of places on an actor, alone and with kind; None: unknown."""
     try:
         found = names_of(actor)
     except LocatedError:  # an actor whose model cannot be read can still be renamed
@@ -202,7 +202,7 @@ class SceneReference:
 
     @property
     def authored(self) -> Any:
-        """What is written there; None for nothing."""
+        """The authored value, or None."""
         return self.holder.authored(self.prop.name)
 
     @property
@@ -235,7 +235,7 @@ class SceneReference:
         return list(authored) if is_names else []
 
     def slots(self, local: Local, *, owned: bool = False) -> Slots:
-        """What its names may stand for; `owned`: only what its controller owns."""
+        """What its names may refer to; `owned`: only what its controller owns."""
         refers = self.prop.refers
         if "actuator" in refers and "joint" in refers:
             found: Iterable[ActuatorBinding] = local.actuators
@@ -247,11 +247,11 @@ class SceneReference:
 
     @property
     def claims(self) -> bool:
-        """Whether it says what a component is for."""
+        """Whether it selects what a component drives."""
         return isinstance(self.prop, Patterns) and isinstance(self.holder, ActorComponent)
 
     def rewrite(self, change: Callable[[str], str | None]) -> bool:
-        """Put another name in place of each, None to leave it out; returns whether any changed."""
+        """Replace each name, None to remove it; returns whether any changed."""
         changes = {name: change(name) for name in self.names()}
         if all(before == after for before, after in changes.items()):
             return False
@@ -267,7 +267,7 @@ class SceneReference:
         return [new for name in authored if (new := changes[name]) is not None]
 
     def write(self, value: Any) -> None:
-        """Author another value; nothing where it is empty."""
+        """Author another value; unset it where it is empty."""
         if value is None or value in ([], {}):
             self.holder.unset(self.prop.name)
         else:
@@ -275,7 +275,7 @@ class SceneReference:
 
 
 def references(root: HasProperties, *kinds: str) -> Iterator[SceneReference]:
-    """Everything at or below an object that names things of these kinds; none: of any."""
+    """References at or below an object to elements of these kinds; none: of any."""
     for holder in root._family():
         for prop in holder.properties():
             wanted = set(kinds) & set(prop.refers) if kinds else prop.refers
@@ -292,7 +292,7 @@ def named(names: Iterable[str]) -> Slots:
 
 
 def matched(slots: Slots, pattern: str) -> set[int]:
-    """The slots a pattern stands for; none is no error."""
+    """The slots a pattern matches; matching none is not an error."""
     try:
         return set(slots.match(pattern))
     except BindingError:

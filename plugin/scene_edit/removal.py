@@ -1,4 +1,4 @@
-"""Taking things out of a scene, with what cannot be without them."""
+"""Removing items from a scene, with everything that depends on them."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -39,16 +39,16 @@ Drawn = list[HasProperties | None]
 def remove(
     scene: SceneDescription, path: str, *, dry_run: bool = False, dependents: str = "refuse"
 ) -> list[str]:
-    """Take an actor, frame, group, or something of an actor (`dog.FL_hip`) out of the scene.
+    """Remove an actor, frame, group, or an element of an actor (`dog.FL_hip`) from the scene.
 
     Args:
         scene: the scene.
-        path: what goes.
+        path: what to remove.
         dry_run: change nothing, only report.
         dependents: `refuse` if something depends on it, or `remove` that too.
 
     Returns:
-        What goes, or would go: the thing itself first, then what depended on it.
+        What is, or would be, removed: the item itself first, then what depended on it.
 
     Raises:
         PropertyError: there is nothing of that name, or something depends on it and `dependents`
@@ -65,7 +65,7 @@ def remove(
             if removal.dependents and dependents == "refuse":
                 raise PropertyError(
                     f"{removal.what} cannot be removed: it is needed by "
-                    f"{'; '.join(removal.dependents)}; pass dependents='remove' to take them along"
+                    f"{'; '.join(removal.dependents)}; pass dependents='remove' to remove them too"
                 )
     except _DryRun:
         pass
@@ -77,7 +77,7 @@ class _DryRun(Exception):
 
 
 class _Removal:
-    """Removes one thing and, step by step, what cannot be without it."""
+    """Removes one item and, step by step, what depends on it."""
 
     def __init__(self, scene: SceneDescription) -> None:
         self.scene = scene
@@ -104,10 +104,10 @@ class _Removal:
             if any(item is other for other in items):
                 _put(self.scene, field, _without(items, [item]))
 
-    # What stood on it ---------------------------------------------------------------------------
+    # What was attached to it --------------------------------------------------------------------
 
     def _drop_places(self, before: Slots) -> None:
-        """What stands on something that is gone goes too; groups only lose a member."""
+        """Remove what is attached to something removed; groups only lose a member."""
         while (lost := self._standing_on_nothing(before)) is not None:
             item, where = lost
             self.dependents.append(f"{_describe(item)} ({where.label}: {where.names()[0]})")
@@ -157,7 +157,7 @@ class _Removal:
         return [existing(a, owner) if owner else a for a in actors]
 
     def _drop_draws(self, before: list[tuple[Any, Drawn]]) -> None:
-        """A draw for something that is gone, or that goes by another name now, goes."""
+        """Remove draws for something that was removed or renamed."""
         for entry, objects in before:
             now, known = self._objects(entry), {id(o) for o in objects}
             if objects and (not now or any(id(o) not in known for o in now)):
@@ -193,14 +193,14 @@ class _Removal:
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Errors of a model that does not work any more."""
+        """Turn errors of the edited model into errors about the removal."""
         try:
             yield
         except LocatedError as error:
             raise PropertyError(f"{self.what} cannot be removed: {error}") from error
 
     def _remove_authored(self, actor: ActorDescription, local: Local, kind: str, name: str) -> bool:
-        """Whether the scene itself has it; then it goes there."""
+        """Whether the scene itself describes it; then it is removed there."""
         if kind == KEYFRAME:
             kept = [k for k in actor.keyframes if k.name != name]
             is_here = len(kept) < len(actor.keyframes)
@@ -219,7 +219,7 @@ class _Removal:
         before: LocalNames,
         kept: LocalNames,
     ) -> None:
-        """Leave out what the edited model has no place for."""
+        """Remove references to what the edited model no longer has."""
         for reference, _ in slots:
             holder, refers = reference.holder, reference.prop.refers
             if "place" in refers and "/" in str(reference.authored):
@@ -230,7 +230,7 @@ class _Removal:
                 continue  # authored actuators count too; see `_drop_from_control`
             was, now = (_of_kinds(refers, names) for names in (before, kept))
             if isinstance(holder, Actuator) and _is_needed(reference, was, now):
-                # Its own name among what is gone says so.
+                # Its own name is among the removed ones.
                 _put(actor, "actuators", _without(actor.actuators, [holder]))
             elif _drop(reference, was, now):
                 stays = " (the actuator stays)" if isinstance(holder, Actuator) else ""
@@ -241,7 +241,7 @@ class _Removal:
     def _drop_from_control(
         self, actor: ActorDescription, slots: list[tuple[SceneReference, Slots]], after: Local
     ) -> None:
-        """Leave out names of actuators and joints that nothing answers to any more."""
+        """Remove names of actuators and joints that no longer match anything."""
         for reference, before in sorted(slots, key=lambda pair: not pair[0].claims):
             if "actuator" not in reference.prop.refers or not _is_below(reference.holder, actor):
                 continue
@@ -265,12 +265,12 @@ def _describe(item: Any) -> str:
 
 
 def _is_dead(name: str, before: Slots, after: Slots) -> bool:
-    """Whether a name or pattern stood for something and stands for nothing any more."""
+    """Whether a name or pattern matched something and now matches nothing."""
     return bool(matched(before, name)) and not matched(after, name)
 
 
 def _is_needed(reference: SceneReference, before: Slots, after: Slots) -> bool:
-    """Whether an actuator cannot be without what it names, and all of that is gone."""
+    """Whether everything that an actuator's required reference names was removed."""
     assert isinstance(reference.holder, Actuator)
     names = reference.names()
     optional = reference.prop.name in reference.holder.optional_references
@@ -278,12 +278,12 @@ def _is_needed(reference: SceneReference, before: Slots, after: Slots) -> bool:
 
 
 def _drop(reference: SceneReference, before: Slots, after: Slots) -> bool:
-    """Leave names out that stand for nothing any more; returns whether there were any."""
+    """Remove names that no longer match anything; returns whether there were any."""
     return reference.rewrite(lambda name: None if _is_dead(name, before, after) else name)
 
 
 def _shorten(reference: SceneReference, before: Slots, after: Slots) -> bool:
-    """Leave values out of a list in the order of actuators; returns whether there were any."""
+    """Remove values from a list in actuator order; returns whether there were any."""
     values = reference.authored
     if not isinstance(reference.prop, PerActuator) or not isinstance(values, list):
         return False
@@ -308,7 +308,7 @@ def _without(items: Iterable[Any], gone: Iterable[Any]) -> list[Any]:
 
 
 def _put(owner: HasProperties, name: str, items: list[Any]) -> None:
-    """Author a list; nothing where it is empty."""
+    """Author a list; unset it where it is empty."""
     if items:
         owner.property_named(name).assign(owner, items)
     else:
@@ -316,7 +316,7 @@ def _put(owner: HasProperties, name: str, items: list[Any]) -> None:
 
 
 def _forget_renamings(actor: ActorDescription) -> None:
-    """Other names of elements that are gone are left out."""
+    """Drop `renamed` entries of removed elements."""
     if not actor.renamed:
         return
     names = unrenamed_names(actor)

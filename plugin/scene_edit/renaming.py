@@ -1,4 +1,4 @@
-"""Other names for what is in a scene: every reference follows."""
+"""Renaming actors, frames, groups and elements of a scene; every reference follows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,15 +27,15 @@ from mjrig.scene_edit.references import (
 
 
 def rename(scene: SceneDescription, path: str, new: str) -> list[str]:
-    """Give an actor, frame, group, or something of an actor (`dog.FL_hip`) another name.
+    """Rename an actor, frame, group, or an element of an actor (`dog.FL_hip`).
 
-    Where an actor has two things of one name, say which: `dog.joint:FL_hip`.
+    Where an actor has two elements of one name, give the kind: `dog.joint:FL_hip`.
 
     Returns:
-        The places that followed.
+        The references that were updated.
 
     Raises:
-        PropertyError: there is nothing of that name, or the new one is taken or no name; nothing
+        PropertyError: there is nothing of that name, or the new one is taken or invalid; nothing
             was changed.
     """
     first, dot, rest = path.partition(".")
@@ -66,16 +66,16 @@ def item_named(scene: SceneDescription, name: str) -> Any:
 
 @dataclass(frozen=True)
 class _Names:
-    """Old names and their new ones, among everything a pattern may stand for."""
+    """Old names and their new ones, among everything a pattern may match."""
 
     new: Mapping[str, str]
     before: Slots
     after: Slots
-    #: What the names begin with and will begin with; patterns may begin so too.
+    #: Old and new prefix of the names; patterns may begin with it too.
     stem: tuple[str, str] | None = None
 
     def follow(self, pattern: str) -> str:
-        """A pattern that stands for the same things under their new names."""
+        """A pattern that matches the same things under their new names."""
         wanted = matched(self.before, pattern)
         for candidate in self._candidates(pattern):
             if matched(self.after, candidate) == wanted:
@@ -88,7 +88,7 @@ class _Names:
     def _candidates(self, pattern: str) -> Iterator[str]:
         if pattern in self.new:
             yield literal(self.new[pattern])
-        for old in self.new:  # what an earlier renaming added
+        for old in self.new:  # added by an earlier renaming
             if pattern.endswith(f"|{literal(old)}"):
                 yield pattern.removesuffix(f"|{literal(old)}")
         if self.stem is None:
@@ -105,7 +105,7 @@ class _Names:
             yield f"(?:{head}|{new})/{tail}"
 
     def rewrite(self, reference: SceneReference) -> bool:
-        """Follow in one place; returns whether anything changed."""
+        """Update one reference; returns whether anything changed."""
         if reference.takes_patterns:
             return reference.rewrite(self.follow)
         return reference.rewrite(lambda name: self.new.get(name, name))
@@ -140,7 +140,7 @@ def _rename_item(scene: SceneDescription, item: Any, new: str) -> list[str]:
 
 
 def _moved(places: list[str], heads: Mapping[str, str], stem: tuple[str, str]) -> _Names:
-    """The places on actors or frames that are called something else now."""
+    """The renamed frames on actors."""
     new = {}
     for place in places:
         head, slash, tail = place.partition("/")
@@ -168,7 +168,7 @@ def _follow_draws(scene: SceneDescription, actors: _Names) -> list[str]:
 
 
 def check_included(scene: SceneDescription, name: str) -> None:
-    """Whether an included file names an actor or frame of this one: it could not follow.
+    """Refuse if an included file refers to an actor or frame of this one: it cannot follow.
 
     Raises:
         PropertyError: one does.
@@ -194,7 +194,7 @@ def _rename_element(
     before = Local.of(actor)
     kind, old = before.which(actor, element)
     if not new or not isinstance(new, str) or "/" in new or ":" in new:
-        raise PropertyError(f"{new!r} is no name for a {kind}")
+        raise PropertyError(f"{new!r} is not a valid name for a {kind}")
     if new == old:
         return []
     if new in before.names[kind]:
@@ -222,13 +222,13 @@ def _rename_element(
 
 
 def _other_names(before: Local, after: Local) -> dict[str, str]:
-    """What the numbers behind names became."""
+    """How numbered names changed."""
     pairs = zip(before.made, after.made, strict=True)
     return {old: new for one, two in pairs for old, new in zip(one, two, strict=True) if old != new}
 
 
 def _note_renaming(actor: ActorDescription, kind: str, old: str, new: str) -> None:
-    """Write into `renamed`, which is by the names the model's file has."""
+    """Write into `renamed`, which is keyed by the names in the model's file."""
     table = dict(actor.renamed)
     original = original_names(actor)
     source = source_of(actor, original, kind, old)
@@ -245,7 +245,7 @@ def _note_renaming(actor: ActorDescription, kind: str, old: str, new: str) -> No
 def source_of(
     actor: ActorDescription, original: Mapping[str, list[str]], kind: str, name: str
 ) -> str:
-    """What the file of the model calls an element, as `renamed` and `removed` write it."""
+    """The name of an element in the model's file, as in `renamed` and `removed`."""
     for source, now in actor.renamed.items():
         prefix, _, plain = source.rpartition(":")
         kinds = (prefix, KEYFRAME if prefix == "key" else prefix)
@@ -257,7 +257,7 @@ def source_of(
 def _new_places(
     actor: ActorDescription, local: Local, kind: str, old: str, new: str
 ) -> dict[str, str]:
-    """actor/element before and after; with its kind, and alone where that says enough."""
+    """actor/element before and after; with its kind, and alone where that is unambiguous."""
     found = {}
     for copy in copy_names(actor):
         found[f"{copy}/{kind}:{old}"] = f"{copy}/{kind}:{new}"

@@ -1,4 +1,4 @@
-"""Scene: a description that can be edited by name: actors added, things renamed and removed."""
+"""Scene: a description that can be edited by name: add actors, rename and remove elements."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from mjrig.scene_edit.renaming import rename
 class Scene(SceneDescription):
     """Actors and simulation options, made in Python or read from a file."""
 
-    # Narrower than in the description; assigning anything else is refused when it happens.
+    # Narrower than in the description; assigning any other type is refused at run time.
     actors: NestedList[Actor] = NestedList(  # pyright: ignore[reportIncompatibleVariableOverride]
-        Actor, polymorphic=False, structural=True, doc="What is in the scene."
+        Actor, polymorphic=False, structural=True, doc="Actors of the scene."
     )
 
     def __getitem__(self, name: str) -> Actor:
@@ -45,30 +45,30 @@ class Scene(SceneDescription):
         return actor
 
     def rename(self, path: str, new: str) -> list[str]:
-        """Give an actor, frame, group, or something of an actor (`dog.FL_hip`) another name.
+        """Rename an actor, frame, group, or an element of an actor (`dog.FL_hip`).
 
         Every reference in the scene follows; a model's own element is renamed in `renamed:`.
 
         Returns:
-            The places that followed.
+            The references that were updated.
 
         Raises:
-            PropertyError: there is no such thing, or the new name is taken; nothing was changed.
+            PropertyError: there is no such item, or the new name is taken; nothing was changed.
         """
         return rename(self, path, new)
 
     def remove(self, path: str, *, dry_run: bool = False, dependents: str = "refuse") -> list[str]:
-        """Take an actor, frame, group, or something of an actor (`dog.FL_hip`) out of the scene.
+        """Remove an actor, frame, group, or an element of an actor (`dog.FL_hip`) from the scene.
 
         Args:
-            path: what goes; a model's own element is left out by `removed:`.
+            path: what to remove; a model's own element is listed in `removed:`.
             dry_run: change nothing, only report.
             dependents: `refuse` if something needs it, or `remove` that too.
 
         Returns:
-            What goes, or would go: the thing itself first, then what depended on it.
+            What is, or would be, removed: the item itself first, then what depended on it.
 
         Raises:
-            PropertyError: there is no such thing, or something needs it; nothing was changed.
+            PropertyError: there is no such item, or something needs it; nothing was changed.
         """
         return remove(self, path, dry_run=dry_run, dependents=dependents)

@@ -1,4 +1,4 @@
-"""Do something again whenever one of the files it depends on changes."""
+"""Watching files: repeat a check whenever a file it depends on changes."""
 
 import os
 import time
@@ -27,13 +27,13 @@ def watch(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], str] = lambda: time.strftime("%H:%M:%S"),
 ) -> NoReturn:
-    """Check, show what came out, wait for a change, without end.
+    """Check, show the result, wait for a change, forever.
 
     Args:
         check: what is done; an MjrigError it raises is shown like its result.
-        files: what it depends on, asked after every check.
+        files: the files it depends on, called after every check.
         show: takes a text.
-        title: stands above every result, with the time.
+        title: printed above every result, with the time.
         sleep: waits for some seconds; raise from it to end.
         clock: the time of day.
     """
@@ -44,14 +44,14 @@ def watch(
         except MjrigError as error:
             result = " ".join(str(error).split())
         show(f"--- {clock()} {title}\n{result}\n")
-        # What changed while it was checked is checked again at once.
+        # Changes during a check trigger another one at once.
         watched = signature(files()) | before
         while signature(watched) == watched:
             sleep(INTERVAL)
 
 
 def signature(files: Iterable[Path]) -> Signature:
-    """What shows that a file changed, without reading it; None for one that is missing."""
+    """Metadata that shows that a file changed; None for a missing file."""
     found: Signature = {}
     for path in files:
         try:
@@ -63,11 +63,11 @@ def signature(files: Iterable[Path]) -> Signature:
 
 
 def files_of(path: Path, scene: SceneDescription | None) -> set[Path]:
-    """Every file a scene depends on, as far as that can be told.
+    """Every file a scene depends on, as far as known.
 
     Args:
         path: the scene file.
-        scene: what was read from it; None: it could not be, its text has to do.
+        scene: the scene read from it; None: it is invalid, and its text is searched.
     """
     found = {path}
     for file in _named(scene) if scene is not None else _mentioned(path, set()):
@@ -94,7 +94,7 @@ def _place(obj: HasProperties, name: Path) -> Iterator[Path]:
     try:
         yield HasProperties.find_file(obj, name)
     except PropertyError:
-        yield obj.folder() / name  # it may come
+        yield obj.folder() / name  # it may be created
 
 
 def _mentioned(path: Path, seen: set[Path]) -> Iterator[Path]:

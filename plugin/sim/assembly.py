@@ -1,4 +1,4 @@
-"""A scene brought to life: compiled, its controllers bound, each with its execution."""
+"""Assembly: a scene compiled, its controllers bound, each with its execution mode."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,7 +25,7 @@ from mjrig.sim.native_compile import compile_lowered, lower
 
 @dataclass(frozen=True)
 class Assembly:
-    """A model with its data, and the actors that live in it, in scene order."""
+    """A model with its data and its actors, in scene order."""
 
     built: Built
     data: Any
@@ -38,7 +38,7 @@ class Assembly:
 
     @property
     def placements(self) -> Placements:
-        """What the scene put into it, in the order of `robots`."""
+        """The placed actors of the scene, in the order of `robots`."""
         return self.built.placements
 
     def controller(self, key: Key) -> ArticulationController:
@@ -48,12 +48,12 @@ class Assembly:
         return component
 
 
-#: (what is bound in python, the request, why nothing may be lowered here or nothing) → executions.
+#: (assembly bound in python, request, why nothing may be lowered or "") → execution modes.
 Choose = Callable[[Assembly, str, str], dict[Key, Execution]]
 
 
 def choose_executions(alive: Assembly, requested: str, not_here: str) -> dict[Key, Execution]:
-    """The execution of every controller that can run in more ways than one."""
+    """The execution mode of every controller that supports several."""
     implicit = is_implicit(alive.model.opt)
     return {
         (i, j): choose_one(requested, c.label, c.supports(), not_here, implicit)
@@ -74,10 +74,10 @@ def assemble(
 
     Args:
         scene: the description.
-        seed: of its random draws; None: the scene's own.
+        seed: random seed of its draws; None: the scene's own.
         requested: `auto`, `python`, `native` or `compiled`.
-        log: where events of the actors go.
-        choose: decides how the controllers run.
+        log: receives the events of the actors.
+        choose: selects the execution modes of the controllers.
 
     Raises:
         SceneError, PropertyError, BindingError: the scene cannot be built or bound.
@@ -170,7 +170,7 @@ def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog
 
 
 def link_actuators(assembly: Assembly) -> None:
-    """Let the authored actuators of the scene read what they became in this world."""
+    """Let the authored actuators of the scene read their values in this world."""
     links: dict[int, tuple[Actuator, list[tuple[Articulation, str]]]] = {}
     for placed, robot in zip(assembly.placements.actors, assembly.robots, strict=True):
         actors = {id(a): a for a in (placed.original, placed.item)}.values()

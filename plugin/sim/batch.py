@@ -1,4 +1,4 @@
-"""Many worlds of one scene on all cores: MuJoCo's batch, with setpoints and gains per world."""
+"""Batch: many worlds of one scene on all cores, with setpoints and gains per world."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -108,7 +108,7 @@ class BatchController:
             edges[:, ids, 0] = -edges[:, ids, 1]
 
     def _load_limits(self, limit: FloatArray) -> None:
-        # What the clamps of the template say holds in every world; torque_limit is per world.
+        # The clamps of the template hold in every world; torque_limit is per world.
         others = self._controller.clamp_limits()
         low, high = within_own_range(
             np.maximum(-limit, others[0]), np.minimum(limit, others[1]), self.bindings
@@ -189,14 +189,14 @@ class BatchRobot:
             self.setpoints[row, where, column] = value
 
     def follow(self, trajectory: object) -> NoReturn:
-        """Not here.
+        """Not supported.
 
         Raises:
-            ExecutionError: always: its worlds run on threads where no Python can be asked.
+            ExecutionError: always: its worlds run on threads that cannot call Python.
         """
         raise ExecutionError(
             f"{self.name}: a batch cannot follow a function of time: its worlds run on threads "
-            "where no Python can be asked; write the setpoints between steps"
+            "that cannot call Python; write the setpoints between steps"
         )
 
     def write(self, ctrl: FloatArray) -> None:
@@ -234,17 +234,17 @@ class BatchRobot:
 class Batch:
     """Many worlds of one scene, stepped together, each with its own state, setpoints and gains.
 
-    Every controller must have a native form; each world has the bits of a `World` on its own.
+    Every controller must have a native form; each world is bit-identical to a `World` of its own.
 
     Args:
         scene: a Scene, the path of a scene file, or a World with native execution: a template,
             which the batch resets from then on.
         count: number of worlds.
-        threads: how many to step on; 0: all cores.
+        threads: number of threads; 0: all cores.
         bare: leave out components that command, such as gaits and policies.
 
     Raises:
-        ExecutionError: a controller has no native form; the message says why.
+        ExecutionError: a controller has no native form; the message gives the reason.
         SceneError: the scene cannot be built.
     """
 
@@ -279,8 +279,7 @@ class Batch:
                     component.is_bound and component.lowered is None and component.follows_pose
                 ):
                     raise ExecutionError(
-                        f"{component.label} runs in Python between steps; "
-                        "a batch has no place for it"
+                        f"{component.label} runs in Python between steps; a batch cannot run it"
                     )
 
     @property
@@ -328,7 +327,7 @@ class Batch:
         return found
 
     def expand(self, field: str) -> npt.NDArray[Any]:
-        """A field of MjModel with values of its own in every world, live: `body_mass`, …
+        """A field of MjModel with separate values in every world, live: `body_mass`, …
 
         `gains` of controllers do not follow what is written into the fields of their actuators.
 
@@ -416,7 +415,7 @@ class Batch:
             robot.forget()
 
     def _fill_histories(self) -> None:
-        """Until a delayed command has arrived, the first one counts: in every world its own."""
+        """Fill the delay histories: until a delayed command arrives, the first one acts."""
         lowered = [c.lowered for r in self._world.articulations.values() for c in r.controllers]
         delayed = [low for low in lowered if low is not None and low.has_delay]
         if delayed:
@@ -436,7 +435,7 @@ class Batch:
 
 
 def strip(world: World) -> None:
-    """Take off every component that is no controller, so that nobody else commands."""
+    """Remove every component that is not a controller, so that nothing else commands."""
     for robot in world.articulations.values():
         for component in robot.components:
             if not isinstance(component, ArticulationController):

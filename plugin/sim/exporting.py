@@ -1,4 +1,4 @@
-"""Export: a scene as plain MuJoCo, its controllers turned into MuJoCo's own actuators.
+"""Export: a scene as plain MuJoCo, its controllers lowered to MuJoCo actuators.
 
 `.mjb` is the model of the native world, bit for bit; `.xml` the same with every number written in
 full. What neither can hold, the contents of delay buffers, goes into a JSON beside them.
@@ -104,7 +104,7 @@ def _check_path(path: Path) -> None:
         raise ExecutionError(f"{path}: is a folder")
 
 
-# The world that is exported ---------------------------------------------------------------------
+# The exported world -----------------------------------------------------------------------------
 
 
 class _LoweredWorld(World):
@@ -125,7 +125,7 @@ class _LoweredWorld(World):
     def _assemble(self, scene: Scene, seed: int | None, execution: str) -> Assembly:
         made = assemble(scene, seed, execution, self._log, self._choose)
         if made.built.spec is None:
-            raise ExecutionError("the model of the scene is an .mjb: it is exported already")
+            raise ExecutionError("the model of the scene is an .mjb: it is already exported")
         self.built = made.built
         return made
 
@@ -162,7 +162,7 @@ def _why_not(component: ActorComponent, not_here: str, chosen: Execution | None)
 
 
 def _present(world: World, without: Collection[Key] = ()) -> Scene:
-    """The scene of a world with the components it has now, as they are set now, but for some."""
+    """The scene of a world with its present components and values, without some."""
     scene = flattened(Scene, world.placements, world.scene.effective_sim())
     for i, (actor, robot) in enumerate(
         zip(scene.actors, world.articulations.values(), strict=True)
@@ -222,7 +222,7 @@ class _Frame:
 
 
 def _frames(world: World) -> dict[str, _Frame]:
-    """The keyframes by full name: each actor's own, the others at their start, then the start."""
+    """The keyframes by full name, other actors in their initial states; the initial one last."""
     start = _Frame.of(_after_reset(world, None))
     frames: dict[str, _Frame] = {}
     for robot in world.articulations.values():
@@ -241,7 +241,7 @@ def _after_reset(world: World, keyframe: str | None) -> Any:
 
 
 def _first_commands(world: World, ctrl: FloatArray) -> dict[str, list[float]]:
-    """What the delay buffers of the actuators we made are filled with at the start."""
+    """The initial content of the delay buffers of lowered actuators."""
     model = world.model
     found = {}
     for controller in _lowered(world):
@@ -285,7 +285,7 @@ def _binary_model(world: _LoweredWorld, frames: Mapping[str, _Frame]) -> Any:
     for name in dir(world.model):
         if name.startswith("actuator_"):
             getattr(model, name)[:] = getattr(world.model, name)
-    for k, frame in enumerate(frames.values()):  # compiling may have turned the last bit
+    for k, frame in enumerate(frames.values()):  # compiling may have changed the last bit
         for name, values in vars(frame).items():
             getattr(model, f"key_{name}")[k] = values.reshape(-1)
     return model
@@ -317,7 +317,7 @@ def _write_xml(
     comments = "".join(f"\n  <!-- mjrig: {r.replace('--', '- -')} -->" for r in remarks)
     path.write_text(f"{head}{end}{comments}{rest}\n", encoding="utf-8")
     _read_back(path, model)
-    return [] if full else ["the numbers in this file have six digits: MuJoCo would not write more"]
+    return [] if full else ["the numbers in this file have six digits: this MuJoCo writes no more"]
 
 
 def _put_numbers(spec: Any, model: Any, i: int) -> None:
@@ -359,13 +359,13 @@ def _full_precision() -> Iterator[bool]:
 
 
 def _shortest(text: str, kind: type[float] | type[np.float32]) -> str:
-    """Numbers of 17 digits in the shortest form that is the same number."""
+    """Numbers of 17 digits in the shortest form that parses to the same number."""
     words = text.split(" ")
     return " ".join(str(kind(w)) if len(w) > 15 and _LONG_NUMBER.fullmatch(w) else w for w in words)
 
 
 def _repair_defaults(root: Any, world: World) -> None:
-    """Attaching a model gives its assets a prefix, but not where its defaults name them."""
+    """Prefix asset names in defaults: attaching a model does so everywhere else."""
     assets = {e.get("name") for e in root.iterfind("asset/*")}
     for where in (robot.model_map for robot in world.articulations.values()):
         for default in root.iter("default"):

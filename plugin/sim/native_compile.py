@@ -1,4 +1,4 @@
-"""A scene whose controllers run natively: their motors are other actuators in its spec."""
+"""Native compile: a scene compiled with the motors of some controllers lowered."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -61,7 +61,7 @@ def lower(
 ) -> Built:
     """Compile again with the motors of these controllers as actuators that run their laws.
 
-    Keyframes live on in the actors' own states, not in the model, whose ctrl has another layout.
+    Keyframes are kept in the actors' own states, not in the model, whose ctrl layout differs.
     """
     spec = built.spec
     timestep = float(built.model.opt.timestep)
@@ -96,7 +96,7 @@ def _relocated(
     ctrl = _addresses(new, "ctrl", ids)
     span = slice(int(ctrl[0]), int(ctrl[-1]) + 1) if len(ctrl) else slice(0, 0)
     act = _addresses(new, "act", ids)
-    # Where each old number is to be found among the new ones; the rest starts at zero.
+    # Index of each old value among the new ones; the rest starts at zero.
     ctrl_places = _ctrl_places(new, ids, lowered) - span.start
     own = np.array([i for i in ids.tolist() if i not in lowered], dtype=np.intp)
     act_places = _addresses(new, "act", own)

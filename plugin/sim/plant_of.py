@@ -1,4 +1,4 @@
-"""What a running world says of a robot's plant."""
+"""The plant of a robot, read from a running world."""
 
 import hashlib
 import math
@@ -18,7 +18,7 @@ from mjrig.sim.world import World
 
 INTEGRATORS = {0: "Euler", 1: "RK4", 2: "implicit", 3: "implicitfast"}
 SOLVERS = {0: "PGS", 1: "CG", 2: "Newton"}
-#: Fields of a model that change how it looks, how it is called or how it starts: no physics.
+#: Fields of a model for appearance, names and initial state: no physics.
 _LOOKS = ("name", "mat_", "tex", "light_", "cam_", "skin", "text", "vis", "key_", "bvh",
           "paths", "mesh_normal", "mesh_tex", "mesh_face", "mesh_graph", "mesh_poly", "flex_",
           "tuple_", "numeric_", "oct_")  # fmt: skip
@@ -67,7 +67,7 @@ def plant_of(world: World, robot: Articulation) -> Plant:
 
 
 def _with_policy(plant: Plant, policy: PolicyComponent) -> Plant:
-    """A policy knows its own rate, pose and scale."""
+    """Add a policy's own rate, pose and scale."""
     made_for = policy.plant()
     overall = {**plant.overall, "decimation": policy.tick_steps}
     if "phase" in made_for.overall:
@@ -80,7 +80,7 @@ def _with_policy(plant: Plant, policy: PolicyComponent) -> Plant:
 
 
 def model_hash(model: Any) -> str:
-    """SHA-256 of everything in a model that decides how it moves; names and looks are not in it."""
+    """SHA-256 of everything in a model that affects its motion; not of names and appearance."""
     digest = hashlib.sha256()
     for name in sorted(dir(model)):
         if name.startswith(("_", *_LOOKS)) or name.endswith(_LOOKS_ENDINGS):
@@ -97,7 +97,7 @@ def model_hash(model: Any) -> str:
 
 
 def disable_flags(model: Any) -> list[str]:
-    """Names of what `<option><flag>` switched off."""
+    """Names of the flags that `<option><flag>` disables."""
     bits = int(model.opt.disableflags)
     flags = [f for f in dir(mujoco.mjtDisableBit) if f.startswith("mjDSBL_")]
     return sorted(
@@ -162,7 +162,7 @@ def _limit(
 
 
 def _delay(world: World, controller: ArticulationController, index: int) -> float:
-    """How late commands arrive [s]; of a random delay, the mean."""
+    """Delay of commands [s]; the mean of a random delay."""
     delay: Any = getattr(controller, "delay", None)
     if delay is None:
         return 0.0

@@ -1,4 +1,4 @@
-"""Stepper: how a world advances, chosen whenever what runs between the steps changes."""
+"""Stepper: how a world advances, chosen whenever the calls between steps change."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _logger = logging.getLogger("mjrig")
 
 
 class Advance(Protocol):
-    """Steps so many times, and returns how many steps were taken."""
+    """Takes a number of steps; returns how many were taken."""
 
     def __call__(self, n: int = 1) -> int: ...
 
@@ -33,26 +33,26 @@ def _checked(n: int) -> int:
 
 
 class StepNotes(Protocol):
-    """Something that takes notes of every physics step, such as a recorder."""
+    """An observer of every physics step, such as a recorder."""
 
     def before_step(self) -> None:
         """Controls are written, the step comes next."""
 
-    #: Whether `after_step` is wanted; asked after `plan_changed`.
+    #: Whether `after_step` is wanted; read after `plan_changed`.
     looks_after: bool
 
     def after_step(self) -> None:
         """The step was taken."""
 
     def plan_changed(self) -> None:
-        """What runs between the steps changed."""
+        """The calls between steps changed."""
 
     def state_replaced(self, why: str) -> None:
-        """The state was put to something else: a `reset` or a `restore`."""
+        """The state was replaced, by a `reset` or a `restore`."""
 
 
 class Stepper:
-    """Advances one MjData; `advance` is the leanest way that does all that is asked for.
+    """Advances one MjData; `advance` is the leanest function that meets all requirements.
 
     Args:
         start_over: resets the world after MuJoCo had to reset its data.
@@ -78,7 +78,7 @@ class Stepper:
         self.is_paused = False
         #: Physics steps since the last reset.
         self.steps = 0
-        #: The time at which there were no steps yet.
+        #: The time before the first step.
         self._zero = 0.0
         #: Called with `advance` whenever it is another function.
         self.on_advance: Callable[[Advance], object] = lambda advance: None
@@ -88,7 +88,7 @@ class Stepper:
 
     @property
     def notes(self) -> StepNotes | None:
-        """What takes notes of every step; steps are taken one by one then."""
+        """The observer of every step; steps are then taken one by one."""
         return self._notes
 
     @notes.setter
@@ -102,13 +102,13 @@ class Stepper:
         self.steps, self._zero = steps, time - steps * self._timestep
 
     def state_replaced(self, why: str, steps: int) -> None:
-        """The state is another one: after so many steps since a reset."""
+        """The state was replaced: it is this many steps after a reset."""
         self.steps, self._zero = steps, float(self._data.time) - steps * self._timestep
         if self._notes is not None:
             self._notes.state_replaced(why)
 
     def replan(self) -> None:
-        """Choose how to step, after what runs between the steps changed."""
+        """Choose how to step, after the calls between steps changed."""
         robots, notes = self._robots, self._notes
         self._applies = tuple(robot.control_step for robot in robots)
         if notes is not None:
@@ -134,7 +134,7 @@ class Stepper:
     # n steps, but for the first steps after a reset.
 
     def _idle(self) -> Advance:
-        """Everything is in MuJoCo's hands: nothing runs between the steps."""
+        """MuJoCo runs everything: nothing runs between the steps."""
         model, data, timestep, applies = self._model, self._data, self._timestep, self._applies
 
         def advance(n: int = 1) -> int:
@@ -167,7 +167,7 @@ class Stepper:
         return advance
 
     def _in_stages(self, n: int = 1) -> int:
-        """Steps whose laws see lengths and masses of the very state they act on."""
+        """Steps whose laws read lengths and masses of the very state they act on."""
         for _ in range(_checked(n)):
             self._once_in_stages()
         self.steps += n
@@ -190,7 +190,7 @@ class Stepper:
         mujoco.mj_step2(model, data)
 
     def _watching(self, n: int = 1) -> int:
-        """Steps until something happens that must not go unseen."""
+        """Steps that stop at an event."""
         for done in range(_checked(n)):
             if self.is_paused:
                 return done
@@ -200,7 +200,7 @@ class Stepper:
         return n
 
     def _noted(self, inner: Advance) -> Advance:
-        """One by one, since the notes look after each."""
+        """Steps taken one by one, with the observer called at each."""
 
         def advance(n: int = 1) -> int:
             for done in range(_checked(n)):
@@ -214,7 +214,7 @@ class Stepper:
         return advance
 
     def _following(self, inner: Advance) -> Advance:
-        """Steps whose trajectories are asked at every stage, through MuJoCo's control callback."""
+        """Steps whose trajectories are evaluated at every stage, in MuJoCo's control callback."""
         ours = self._data._address
         robots = [robot for robot in self._robots if robot.follows_stages]
 
@@ -239,7 +239,7 @@ class Stepper:
     # Divergence ---------------------------------------------------------------------------------
 
     def _look_for_divergence(self, n: int) -> None:
-        """Look whether MuJoCo put everything back in the last n steps; if so, reset the world."""
+        """Check whether MuJoCo reset its data in the last n steps; if so, reset the world."""
         warning = mujoco.mjtWarning
         for kind, what in (
             (warning.mjWARN_BADQACC, "acceleration"),
@@ -252,7 +252,7 @@ class Stepper:
                 event = self._divergence(began, what, int(record.lastinfo))
                 self._log.add(event)
                 _logger.warning("%s", event)
-                # MuJoCo forgot everything but our memory: start over, alike in every execution.
+                # MuJoCo reset everything but our memory: start over, alike in every execution mode.
                 self._start_over()
                 return
 

@@ -41,20 +41,20 @@ class Snapshot:
 
 
 class World(HasProperties):
-    """A scene brought to life.
+    """A running scene.
 
     Args:
         scene: a Scene, or the path of a scene file.
         execution: `auto`, `python`, `native` or `compiled`.
         pause_on_event: stop stepping when a setpoint or an effort is not finite.
-        seed: of the scene's random draws; None: the scene's own.
+        seed: random seed of the scene's draws; None: the scene's own.
 
     Raises:
         SceneError: the scene cannot be built or bound; nothing is left half-built.
-        ExecutionError: the execution is not known or not available.
+        ExecutionError: the execution mode is unknown or not available.
     """
 
-    # Nobody assigns properties here, and the hot path pays for each look at a name.
+    # Properties are never assigned here, and the hot path pays for each name lookup.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     def __init__(
@@ -97,7 +97,7 @@ class World(HasProperties):
     def _assemble(self, scene: Scene, seed: int | None, execution: str) -> Assembly:
         return assemble(scene, seed, execution, self._log)
 
-    # What it is ---------------------------------------------------------------------------------
+    # Content ------------------------------------------------------------------------------------
 
     @property
     def label(self) -> str:
@@ -110,12 +110,12 @@ class World(HasProperties):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the scene says something else by now; only a new World shows that."""
+        """Whether the scene changed since the build; only a new World shows that."""
         return not same(self._scene.to_data(), self._built_from)
 
     @property
     def placements(self) -> Placements:
-        """What the scene put into it, in the order of `articulations`."""
+        """The placed actors of the scene, in the order of `articulations`."""
         return self._placements
 
     @property
@@ -140,18 +140,18 @@ class World(HasProperties):
 
     @property
     def execution(self) -> str:
-        """How the controllers run: one name, or several joined by `+`."""
+        """Execution mode of the controllers: one name, or several joined by `+`."""
         found = {c.execution.name for r in self._robots for c in r.controllers if c.follows_pose}
         return "+".join(sorted(found)) or "python"
 
     @property
     def seed(self) -> int:
-        """The seed of the scene's random draws."""
+        """The random seed of the scene's draws."""
         return self._seed
 
     @property
     def requested_execution(self) -> str:
-        """What was asked for: `auto`, `python`, `native` or `compiled`."""
+        """The requested execution mode: `auto`, `python`, `native` or `compiled`."""
         return self._requested
 
     @property
@@ -180,7 +180,7 @@ class World(HasProperties):
 
     @property
     def event_count(self) -> int:
-        """How many events there were in all; the oldest are forgotten."""
+        """Total number of events; the oldest are discarded."""
         return self._log.count
 
     @property
@@ -202,7 +202,7 @@ class World(HasProperties):
         return self._stepper.advance(n)
 
     def take_notes(self, notes: StepNotes | None) -> None:
-        """Let something take notes of every step, taken one by one then; None: no longer.
+        """Set an observer of every step, taken one by one then; None removes it.
 
         Call it between steps.
         """
@@ -210,11 +210,11 @@ class World(HasProperties):
 
     @property
     def notes(self) -> StepNotes | None:
-        """What takes notes of every step."""
+        """The observer of every step, or None."""
         return self._stepper.notes
 
     def reset(self, keyframe: str | None = None) -> None:
-        """Back to the initial state, or every actor that has it to a keyframe.
+        """Reset to the initial state, or every actor that has it to a keyframe.
 
         Raises:
             BindingError: no actor has a keyframe of that name.
@@ -248,7 +248,7 @@ class World(HasProperties):
     # Snapshots ----------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """The state of everything that moves, as an own copy."""
+        """The complete state, as a copy."""
         state = np.empty(self._state_size)
         mujoco.mj_getState(self._model, self._data, state, _STATE)
         memory = {r.name: r.memory() for r in self._robots}
@@ -273,7 +273,7 @@ class World(HasProperties):
             robot.restore(snapshot.actors[robot.name])
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
         mujoco.mj_forward(self._model, self._data)
-        # NOTE: mj_forward moves the warm start on; put the saved one back.
+        # NOTE: mj_forward changes the warm start; restore the saved one.
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
         self._data.actuator_force[:] = snapshot.forces
         self._stepper.state_replaced("restore", snapshot.steps)

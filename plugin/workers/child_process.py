@@ -1,6 +1,6 @@
 """ChildProcess: a Python process of our own that takes jobs and answers, as pickled objects.
 
-Both ends are this program; nothing of a file goes through. `serve` is the child's end. A process
+Both ends are this program; no content of files is unpickled. `serve` is the child's end. A process
 of `multiprocessing` would import the main script again: a window attached to a script would open
 twice.
 """
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from mjrig.errors import MjrigError
 
-#: How long a process that was told to stop may take to do so [s].
+#: Time a process gets to end after it was asked to stop [s].
 PATIENCE = 2.0
 
 
@@ -81,7 +81,7 @@ class ChildProcess:
         threading.Thread(target=self._write, args=(data,), daemon=True).start()
 
     def _write(self, data: bytes) -> None:
-        # If the process is gone, or told to stop meanwhile, the thread that listens notices.
+        # If the process is gone or was asked to stop meanwhile, the listening thread notices.
         with suppress(OSError, ValueError):
             stdin = _pipe(self._process.stdin)
             stdin.write(data)
@@ -99,7 +99,7 @@ class ChildProcess:
         """
         found = self._answers.get()
         if found is None:
-            self._answers.put(None)  # for the next one who asks
+            self._answers.put(None)  # for the next caller
             raise ChildEndedError(self.last_words.splitlines()[-1])
         return found[0]
 
@@ -113,7 +113,7 @@ class ChildProcess:
         return self.receive()
 
     def stop(self, *, wait: bool = True) -> None:
-        """End the process and what it started; by force where it does not do so by itself."""
+        """End the process and its children; kill it if it does not end by itself."""
         with suppress(OSError, ValueError):
             _pipe(self._process.stdin).close()  # it ends itself, and its own processes
         if self._force is None and self.is_alive:
@@ -124,7 +124,7 @@ class ChildProcess:
             self._thread.join()
 
     def kill(self) -> None:
-        """End the process now, without waiting for that."""
+        """End the process now, without waiting for it."""
         self._process.kill()
 
     def _listen(self) -> None:
@@ -160,9 +160,9 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def serve(work: Callable[[Any, Callable[[Any], None]], None], *, ready: object = None) -> None:
-    """Work on jobs until the input ends, and end then, in the middle of a job too.
+    """Work on jobs until the input ends; then exit, even in the middle of a job.
 
-    Processes of `multiprocessing` that were started are ended along.
+    Its own `multiprocessing` children are ended with it.
 
     Args:
         work: gets a job, and the function that sends an answer.
@@ -170,7 +170,7 @@ def serve(work: Callable[[Any, Callable[[Any], None]], None], *, ready: object =
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C ends the parent, and that ends this
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what some library prints is no answer
+    os.dup2(2, 1)  # output printed by a library is not an answer
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_take, args=(sys.stdin.buffer, jobs), daemon=True).start()
 
@@ -192,7 +192,7 @@ def _take(stream: IO[bytes], jobs: "queue.SimpleQueue[Any]") -> None:
         while True:
             jobs.put(pickle.load(stream))
     except EOFError:
-        pass  # told to stop, or the parent is gone
+        pass  # asked to stop, or the parent is gone
     except Exception:
         traceback.print_exc()
     finally:

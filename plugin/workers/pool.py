@@ -109,7 +109,7 @@ class ProcessPool(Generic[S]):
                 future.cancel()
 
     def close(self) -> None:
-        """End the processes once they have done what they are at."""
+        """End the processes after their current jobs."""
         self._executor.shutdown(cancel_futures=True)
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""YAML aliases: which nodes of a document are shared, and what new data says about them."""
+"""YAML aliases: which nodes of a document are shared, and their values in new data."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ def aliases(node: Any) -> Iterable[AliasNode]:
 
 
 def common_nodes(root: Any, data: Any, uses: Mapping[int, int]) -> set[int]:
-    """The shared nodes that say one and the same in the new data, wherever they are used."""
+    """The shared nodes that have the same value in the new data wherever they are used."""
     said: dict[int, list[Any]] = {}
     for node, new in _said(root, data):
         said.setdefault(node, []).append(new)
@@ -36,7 +36,7 @@ def common_nodes(root: Any, data: Any, uses: Mapping[int, int]) -> set[int]:
 
 
 def _said(node: Any, new: Any) -> Iterable[tuple[int, Any]]:
-    """What the new data says in the place of each node."""
+    """The new data at the place of each node."""
     if isinstance(node, AliasNode):
         yield id(node.target), new
         return

@@ -1,4 +1,4 @@
-"""Compare plain data: whether two values are equal, and which items of a list stayed."""
+"""Comparison of plain data: whether two values are equal, and which items of a list stayed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from mjrig.properties.bounds import number
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two plain values say the same: `1e-3` as text is the number."""
+    """Whether two plain values mean the same: `1e-3` as text equals the number."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
@@ -29,7 +29,7 @@ class Plan:
 
 
 def matched(old: list[Any], new: list[Any]) -> tuple[dict[int, int], Plan]:
-    """Which items of a list live on as which; the rest goes or is new."""
+    """Which old items of a list correspond to which new ones; the rest are removed or new."""
     if len(old) == len(new) and all(number(v) is not None for v in (*old, *new)):
         return {i: i for i in range(len(old))}, Plan()  # a vector: each number has its own place
     kept: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Entries of YAML lists and mappings taken out and put in, as splices of the text."""
+"""Removing and inserting entries of YAML lists and mappings, as splices of the text."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class EntryEdits:
         return splices
 
     def _moved_up(self, entries: list[Entry], first: int) -> Splice:
-        """The entries before `first` go; it takes their place behind the dash."""
+        """The entries before `first` are removed; it takes their place after the dash."""
         start, end = entries[0].start, self._places.line_end(entries[first - 1].end)
         if self._text[end : entries[first].start].strip(BLANK):  # a comment: the dash stays alone
             return (len(self._text[:start].rstrip(" ")), end, "")
@@ -55,7 +55,7 @@ class EntryEdits:
     def _block_changed(
         self, entries: list[Entry], plan: Plan, column: int, first: int
     ) -> list[Splice]:
-        """Whole lines taken out and put in, from the entry `first` on."""
+        """Whole lines removed and inserted, from the entry `first` on."""
         splices: list[Splice] = []
         for i in sorted(plan.gone):
             if i >= first:
@@ -91,7 +91,7 @@ class EntryEdits:
 
 
 def _joined(parts: list[Any]) -> Any:
-    """New entries of one place: lists strung together, or mappings in one; None for none."""
+    """New entries for one place: lists concatenated, or mappings merged; None for none."""
     if not parts:
         return None
     if isinstance(parts[0], Mapping):

@@ -1,4 +1,4 @@
-"""Write plain values as YAML text."""
+"""Formatting of plain values as YAML text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,13 +21,13 @@ _Dumper.add_representer(str, _Dumper._text)
 
 
 def format_flow(value: Any) -> str:
-    """A value on one line, as it may stand behind a key."""
+    """A value on one line, as it may follow a key."""
     text = dump(value)
     return text.removesuffix("...\n").removesuffix("\n")
 
 
 def format_inside_flow(value: Any) -> str:
-    """A value on one line, as it may stand between brackets: `a,b` needs quotes there."""
+    """A value on one line, as it may appear between brackets: `a,b` needs quotes there."""
     return dump([value])[1:-2]
 
 

@@ -1,4 +1,4 @@
-"""Places in a YAML text: where lines, values and the dashes of list items begin and end."""
+"""Positions in a YAML text: where lines, values and the dashes of list items begin and end."""
 
 from bisect import bisect_left
 from typing import Any
@@ -33,7 +33,7 @@ class TextPlaces:
         return block.replace("\n", self.newline)
 
     def end_of(self, node: Any) -> int:
-        """Where the content of a node ends, without the blank lines and comments behind it."""
+        """Where the content of a node ends, without the blank lines and comments after it."""
         if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
             last = node.value[-1]
             return self.end_of(last[1] if isinstance(last, tuple) else last)

@@ -1,7 +1,7 @@
-"""Variables of a scene file: `vars: {kp: 40}` above, `${kp}` wherever a value stands.
+"""Variables of a scene file: `vars: {kp: 40}` at the top, `${kp}` in place of any value.
 
 A value that is exactly `${name}` becomes the variable's value, whatever its type; inside a longer
-text the value is put in as text. `$${` stands for a plain `${`.
+text the value is substituted as text. `$${` is an escaped `${`.
 """
 
 import re
@@ -17,28 +17,28 @@ from mjrig.yaml_text.yaml_document import MAX_NODES, Keys
 MAX_DEPTH = 50
 _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _ALONE = re.compile(r"\$\{([^{}]*)\}")
-#: So many characters of a text weigh as much as one value.
+#: Characters of text that count as one value.
 _CHARACTERS = 80
 
 
 class Resolved:
-    """The data of a scene file with its variables put in.
+    """The data of a scene file with its variables substituted.
 
     Args:
         template: the data as written.
-        overrides: values that win over those of the file; they are taken as they are.
+        overrides: values that override those of the file; they are taken as they are.
 
     Raises:
-        PropertyError: a variable does not exist or needs itself; `keys` lead to the place.
+        PropertyError: a variable does not exist or refers to itself; `keys` lead to the place.
     """
 
     def __init__(self, template: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
         self.template, self.overrides = template, overrides
         self._written = template.get("vars") or {}
         self._values: dict[str, Any] = dict(overrides)
-        self._open: list[str] = []  # variables being worked out, outermost first
+        self._open: list[str] = []  # variables being resolved, outermost first
         self._weight = 0
-        #: Path → the key as written, where that has a variable in it.
+        #: Path → the key as written, where it contains a variable.
         self._written_keys: dict[Keys, str] = {}
         if not isinstance(self._written, Mapping):
             raise PropertyError(f"scene.vars: must be a mapping, got {self._written!r}", ("vars",))
@@ -53,7 +53,7 @@ class Resolved:
                 )
         for name in self._written:
             self._value(name, ("vars", name))
-        #: What the file says, variables put in; `vars` itself stays as written.
+        #: The data of the file, variables substituted; `vars` itself stays as written.
         self.data: dict[str, Any] = {
             key: value if key == "vars" else self._resolve(value, (key,), (key,))
             for key, value in template.items()
@@ -70,7 +70,7 @@ class Resolved:
         return tuple(self._written_keys.get(path[:end], path[end - 1]) for end in ends)
 
     def template_for(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The template that says `data`: as written where that is unchanged, literal elsewhere."""
+        """The template that resolves to `data`: as written where unchanged, literal elsewhere."""
         rest = {key: value for key, value in data.items() if key != "vars"}
         template = without_vars(self.template)
         found: dict[str, Any] = _kept(template, without_vars(self.data), rest)
@@ -78,10 +78,10 @@ class Resolved:
             found["vars"] = data["vars"]
         return found
 
-    # Putting values in --------------------------------------------------------------------------
+    # Substitution -------------------------------------------------------------------------------
 
     def _resolve(self, raw: Any, path: Keys, written: Keys) -> Any:
-        """A value with its variables put in; `written` is its path in the text."""
+        """A value with its variables substituted; `written` is its path in the text."""
         if isinstance(raw, str):
             return self._text(raw, written)
         if isinstance(raw, list):
@@ -93,7 +93,7 @@ class Resolved:
             name = self._key(key, (*written, key))
             if name in made:
                 raise PropertyError(
-                    f"the key {name!r} stands twice, with its variables put in",
+                    f"duplicate key {name!r} after substituting variables",
                     (*written, key),
                     about_key=True,
                 )
@@ -129,7 +129,7 @@ class Resolved:
         if value is None or isinstance(value, Mapping | list):
             what = {type(None): "empty", list: "a list"}.get(type(value), "a mapping")
             raise PropertyError(
-                f"the variable {mark[1]!r} is {what}; it cannot stand inside a text", written
+                f"the variable {mark[1]!r} is {what}; it cannot be part of a longer text", written
             )
         text = _as_text(value)
         self._charge(1 + len(text) // _CHARACTERS, written)
@@ -143,9 +143,9 @@ class Resolved:
             raise PropertyError(f"there is no variable {name!r}; {hint}", written)
         if name in self._open:
             chain = " → ".join([*self._open[self._open.index(name) :], name])
-            raise PropertyError(f"the variable {name!r} needs itself: {chain}", written)
+            raise PropertyError(f"the variable {name!r} refers to itself: {chain}", written)
         if len(self._open) > MAX_DEPTH:
-            raise PropertyError(f"more than {MAX_DEPTH} variables stand in each other", written)
+            raise PropertyError(f"variables are nested more than {MAX_DEPTH} deep", written)
         self._open.append(name)
         path = ("vars", name)
         self._values[name] = self._resolve(self._written[name], path, path)
@@ -153,14 +153,14 @@ class Resolved:
         return self._values[name]
 
     def _charge(self, weight: int, written: Keys) -> None:
-        """Variables of variables grow without bound; nothing is copied beyond the limit."""
+        """Nested variables can grow exponentially; nothing is copied beyond the limit."""
         self._weight += weight
         if self._weight > MAX_NODES:
-            raise PropertyError(f"the variables make more than {MAX_NODES} values", written)
+            raise PropertyError(f"the variables expand to more than {MAX_NODES} values", written)
 
 
 def escaped(data: Any) -> Any:
-    """Plain data as it is written where variables are put in: `${` becomes `$${`."""
+    """Plain data escaped for a file with variables: `${` becomes `$${`."""
     if isinstance(data, str):
         return data.replace("${", "$${")
     if isinstance(data, list | tuple):
@@ -171,12 +171,12 @@ def escaped(data: Any) -> Any:
 
 
 def without_vars(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of a scene but for its variables."""
+    """The data of a scene without its variables."""
     return {key: value for key, value in data.items() if key != "vars"}
 
 
 def _kept(raw: Any, resolved: Any, new: Any) -> Any:
-    """`raw`, which means `resolved`, with the smallest change that makes it mean `new`."""
+    """`raw`, which resolves to `resolved`, minimally changed so that it resolves to `new`."""
     if same(resolved, new):
         return raw
     if isinstance(raw, Mapping) and isinstance(new, Mapping):

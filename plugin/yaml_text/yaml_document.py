@@ -25,14 +25,14 @@ Keys = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands: line and column (from 1) of its key and of itself."""
+    """Position of a value: line and column (from 1) of its key and of itself."""
 
     key: tuple[int, int]
     value: tuple[int, int]
 
 
 class AliasNode(yaml.Node):
-    """`*name`, at its own place in the text; `target` is the node it stands for."""
+    """`*name`, at its own place in the text; `target` is the node it refers to."""
 
     id = "alias"
 
@@ -42,7 +42,7 @@ class AliasNode(yaml.Node):
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes as the safe loader does, but keeps the places of aliases, and not without end."""
+    """Composes as the safe loader does, but keeps the places of aliases and limits the size."""
 
     _composed = 0
 
@@ -93,7 +93,7 @@ class Document:
     def error(
         self, path: Keys, message: str, *, at: Keys = (), about_key: bool = False
     ) -> SceneError:
-        """A SceneError that says where: `file:line:column: path: message`."""
+        """A SceneError with its place: `file:line:column: path: message`."""
         place, exact = self.place((*path, *at))
         line, column = place.key if about_key and exact else place.value
         where = f"{self.file}:{line}:{column}: "
@@ -105,7 +105,7 @@ class Document:
         if isinstance(node, AliasNode):
             return self._aliased(node, path, key)
         self._visited += 1
-        if self._visited > MAX_NODES:  # aliases of aliases grow without bound
+        if self._visited > MAX_NODES:  # nested aliases can grow exponentially
             raise self._fail(node, path, _TOO_MANY)
         self.places[path] = Place(key, _mark(node.start_mark))
         if node.tag not in _TAGS and node.tag != "tag:yaml.org,2002:timestamp":
@@ -122,7 +122,7 @@ class Document:
 
     def _aliased(self, node: AliasNode, path: Keys, key: tuple[int, int]) -> Any:
         if any(node.target is outer for outer in self._within):
-            raise self._fail(node, path, "the alias stands inside of what it stands for")
+            raise self._fail(node, path, "the alias is inside the value it refers to")
         self._within.append(node.target)
         value = self._plain(node.target, path, key)
         self._within.pop()
@@ -147,7 +147,7 @@ class Document:
             if name in data:
                 line, column = self.places[(*path, name)].key
                 raise self._fail(
-                    key_node, path, f"the key {name!r} stands twice; first at {line}:{column}"
+                    key_node, path, f"duplicate key {name!r}; first at {line}:{column}"
                 )
             data[name] = self._plain(value_node, (*path, name), _mark(key_node.start_mark))
         return {**merged, **data}
@@ -201,7 +201,7 @@ def _where(error: yaml.MarkedYAMLError) -> str:
 
 
 def _at_variable(error: yaml.MarkedYAMLError, text: str) -> bool:
-    """Whether the parser stumbled over the bracket of `${name}`, which YAML uses otherwise."""
+    """Whether the parser failed at the bracket of `${name}`, which has a meaning in YAML."""
     mark = error.problem_mark
     return mark is not None and text[max(mark.index - 1, 0) : mark.index + 1] == "${"
 

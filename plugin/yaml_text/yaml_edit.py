@@ -1,6 +1,6 @@
-"""Change a YAML text so that it says something else, touching only the lines that must change.
+"""Minimal edits of YAML text: write new data, touching only the lines that must change.
 
-The new data is compared with what the text says now; each difference becomes one splice at the
+The new data is compared with that of the text; each difference becomes one splice at the
 parser's marks. The result is parsed again and compared before it is returned.
 """
 
@@ -22,10 +22,10 @@ from mjrig.yaml_text.yaml_document import AliasNode, Document
 
 
 def updated_text(document: Document, data: Any) -> str:
-    """The text with the smallest change that makes it say `data`.
+    """The text with the smallest change that makes it parse to `data`.
 
     Raises:
-        SceneError: that cannot be done by splicing (an edit of what YAML aliases stand for).
+        SceneError: that cannot be done by splicing (an edit of a value shared by YAML aliases).
     """
     if document.root is None:
         end, block = len(document.text), format_block(data, 0)
@@ -50,7 +50,7 @@ def updated_text(document: Document, data: Any) -> str:
 
 @dataclass(frozen=True)
 class _Slot:
-    """Where a value stands: behind a key (its node), in a flow collection, or neither."""
+    """Where a value is: after a key (its node), in a flow collection, or neither."""
 
     key: Any = None
     flow: bool = False
@@ -65,14 +65,14 @@ class _Differ:
         self._entries = EntryEdits(self._places)
         uses = Counter(id(a.target) for a in aliases(document.root))
         self._shared = set(uses)
-        #: What is shared and said by all who share it in the same new way: written once.
+        #: Shared nodes that change alike wherever they are used: written once.
         self._common = common_nodes(document.root, data, uses)
 
     def compare(self, node: Any, old: Any, new: Any, slot: _Slot) -> list[Splice]:
         with_target = isinstance(node, AliasNode) and id(node.target) in self._common
-        if same(old, new) or with_target:  # an alias changes with what it stands for
+        if same(old, new) or with_target:  # an alias changes with its target
             return []
-        if isinstance(node, AliasNode):  # it says something of its own from now on
+        if isinstance(node, AliasNode):  # its value now differs from its target's
             return self._replace(node, new, slot)
         if id(node) in self._shared - self._common:
             mark = node.start_mark
@@ -98,7 +98,7 @@ class _Differ:
         plan = Plan(gone={i for key, i in now.items() if key not in new})
         if len(plan.gone) == len(entries) or self._is_pair(node):
             return self._replace(node, new, slot)
-        # A merged key that changes gets an entry of its own, which wins over the merged one.
+        # A merged key that changes gets its own entry, which overrides the merged one.
         fresh = [k for k in new if k not in now and (k not in old or not same(old[k], new[k]))]
         for key in fresh:
             plan.fresh.setdefault(_place(key, new, now, len(entries)), {})[key] = new[key]
@@ -116,7 +116,7 @@ class _Differ:
     def _renamed_keys(
         self, node: Any, own: Mapping[str, int], old: Any, new: Mapping[str, Any]
     ) -> dict[str, str]:
-        """Keys that only have another name now: the value is the same and stands where it stood."""
+        """Renamed keys: the value is the same and in the same place."""
         before, after = list(own), [k for k in new if k in own or k not in old]
         changes = SequenceMatcher(None, before, after, False).get_opcodes()
         pairs = (
@@ -135,7 +135,7 @@ class _Differ:
         }
 
     def _is_simple_key(self, key: Any) -> bool:
-        """Whether a key can be written anew: no alias needs it, and a blank follows its colon."""
+        """Whether a key can be rewritten: no alias needs it, and a blank follows its colon."""
         start, end = key.start_mark.index, key.end_mark.index
         is_tight = self.text[end : end + 1] == ":" and self.text[end + 1 : end + 2] not in BLANK
         return not (isinstance(key, AliasNode) or self.text[start] in "&!" or is_tight)
@@ -173,7 +173,7 @@ class _Differ:
         column = slot.key.start_mark.column
         colon = self.text.index(":", slot.key.end_mark.index) + 1
         key_line = self._places.line_end(colon)
-        if _is_block(node) and start > key_line:  # what stands behind the colon stays
+        if _is_block(node) and start > key_line:  # what follows the colon stays
             gone = (key_line, self._places.line_end(end))
             if is_flat(new):
                 return [(colon, colon, " " + format_flow(new)), (*gone, "")]
@@ -183,7 +183,7 @@ class _Differ:
         return [(colon, end, after), self._places.lines_after(end, format_block(new, column + 2))]
 
     def _hanging(self, node: Any, new: Any, column: int) -> str:
-        """A value that begins where the old one did, behind a dash or at the top of the text."""
+        """A value that begins where the old one did, after a dash or at the top of the text."""
         is_plain = not isinstance(new, Mapping | list | tuple) or not new
         was_plain = not isinstance(node, yaml.CollectionNode)
         if is_plain or (was_plain and is_flat(new)) or not (was_plain or _is_block(node)):
@@ -191,7 +191,7 @@ class _Differ:
         return self._places.lines(format_block(new, column)).lstrip(" ")
 
     def _glue(self, start: int, slot: _Slot) -> str:
-        """What must stand between the text before a value and the value."""
+        """The separator needed between the text before a value and the value."""
         if slot.flow and slot.key is not None:
             between = self.text[slot.key.end_mark.index : start]
             if ":" not in between:  # `{a}`: a key alone
@@ -213,7 +213,7 @@ def _is_quoted(node: Any) -> bool:
 
 
 def _place(key: str, new: Mapping[str, Any], entries: Mapping[str, int], end: int) -> int:
-    """Where among the entries a new key goes: behind the one it stands behind in the new data."""
+    """Where among the entries a new key goes: after its predecessor in the new data."""
     keys = list(new)
     before = [k for k in keys[: keys.index(key)] if k in entries]
     if before:

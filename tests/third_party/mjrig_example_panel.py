@@ -24,7 +24,7 @@ class SpringPanel(Panel):
     def _limit(self, path: str, now: float) -> None:
         session = self.state.session
         moved, value = imgui.slider_float(path, now, 0.0, 100.0)
-        if moved:  # a drag is one undo entry, and what is refused is shown
+        if moved:  # a drag is one undo entry; a refused value shows its error
             self.state.attempt(partial(session.set, path, value, merge=True), field=path)
         if imgui.is_item_deactivated_after_edit():
             session.seal()

@@ -191,28 +191,30 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"type": "CylinderActuator", "timeconst": -1, **J}, "timeconst: must be >= 0 s, got -1"),
     ({"type": "MotorActuator", "lengthrange": [2, 1], **J}, "lengthrange: must be [low, high]"),
     ({"type": "MotorActuator", "forcerange": [2, 1], **J}, "forcerange: must be [low, high]"),
-    ({"type": "PositionActuator", "kv": 1, "dampratio": 1, **J}, "dampratio: not with kv (1)"),
+    (
+        {"type": "PositionActuator", "kv": 1, "dampratio": 1, **J},
+        "dampratio: cannot be combined with kv (1)",
+    ),
     (
         {"type": "PositionActuator", "inheritrange": 1, "ctrlrange": [-1, 1], **J},
-        "inheritrange: not with ctrlrange [-1, 1]; give one of them",
+        "inheritrange: cannot be combined with ctrlrange [-1, 1]; give one of them",
     ),
     ({"type": "MotorActuator", "cranklength": 1, **J}, "cranklength: needs a cranksite"),
     ({"type": "DamperActuator", "ctrllimited": False, **J}, "ctrllimited: cannot be false"),
-    ({"type": "MotorActuator", "body": "arm", **J}, "body: joint is given already; give one"),
+    ({"type": "MotorActuator", "body": "arm", **J}, "body: joint is given already; give only one"),
     (
         {"type": "MotorActuator", "delay": 0.01, "nsample": 5, **J},
-        "nsample: 5 samples of 0.001 s do not reach back the delay of 0.01 s; "
-        "nsample must be >= 10",
+        "nsample: 5 samples of 0.001 s do not cover the delay of 0.01 s; nsample must be >= 10",
     ),
     (
         {"type": "GeneralActuator", "plugin_config": {"kp": 1}, **J},
         "plugin_config: needs the plugin",
     ),
-    ({"type": "DCMotorActuator", **J}, "a motor is known by resistance and motorconst"),
+    ({"type": "DCMotorActuator", **J}, "a motor is defined by resistance and motorconst"),
     ({"type": "OrientationActuator", **J}, "so3 joint transmission requires a ball joint"),
     (
         {"type": "PositionActuator", "ctrlspec": "poss", **J},
-        "there is no input 'poss'; did you mean 'pos'?",
+        "unknown input 'poss'; did you mean 'pos'?",
     ),
     (
         {"type": "MotorActuator", "dyntype": "filtr", **J},
@@ -390,7 +392,7 @@ def test_one_actuator_is_replaced_once() -> None:
     [
         ({"type": "AdhesionActuator"}, "adhesion actuators act on a body; 'a' acts on a joint"),
         ({"refsite": "tip"}, "To set the refsite reference, site must be set first."),
-        ({"inparent": True}, "not with replaces"),
+        ({"inparent": True}, "cannot be combined with replaces"),
         ({"cranklength": 1}, "'a' acts on a joint, not on a cranksite"),
         ({"damping": -1}, "must be >= 0"),
     ],

@@ -262,7 +262,7 @@ def test_auto_does_not_run_a_dc_motor_natively() -> None:
     make = maker(PDController(clamps=[DCMotor(**CURVE)]))
     execution = of(make("auto")).execution
     assert execution.name == "compiled"
-    assert execution.reason == "not native: MuJoCo's form of it has other last bits"
+    assert execution.reason == "not native: MuJoCo's form of it differs in the last bits"
     same_everywhere(make, names=["auto", "compiled"])
 
 
@@ -362,7 +362,7 @@ def test_any_stack_in_any_order_is_compiled_bit_for_bit(
 
 IMPLICIT = (
     "under {} MuJoCo would integrate the gains implicitly; "
-    "say sim: {{actuation: implicit}} if that is wanted"
+    "set sim: {{actuation: implicit}} to allow that"
 )
 RK4 = "under RK4 MuJoCo would evaluate the law at every stage, not once per step"
 
@@ -384,7 +384,7 @@ def test_a_scene_may_ask_for_implicit_gains(integrator: str) -> None:
     sim = {"integrator": integrator, "actuation": "implicit"}
     make = maker(PDController(kp=30), sim=sim)
     execution = of(make("auto")).execution
-    assert (execution.name, execution.reason) == ("native", "the scene says actuation: implicit")
+    assert (execution.name, execution.reason) == ("native", "the scene sets actuation: implicit")
     explicit, implicit = trajectory(make("python"), 50), trajectory(make("auto"), 50)
     assert not np.array_equal(explicit, implicit)
     assert np.array_equal(trajectory(make("native"), 50), implicit)
@@ -403,9 +403,9 @@ def test_nothing_is_lowered_under_rk4(actuation: str) -> None:
 def test_what_was_asked_for_is_what_runs(execution: str) -> None:
     world = maker(PDController())(execution)
     assert world.execution == execution
-    assert of(world).execution.reason == "asked for"
+    assert of(world).execution.reason == "requested"
     assert str(of(world).execution) == execution
-    assert f"robot.PDController runs as {execution}: asked for" in report(world).splitlines()
+    assert f"robot.PDController runs as {execution}: requested" in report(world).splitlines()
     assert [r.execution for r in rows(world["robot"])] == [execution] * 5
 
 
@@ -419,7 +419,7 @@ def test_the_check_says_why_each_controller_runs_as_it_does() -> None:
     ]
     lines = [line for line in report(maker(*parts)("auto")).splitlines() if "runs as" in line]
     assert lines == [
-        "robot.PDController runs as native: MuJoCo computes the same bits itself",
+        "robot.PDController runs as native: bit-identical to MuJoCo's own computation",
         "robot.PDController_2 runs as compiled: not native: "
         "MuJoCo has no actuator limit that does what PositionTable does",
         "robot.PDController_3 runs as compiled: not native: "
@@ -755,7 +755,7 @@ def test_what_only_mujoco_can_run_does_not_leave_it() -> None:
     make = maker(PIDController(kp=20, ki=3, integration="integrator", delay=Delay(2)))
     world, other = make("auto"), make("auto")
     assert world.execution == "native"
-    reason = "integration: integrator is done by MuJoCo's integrator"
+    reason = "integration: integrator needs MuJoCo's integrator"
     text = f"robot.PIDController: {reason}, and its structure changed while it ran"
     with refused(mjrig.PropertyError, text):
         of(world).assign({"clamp_targets": True})
@@ -1483,7 +1483,7 @@ def test_forces_are_those_of_python_before_the_first_step(execution: str) -> Non
 
 
 def test_gains_beside_a_law_are_refused() -> None:
-    message = "PDController.kp: means nothing beside law; give it to the law, or leave law out"
+    message = "PDController.kp: has no effect with law; give it to the law, or remove law"
     with refused(mjrig.PropertyError, message):
         PDController(kp=999, law={"type": "PD", "kp": 1})
 

@@ -133,7 +133,7 @@ def test_the_stages_of_a_step_see_their_own_time() -> None:
 def test_python_cannot_run_it() -> None:
     message = (
         "robot.PIDController cannot run in python: "
-        "integration: integrator is done by MuJoCo's integrator"
+        "integration: integrator needs MuJoCo's integrator"
     )
     with refused(mjrig.ExecutionError, message):
         make_world(ARM, [PIDController(integration="integrator")], execution="python")

@@ -61,7 +61,7 @@ def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
         ("control_decimation: 10", "control_decimation: 2.5",
          "walker.yaml:5:21: control_decimation: must be a whole number >= 1, got 2.5"),
         ("num_actions: 4", "num_actions: 4\nnum_actions: 5",
-         "walker.yaml:15:1: the key 'num_actions' stands twice; first at 14:1"),
+         "walker.yaml:15:1: duplicate key 'num_actions'; first at 14:1"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_with_its_place(

@@ -62,7 +62,7 @@ def test_a_picture_is_black_below_and_white_on_top(tmp_path: Path) -> None:
         ({"heights": [1, 2]}, "HeightFieldProp.heights: must be at least two rows of two numbers"),
         (
             {"heights": [[1, 1], [1, 1]]},
-            "HeightFieldProp.heights: are all the same; use a GroundProp",
+            "HeightFieldProp.heights: are all equal; use a GroundProp",
         ),
         (
             {"heights": STAIR, "file": "a.png"},

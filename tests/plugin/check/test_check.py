@@ -159,7 +159,7 @@ def test_the_report_has_tables_execution_and_findings() -> None:
     assert text[0] == "robot: 3 actuators, 1 bound to a law"
     assert "    b: no controller owns it" in text
     assert "    grip: drives the tendon 'cable', not a joint" in text
-    assert "robot.PDController runs as python: asked for" in text
+    assert "robot.PDController runs as python: requested" in text
     assert text[-5:] == [
         "findings: 1 warning, 1 note",
         "  warning [no-limit] robot.a: has no effort limit, neither here nor in the model",
@@ -182,7 +182,7 @@ def test_the_report_as_data_is_strict_json() -> None:
     assert first["gains"] == {"kp": 1.0, "kv": 0.1, "torque_limit": "inf"}
     assert second["gains"]["torque_limit"] == 5.0
     assert data["executions"] == [
-        {"controller": "robot.PDController", "execution": "python", "reason": "asked for"}
+        {"controller": "robot.PDController", "execution": "python", "reason": "requested"}
     ]
     assert data["findings"] == [
         {

@@ -231,9 +231,9 @@ collision_groups:
          "3:73: actors[0].attach.child: gripper.attach.child: 'finger' can move against the root "
          "body of 'gripper', with joint 'finger'"),
         ("to: arm/flange", "to: gripper/palm",
-         "3:54: actors[0].attach.to: gripper.attach.to: goes in a circle: gripper → gripper"),
+         "3:54: actors[0].attach.to: gripper.attach.to: is circular: gripper → gripper"),
         ("model: arm.xml,", "model: arm.xml, attach: {to: gripper},",
-         "5:46: actors[1].attach.to: arm.attach.to: goes in a circle: gripper → arm → gripper"),
+         "5:46: actors[1].attach.to: arm.attach.to: is circular: gripper → arm → gripper"),
         ("joints:", "base: free, joints:",
          "4:12: actors[0].base: gripper.base: 'gripper' is attached, which fixes its base"),
         ("joints:", "pose: {relative_to: arm/hand}, joints:",
@@ -257,7 +257,7 @@ def test_a_floor_cannot_be_carried_about(tmp_path: Path) -> None:
     text += "  - {name: arm, model: arm.xml}\n"
     message = (
         f"{tmp_path / 'scene.yaml'}:3:41: actors[0].attach: g.attach: the plane 'floor' of 'g' "
-        "cannot be on 'arm/hand', which moves; leave it out with scenery: false"
+        "cannot be on 'arm/hand', which moves; remove it with scenery: false"
     )
     with refused(mjrig.SceneError, message):
         world_of(tmp_path, text, floor=floor)

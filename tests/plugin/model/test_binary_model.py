@@ -14,7 +14,7 @@ from tests.conftest import LEGS
 from tests.worlds import refused
 
 GAINS = {"kp": 60, "kv": 2, "torque_limit": 30}
-REFUSED = "an .mjb is compiled already and takes nothing more; use the model it was made from"
+REFUSED = "an .mjb is already compiled and cannot be edited; use the model it was made from"
 
 
 def dog() -> mjrig.Scene:
@@ -193,8 +193,8 @@ def test_native_is_refused_with_the_reason(exported: Path) -> None:
     scene = mjrig.Scene()
     scene.add_actor("dog", model=exported).add_component(PDController(**GAINS))
     message = (
-        "dog.PDController cannot run natively: the model is an .mjb, compiled already; "
-        "no actuator can be made of the law"
+        "dog.PDController cannot run natively: the model is an .mjb, already compiled; "
+        "the law cannot be lowered to an actuator"
     )
     with refused(mjrig.ExecutionError, message):
         mjrig.World(scene, "native")
@@ -211,7 +211,7 @@ def test_auto_says_why_it_is_not_native(exported: Path) -> None:
 def test_it_is_not_exported_again(exported: Path, tmp_path: Path) -> None:
     scene = mjrig.Scene()
     scene.add_actor("dog", model=exported).add_component(PDController(**GAINS))
-    with refused(mjrig.ExecutionError, "the model of the scene is an .mjb: it is exported already"):
+    with refused(mjrig.ExecutionError, "the model of the scene is an .mjb: it is already exported"):
         export(scene, tmp_path / "again.mjb")
     assert not list(tmp_path.iterdir())
 
@@ -240,7 +240,7 @@ def test_a_broken_file_is_refused_with_mujocos_reason(
     path.write_bytes(change(path.read_bytes()))
     message = said(path)
     assert message.startswith(
-        f"<text>:4:12: actors[0].model: robot.model: {str(path)!r} is no model of MuJoCo "
+        f"<text>:4:12: actors[0].model: robot.model: {str(path)!r} is not a model of MuJoCo "
         f"{mujoco.__version__}: {why}"
     )
     assert message.endswith("; export it again")

@@ -100,7 +100,7 @@ def test_no_pair_is_excluded_twice(tmp_path: Path) -> None:
         ("{name: abc, groups: acb}", "7:25: collision_groups[0].groups: "
          "scene.collision_groups[0].groups: there is no group 'acb'; did you mean 'abc'?"),
         ("{name: a, groups: a, ignores: a}", "7:23: collision_groups[0].groups: "
-         "scene.collision_groups[0].groups: goes in a circle: a → a"),
+         "scene.collision_groups[0].groups: is circular: a → a"),
     ],
 )  # fmt: skip
 def test_a_wrong_group_is_refused_at_its_place(tmp_path: Path, group: str, message: str) -> None:

@@ -86,12 +86,12 @@ def test_a_chain_of_relative_poses_follows_free_bodies(tmp_path: Path) -> None:
          "5:22: frames[2].on: scene.frames[2].on: 'arm' has no body or site 'flnge'; "
          "did you mean 'flange'?"),
         ("relative_to: shelf", "relative_to: palm",
-         "6:22: frames[3].on: scene.frames[3].on: goes in a circle: arm → palm → arm"),
+         "6:22: frames[3].on: scene.frames[3].on: is circular: arm → palm → arm"),
         ("relative_to: shelf", "relative_to: amr/hand",
          "9:26: actors[0].pose.relative_to: arm.pose.relative_to: there is no 'amr/hand'; "
          "did you mean 'arm/hand'?"),
         ("{name: shelf,", "{name: shelf, on: corner,",
-         "4:24: frames[1].on: scene.frames[1].on: goes in a circle: shelf → corner → shelf"),
+         "4:24: frames[1].on: scene.frames[1].on: is circular: shelf → corner → shelf"),
     ],
 )  # fmt: skip
 def test_a_wrong_place_is_refused_where_it_stands(

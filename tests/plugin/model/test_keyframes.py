@@ -103,7 +103,7 @@ def test_a_keyframe_that_does_not_fit_is_refused_at_its_place(
 
 
 def test_two_keyframes_of_one_name_are_refused() -> None:
-    message = "robot.keyframes[1].name: 'k' is the name of another already"
+    message = "robot.keyframes[1].name: 'k' is already the name of another"
     with refused(mjrig.PropertyError, message):
         make_robot(ROVER, keyframes=[{"name": "k"}, {"name": "k"}])
 

@@ -172,10 +172,7 @@ def test_a_base_that_cannot_be_freed_is_refused(xml: str, base: str, message: st
 def test_which_of_several_free_bodies_is_the_base_cannot_be_known() -> None:
     box = '<body name="{0}"><freejoint/><geom size="0.1"/></body>'
     xml = f"<mujoco><worldbody>{box.format('a')}{box.format('b')}</worldbody></mujoco>"
-    message = (
-        "robot.base: the model has several free bodies (a, b); which one is its base cannot be "
-        "known"
-    )
+    message = "robot.base: the model has several free bodies (a, b); its base is ambiguous"
     with refused(mjrig.PropertyError, message):
         make_robot(xml, base="fixed")
 

@@ -118,7 +118,7 @@ def test_an_unknown_robot_names_the_nearest(checkout: Path) -> None:
 
 def test_several_models_have_no_main_one(checkout: Path) -> None:
     assert said("menagerie:twins") == (
-        "'twins' has no main model; say which file, as in menagerie:twins/left.xml; "
+        "'twins' has no main model; name the file, as in menagerie:twins/left.xml; "
         "it has: left.xml, right.xml"
     )
 

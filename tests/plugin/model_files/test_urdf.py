@@ -142,7 +142,7 @@ def test_a_format_mujoco_cannot_read_is_refused_before_it_is_looked_for(package:
     assert str(info.value) == (
         f"<text>:4:12: actors[0].model: robot.model: link 'leg' of "
         f"{str(package / 'urdf' / 'dog.urdf')!r} needs the mesh 'package://dog/leg.dae'; MuJoCo "
-        "reads .stl, .obj, .msh: convert it, or leave it out if it is only seen"
+        "reads .stl, .obj, .msh: convert it, or remove it if it is only visual"
     )
 
 

@@ -53,7 +53,7 @@ def test_aliases_of_aliases_are_refused_before_they_fill_the_memory(
 def test_variables_of_variables_are_refused_too(tmp_path: Path) -> None:
     lines = [f"  v{i}: ['${{v{i - 1}}}', '${{v{i - 1}}}']\n" for i in range(1, 45)]
     said = complaint(tmp_path, HEAD + "vars:\n  v0: 1\n" + "".join(lines))
-    assert said.endswith(f"the variables make more than {MAX_NODES} values")
+    assert said.endswith(f"the variables expand to more than {MAX_NODES} values")
 
 
 def test_more_values_than_anybody_writes_are_refused_while_they_are_read() -> None:
@@ -110,12 +110,12 @@ def test_moderate_nesting_below_variables_is_refused_or_fine(tmp_path: Path) -> 
         ("position: [0, 0, 1e999]", "pose.position: must be finite, got inf"),
         ("euler_deg: [nan, 0, 0]", "pose.euler_deg: must be a number, got nan"),
         ("quaternion: [0, 0, 0, 0]",
-         "pose.quaternion: must not be zero; no rotation is [1, 0, 0, 0]"),
+         "pose.quaternion: must not be zero; the identity is [1, 0, 0, 0]"),
         ("quaternion: [0, 1e-200, 0, 0]",
-         "pose.quaternion: must not be zero; no rotation is [1, 0, 0, 0]"),
+         "pose.quaternion: must not be zero; the identity is [1, 0, 0, 0]"),
         ("quaternion: [0, 1e200, 0, 0]",
-         "pose.quaternion: is too long; no rotation is [1, 0, 0, 0]"),
-        ("position: [0, 1e300, 0]", "pose.position: MuJoCo takes numbers up to 1e+10"),
+         "pose.quaternion: is too long; the identity is [1, 0, 0, 0]"),
+        ("position: [0, 1e300, 0]", "pose.position: must not exceed MuJoCo's limit of 1e+10"),
         ("quaternion: [0, 0, 0, .nan]", "pose.quaternion: must be a number, got nan"),
     ],
 )  # fmt: skip
@@ -133,7 +133,7 @@ def test_poses_that_are_none_are_refused(tmp_path: Path, pose: str, expected: st
         ("mjrig: 1".encode("utf-16"), "s.yaml:1:1: not UTF-8 text: invalid start byte"),
         (b"", "s.yaml:1:1: a scene is a mapping with 'mjrig: 1' and 'actors'"),
         (b"\x89PNG\r\n", "s.yaml:1:1: not UTF-8 text: invalid start byte"),
-        (b"mjrig: 1\nmjrig: 1\n", "s.yaml:2:1: the key 'mjrig' stands twice; first at 1:1"),
+        (b"mjrig: 1\nmjrig: 1\n", "s.yaml:2:1: duplicate key 'mjrig'; first at 1:1"),
         (b"mjrig: 1\nvars: !!python/object/apply:os.system [x]\n",
          "s.yaml:2:7: vars: the tag !!python/object/apply:os.system is not allowed; "
          "write plain YAML"),

@@ -103,8 +103,8 @@ def test_a_scene_made_in_python_may_include_files(models: Path) -> None:
 def test_names_that_clash_are_told_of_the_second(models: Path) -> None:
     scene = load(models, SCENE.replace("cat", "dog"))
     message = (
-        f"{models}/s.yaml:6:12: actors[0].name: the name 'dog' stands twice in the scene; "
-        "an include may have a prefix"
+        f"{models}/s.yaml:6:12: actors[0].name: the name 'dog' is not unique in the scene; "
+        "rename it or give the include a prefix"
     )
     with refused(SceneError, message):
         mjrig.World(scene)

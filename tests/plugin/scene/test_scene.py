@@ -373,7 +373,7 @@ def test_after_saving_elsewhere_further_edits_go_there(models: Path) -> None:
         ("dog.pd.kp", "x", "dog.PDController.kp: must be a number, got 'x'"),
         ("dog.pd.kp", -1, "dog.PDController.kp: must be >= 0 N·m/rad, got -1"),
         ("dog.pose.quaternion", [0, 0, 0, 0],
-         "dog.pose.quaternion: must not be zero; no rotation is [1, 0, 0, 0]"),
+         "dog.pose.quaternion: must not be zero; the identity is [1, 0, 0, 0]"),
     ],
 )  # fmt: skip
 def test_a_path_or_value_that_is_wrong_names_the_right_one_and_changes_nothing(

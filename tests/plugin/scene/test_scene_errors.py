@@ -69,7 +69,7 @@ def message(folder: Path, text: str) -> str:
         ),
         (
             HEAD + "    model: b.xml\n",
-            "s.yaml:5:5: actors[0]: the key 'model' stands twice; first at 4:5",
+            "s.yaml:5:5: actors[0]: duplicate key 'model'; first at 4:5",
         ),
     ],
 )
@@ -192,7 +192,7 @@ def test_a_model_name_longer_than_any_file_name_is_refused(models: Path) -> None
         (
             "    pose:\n      position: [0, 0, 1]\n      quaternion: [0, 0, 0, 0]\n",
             "s.yaml:7:19: actors[0].pose.quaternion: dog.pose.quaternion: must not be zero; "
-            "no rotation is [1, 0, 0, 0]",
+            "the identity is [1, 0, 0, 0]",
         ),
         (
             "    pose:\n      quaternion: [1, 0, 0, 0]\n      euler_deg: [0, 0, 0]\n",

@@ -55,7 +55,7 @@ def lines(folder: Path, before: str, after: str) -> list[str]:
          ["- actor 'cat' (model hinge.xml)", "+ actor 'mouse' (model hinge.xml)"]),
         ("timestep: 0.001", "timestep: 0.002", ["sim.timestep: 0.001 → 0.002"]),
         ("sim: {timestep: 0.001}\n", "",
-         ["sim.timestep: 0.001 → not set (as the model says)"]),
+         ["sim.timestep: 0.001 → not set (the model's value)"]),
         ("position: [1, 0, 0]", "position: [2, 0, 0]",
          ["table.position: [1, 0, 0] → [2, 0, 0]"]),
         ("model: hinge.xml", "model: legs.xml", ["cat.model: hinge.xml → legs.xml"]),

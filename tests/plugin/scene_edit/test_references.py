@@ -262,11 +262,11 @@ def test_names_that_cannot_be_are_refused_and_change_nothing(scene: mjrig.Scene)
         ("left", "bench", "the scene has an actor or frame 'bench' already"),
         ("left", "a b", "actors[0].name: must be letters, digits, _ and -"),
         ("lfet", "x", "the scene has no actor, frame or group 'lfet' of its own; did you mean"),
-        ("left.elbow", "x", "left.elbow is several things; write one of left.joint:elbow, "),
+        ("left.elbow", "x", "left.elbow is ambiguous; write one of left.joint:elbow, "),
         ("left.tpi", "x", "left has no element 'tpi'; did you mean 'tip'?"),
         ("left.joint:tip", "x", "left has no joint 'tip'; available: "),
         ("left.tip", "base", "left has a site 'base' already"),
-        ("left.tip", "a/b", "'a/b' is no name for a site"),
+        ("left.tip", "a/b", "'a/b' is not a valid name for a site"),
     ):
         with pytest.raises(mjrig.PropertyError) as info:
             scene.rename(path, new)
@@ -389,7 +389,7 @@ def test_an_actor_is_renamed_whose_model_nobody_can_read(folder: Path) -> None:
     scene = parsed("mjrig: 1\nactors: [{name: a, model: arm.mjb}]\n", folder)
     scene.rename("a", "b")
     mjrig.World(scene).step(1)
-    with pytest.raises(mjrig.PropertyError, match=r"an \.mjb is compiled already"):
+    with pytest.raises(mjrig.PropertyError, match=r"an \.mjb is already compiled"):
         scene.rename("b.elbow", "c")
     scene = mjrig.Scene()
     scene.add_actor("a", model="nowhere.xml")
@@ -556,7 +556,7 @@ def test_what_is_removed_is_reported_and_the_rest_builds(
     what, *dependents = report
     if dependents:
         message = f"{what} cannot be removed: it is needed by {'; '.join(dependents)}; "
-        with refused(mjrig.PropertyError, message + "pass dependents='remove' to take them along"):
+        with refused(mjrig.PropertyError, message + "pass dependents='remove' to remove them too"):
             scene.remove(path)
         assert scene.to_text() == SCENE
     assert scene.remove(path, dependents="remove" if dependents else "refuse") == report

@@ -364,7 +364,7 @@ def test_a_mujoco_without_the_switch_for_digits_is_noted(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mjrig.sim.exporting.ctypes.CDLL", lambda name: None)
-    note = "the numbers in this file have six digits: MuJoCo would not write more"
+    note = "the numbers in this file have six digits: this MuJoCo writes no more"
     assert export(scene(LEGS, models), models / "dog.xml") == [note]
     assert json.loads((models / "dog.json").read_text())["notes"] == [note]
 

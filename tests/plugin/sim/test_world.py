@@ -187,7 +187,7 @@ def test_a_world_runs_as_it_was_asked_to(execution: str) -> None:
 
 
 def test_an_unknown_execution_is_refused() -> None:
-    message = "there is no execution 'pyhton'; did you mean 'python'?"
+    message = "unknown execution mode 'pyhton'; did you mean 'python'?"
     with refused(mjrig.ExecutionError, message):
         make_world(arm(), execution="pyhton")
 

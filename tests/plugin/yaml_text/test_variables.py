@@ -147,20 +147,20 @@ actors:
          "s.yaml:6:10: vars.stiff: there is no variable 'qq'; "
          "available: side, kp, stiff, hips"),
         ("kp: 40", "kp: ${stiff}",
-         "s.yaml:6:10: vars.stiff: the variable 'kp' needs itself: kp → stiff → kp"),
+         "s.yaml:6:10: vars.stiff: the variable 'kp' refers to itself: kp → stiff → kp"),
         ("kp: 40", "kp: a${kp}",
-         "s.yaml:5:7: vars.kp: the variable 'kp' needs itself: kp → kp"),
+         "s.yaml:5:7: vars.kp: the variable 'kp' refers to itself: kp → kp"),
         ("name: ${side}_dog", "name: ${hips}_dog",
          "s.yaml:9:11: actors[0].name: the variable 'hips' is a mapping; "
-         "it cannot stand inside a text"),
+         "it cannot be part of a longer text"),
         ("name: ${side}_dog", "name: ${side_dog",
          "s.yaml:9:11: actors[0].name: '${' has no '}'; write '$${' for a plain '${'"),
         ('"${side}_knee": 3', '"${sid}_knee": 3',
          "s.yaml:15:32: actors[0].components[0].kv.${sid}_knee: there is no variable 'sid'; "
          "did you mean 'side'?"),
         ('"${side}_knee": 3', '"left_hip": 3',
-         "s.yaml:15:32: actors[0].components[0].kv.left_hip: the key 'left_hip' stands twice, "
-         "with its variables put in"),
+         "s.yaml:15:32: actors[0].components[0].kv.left_hip: duplicate key 'left_hip' "
+         "after substituting variables"),
         ("kp: 40", "kp: -40",
          "s.yaml:14:13: actors[0].components[0].kp: left_dog.PDController.kp: "
          "must be >= 0 N·m/rad, got -40"),
@@ -201,14 +201,14 @@ def test_a_caller_cannot_give_what_the_scene_does_not_have(models: Path) -> None
 
 def test_variables_of_variables_do_not_grow_without_bound() -> None:
     tens = {f"v{i}": [f"${{v{i - 1}}}"] * 10 for i in range(1, 20)} | {"v0": 1}
-    with refused(PropertyError, f"the variables make more than {MAX_NODES} values"):
+    with refused(PropertyError, f"the variables expand to more than {MAX_NODES} values"):
         resolved("${v19}", **tens)
     texts = {f"v{i}": f"${{v{i - 1}}}" * 10 for i in range(1, 20)} | {"v0": "x" * 100}
-    with refused(PropertyError, f"the variables make more than {MAX_NODES} values"):
+    with refused(PropertyError, f"the variables expand to more than {MAX_NODES} values"):
         resolved("${v19}", **texts)
     chain = {f"v{i}": f"${{v{i - 1}}}" for i in range(1, 5000)} | {"v0": 1}
     reverse = dict(reversed(chain.items()))
-    with refused(PropertyError, f"more than {MAX_DEPTH} variables stand in each other"):
+    with refused(PropertyError, f"variables are nested more than {MAX_DEPTH} deep"):
         resolved("${v4999}", **reverse)
 
 
@@ -311,7 +311,7 @@ def test_a_new_variable_is_added_to_the_others(models: Path) -> None:
     ("path", "value", "expected"),
     [
         ("vars.kp", -1, "left_dog.PDController.kp: must be >= 0 N·m/rad, got -1"),
-        ("vars.kp", "${stiff}", "the variable 'kp' needs itself: kp → stiff → kp"),
+        ("vars.kp", "${stiff}", "the variable 'kp' refers to itself: kp → stiff → kp"),
         ("vars.kpp", 1, "the scene has no variable 'kpp'; did you mean 'kp'?"),
         ("vars.kp", "${k}", "there is no variable 'k'; did you mean 'kp'?"),
         ("vars.side", "a b",

@@ -125,11 +125,9 @@ def test_a_number_with_too_many_digits_is_refused() -> None:
 
 def test_a_duplicate_key_is_refused_with_both_places() -> None:
     assert refusal("a:\n  kp: 1\n  kv: 2\n  kp: 3\n") == (
-        "f.yaml:4:3: a: the key 'kp' stands twice; first at 2:3"
+        "f.yaml:4:3: a: duplicate key 'kp'; first at 2:3"
     )
-    assert refusal("{b: {x: 1, 'x': 2}}") == (
-        "f.yaml:1:12: b: the key 'x' stands twice; first at 1:6"
-    )
+    assert refusal("{b: {x: 1, 'x': 2}}") == ("f.yaml:1:12: b: duplicate key 'x'; first at 1:6")
 
 
 def test_aliases_of_aliases_end_in_an_error_quickly() -> None:
@@ -144,7 +142,7 @@ def test_aliases_of_aliases_end_in_an_error_quickly() -> None:
     ("text", "place"), [("a: &x [*x]", "1:8: a[0][0]"), ("&r\na: *r", "2:4: a.a")]
 )
 def test_an_alias_inside_of_its_own_value_is_refused(text: str, place: str) -> None:
-    assert refusal(text) == f"f.yaml:{place}: the alias stands inside of what it stands for"
+    assert refusal(text) == f"f.yaml:{place}: the alias is inside the value it refers to"
 
 
 def test_a_merge_of_something_else_than_a_mapping_is_refused() -> None:

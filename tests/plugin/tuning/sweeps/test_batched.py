@@ -100,7 +100,7 @@ def test_noise_needs_setpoints_that_nobody_else_writes() -> None:
         examine(scene, gains, FreeRun(0.1), randomisation=Randomisation(noise=0.1))
     plan = examine(scene, gains, FreeRun(0.1))
     assert plan.why_not_batched == (
-        "quadruped.TrotGait runs in Python between steps; a batch has no place for it"
+        "quadruped.TrotGait runs in Python between steps; a batch cannot run it"
     )
 
 

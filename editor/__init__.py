@@ -7,15 +7,19 @@ panel of your own.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mjrig.lazy import exports
+
 if TYPE_CHECKING:
     from mjrig.editor.script import Viewer as Viewer
     from mjrig.editor.script import view as view
     from mjrig.editor.ui.panel import Panel as Panel
-else:  # lazily: the command line lists `edit` where no window can be opened
-    _HOME = {"Panel": "ui.panel", "Viewer": "script", "view": "script"}
+
+_HOME = {"Panel": "editor.ui.panel", "Viewer": "editor.script", "view": "editor.script"}
+
+if not TYPE_CHECKING:  # lazily: the command line lists `edit` where no window can be opened
+    _get, __dir__ = exports(__name__, _HOME)
 
     def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module 'mjrig.editor' has no attribute {name!r}")
-        import_module("imgui_bundle")  # before glfw and mujoco: all of them share its GLFW
-        return getattr(import_module(f"mjrig.editor.{_HOME[name]}"), name)
+        if name in _HOME:
+            import_module("imgui_bundle")  # before glfw and mujoco: all of them share its GLFW
+        return _get(name)

@@ -1,166 +1,37 @@
 """PipelineController: base class of controllers with a law: delay → law → clamps."""
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.components.controllers.pipeline_owner import EffortMode, PipelineOwner
 from mjrig.components.executions.compiled_run import CompiledRun, why_no_numba
-from mjrig.components.executions.native_form import limits_of, native_form_of, why_not_native
+from mjrig.components.executions.native_form import native_form_of, why_not_native
 from mjrig.components.executions.native_run import NativeRun
 from mjrig.components.executions.python_run import DirectRun, ImplicitRun, PythonRun
 from mjrig.components.executions.run import EveryTick, PipelineRun
-from mjrig.components.laws.clamp import Clamp, MaxEffort
-from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.law import Law
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.space import Precision, Space
-from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
 from mjrig.control.setpoints import Source
 from mjrig.errors import PropertyError
 from mjrig.model.binding import ActuatorBinding
-from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.properties.per_actuator import PerActuator, patch, resolved
-from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
 from mjrig.readings.effort_log import EffortLog
 
 
-class EffortMode(StrEnum):
-    """State the effort is computed from: at the start or at the end of the step."""
+class PipelineController(PipelineOwner):
+    """Runs its pipeline on the owned actuators: in python, compiled or natively."""
 
-    EXPLICIT = "explicit"
-    IMPLICIT = "implicit"
-
-
-class PipelineController(ArticulationController):
-    """Runs a pipeline on the owned actuators.
-
-    With g = gear·gain the law is evaluated in actuator space: q, v, q* and v* times g, feedforward
-    and limits divided by g, gains by g². Its value is the ctrl, and the joint effort is g times it.
-    Only this form is bit-identical to MuJoCo for any gear. A law or clamp without `any_space`
-    makes the whole pipeline run in joint space.
-    """
-
-    default_torque_limit = Float(
-        200.0,
-        min=0.0,
-        soft_max=400.0,
-        unit="N·m",
-        category="Limits",
-        doc="Effort limit of the actuators that torque_limit does not name.",
-    )
-    torque_limit = PerActuator(
-        fallback="default_torque_limit",
-        min=0.0,
-        soft_max=400.0,
-        unit="N·m",
-        category="Limits",
-        doc="Largest effort per actuator, at the joint, after all clamps; inf: none.",
-    )
-    delay = Nested(Delay, structural=True, category="Actuation", doc="Delay of the commands.")
-    clamps = NestedList(
-        Clamp,
-        structural=True,
-        category="Actuation",
-        doc="Effort limits of the motors, applied in this order, before torque_limit.",
-    )
-    law = Nested(
-        Law,
-        polymorphic=True,
-        structural=True,
-        category="Actuation",
-        doc="Control law that replaces the controller's own.",
-    )
-    decimation = Int(
-        1,
-        min=1,
-        soft_max=20,
-        unit="steps",
-        structural=True,
-        category="Actuation",
-        doc="Physics steps per control step; the effort is held in between.",
-    )
-    effort = Choice(
-        EffortMode.EXPLICIT,
-        structural=True,
-        category="Numerics",
-        doc="implicit: effort at the end of the step, so that stiff gains stay stable.",
-    )
-    count_clamps = Bool(
-        False,
-        category="Telemetry",
-        doc="Check a native law after every step, so that every clamping is counted; slower.",
-    )
-    clamp_targets = Bool(
-        False,
-        structural=True,
-        category="Targets",
-        doc="Clamp position targets to the joint range.",
-    )
-    precision = Choice(
-        Precision.FLOAT64,
-        structural=True,
-        category="Numerics",
-        doc="float32: precision and operation order of training stacks.",
-    )
-
-    #: The gains of the controller's own law, unused with a `law`.
-    own_gains: ClassVar[tuple[str, ...]] = ()
-
-    _pipe: Pipeline
-    _tick: float
-    _limit: MaxEffort
     _ticks: EveryTick
-
-    def _own_validate(self) -> None:
-        super()._own_validate()
-        if self.law is not None:
-            own = [n for n in self.own_gains if self.is_authored(n)]
-            if own:
-                raise PropertyError(
-                    f"{self.label}.{own[0]}: has no effect with law; give it to the law, "
-                    "or remove law",
-                    (own[0],),
-                )
 
     def _own_prepare(self) -> None:
         super()._own_prepare()
         self._run: PipelineRun | None = None
         self._custom: dict[str, FloatArray] = {}
         self._ran_on: list[int] = []
-
-    # Hooks --------------------------------------------------------------------------------------
-
-    def make_law(self) -> Law:
-        """Hook: the controller's own law."""
-        raise NotImplementedError
-
-    def load_law(self, law: Any) -> None:
-        """Hook: the controller's own law has its gains; load further parameters."""
-
-    def _own_load_law(self, law: Any) -> None:
-        """The base classes' own part of `load_law`."""
-
-    def gains(self) -> dict[str, FloatArray]:
-        if self.law is None:
-            return super().gains()
-        # The gains of its own law are not in use.
-        return {"torque_limit": self.torque_limit} | resolved(self.law)
-
-    def patch(self, **values: object) -> None:
-        """Merge values into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.
-
-        Raises:
-            PropertyError: a name is unknown or a value does not fit; nothing was changed.
-        """
-        patch(self, values)
-
-    # Binding: everything that can be decided is decided here -------------------------------------
 
     def _own_on_bind(self, model: Any, data: Any) -> None:
         before = self._pipe if self._run is not None else None
@@ -183,36 +54,6 @@ class PipelineController(ArticulationController):
             fallback = Execution("python", f"not compiled: {compiled.reason}")
             self.run_as(self._execution if compiled.available else fallback)
 
-    def make_pipeline(self, timestep: float) -> None:
-        """Make the pipeline for the actuators it owns, with its parameters; no data is needed.
-
-        Raises:
-            PropertyError: a part does not fit the actuators.
-        """
-        self._tick = self.decimation * timestep
-        law = self.law or self.make_law()
-        self._limit = MaxEffort()
-        for part in (law, self._limit):
-            part.spread_over(self._slots)
-        parts: list[Law | Clamp] = [law, *self.clamps]
-        size = self.num_bindings
-        in_actuator_space = all(part.any_space for part in parts)
-        factor = np.array([b.factor for b in self.bindings]) if in_actuator_space else np.ones(size)
-        dtype = np.float32 if self.precision is Precision.FLOAT32 else np.float64
-        space = Space(size, None, dtype, factor)
-        self._check_parts(space)
-        clamps = [*self.clamps, self._limit]
-        try:
-            self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
-            law.check_dt(self._tick)
-        except PropertyError as error:
-            raise (error if self.law is None else error.below("law")) from error
-        except ValueError as error:
-            raise PropertyError(f"{self.label}: {error}") from error
-        self._custom = {name: np.zeros(size) for name in law.custom_names}
-        law._custom = self._custom
-        self._load_parts()
-
     def bind_draft(self, actuators: Sequence[ActuatorBinding], owner: str, timestep: float) -> bool:
         if type(self).on_bind is not PipelineController.on_bind:  # it may look at the model
             return False
@@ -221,29 +62,11 @@ class PipelineController(ArticulationController):
         self.make_pipeline(timestep)
         return True
 
-    def _check_parts(self, space: Space) -> None:
-        """Refuse clamps and a delay that do not fit the actuators; errors have their paths."""
-        for i, clamp in enumerate(self.clamps):
-            try:
-                clamp.use_space(space)
-            except PropertyError as error:
-                raise error.below("clamps", i) from None
-        self.delay_room()
-
-    def _load_parts(self) -> None:
-        """Load the resolved values into the parts."""
-        if self.law is None:
-            self._own_load_law(self._pipe.law)
-            self.load_law(self._pipe.law)
-        self._limit.load_limits(-self.torque_limit, self.torque_limit)
-
     def _python_run(self) -> PipelineRun:
         kind = DirectRun if DirectRun.fits(self) else PythonRun
         if self.effort is EffortMode.IMPLICIT:
             kind = ImplicitRun
         return kind(self, self._model, self._data, self._ticks)
-
-    # Live edits ---------------------------------------------------------------------------------
 
     def _own_on_change(self, names: tuple[str, ...]) -> None:
         super()._own_on_change(names)
@@ -285,8 +108,6 @@ class PipelineController(ArticulationController):
         self._lowered = None
         name = "compiled" if supports["compiled"].available else "python"
         self.run_as(Execution(name, f"no longer native: {why}"))
-
-    # Run ----------------------------------------------------------------------------------------
 
     def run_as(self, execution: Execution) -> None:
         super().run_as(execution)
@@ -357,29 +178,12 @@ class PipelineController(ArticulationController):
     def native_form(self) -> NativeForm:
         return native_form_of(self)
 
-    def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
-        low, high, _ = limits_of(self.clamps, self.num_bindings)
-        return low, high
-
-    def delay_room(self) -> int:
-        try:
-            return self.delay.depth(self._tick) if self.delay is not None else 0
-        except PropertyError as error:
-            raise error.below("delay") from None
-
-    # Telemetry ----------------------------------------------------------------------------------
-
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline it runs; in actuator space where `pipeline.space.factor` is not one."""
         if self._run is not None:
             self._run.bring_home()
         return self._pipe
-
-    @property
-    def custom_inputs(self) -> dict[str, FloatArray]:
-        """Extra inputs of the law by name, one value per binding: write into them."""
-        return self._custom
 
     @property
     def raw_effort(self) -> FloatArray:
@@ -396,11 +200,6 @@ class PipelineController(ArticulationController):
         return None if self._run is None else self._run.watcher()
 
     @property
-    def clamp_names(self) -> tuple[str, ...]:
-        """The clamps in order, `torque_limit` last."""
-        return (*(c._role for c in self.clamps), "torque_limit")
-
-    @property
     def clamp_counts(self) -> dict[str, Any]:
         """Number of ticks since the reset in which each clamp acted, per binding.
 
@@ -410,8 +209,6 @@ class PipelineController(ArticulationController):
         if self._run is not None:
             self._run.count_clamps()
         return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
-
-    # Memory -------------------------------------------------------------------------------------
 
     def _own_reset(self) -> None:
         if self._run is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjrig.components.laws.clip import clip
 from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.errors import PropertyError
 from mjrig.properties.component import Component
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
@@ -36,21 +36,21 @@ class Clamp(Component):
     any_space: ClassVar[bool] = False
 
     def _own_prepare(self) -> None:
-        self._space: Space | None = None
+        self._space: PipelineSpace | None = None
         #: Incremented with every change of the parameters: earlier programs are stale.
         self._revision = 0
 
-    def use_space(self, space: Space) -> None:
+    def use_space(self, space: PipelineSpace) -> None:
         """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
         self._own_enter(space)
         self.enter(space)
 
-    def enter(self, space: Space) -> None:
+    def enter(self, space: PipelineSpace) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         """The base classes' own part of `enter`."""
 
     def _own_on_change(self, names: tuple[str, ...]) -> None:
@@ -131,7 +131,7 @@ class MaxEffort(Clamp):
         if min_effort is not None:
             self.assign({"min_effort": min_effort})
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         super()._own_enter(space)
         self.load_limits(np.where(np.isnan(self.min_effort), -self.max_effort, self.min_effort),
                          self.max_effort)  # fmt: skip
@@ -207,7 +207,7 @@ class DCMotor(Clamp):
                     ("saturation_effort",),
                 )
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         super()._own_enter(space)
         self._own_validate()
         self._saturation = space.effort_size(self.saturation_effort)
@@ -229,7 +229,7 @@ class DCMotor(Clamp):
         self._signs = np.array([1, -1], space.dtype).reshape(2, *(1 for _ in space.shape))
 
     @staticmethod
-    def _row(space: Space) -> tuple[int, ...]:
+    def _row(space: PipelineSpace) -> tuple[int, ...]:
         """The shape of one value per actuator that fits arrays of the pipeline's shape."""
         return (*(1 for _ in space.shape[1:]), space.size)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.errors import PropertyError
 from mjrig.properties.array_kinds import Vector
@@ -56,7 +56,7 @@ class Delay(Component):
         super().__init__(seed=seed, **{n: v for n, v in given.items() if v is not None})
 
     def _own_prepare(self) -> None:
-        self._space: Space | None = None
+        self._space: PipelineSpace | None = None
         self._settled: object = UNSETTLED
         self._in_seconds = self._is_random = False
         self._row: npt.NDArray[np.int64] = np.zeros(0, np.int64)
@@ -120,7 +120,7 @@ class Delay(Component):
 
     # Memory -------------------------------------------------------------------------------------
 
-    def remember(self, state: State, space: Space, dt: float | None) -> None:
+    def remember(self, state: State, space: PipelineSpace, dt: float | None) -> None:
         """Register the ring of past commands, empty."""
         self._space = space
         self._rows = self.depth(dt) + 1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mjrig.components.laws.clip import clip
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.law import Law, Slopes, commit
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
 from mjrig.properties.scalar_kinds import Choice
@@ -56,7 +56,7 @@ class PD(Law):
         given = {} if order == SumOrder.ENGINE else {"order": str(order)}
         super().__init__(kp=kp, kv=kv, constant_effort=constant_effort, **given)
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         super()._own_enter(space)
         self._scratch = [space.zeros() for _ in range(3)]
         left_to_right = space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK
@@ -181,7 +181,7 @@ class PID(PD):
         super().__init__(kp, kv, constant_effort, order)
         self.assign({"ki": ki, "integral_max": integral_max})
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         super()._own_enter(space)
         self._integral = space.zeros()
         self._dtype = space.dtype
@@ -202,7 +202,7 @@ class PID(PD):
         if dt is None or not (math.isfinite(dt) and dt >= 0.0):
             raise ValueError(f"PID needs dt, the time since its last step [s]; got {dt}")
 
-    def remember(self, state: State, space: Space) -> None:
+    def remember(self, state: State, space: PipelineSpace) -> None:
         state.add("integral", space.zeros())
 
     def program(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> list[Operation]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.law import Law
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.names import listed
 
 Input = npt.ArrayLike | None
@@ -22,7 +22,7 @@ _NAMES = ("q", "qd", "target_q", "target_qd", "feedforward")
 class InputRows:
     """Rows for q, qd, target_q, target_qd and feedforward, each of a pipeline's shape."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: PipelineSpace) -> None:
         self._space = space
         self._block = np.zeros((5, *space.shape), space.dtype)
         a, b, c, d, e = self._block

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.properties.component import Component
 
@@ -45,31 +45,31 @@ class Law(Component):
     custom_names: tuple[str, ...] = ()
 
     def _own_prepare(self) -> None:
-        self._space: Space | None = None
+        self._space: PipelineSpace | None = None
         #: Incremented with every change of the parameters: earlier programs are stale.
         self._revision = 0
         nothing = np.zeros(0)
         self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
         self._custom: Mapping[str, Array] = {}
 
-    def use_space(self, space: Space) -> None:
+    def use_space(self, space: PipelineSpace) -> None:
         """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
         self._own_enter(space)
         self.enter(space)
 
-    def enter(self, space: Space) -> None:
+    def enter(self, space: PipelineSpace) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         """The base classes' own part of `enter`."""
 
     def _own_on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
             self.use_space(self._space)
 
-    def remember(self, state: State, space: Space) -> None:
+    def remember(self, state: State, space: PipelineSpace) -> None:
         """Hook: register the law's memory."""
 
     def check_dt(self, dt: float | None) -> None:

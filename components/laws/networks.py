@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mjrig.components.laws.law import Implicit, Law, commit
 from mjrig.components.laws.onnx_file import OnnxFile
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.errors import PropertyError
 from mjrig.properties.scalar_kinds import FilePath
@@ -33,7 +33,7 @@ class NetworkLaw(Law):
     def __init__(self, path: str | Path | None = None) -> None:
         super().__init__(**({} if path is None else {"path": str(path)}))
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         super()._own_enter(space)
         if self.path is None:
             raise PropertyError(f"{self.label}: needs a path", ("path",))
@@ -115,7 +115,7 @@ class MLP(NetworkLaw):
     def needs(self) -> dict[str, str]:
         return {"target_q": "the network's position error"}
 
-    def remember(self, state: State, space: Space) -> None:
+    def remember(self, state: State, space: PipelineSpace) -> None:
         depth = max(self._index) + 1
         state.add("pos_error_history", np.zeros((depth, *space.shape), np.float32))
         state.add("vel_history", np.zeros((depth, *space.shape), np.float32))
@@ -181,7 +181,7 @@ class LSTM(NetworkLaw):
     def needs(self) -> dict[str, str]:
         return {"target_q": "the network's position error"}
 
-    def remember(self, state: State, space: Space) -> None:
+    def remember(self, state: State, space: PipelineSpace) -> None:
         layers, hidden = self._shape
         for name in ("hidden", "cell"):
             state.add(name, np.zeros((layers, self._rows, hidden), np.float32), rows=1)
@@ -280,7 +280,7 @@ class GRU(NetworkLaw):
                 f"{self._net.path.name}: was trained with dt {self._dt:g} s (sample_dt_s), got {dt}"
             )
 
-    def remember(self, state: State, space: Space) -> None:
+    def remember(self, state: State, space: PipelineSpace) -> None:
         shape = (len(self._hidden_in), self._rows, self._width)
         state.add("hidden", np.zeros(shape, np.float32), rows=1)
 

@@ -16,7 +16,7 @@ from mjrig.components.laws.inputs import Input, InputRows, Targets
 from mjrig.components.laws.law import Law, Slopes
 from mjrig.components.laws.scatter import Scatter
 from mjrig.components.laws.slopes import slopes_behind
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.components.laws.support import supports
 from mjrig.control.execution import Support
@@ -57,12 +57,12 @@ class Pipeline:
             if part._space is not None:  # it keeps buffers and, a delay, its place in the memory
                 raise ValueError(f"{part!r} is part of another pipeline; pass a copy()")
             part.spread_over(slots)
-        space = Space(size, batch, np.dtype(dtype).type)
+        space = PipelineSpace(size, batch, np.dtype(dtype).type)
         self._assemble(space, law, delay, clamps, None)
 
     @classmethod
     def of_parts(
-        cls, space: Space, law: Law, delay: Delay | None, clamps: Sequence[Clamp], dt: float
+        cls, space: PipelineSpace, law: Law, delay: Delay | None, clamps: Sequence[Clamp], dt: float
     ) -> "Pipeline":
         """A pipeline of parts whose values are already resolved, as a controller makes it."""
         made = cls.__new__(cls)
@@ -71,7 +71,7 @@ class Pipeline:
 
     def _assemble(
         self,
-        space: Space,
+        space: PipelineSpace,
         law: Law,
         delay: Delay | None,
         clamps: tuple[Clamp, ...],

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mjrig.components.laws.clamp import Bounds, Clamp
 from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.space import Array, Space
+from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.errors import PropertyError
 from mjrig.properties.array_kinds import Samples
 
@@ -70,7 +70,7 @@ class PositionTable(Clamp):
         if (np.diff(x, axis=-1) < 0.0).any():
             raise PropertyError(f"{self.label}.positions: must not decrease", ("positions",))
 
-    def _own_enter(self, space: Space) -> None:
+    def _own_enter(self, space: PipelineSpace) -> None:
         super()._own_enter(space)
         x, y = self.positions, self.efforts
         if not x.size or not y.size:
@@ -92,7 +92,7 @@ class PositionTable(Clamp):
         self._y = np.where(factor < 0.0, scaled[:, ::-1], scaled).astype(space.dtype)
         self._prepare_lookup(space)
 
-    def _prepare_lookup(self, space: Space) -> None:
+    def _prepare_lookup(self, space: PipelineSpace) -> None:
         """Lookup table by segment: c points lie below a position, segment c has its limit.
 
         Columns of a segment: where it begins, its width, its limit there and its rise. Segment 0 is
@@ -128,7 +128,7 @@ class PositionTable(Clamp):
             return [lambda: count.__setitem__(..., points.searchsorted(q))]
         return [
             partial(np.less, self._points, q[..., None], self._below),
-            lambda: np.add.reduce(self._below, -1, np.intp, count),
+            lambda: np.add.reduce(self._below, -1, np.intp, out=count),
             partial(np.add, count, self._first, count),
         ]
 

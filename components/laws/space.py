@@ -1,4 +1,4 @@
-"""Space: number of actuators, precision and units of a pipeline."""
+"""PipelineSpace: number of actuators, precision and units of a pipeline."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,7 +19,7 @@ class Precision(StrEnum):
 
 
 @dataclass(frozen=True)
-class Space:
+class PipelineSpace:
     """Number of actuators, precision and units.
 
     `factor` is g in joint effort = g · value; with ones the pipeline runs in joint space. In

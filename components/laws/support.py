@@ -9,12 +9,12 @@ from mjrig.components.laws.clamp import Clamp, DCMotor
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.feedback import PD, PID
 from mjrig.components.laws.law import Law
-from mjrig.components.laws.space import Space
+from mjrig.components.laws.space import PipelineSpace
 from mjrig.control.execution import Support
 
 
 def supports(
-    space: Space, law: Law, delay: Delay | None, clamps: Sequence[Clamp]
+    space: PipelineSpace, law: Law, delay: Delay | None, clamps: Sequence[Clamp]
 ) -> dict[str, Support]:
     """Whether python, compiled and native can run these parts, with the reason."""
     parts: list[Any] = [law, *([delay] if delay else []), *clamps]

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.control.control_host import BareModel, ControlHost, Unbound
 from mjrig.control.execution import Execution, Support
 from mjrig.control.lowering import Lowered, NativeForm
-from mjrig.control.setpoints import Setpoints, Source, UntrackedSetpoints
+from mjrig.control.setpoints import Setpoints, Source
 from mjrig.errors import BindingError
-from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
+from mjrig.model.binding import ActuatorBinding, BindingTable
 from mjrig.names import Slots, is_literal
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.has_properties import put_back
@@ -28,78 +29,6 @@ class Transmissions(StrEnum):
 
     JOINT = "joint"
     ALL = "all"
-
-
-class ControlHost(Protocol):
-    """What a controller needs from its host: an articulation, or a bare model."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def setpoints(self) -> Setpoints: ...
-    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]: ...
-    def rebind(self, controller: "ArticulationController") -> None: ...
-    def report_non_finite(self, binding: ActuatorBinding) -> None: ...
-
-
-class Unbound:
-    """The host of a controller that is not bound yet."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-    @property
-    def setpoints(self) -> Setpoints:
-        """There are none.
-
-        Raises:
-            BindingError: always.
-        """
-        raise BindingError(f"{self.label} is not bound: put it on an actor, or call bind()")
-
-    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
-        """There are none."""
-        return []
-
-    def rebind(self, controller: "ArticulationController") -> None:
-        """Nothing to bind again."""
-
-    def report_non_finite(self, binding: ActuatorBinding) -> None:
-        """Ignored: there is no event log."""
-
-
-class BareModel:
-    """A host for a controller bound to an MjModel without an articulation."""
-
-    def __init__(self, model: Any, data: Any, actuator_ids: Iterable[int]) -> None:
-        self.label = "model"
-        self._model, self._data = model, data
-        self._found = describe_actuators(model, actuator_ids)
-        single = [b for b in self._found if b.output_count == 1]
-        slots = Slots([b.names for b in single], "model")
-        self.setpoints: Setpoints = UntrackedSetpoints(slots, owner="model")
-        for i, binding in enumerate(single):
-            self.setpoints.position[i] = (
-                data.qpos[binding.qpos_address]
-                if binding.on_joint
-                else data.actuator_length[binding.output_address]
-            )
-
-    def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
-        """The actuators of those ids."""
-        wanted = set(actuator_ids)
-        return [b for b in self._found if b.actuator_id in wanted]
-
-    def rebind(self, controller: "ArticulationController") -> None:
-        """Bind again after a structural change."""
-        controller._host = self  # not a new one, which would have its own setpoints
-        try:
-            controller.bind(self._model, self._data, [b.actuator_id for b in self._found])
-        finally:
-            controller._host = None
-
-    def report_non_finite(self, binding: ActuatorBinding) -> None:
-        """Ignored: a bare model has no event log."""
 
 
 class ArticulationController(ActorComponent):

@@ -318,7 +318,7 @@ class Setpoints:
 
 
 class UntrackedSetpoints(Setpoints):
-    """Setpoints nobody looks after: every look may find something new."""
+    """Setpoints without change tracking: they always count as changed."""
 
     @property
     def version(self) -> int:

@@ -78,7 +78,7 @@ class Tick:
     command: FloatArray
 
 
-class Layout:
+class ChunkLayout:
     """The widths of everything in a row."""
 
     def __init__(self, data: Any, actuators: Sequence[int]) -> None:
@@ -95,7 +95,7 @@ class Layout:
 class Chunk:
     """Rows of consecutive steps. `count` rows are complete, `written` of them are in the file."""
 
-    layout: Layout
+    layout: ChunkLayout
     #: Chunks are written in this order.
     number: int = 0
     count: int = 0

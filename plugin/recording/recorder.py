@@ -12,7 +12,7 @@ from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.errors import RecordingError
 from mjrig.names import how_many
-from mjrig.recording.chunk import Chunk, Layout, Piece, copy_into
+from mjrig.recording.chunk import Chunk, ChunkLayout, Piece, copy_into
 from mjrig.recording.description import about_actor, about_world, policy_of
 from mjrig.recording.h5_file import Column, H5File, line, reason
 from mjrig.recording.journal import Journal
@@ -91,7 +91,7 @@ class Recorder:
             raise RecordingError(f"{self._path}: was recorded already; make a new Recorder")
         self._model, self._data = world.model, world.data
         robots = [r for r in world.articulations.values() if r.joint_names or r.actuators]
-        layout = Layout(world.data, [len(r.actuator_names) for r in robots])
+        layout = ChunkLayout(world.data, [len(r.actuator_names) for r in robots])
         self._actors = [ActorNotes(i, r, policy_of(r)) for i, r in enumerate(robots)]
         columns, attributes = self._columns(layout.rows), self._attributes(robots)
         file = H5File(self._path, columns, attributes, overwrite=self._overwrite)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.recording.chunk import Chunk, Layout, Tick
+from mjrig.recording.chunk import Chunk, ChunkLayout, Tick
 from mjrig.recording.h5_file import H5File
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class Writer:
         actors: their names, in the order of the layout.
     """
 
-    def __init__(self, file: H5File, layout: Layout, actors: list[str]) -> None:
+    def __init__(self, file: H5File, layout: ChunkLayout, actors: list[str]) -> None:
         self._file, self._actors = file, actors
         self._full: Queue[Chunk | None] = Queue()
         self._free: Queue[Chunk] = Queue()

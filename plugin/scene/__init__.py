@@ -3,19 +3,15 @@
 `Prop` is the base class of custom props; `Pose` places an actor.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from mjrig.lazy import exports
 
 if TYPE_CHECKING:
     from mjrig.scene.pose import Pose as Pose
     from mjrig.scene.prop import Prop as Prop
-else:
-    _HOME = {"Pose": "pose", "Prop": "prop"}
 
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module 'mjrig.scene' has no attribute {name!r}")
-        return getattr(import_module(f"mjrig.scene.{_HOME[name]}"), name)
+_HOME = {"Pose": "scene.pose", "Prop": "scene.prop"}
 
-    def __dir__():
-        return sorted(_HOME)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = exports(__name__, _HOME)

@@ -4,48 +4,30 @@
 full. What neither can hold, the contents of delay buffers, goes into a JSON beside them.
 """
 
-import ctypes
 import json
-import os
 import re
-import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from shutil import copyfile
 from typing import Any
-from xml.etree import ElementTree
 
 import mujoco
-import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.control.controller import ArticulationController
-from mjrig.control.execution import Execution
 from mjrig.errors import ExecutionError
-from mjrig.model.actor_model import ActorModel, spans
-from mjrig.model.build import Built
-from mjrig.model_files.model_source import load, model_file
-from mjrig.names import unique
-from mjrig.properties.component import ActorComponent
-from mjrig.scene.placement import flattened
-from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene
-from mjrig.sim.assembly import Assembly, assemble, choose_executions
-from mjrig.sim.draft import Key
+from mjrig.sim.export_states import (
+    START,
+    ExportedState,
+    add_keyframes,
+    exported_states,
+    first_commands,
+)
+from mjrig.sim.export_xml import staging, write_xml
+from mjrig.sim.lowered_world import LoweredWorld, clamp_target_inputs, present_scene
 from mjrig.sim.world import World
 
-#: The keyframe that is the world right after a reset, setpoints included.
-START = "start"
 SUFFIXES = (".xml", ".mjb")
-_DISABLED = "it is disabled; its actuators are driven directly"
-_NAMED_IN_DEFAULTS = ("material", "mesh", "hfield", "texture")
-_LONG_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _NUMBER_LIST = re.compile(r"\[[^\[\]\"]*\]")
-#: Attributes that are float32 in MuJoCo.
-_COLOURS = ("rgba", "ambient", "diffuse", "specular", "shininess", "haze", "reflectance")
 
 
 def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[str]:
@@ -67,28 +49,28 @@ def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[s
     """
     path = Path(path)
     _check_path(path)
-    world = _LoweredWorld(_present(scene) if isinstance(scene, World) else scene)
+    world = LoweredWorld(present_scene(scene) if isinstance(scene, World) else scene)
     left_out = world.left_out
     if left_out and not partial:
         reasons = [f"{label} cannot be exported: {reason}" for label, reason in left_out.values()]
         raise ExecutionError(f"{'; '.join(reasons)}; --partial leaves it out")
     notes = [f"{label} is not in this file: {reason}" for label, reason in world.remarks()]
     if left_out:
-        world = _LoweredWorld(_present(world, left_out.keys()))
-    _clamp_targets(world)
-    frames = _frames(world)
+        world = LoweredWorld(present_scene(world, left_out.keys()))
+    clamp_target_inputs(world)
+    frames = exported_states(world)
     beside = {
         "mjrig": version("mjrig"),
         "keyframe": START,
-        "first_command": _first_commands(world, frames[START].ctrl),
+        "first_command": first_commands(world, frames[START].ctrl),
         "notes": notes,
     }
-    with _staging(path) as folder:
+    with staging(path) as folder:
         staged = folder / path.name
         if path.suffix == ".mjb":
             mujoco.mj_saveModel(_binary_model(world, frames), str(staged), None)
         else:
-            notes += _write_xml(world, frames, staged, notes)
+            notes += write_xml(world, frames, staged, notes)
         text = json.dumps(beside, indent=2, ensure_ascii=False)
         text = _NUMBER_LIST.sub(lambda match: " ".join(match[0].split()), text)
         (folder / f"{path.stem}.json").write_text(text + "\n", encoding="utf-8")
@@ -104,184 +86,9 @@ def _check_path(path: Path) -> None:
         raise ExecutionError(f"{path}: is a folder")
 
 
-# The exported world -----------------------------------------------------------------------------
-
-
-class _LoweredWorld(World):
-    """A world with everything lowered that has a MuJoCo form, and the rest in Python."""
-
-    built: Built
-
-    def __init__(self, scene: Scene) -> None:
-        #: What has no MuJoCo form: label and reason.
-        self.left_out: dict[Key, tuple[str, str]] = {}
-        self._disabled: dict[Key, tuple[str, str]] = {}
-        super().__init__(scene)
-
-    def remarks(self) -> list[tuple[str, str]]:
-        """Label and reason of everything the file does not have, in scene order."""
-        return [about for _, about in sorted((self.left_out | self._disabled).items())]
-
-    def _assemble(self, scene: Scene, seed: int | None, execution: str) -> Assembly:
-        made = assemble(scene, seed, execution, self._log, self._choose)
-        if made.built.spec is None:
-            raise ExecutionError("the model of the scene is an .mjb: it is already exported")
-        self.built = made.built
-        return made
-
-    def _choose(self, alive: Assembly, requested: str, not_here: str) -> dict[Key, Execution]:
-        chosen = choose_executions(alive, requested, not_here)
-        for i, robot in enumerate(alive.robots):
-            for j, component in enumerate(robot.components):
-                planned = chosen.get((i, j))
-                reason = _why_not(component, not_here, planned)
-                if isinstance(component, ArticulationController) and not component.enabled:
-                    reason = _DISABLED if planned is not None and component.is_bound else ""
-                    if reason:
-                        self._disabled[i, j] = (component.label, reason)
-                elif reason:
-                    self.left_out[i, j] = (component.label, reason)
-                if isinstance(component, ArticulationController) and planned is not None:
-                    native = component.is_bound and not reason
-                    chosen[i, j] = Execution("native" if native else "python", reason)
-        return chosen
-
-
-def _why_not(component: ActorComponent, not_here: str, chosen: Execution | None) -> str:
-    """Why a component has no MuJoCo form; empty if it has one, or none is needed."""
-    if type(component).before_controls is not ActorComponent.before_controls:
-        return "it moves setpoints in Python, before every step"
-    if not isinstance(component, ArticulationController) or not component.is_bound:
-        return ""
-    if chosen is not None and chosen.name == "native":
-        return ""
-    native = component.supports()["native"]
-    if not native.available:
-        return native.reason
-    return not_here if chosen is not None else ""
-
-
-def _present(world: World, without: Collection[Key] = ()) -> Scene:
-    """The scene of a world with its present components and values, without some."""
-    scene = flattened(Scene, world.placements, world.scene.effective_sim())
-    for i, (actor, robot) in enumerate(
-        zip(scene.actors, world.articulations.values(), strict=True)
-    ):
-        kept = [c.copy() for j, c in enumerate(robot.components) if (i, j) not in without]
-        actor.components = tuple(kept)
-    return scene
-
-
-def _clamp_targets(world: World) -> None:
-    """Make the joint ranges that hold position targets into ranges of the position inputs."""
-    for controller in _lowered(world):
-        assert controller.lowered is not None
-        if not getattr(controller, "clamp_targets", False):
-            continue
-        for binding, inputs in zip(controller.bindings, controller.lowered.inputs, strict=True):
-            if binding.joint_range is not None:
-                ends = [binding.factor * end for end in binding.joint_range]
-                world.model.actuator_ctrllimited[inputs[0]] = True
-                world.model.actuator_ctrlrange[inputs[0]] = sorted(ends)
-
-
-def _lowered(world: World) -> list[ArticulationController]:
-    robots = world.articulations.values()
-    return [c for robot in robots for c in robot.controllers if c.lowered is not None]
-
-
-# States -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """A keyframe of the exported model, in the layout of the lowered world."""
-
-    qpos: FloatArray
-    qvel: FloatArray
-    act: FloatArray
-    ctrl: FloatArray
-    mpos: FloatArray
-    mquat: FloatArray
-
-    @classmethod
-    def of(cls, data: Any) -> "_Frame":
-        arrays = (data.qpos, data.qvel, data.act, data.ctrl, data.mocap_pos, data.mocap_quat)
-        return cls(*(array.copy() for array in arrays))
-
-    def with_share(self, other: "_Frame", where: ActorModel) -> "_Frame":
-        """This frame, with one actor's share of another."""
-        places = {
-            "qpos": where.qpos, "qvel": where.dof, "act": where.act, "ctrl": where.ctrl,
-            "mpos": where.mocap, "mquat": where.mocap,
-        }  # fmt: skip
-        mixed = {name: getattr(self, name).copy() for name in places}
-        for name, place in places.items():
-            mixed[name][place] = getattr(other, name)[place]
-        return _Frame(**mixed)
-
-
-def _frames(world: World) -> dict[str, _Frame]:
-    """The keyframes by full name, other actors in their initial states; the initial one last."""
-    start = _Frame.of(_after_reset(world, None))
-    frames: dict[str, _Frame] = {}
-    for robot in world.articulations.values():
-        for name in robot.keyframes:
-            there = _Frame.of(_after_reset(world, name))
-            frames[robot.model_map.prefix + name] = start.with_share(there, robot.model_map)
-    return {**frames, START: start}
-
-
-def _after_reset(world: World, keyframe: str | None) -> Any:
-    """The data before the first step: reset, and the setpoints written to the inputs."""
-    world.reset(keyframe)
-    for robot in world.articulations.values():
-        robot.apply_controls()
-    return world.data
-
-
-def _first_commands(world: World, ctrl: FloatArray) -> dict[str, list[float]]:
-    """The initial content of the delay buffers of lowered actuators."""
-    model = world.model
-    found = {}
-    for controller in _lowered(world):
-        assert controller.lowered is not None
-        for binding, inputs in zip(controller.bindings, controller.lowered.inputs, strict=True):
-            if model.actuator_history[binding.actuator_id][0]:
-                found[model.actuator(binding.actuator_id).name] = ctrl[inputs].tolist()
-    return found
-
-
-def _add_frames(spec: Any, world: World, frames: Mapping[str, _Frame]) -> Any:
-    """Compile a spec with these keyframes; activations it no longer has are left out."""
-    for key in list(spec.keys):  # in the layout from before the lowering
-        spec.delete(key)
-    bare = spec.compile()
-    kept = _kept_activations(world.model, bare)
-    for name, frame in frames.items():
-        spec.add_key(
-            name=name,
-            qpos=frame.qpos,
-            qvel=frame.qvel,
-            act=frame.act[kept],
-            ctrl=frame.ctrl,
-            mpos=frame.mpos.reshape(-1),
-            mquat=frame.mquat.reshape(-1),
-        )
-    return spec.compile()
-
-
-def _kept_activations(old: Any, new: Any) -> Any:
-    starts = np.where(new.actuator_actnum > 0, old.actuator_actadr, -1)
-    return spans(starts, new.actuator_actnum)
-
-
-# Binary -----------------------------------------------------------------------------------------
-
-
-def _binary_model(world: _LoweredWorld, frames: Mapping[str, _Frame]) -> Any:
+def _binary_model(world: LoweredWorld, frames: Mapping[str, ExportedState]) -> Any:
     """The world's own model, with keyframes."""
-    model = _add_frames(world.built.spec, world, frames)
+    model = add_keyframes(world.built.spec, world, frames)
     for name in dir(world.model):
         if name.startswith("actuator_"):
             getattr(model, name)[:] = getattr(world.model, name)
@@ -289,162 +96,3 @@ def _binary_model(world: _LoweredWorld, frames: Mapping[str, _Frame]) -> Any:
         for name, values in vars(frame).items():
             getattr(model, f"key_{name}")[k] = values.reshape(-1)
     return model
-
-
-# XML --------------------------------------------------------------------------------------------
-
-
-def _write_xml(
-    world: _LoweredWorld, frames: Mapping[str, _Frame], path: Path, remarks: Sequence[str]
-) -> list[str]:
-    """Write the model and its files; returns notes."""
-    spec = world.built.spec
-    for controller in _lowered(world):
-        for binding in controller.bindings:
-            _put_numbers(spec, world.model, binding.actuator_id)
-    model = _add_frames(spec, world, frames)
-    with _full_precision() as full:
-        root = ElementTree.fromstring(spec.to_xml())
-    _repair_defaults(root, world)
-    for file, name in _move_files(root, world, f"{path.stem}_assets").items():
-        (path.parent / name).parent.mkdir(exist_ok=True)
-        copyfile(file, path.parent / name)
-    for element in root.iter():
-        for name, value in element.items():
-            element.set(name, _shortest(value, np.float32 if name in _COLOURS else float))
-    text = ElementTree.tostring(root, encoding="unicode")
-    head, end, rest = text.partition(">")
-    comments = "".join(f"\n  <!-- mjrig: {r.replace('--', '- -')} -->" for r in remarks)
-    path.write_text(f"{head}{end}{comments}{rest}\n", encoding="utf-8")
-    _read_back(path, model)
-    return [] if full else ["the numbers in this file have six digits: this MuJoCo writes no more"]
-
-
-def _put_numbers(spec: Any, model: Any, i: int) -> None:
-    """Write a lowered actuator's numbers into the spec."""
-    actuator = spec.actuator(model.actuator(i).name)
-    for name in ("gainprm", "biasprm", "forcelimited", "forcerange", "actlimited", "actrange"):
-        setattr(actuator, name, getattr(model, f"actuator_{name}")[i])
-    actuator.delay = model.actuator_delay[i]
-    first = int(model.actuator_ctrladr[i])
-    actuator.ctrllimited = model.actuator_ctrllimited[first]
-    actuator.ctrlrange = model.actuator_ctrlrange[first]
-    is_pid = int(model.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_PID)
-    if is_pid and model.actuator_gainprm[i, 0] == 0.0:
-        # MuJoCo compiles no integral without its gain.
-        actuator.dyntype = mujoco.mjtDyn.mjDYN_NONE
-        actuator.actearly = False
-        actuator.actlimited = False
-        actuator.actrange = [0.0, 0.0]
-
-
-@contextmanager
-def _full_precision() -> Iterator[bool]:
-    """Let MuJoCo write XML with all digits; False: this MuJoCo has no such switch."""
-    libraries = [p for p in Path(mujoco.__file__).parent.glob("*mujoco*") if p.is_file()]
-    library: Any = None
-    for path in libraries:
-        if path.suffix in (".dll", ".dylib") or ".so" in path.name:
-            library = ctypes.CDLL(str(path))
-    try:
-        digits = library._mjPRIVATE__get_xml_precision()
-        library._mjPRIVATE__set_xml_precision(17)
-    except AttributeError:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        library._mjPRIVATE__set_xml_precision(digits)
-
-
-def _shortest(text: str, kind: type[float] | type[np.float32]) -> str:
-    """Numbers of 17 digits in the shortest form that parses to the same number."""
-    words = text.split(" ")
-    return " ".join(str(kind(w)) if len(w) > 15 and _LONG_NUMBER.fullmatch(w) else w for w in words)
-
-
-def _repair_defaults(root: Any, world: World) -> None:
-    """Prefix asset names in defaults: attaching a model does so everywhere else."""
-    assets = {e.get("name") for e in root.iterfind("asset/*")}
-    for where in (robot.model_map for robot in world.articulations.values()):
-        for default in root.iter("default"):
-            if not default.get("class", "").startswith(where.prefix):
-                continue
-            for element in default:
-                for name in _NAMED_IN_DEFAULTS:
-                    full = where.prefix + element.get(name, "")
-                    if name in element.attrib and full in assets:
-                        element.set(name, full)
-
-
-def _read_back(path: Path, model: Any) -> None:
-    try:
-        read = mujoco.MjModel.from_xml_path(str(path))
-    except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
-        text = " ".join(str(error).split())
-        raise ExecutionError(
-            f"MuJoCo does not read the XML it wrote: {text}; export to .mjb"
-        ) from error
-    sizes = ("nq", "nv", "nu", "na", "nbody", "ngeom", "nactuator", "nsensor", "neq", "nkey")
-    for size in sizes:
-        if getattr(read, size) != getattr(model, size):
-            raise ExecutionError(
-                f"MuJoCo reads {size} {getattr(read, size)} from the XML it wrote, not "
-                f"{getattr(model, size)}; export to .mjb"
-            )
-
-
-# Files ------------------------------------------------------------------------------------------
-
-
-def _move_files(root: Any, world: World, folder: str) -> dict[Path, str]:
-    """Point the file references of an XML to a folder beside it; returns what goes there."""
-    moved: dict[Path, str] = {}
-    places: dict[str, tuple[Path, Any]] = {}
-    for element in [*root.iterfind("asset/*"), *root.iterfind("deformable/skin")]:
-        for name in [n for n in element.attrib if n.startswith("file")]:
-            if not places:
-                places = {p.name: _folders(p.item) for p in world.placements.actors if p.item.model}
-            source = _source(element, element.get(name), places)
-            if source not in moved:
-                taken = {Path(n).stem for n in moved.values()}
-                moved[source] = f"{folder}/{unique(source.stem, taken)}{source.suffix}"
-            element.set(name, moved[source])
-    return moved
-
-
-def _folders(actor: Actor) -> tuple[Path, Any]:
-    return model_file(actor).parent, load(actor)
-
-
-def _source(element: Any, file: str, places: Mapping[str, tuple[Path, Any]]) -> Path:
-    """The file an asset of an actor was read from."""
-    actor = element.get("name", "").partition("/")[0]
-    if Path(file).is_absolute() and Path(file).is_file():
-        return Path(file).resolve()
-    for folder, spec in [places[actor]] if actor in places else places.values():
-        inside = spec.texturedir if element.tag == "texture" else spec.meshdir
-        name = Path(file).name if spec.strippath else file.removeprefix("package://")
-        for path in (folder / inside / name, folder / name):
-            if path.is_file():
-                return path.resolve()
-    raise ExecutionError(
-        f"the file {file!r} of {element.tag} {element.get('name')!r} was not found beside its "
-        "model; export to .mjb, which needs no files"
-    )
-
-
-@contextmanager
-def _staging(path: Path) -> Iterator[Path]:
-    """A folder whose files replace those beside `path` at the end, unless there was an error."""
-    try:
-        with tempfile.TemporaryDirectory(prefix=".mjrig-export-", dir=path.parent) as name:
-            yield Path(name)
-            made = sorted(p for p in Path(name).rglob("*") if p.is_file())
-            for file in sorted(made, key=lambda p: p.name == path.name):  # the model last
-                target = path.parent / file.relative_to(name)
-                target.parent.mkdir(exist_ok=True)
-                os.replace(file, target)
-    except OSError as error:
-        raise ExecutionError(f"{path}: cannot be written: {error.strerror}") from error

@@ -24,7 +24,7 @@ Keys = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class TextPlace:
     """Position of a value: line and column (from 1) of its key and of itself."""
 
     key: tuple[int, int]
@@ -63,7 +63,7 @@ class Document:
     def __init__(self, text: str, file: str) -> None:
         self.text = text
         self.file = file
-        self.places: dict[Keys, Place] = {}
+        self.places: dict[Keys, TextPlace] = {}
         self._visited = 0
         self._within: list[Any] = []  # the alias targets being read, outermost first
         if len(text) > MAX_CHARACTERS:
@@ -83,12 +83,12 @@ class Document:
         except RecursionError as error:
             raise SceneError(f"{file}:1:1: nested too deeply") from error
 
-    def place(self, path: Keys) -> tuple[Place, bool]:
+    def place(self, path: Keys) -> tuple[TextPlace, bool]:
         """The place of a path, or of the nearest ancestor that is in the text, and which it is."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.places:
                 return self.places[path[:length]], length == len(path)
-        return Place((1, 1), (1, 1)), False
+        return TextPlace((1, 1), (1, 1)), False
 
     def error(
         self, path: Keys, message: str, *, at: Keys = (), about_key: bool = False
@@ -107,7 +107,7 @@ class Document:
         self._visited += 1
         if self._visited > MAX_NODES:  # nested aliases can grow exponentially
             raise self._fail(node, path, _TOO_MANY)
-        self.places[path] = Place(key, _mark(node.start_mark))
+        self.places[path] = TextPlace(key, _mark(node.start_mark))
         if node.tag not in _TAGS and node.tag != "tag:yaml.org,2002:timestamp":
             tag = node.tag.replace("tag:yaml.org,2002:", "!!")
             raise self._fail(node, path, f"the tag {tag} is not allowed; write plain YAML")

@@ -12,7 +12,7 @@ from mjrig.gains.bench import Bench, Response, failed, respond
 from mjrig.gains.choice import Chosen
 from mjrig.gains.response import Signal, Trace
 from mjrig.readings.applied_effort import AppliedEffort
-from mjrig.sim.batch import BatchRobot
+from mjrig.sim.batch_robot import BatchRobot
 from mjrig.sim.world import World
 
 #: What the state of a world is made of; the rest follows from it.

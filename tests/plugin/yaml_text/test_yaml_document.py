@@ -9,7 +9,7 @@ import yaml
 
 from mjrig.errors import SceneError
 from mjrig.yaml_text import yaml_document
-from mjrig.yaml_text.yaml_document import Document, Place, format_path, parse_value
+from mjrig.yaml_text.yaml_document import Document, TextPlace, format_path, parse_value
 
 
 def read(text: str) -> Any:
@@ -233,13 +233,13 @@ TEXT = "# head\na:\n  - b: 1\n    c: {d: 2}\n  - &x [3,\n     4]\ne: *x\n"
 def test_every_value_knows_line_and_column_of_its_key_and_of_itself(
     path: tuple[Hashable, ...], key: tuple[int, int], value: tuple[int, int]
 ) -> None:
-    assert Document(TEXT, "f.yaml").place(path) == (Place(key, value), True)
+    assert Document(TEXT, "f.yaml").place(path) == (TextPlace(key, value), True)
 
 
 def test_a_path_that_is_not_in_the_text_has_the_place_of_its_nearest_ancestor() -> None:
     document = Document(TEXT, "f.yaml")
-    assert document.place(("a", 0, "c", "zz", 5)) == (Place((4, 5), (4, 8)), False)
-    assert Document("", "f.yaml").place(("a",)) == (Place((1, 1), (1, 1)), False)
+    assert document.place(("a", 0, "c", "zz", 5)) == (TextPlace((4, 5), (4, 8)), False)
+    assert Document("", "f.yaml").place(("a",)) == (TextPlace((1, 1), (1, 1)), False)
 
 
 def test_an_error_points_at_the_value_or_at_the_key() -> None:

@@ -1,0 +1,207 @@
+"""PipelineOwner: the properties of the controllers with a law, and the pipeline made of them."""
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.executions.native_form import limits_of
+from mjrig.components.laws.clamp import Clamp, MaxEffort
+from mjrig.components.laws.delay import Delay
+from mjrig.components.laws.law import Law
+from mjrig.components.laws.pipeline import Pipeline
+from mjrig.components.laws.space import PipelineSpace, Precision
+from mjrig.control.controller import ArticulationController
+from mjrig.errors import PropertyError
+from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.properties.per_actuator import PerActuator, patch, resolved
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
+
+
+class EffortMode(StrEnum):
+    """State the effort is computed from: at the start or at the end of the step."""
+
+    EXPLICIT = "explicit"
+    IMPLICIT = "implicit"
+
+
+class PipelineOwner(ArticulationController):
+    """Owns a pipeline: delay → law → clamps for the actuators of a controller.
+
+    With g = gear·gain the law is evaluated in actuator space: q, v, q* and v* times g, feedforward
+    and limits divided by g, gains by g². Its value is the ctrl, and the joint effort is g times it.
+    Only this form is bit-identical to MuJoCo for any gear. A law or clamp without `any_space`
+    makes the whole pipeline run in joint space.
+    """
+
+    default_torque_limit = Float(
+        200.0,
+        min=0.0,
+        soft_max=400.0,
+        unit="N·m",
+        category="Limits",
+        doc="Effort limit of the actuators that torque_limit does not name.",
+    )
+    torque_limit = PerActuator(
+        fallback="default_torque_limit",
+        min=0.0,
+        soft_max=400.0,
+        unit="N·m",
+        category="Limits",
+        doc="Largest effort per actuator, at the joint, after all clamps; inf: none.",
+    )
+    delay = Nested(Delay, structural=True, category="Actuation", doc="Delay of the commands.")
+    clamps = NestedList(
+        Clamp,
+        structural=True,
+        category="Actuation",
+        doc="Effort limits of the motors, applied in this order, before torque_limit.",
+    )
+    law = Nested(
+        Law,
+        polymorphic=True,
+        structural=True,
+        category="Actuation",
+        doc="Control law that replaces the controller's own.",
+    )
+    decimation = Int(
+        1,
+        min=1,
+        soft_max=20,
+        unit="steps",
+        structural=True,
+        category="Actuation",
+        doc="Physics steps per control step; the effort is held in between.",
+    )
+    effort = Choice(
+        EffortMode.EXPLICIT,
+        structural=True,
+        category="Numerics",
+        doc="implicit: effort at the end of the step, so that stiff gains stay stable.",
+    )
+    count_clamps = Bool(
+        False,
+        category="Telemetry",
+        doc="Check a native law after every step, so that every clamping is counted; slower.",
+    )
+    clamp_targets = Bool(
+        False,
+        structural=True,
+        category="Targets",
+        doc="Clamp position targets to the joint range.",
+    )
+    precision = Choice(
+        Precision.FLOAT64,
+        structural=True,
+        category="Numerics",
+        doc="float32: precision and operation order of training stacks.",
+    )
+
+    #: The gains of the controller's own law, unused with a `law`.
+    own_gains: ClassVar[tuple[str, ...]] = ()
+
+    _pipe: Pipeline
+    _tick: float
+    _limit: MaxEffort
+
+    def _own_validate(self) -> None:
+        super()._own_validate()
+        if self.law is not None:
+            own = [n for n in self.own_gains if self.is_authored(n)]
+            if own:
+                raise PropertyError(
+                    f"{self.label}.{own[0]}: has no effect with law; give it to the law, "
+                    "or remove law",
+                    (own[0],),
+                )
+
+    def make_law(self) -> Law:
+        """Hook: the controller's own law."""
+        raise NotImplementedError
+
+    def load_law(self, law: Any) -> None:
+        """Hook: the controller's own law has its gains; load further parameters."""
+
+    def _own_load_law(self, law: Any) -> None:
+        """The base classes' own part of `load_law`."""
+
+    def gains(self) -> dict[str, FloatArray]:
+        if self.law is None:
+            return super().gains()
+        # The gains of its own law are not in use.
+        return {"torque_limit": self.torque_limit} | resolved(self.law)
+
+    def patch(self, **values: object) -> None:
+        """Merge values into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.
+
+        Raises:
+            PropertyError: a name is unknown or a value does not fit; nothing was changed.
+        """
+        patch(self, values)
+
+    def make_pipeline(self, timestep: float) -> None:
+        """Make the pipeline for the actuators it owns, with its parameters; no data is needed.
+
+        Raises:
+            PropertyError: a part does not fit the actuators.
+        """
+        self._tick = self.decimation * timestep
+        law = self.law or self.make_law()
+        self._limit = MaxEffort()
+        for part in (law, self._limit):
+            part.spread_over(self._slots)
+        parts: list[Law | Clamp] = [law, *self.clamps]
+        size = self.num_bindings
+        in_actuator_space = all(part.any_space for part in parts)
+        factor = np.array([b.factor for b in self.bindings]) if in_actuator_space else np.ones(size)
+        dtype = np.float32 if self.precision is Precision.FLOAT32 else np.float64
+        space = PipelineSpace(size, None, dtype, factor)
+        self._check_parts(space)
+        clamps = [*self.clamps, self._limit]
+        try:
+            self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
+            law.check_dt(self._tick)
+        except PropertyError as error:
+            raise (error if self.law is None else error.below("law")) from error
+        except ValueError as error:
+            raise PropertyError(f"{self.label}: {error}") from error
+        self._custom = {name: np.zeros(size) for name in law.custom_names}
+        law._custom = self._custom
+        self._load_parts()
+
+    def _check_parts(self, space: PipelineSpace) -> None:
+        """Refuse clamps and a delay that do not fit the actuators; errors have their paths."""
+        for i, clamp in enumerate(self.clamps):
+            try:
+                clamp.use_space(space)
+            except PropertyError as error:
+                raise error.below("clamps", i) from None
+        self.delay_room()
+
+    def _load_parts(self) -> None:
+        """Load the resolved values into the parts."""
+        if self.law is None:
+            self._own_load_law(self._pipe.law)
+            self.load_law(self._pipe.law)
+        self._limit.load_limits(-self.torque_limit, self.torque_limit)
+
+    def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
+        low, high, _ = limits_of(self.clamps, self.num_bindings)
+        return low, high
+
+    def delay_room(self) -> int:
+        try:
+            return self.delay.depth(self._tick) if self.delay is not None else 0
+        except PropertyError as error:
+            raise error.below("delay") from None
+
+    @property
+    def custom_inputs(self) -> dict[str, FloatArray]:
+        """Extra inputs of the law by name, one value per binding: write into them."""
+        return self._custom
+
+    @property
+    def clamp_names(self) -> tuple[str, ...]:
+        """The clamps in order, `torque_limit` last."""
+        return (*(c._role for c in self.clamps), "torque_limit")

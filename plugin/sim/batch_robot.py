@@ -1,0 +1,225 @@
+"""BatchRobot: one robot in every world of a batch, its setpoints and gains per world."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.control.lowering import within_own_range
+from mjrig.control.passthrough_writers import row_of, takes_rows
+from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
+from mjrig.errors import ExecutionError, PropertyError
+from mjrig.names import suggestion
+
+Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None
+
+
+class BatchController:
+    """A lowered controller in every world of a batch.
+
+    `gains` are arrays (worlds, bindings) in joint units; `set_gains` changes them.
+    """
+
+    def __init__(self, batch: Any, count: int, controller: ArticulationController) -> None:
+        lowered = controller.lowered
+        assert lowered is not None
+        self._batch, self._controller, self._lowered = batch, controller, lowered
+        self.name = controller._role
+        self.bindings = controller.bindings
+        form = controller.native_form()
+        names = [
+            "kp",
+            "kv",
+            "torque_limit",
+            *(["ki", "integral_max"] if form.ki is not None else []),
+        ]
+        own = controller.gains()
+        self._gains = {n: np.tile(own[n], (count, 1)) for n in names}
+        self._form = form
+
+    @property
+    def gains(self) -> Mapping[str, FloatArray]:
+        """Resolved gains by name, (worlds, bindings), read-only."""
+        views = {}
+        for name, values in self._gains.items():
+            views[name] = values.view()
+            views[name].setflags(write=False)
+        return MappingProxyType(views)
+
+    def set_gains(self, *, worlds: Worlds = None, **values: npt.ArrayLike) -> None:
+        """Set gains of some worlds: scalars, or arrays that broadcast to (worlds, bindings).
+
+        Raises:
+            PropertyError: a name is unknown, a shape does not fit, or a value is out of range;
+                nothing was changed.
+        """
+        where = slice(None) if worlds is None else worlds
+        changed = {name: array.copy() for name, array in self._gains.items()}
+        for name, value in values.items():
+            if name not in changed:
+                hint = suggestion(name, changed, label="has")
+                raise PropertyError(f"{self._controller.label} has no gain {name!r}; {hint}")
+            array = np.asarray(value, dtype=np.float64)
+            try:
+                changed[name][where] = array
+            except (ValueError, IndexError) as error:
+                raise PropertyError(f"{self._controller.label}.{name}: {error}") from None
+            infinite = name in ("torque_limit", "integral_max")
+            low, high = array.min(initial=0.0), array.max(initial=0.0)
+            if np.isnan(array).any() or low < 0.0 or (high == np.inf and not infinite):
+                raise PropertyError(
+                    f"{self._controller.label}.{name}: must be >= 0 and "
+                    f"{'a number' if infinite else 'finite'}, got {value!r}"
+                )
+        self._gains = changed
+        if self._controller.enabled:
+            self.load()
+
+    def load(self) -> None:
+        """Write the gains into the worlds' models."""
+        g = np.array([b.factor for b in self.bindings])
+        ids, gains = self._lowered.ids, self._gains
+        square = g * g
+        if self._form.dc is not None:
+            prm = self._batch.expand("actuator_gainprm")
+            prm[:, ids, 4], prm[:, ids, 6] = gains["kp"] / square, gains["kv"] / square
+        else:
+            prm = self._batch.expand("actuator_biasprm")
+            prm[:, ids, 1], prm[:, ids, 2] = -(gains["kp"] / square), -(gains["kv"] / square)
+        self._load_limits(gains["torque_limit"] / np.abs(g))
+        if "ki" in gains:
+            self._batch.expand("actuator_gainprm")[:, ids, 0] = gains["ki"] / square
+            bound = gains["integral_max"] * np.abs(g)
+            limited = np.isfinite(bound)
+            self._batch.expand("actuator_actlimited")[:, ids] = limited
+            edges = self._batch.expand("actuator_actrange")
+            edges[:, ids, 1] = np.where(limited, bound, 0.0)
+            edges[:, ids, 0] = -edges[:, ids, 1]
+
+    def _load_limits(self, limit: FloatArray) -> None:
+        # The clamps of the template hold in every world; torque_limit is per world.
+        others = self._controller.clamp_limits()
+        low, high = within_own_range(
+            np.maximum(-limit, others[0]), np.minimum(limit, others[1]), self.bindings
+        )
+        limited = np.isfinite(low) | np.isfinite(high)
+        ids = self._lowered.ids
+        self._batch.expand("actuator_forcelimited")[:, ids] = limited
+        edges = self._batch.expand("actuator_forcerange")
+        edges[:, ids, 0] = np.where(limited, low, 0.0)
+        edges[:, ids, 1] = np.where(limited, high, 0.0)
+
+
+class BatchRobot:
+    """One actor in every world of a batch.
+
+    `position`, `velocity` and `feedforward` are setpoints of shape (worlds, actuators), over
+    `actuator_names`; write into them.
+    """
+
+    def __init__(self, batch: Any, count: int, robot: Articulation) -> None:
+        self._robot = robot
+        self.name = robot.name
+        self.actuator_names = robot.actuator_names
+        self.bindings = robot.bindings
+        self.setpoints = np.tile(robot.setpoints.values[:, None, :], (1, count, 1))
+        self.position, self.velocity, self.feedforward = self.setpoints
+        self.controllers = tuple(
+            BatchController(batch, count, c) for c in robot.controllers if c.lowered is not None
+        )
+        self._seen = b""
+        self._writes = self._plan()
+
+    def _plan(
+        self,
+    ) -> list[tuple[npt.NDArray[np.intp], int, npt.NDArray[np.intp], FloatArray, bool]]:
+        """(ctrl addresses, row, columns, factor, divide) of every block to write."""
+        column = {name: i for i, name in enumerate(self.actuator_names)}
+        plan = []
+        lowered: set[int] = set()
+        for controller in self._robot.controllers:
+            if controller.lowered is None or not controller.enabled:
+                continue  # driven directly: a lowered motor's ctrl is its feedforward input
+            lowered |= {b.actuator_id for b in controller.bindings}
+            factor = np.array([b.factor for b in controller.bindings])
+            columns = np.array([column[b.actuator] for b in controller.bindings], dtype=np.intp)
+            for row in (POSITION, VELOCITY, FEEDFORWARD):
+                addresses = controller.lowered.inputs[:, row]
+                plan.append((addresses, row, columns, factor, row == FEEDFORWARD))
+        for binding in self._robot.actuators:
+            if binding.actuator_id in lowered or not takes_rows(binding):
+                continue
+            for k in range(binding.ctrl_count):
+                row = row_of(binding, k)
+                at = np.array([binding.ctrl_address + k], dtype=np.intp)
+                where = np.array([column[binding.actuator]], dtype=np.intp)
+                plan.append((at, row, where, np.ones(1), False))
+        return plan
+
+    def set_targets(
+        self,
+        position: Mapping[str, npt.ArrayLike] | None = None,
+        *,
+        velocity: Mapping[str, npt.ArrayLike] | None = None,
+        feedforward: Mapping[str, npt.ArrayLike] | None = None,
+        worlds: Worlds = None,
+    ) -> None:
+        """Command actuators by name pattern: a value for all worlds, or one per world.
+
+        Raises:
+            BindingError: a pattern matches nothing.
+        """
+        where = slice(None) if worlds is None else worlds
+        staged: list[tuple[int, int, npt.ArrayLike]] = []
+        for row, targets in enumerate((position, velocity, feedforward)):
+            for pattern, value in (targets or {}).items():
+                staged += [(row, c, value) for c in self._robot.setpoints.match(pattern)]
+        for row, column, value in staged:
+            self.setpoints[row, where, column] = value
+
+    def follow(self, trajectory: object) -> NoReturn:
+        """Not supported.
+
+        Raises:
+            ExecutionError: always: its worlds run on threads that cannot call Python.
+        """
+        raise ExecutionError(
+            f"{self.name}: a batch cannot follow a function of time: its worlds run on threads "
+            "that cannot call Python; write the setpoints between steps"
+        )
+
+    def write(self, ctrl: FloatArray) -> None:
+        """Copy the setpoints to ctrl where they changed.
+
+        Raises:
+            ValueError: a setpoint is not finite.
+        """
+        now = self.setpoints.tobytes()
+        if now == self._seen:
+            return
+        if not np.isfinite(self.setpoints).all():
+            row, world, column = np.argwhere(~np.isfinite(self.setpoints))[0]
+            what = ("position", "velocity", "feedforward")[row]
+            raise ValueError(
+                f"{self.name}: the {what} setpoint of {self.actuator_names[column]!r} in world "
+                f"{world} is {self.setpoints[row, world, column]}"
+            )
+        self._seen = now
+        for addresses, row, columns, factor, divide in self._writes:
+            values = self.setpoints[row][:, columns]
+            ctrl[:, addresses] = values / factor if divide else values * factor
+
+    def write_over_time(self, ctrl: FloatArray, setpoints: FloatArray) -> None:
+        """Copy setpoints (3, worlds, steps, actuators) to ctrl (worlds, steps, inputs)."""
+        for addresses, row, columns, factor, divide in self._writes:
+            values = setpoints[row][..., columns]
+            ctrl[..., addresses] = values / factor if divide else values * factor
+
+    def forget(self) -> None:
+        """Write everything again at the next step."""
+        self._seen = b""

@@ -354,7 +354,7 @@ def test_a_failed_export_leaves_what_was_there(models: Path) -> None:
 def test_xml_that_does_not_read_back_is_not_kept(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mjrig.sim.exporting._shortest", lambda text, kind: "?" + text)
+    monkeypatch.setattr("mjrig.sim.export_xml._shortest", lambda text, kind: "?" + text)
     with pytest.raises(ExecutionError, match=r"^MuJoCo does not read the XML it wrote: .*; export"):
         export(scene(LEGS, models), models / "dog.xml")
     assert sorted(p.name for p in models.iterdir()) == ["hinge.xml", "legs.xml"]
@@ -363,7 +363,7 @@ def test_xml_that_does_not_read_back_is_not_kept(
 def test_a_mujoco_without_the_switch_for_digits_is_noted(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mjrig.sim.exporting.ctypes.CDLL", lambda name: None)
+    monkeypatch.setattr("mjrig.sim.export_xml.ctypes.CDLL", lambda name: None)
     note = "the numbers in this file have six digits: this MuJoCo writes no more"
     assert export(scene(LEGS, models), models / "dog.xml") == [note]
     assert json.loads((models / "dog.json").read_text())["notes"] == [note]

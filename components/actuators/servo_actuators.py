@@ -12,7 +12,7 @@ from mjrig.scene.actuator_kinds import CHARTS, INPUTS, Inputs
 _UNSET = -1.0
 
 
-class _Servo(Actuator):
+class _ServoActuator(Actuator):
     """Position feedback with damping."""
 
     kp = Float(
@@ -41,7 +41,7 @@ class _Servo(Actuator):
         }
 
 
-class _Inheriting(_Servo):
+class _InheritrangeActuator(_ServoActuator):
     """A servo whose range may be its target's."""
 
     inherited: ClassVar[str] = "ctrlrange"
@@ -69,7 +69,7 @@ class _Inheriting(_Servo):
             made.inheritrange = self.inheritrange
 
 
-class PositionActuator(_Inheriting):
+class PositionActuator(_InheritrangeActuator):
     """f = kp (u − l) − kv l'."""
 
     element: ClassVar[str] = "position"
@@ -97,7 +97,7 @@ class PositionActuator(_Inheriting):
         self.inherit(made)
 
 
-class IntVelocityActuator(_Inheriting):
+class IntVelocityActuator(_InheritrangeActuator):
     """The control is integrated to a position: w' = u, f = kp (w − l) − kv l'."""
 
     element: ClassVar[str] = "intvelocity"
@@ -124,7 +124,7 @@ class VelocityActuator(Actuator):
         made.set_to_velocity(kv=self.kv)
 
 
-class PIDActuator(_Inheriting):
+class PIDActuator(_InheritrangeActuator):
     """f = kp (q* − l) + kv (v* − l') + ki ∫(q* − l) + ff, over the inputs it has."""
 
     element: ClassVar[str] = "pid"
@@ -138,10 +138,8 @@ class PIDActuator(_Inheriting):
     slewmax = Float(
         0.0, min=0.0, structural=True, category="Law", doc="Fastest change of the setpoint; 0: any."
     )
-    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Of the velocity input.")
-    ffrange = Vector(
-        [0.0, 0.0], structural=True, category="Limits", doc="Of the feedforward input."
-    )
+    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Velocity input range.")
+    ffrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Feedforward input range.")
     ctrlspec = Inputs(
         structural=True, category="Law", doc="Inputs among pos, vel and ff; not given: pos vel."
     )
@@ -176,7 +174,7 @@ class PIDActuator(_Inheriting):
         made.velrange, made.ffrange = self.velrange, self.ffrange
 
 
-class OrientationActuator(_Servo):
+class OrientationActuator(_ServoActuator):
     """Turns a ball joint, or a site against its refsite, to an orientation."""
 
     element: ClassVar[str] = "orientation"

@@ -26,7 +26,7 @@ class TrotGait(ActorComponent):
     the pose the robot has when enabled or reset, and fades the motion in.
     """
 
-    enabled = Bool(True, doc="Off: the setpoints stay where they are.")
+    enabled = Bool(True, doc="Off: the gait writes no setpoints.")
     frequency = Float(
         2.5,
         min=0.1,

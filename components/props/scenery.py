@@ -33,7 +33,7 @@ class GroundProp(Prop):
     rgb1 = colour([0.83, 0.84, 0.85], "Colour of one half of the squares.")
     rgb2 = colour([0.76, 0.775, 0.79], "Colour of the others.")
     reflectance = Float(0.0, min=0.0, max=1.0, structural=True, category="Look", doc="1: a mirror.")
-    friction = surface_friction()
+    friction = surface_friction("ground")
 
     def fill(self, spec: Any) -> None:
         spec.add_texture(

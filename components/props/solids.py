@@ -47,7 +47,7 @@ class SolidProp(Prop):
     collides = Bool(
         True, structural=True, category="Contact", doc="It touches things; false: it is only seen."
     )
-    friction = surface_friction()
+    friction = surface_friction("geom")
     condim = Int(
         3,
         structural=True,

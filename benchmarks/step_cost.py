@@ -1,4 +1,4 @@
-"""What a controlled step costs, as a ratio to the bare `mj_step` loop.
+"""Cost of a controlled step, as a ratio to the bare `mj_step` loop.
 
 Both loops run the same compiled model from the same settled state, in turns inside one process;
 the ratio of each pair is taken and the median reported. In the bare loop ctrl is held. On the

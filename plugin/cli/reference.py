@@ -5,7 +5,8 @@ types links to the section and lists only what it declares itself.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from mjrig.control.articulation import Articulation
 from mjrig.properties import registry
@@ -59,7 +60,7 @@ def reference_page() -> str:
     installed = [registry.get(name, HasProperties) for name in registry.names()]
     components = _unique(c for cls in installed for c in _with_nested(cls))
     page = Page(_unique([*in_scenes, Articulation, *components]))
-    groups = {
+    groups: dict[str, list[Type]] = {
         "Scene files": in_scenes,
         "The actor in a running world": [Articulation],
         "Shared properties": page.shared,
@@ -114,7 +115,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-def _unique(classes: "Iterator[Type] | list[Type]") -> list[Type]:
+def _unique(classes: Iterable[Type]) -> list[Type]:
     return list(dict.fromkeys(classes))
 
 
@@ -144,7 +145,7 @@ def _declares(cls: Type) -> bool:
     )
 
 
-def _from(bases: list[Type], prop: "Property[object]") -> bool:
+def _from(bases: list[Type], prop: Property[Any]) -> bool:
     return any(prop in b.properties() for b in bases)
 
 
@@ -161,7 +162,7 @@ def _markdown_action(act: Action) -> str:
     return f"- `{act.signature}`: {act.doc.partition(chr(10))[0]}"
 
 
-def _markdown_row(prop: "Property[object]") -> str:
+def _markdown_row(prop: Property[Any]) -> str:
     notes = [prop.doc]
     if prop.edit_if:
         notes.append(f"Needs `{prop.edit_if}`.")

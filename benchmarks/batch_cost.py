@@ -1,4 +1,4 @@
-"""How much faster 64 worlds step on two threads than on one, in turns inside one process."""
+"""Speed-up of 64 worlds on two threads over one, measured in turns inside one process."""
 
 import statistics
 import time

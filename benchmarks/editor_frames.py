@@ -1,7 +1,7 @@
-"""How smooth the editor is: frames a second, the pace of physics meanwhile, the cost of `sync`.
+"""Cost of the editor: frames per second, real-time factor of physics, overhead of `sync`.
 
 The default layout at 1280x720 shows the trotting quadruped at 1 kHz. Without a display the window
-opens on an Xvfb of its own; without that or imgui-bundle the benchmark says so and ends.
+opens on a private Xvfb; without that or imgui-bundle the benchmark prints so and ends.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def display() -> Iterator[str]:
 
 
 def frames(seconds: float) -> None:
-    """Open the editor for a while and print what it managed."""
+    """Open the editor for a while and print its frame rate."""
     from mjrig.editor.main import Editor
     from mjrig.scene_edit.scene import Scene
 
@@ -107,7 +107,7 @@ def sync(calls: int) -> None:
 
 
 def main() -> None:
-    """Measure in a process of its own per window: a window that closed leaves nothing behind."""
+    """Measure in one process per window, so that windows do not affect each other."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--part", choices=tuple(PARTS))

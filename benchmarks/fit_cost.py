@@ -1,6 +1,6 @@
-"""How long fits of kp, kv and delay of 12 joints take, and how good they are.
+"""Cost and accuracy of fitting kp, kv and delay of 12 joints.
 
-A hanging quadruped is fitted to 4 s of its motion, a trotting one to 1.5 s of its efforts.
+A suspended quadruped is fitted to 4 s of its motion, a trotting one to 1.5 s of its efforts.
 """
 
 from dataclasses import replace
@@ -32,10 +32,10 @@ def main() -> None:
     hanging.set("quadruped.base", "fixed")
     hanging.set("sim.contact", False)
     recording = record(hanging, true, 0.0, 4.0, chirp=True)
-    tell("hanging, by motion", fit(hanging, [recording], PARAMETERS), true, "60")
+    print_fit("suspended, by motion", fit(hanging, [recording], PARAMETERS), true, "60")
     trotting = mjrig.Scene.load(SCENES / "quadruped_trot.yaml")
     recording = record(trotting, true, 0.5, 1.5, chirp=False)
-    tell("trotting, by efforts", fit(trotting, [recording], PARAMETERS), true, "none")
+    print_fit("trotting, by efforts", fit(trotting, [recording], PARAMETERS), true, "none")
 
 
 def record(
@@ -77,8 +77,8 @@ def measured(recording: mjrig.Recording) -> mjrig.Recording:
     return replace(recording, actors={"quadruped": noisy})
 
 
-def tell(what: str, found: Fit, true: dict[str, FloatArray], bar: str) -> None:
-    """One line."""
+def print_fit(what: str, found: Fit, true: dict[str, FloatArray], bar: str) -> None:
+    """Print one line."""
     off: dict[str, list[float]] = {name: [] for name in PARAMETERS}
     for name, values in true.items():
         own = [e for e in found.estimates if e.parameter == name]

@@ -1,6 +1,6 @@
 """One call of our numpy pipeline against Newton's CPU actuator, side by side (29 joints).
 
-Newton is no dependency of ours: `--install` puts it into this environment first.
+Newton is not a dependency of mjrig: `--install` installs it into this environment first.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""What recording costs, as a ratio to the same `world.step(1)` loop that nobody records.
+"""Cost of recording, as a ratio to the same `world.step(1)` loop without a recorder.
 
 Two worlds of the same scene run in turns inside one process; the ratio of each pair is taken and
 the median reported, of wall time and of processor time of all threads. `quiet` is the ratio of the
-lower quartiles: what is left when others disturb half of the turns.
+lower quartiles, which other load on the machine disturbs least.
 """
 
 import argparse
@@ -18,7 +18,7 @@ BARS = {("quadruped", "native"): 1.20, ("humanoid", "native"): 1.10}
 
 
 def timed(world: mjrig.World, steps: int) -> tuple[float, float]:
-    """Wall time and processor time of so many single steps [s]."""
+    """Wall time and processor time of single steps [s]."""
     start, busy = time.perf_counter(), time.process_time()
     for _ in range(steps):
         world.step(1)

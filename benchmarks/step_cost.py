@@ -1,4 +1,4 @@
-"""What a controlled step costs, as a ratio to the bare `mj_step` loop.
+"""Cost of a controlled step, as a ratio to the bare `mj_step` loop.
 
 All loops run the same compiled model from the same settled state, in turns inside one process; of
 each loop's times the twentieth of the lowest is compared, so that a busy machine disturbs little.

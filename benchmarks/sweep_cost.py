@@ -1,4 +1,4 @@
-"""What a sweep costs beside the same steps in a bare `mujoco.batch.Batch`, in turns."""
+"""Cost of a sweep relative to the same steps in a bare `mujoco.batch.Batch`, in turns."""
 
 import argparse
 import statistics
@@ -63,7 +63,7 @@ def on_dask(sets: int, duration: float, workers: int) -> float:
 
 
 def scaling(sets: int, duration: float, rounds: int) -> None:
-    """Print what more workers bring, with the start of processes counted as it is."""
+    """Print the speed-up by more workers, including the start of processes."""
     ways: dict[str, Callable[[], float]] = {
         "1 process": lambda: whole(sets, duration, 1, "processes"),
         "2 processes": lambda: whole(sets, duration, 2, "processes"),
@@ -80,14 +80,16 @@ def scaling(sets: int, duration: float, rounds: int) -> None:
 
 
 def main() -> None:
-    """Print one line per way of working."""
+    """Print one line per parallel backend."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=256)
     parser.add_argument("--duration", type=float, default=5.0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--executors", nargs="+", default=["inline", "processes"])
-    parser.add_argument("--scaling", action="store_true", help="more workers instead")
+    parser.add_argument(
+        "--scaling", action="store_true", help="measure scaling with the number of workers instead"
+    )
     options = parser.parse_args()
     if options.scaling:
         scaling(options.sets, options.duration, options.rounds)

@@ -1,7 +1,7 @@
 """The window: viewport, inspector, panels, undo.
 
-`mjrig edit` opens it; `view(world)` attaches one to a loop of your own; `Panel` is the base of a
-panel of your own.
+`mjrig edit` opens it; `view(world)` attaches one to your own simulation loop; `Panel` is the base
+class of custom panels.
 """
 
 from importlib import import_module

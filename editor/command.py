@@ -1,4 +1,4 @@
-"""`mjrig edit`: opens the window. Imports nothing of it before that."""
+"""`mjrig edit`: opens the window, which is imported only then."""
 
 import argparse
 import os
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     if sys.platform == "linux" and not (os.environ.get("DISPLAY")):
         raise SceneError(
             "there is no display to open a window on; `mjrig run` needs none, and "
-            "`xvfb-run -a mjrig edit …` opens one nobody sees"
+            "`xvfb-run -a mjrig edit …` opens an invisible one"
         )
     from mjrig.editor.main import edit
 

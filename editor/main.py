@@ -22,7 +22,7 @@ from mjrig.sim.world import World
 
 
 class Editor:
-    """A scene in a window of its own, simulated on a thread."""
+    """One window with a scene, simulated on a separate thread."""
 
     def __init__(self, scene: Scene) -> None:
         self.simulation = SimThread(World(scene))
@@ -69,14 +69,14 @@ def edit(path: Path | None, *, trust: bool = False) -> int:
 
 
 def need_display() -> None:
-    """Find out early, and in words, whether there is a screen.
+    """Check early, with a readable error, that there is a display.
 
     Raises:
         SceneError: there is none.
     """
     import glfw  # after imgui_bundle, whose library it uses
 
-    with warnings.catch_warnings():  # pyGLFW warns of what is said below
+    with warnings.catch_warnings():  # pyGLFW warns of what is raised below
         warnings.simplefilter("ignore")
         if not glfw.init():
             name = os.environ.get("DISPLAY", "")
@@ -84,7 +84,7 @@ def need_display() -> None:
 
 
 def accept_files(window: Window) -> None:
-    """With a context now: find out how it draws, and take files dropped from the desktop."""
+    """With an OpenGL context: detect software rendering and accept files from the desktop."""
     import glfw
 
     window.quality.software = gl_view.is_software()

@@ -1,4 +1,4 @@
-"""A window on a loop of your own: you step, `sync` shows and takes edits.
+"""A window on your own simulation loop: you step, `sync` draws and applies edits.
 
 with mjrig.editor.view(world) as viewer:
     while not viewer.closed:
@@ -26,7 +26,7 @@ FPS = 60.0
 
 
 class ScriptSimulation(Simulation):
-    """The world of a script: the script steps, the window only looks and edits."""
+    """The world of a script: the script steps it, the window only shows and edits it."""
 
     def play(self) -> None:
         """The script's own loop is the one that steps."""
@@ -36,7 +36,7 @@ class ScriptSimulation(Simulation):
 
 
 class Viewer:
-    """The window of a script. `closed` once the person closed it."""
+    """The window of a script. `closed` once the user closed it."""
 
     def __init__(self, world: World) -> None:
         self._simulation = ScriptSimulation(world)
@@ -72,7 +72,7 @@ class Viewer:
         return True
 
     def close(self) -> None:
-        """Take the window away; the world stays."""
+        """Close the window; the world stays."""
         if not self.closed:
             self.closed = True
             immapp.manual_render.tear_down()

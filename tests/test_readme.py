@@ -113,7 +113,7 @@ def test_the_actuation_examples_run_as_printed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_reference_page_is_up_to_date() -> None:
-    from mjrig.cli.schema import reference_page
+    from mjrig.cli.reference import reference_page
 
     written = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
     assert written == reference_page(), "run: mjrig components --reference > docs/reference.md"

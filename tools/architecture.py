@@ -1,7 +1,7 @@
 """The import graph: which module imports which, whether that is in order, and the map of it.
 
-    python tools/architecture.py            # what is against the order, exit code 1 if anything is
-    python tools/architecture.py --write    # and docs/images/architecture.svg anew
+    python tools/architecture.py            # imports against the order; exit code 1 if any
+    python tools/architecture.py --write    # and regenerate docs/images/architecture.svg
 
 Imports count wherever they stand: at the top, inside functions, under TYPE_CHECKING, and as strings
 that name a module.
@@ -112,7 +112,7 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
 
 
 def imports(name: str, text: str, known: Iterable[str]) -> Iterator[Import]:
-    """Every import of a module of ours that a text makes."""
+    """Every import of a module of this tree in a source text."""
     known = set(known)
     for node, how in _nodes(ast.parse(text), "top"):
         if isinstance(node, ast.Import):
@@ -143,7 +143,7 @@ def _nodes(node: ast.AST, how: str) -> Iterator[tuple[ast.AST, str]]:
 
 
 def graph(root: Path = ROOT) -> list[Import]:
-    """Every import between modules of ours.
+    """Every import between modules of this tree.
 
     Entry-point groups carry names of packages (`mjrig.components`): such a string is no import.
     """
@@ -164,7 +164,7 @@ def room_of(module: str, known: Mapping[str, Path]) -> str:
 
 
 def circle(found: Iterable[Import]) -> list[str]:
-    """Modules that import each other in a ring, or nothing."""
+    """Modules of an import cycle; empty if there is none."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for one in found:
         sorter.add(one.importer, one.imported)

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 here=$(pwd -P)
 venv=.venv
 stamp=$venv/set-up             # checksums of what is installed; written last
-unfinished=$venv/unfinished    # there while packages are being installed: an interrupted .venv is made anew
+unfinished=$venv/unfinished    # there while packages are being installed: an interrupted .venv is recreated
 PATH=$PATH:/usr/sbin:/sbin     # ldconfig, for ordinary users
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0
@@ -16,7 +16,7 @@ fail() { say "$*" >&2; exit 1; }
 
 # ---- system packages -------------------------------------------------------------------------------------
 
-# What no wheel brings: "package file", the file a library (ldconfig) or a command.
+# System packages that no wheel contains: "package file", the file a library (ldconfig) or a command.
 system_packages() {
     cat <<'LIST'
 libx11-6 libX11.so.6
@@ -70,7 +70,7 @@ add_system_packages() {
         apt_install $missing && return
         apt_failed=$missing
     fi
-    say "for pictures and windows, please install: $missing (going on without)"
+    say "for pictures and windows, please install: $missing (continuing without)"
 }
 
 # ---- .venv -----------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ try() {
     "$@" >/dev/null 2>&1 && venv_works
 }
 
-# Debian keeps this half of venv in a package of its own.
+# Debian has this half of venv in a separate package.
 has_ensurepip() {
     "$python" -c 'import ensurepip' 2>/dev/null
 }
@@ -179,7 +179,7 @@ install_everything() {
 }
 
 install_links() {
-    say "files came or went, installing mjrig again"
+    say "files were added or removed, installing mjrig again"
     pip install --no-build-isolation --no-deps -e . || fail "pip could not install mjrig (see above)"
 }
 

@@ -4,7 +4,7 @@
 
 The network starts as an imitation of a scripted trot and is improved by random search (ARS) on
 `mjrig.Batch`: at every iteration some directions in parameter space are tried with both signs, and
-the parameters move along those that paid. Minutes on two cores; a fixed seed gives the same file on
+the parameters move along the best. Takes minutes on two cores; a fixed seed gives the same file on
 the same machine. Needs `onnx` to write the network.
 """
 
@@ -26,12 +26,12 @@ Array = npt.NDArray[np.float64]
 LEGS, JOINTS = ("FL", "FR", "RL", "RR"), ("roll_hip", "pitch_thigh", "pitch_calf")
 JOINT_NAMES = [f"{leg}_{joint}" for leg in LEGS for joint in JOINTS]
 TICK_STEPS = 20
-PERIOD = 0.4  # of a stride [s]
+PERIOD = 0.4  # stride period [s]
 ACTION_SCALE = 0.25
 COMMAND_SCALE = np.array([2.0, 2.0, 1.0])
-#: Where the legs hang on the trunk [m], x forward and y left: what a yaw rate asks of each foot.
+#: Hip positions on the trunk [m], x forward and y left; give each foot's speed at a yaw rate.
 LEG_PLACES = np.array([(0.19, 0.13), (0.19, -0.13), (-0.19, 0.13), (-0.19, -0.13)])
-LINK, HEIGHT, LIFT = 0.21, 0.29, 0.06  # of a leg [m]
+LINK, HEIGHT, LIFT = 0.21, 0.29, 0.06  # link length, stance height and foot lift [m]
 
 #: Sizes of the observation's terms, in order.
 TERMS = {"omega": 3, "gravity": 3, "command": 3, "q": 12, "v": 12, "action": 12, "phase": 2}
@@ -45,7 +45,7 @@ RIGHT = [3, 4, 5, 9, 10, 11]
 
 
 def mirror_matrix() -> Array:
-    """What an observation is in the mirror: half a stride later, left and right changed."""
+    """Mirror image of an observation: half a stride later, left and right exchanged."""
     legs = np.eye(12)[MIRROR_LEGS] * MIRROR_SIGN[:, None]
     blocks = [
         np.diag([-1.0, 1.0, -1.0]),
@@ -70,7 +70,7 @@ MIRROR = mirror_matrix()
 
 @dataclass(frozen=True)
 class Network:
-    """tanh network for the left legs; the right ones get what it says of the mirrored world."""
+    """tanh network for the left legs; the right legs use its output for the mirrored world."""
 
     w1: Array
     b1: Array
@@ -135,7 +135,7 @@ def trot(phase: Array, command: Array) -> Array:
 
 
 def imitate(default: Array, rng: np.random.Generator, rounds: int = 3000) -> Network:
-    """A network that knows the trot, whatever else it sees: gradient descent (Adam)."""
+    """A network that imitates the trot for any observation: gradient descent (Adam)."""
     flat = np.concatenate(
         [
             rng.normal(0.0, 0.3 / math.sqrt(WIDTH), WIDTH * HIDDEN),
@@ -180,7 +180,7 @@ def sample_commands(count: int, rng: np.random.Generator) -> Array:
 
 
 class Course:
-    """Many robots at once, each with a command and a network of its own."""
+    """Many robots at once, each with its own command and network."""
 
     def __init__(self, worlds: int) -> None:
         scene = files("mjrig.config").joinpath("scenes", "quadruped.yaml")
@@ -218,7 +218,7 @@ class Course:
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
         """Returns (mean reward per tick, still up) of every world.
 
-        `net` has one network per world. All are pushed now and then.
+        `net` has one network per world. All robots are pushed at random.
         """
         batch = self.batch
         batch.reset()

@@ -89,8 +89,18 @@ class DCMotorActuator(Actuator):
         category="Law",
         doc="Inputs among pos, vel, ff and voltage, or none; not given: voltage.",
     )
-    velrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Velocity input range.")
-    ffrange = Vector([0.0, 0.0], structural=True, category="Limits", doc="Feedforward input range.")
+    velrange = Vector(
+        [0.0, 0.0],
+        structural=True,
+        category="Limits",
+        doc="Velocity input range of the motor's controller.",
+    )
+    ffrange = Vector(
+        [0.0, 0.0],
+        structural=True,
+        category="Limits",
+        doc="Feedforward input range of the motor's controller.",
+    )
 
     def problems(self) -> Iterator[Problem]:
         passive = bool(self.ctrlspec & INPUTS["none"])

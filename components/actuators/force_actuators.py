@@ -32,7 +32,7 @@ class MotorActuator(Actuator):
         made.set_to_motor()
 
 
-class _Fraction(Actuator):
+class _UnipolarActuator(Actuator):
     """An actuator whose control cannot be negative."""
 
     ctrlrange = Vector(
@@ -47,7 +47,7 @@ class _Fraction(Actuator):
             yield "ctrllimited", "cannot be false: a negative control would reverse the force"
 
 
-class DamperActuator(_Fraction):
+class DamperActuator(_UnipolarActuator):
     """f = −kv l' u: a damper whose strength is the control."""
 
     element: ClassVar[str] = "damper"
@@ -61,7 +61,7 @@ class DamperActuator(_Fraction):
         made.set_to_damper(kv=self.kv)
 
 
-class AdhesionActuator(_Fraction):
+class AdhesionActuator(_UnipolarActuator):
     """Adhesion of a body to what it touches: a force of gain · u, shared by its contacts."""
 
     element: ClassVar[str] = "adhesion"

@@ -12,7 +12,7 @@ from mjrig.properties.scalar_kinds import Float
 _UNSET = -1.0
 
 
-class _Servo(Actuator):
+class _ServoActuator(Actuator):
     """Position feedback with damping."""
 
     kp = Float(
@@ -41,7 +41,7 @@ class _Servo(Actuator):
         }
 
 
-class _Inheriting(_Servo):
+class _InheritrangeActuator(_ServoActuator):
     """A servo that can inherit the range of its target."""
 
     inherited: ClassVar[str] = "ctrlrange"
@@ -70,7 +70,7 @@ class _Inheriting(_Servo):
             made.inheritrange = self.inheritrange
 
 
-class PositionActuator(_Inheriting):
+class PositionActuator(_InheritrangeActuator):
     """f = kp (u − l) − kv l'."""
 
     element: ClassVar[str] = "position"
@@ -98,7 +98,7 @@ class PositionActuator(_Inheriting):
         self.inherit(made)
 
 
-class IntVelocityActuator(_Inheriting):
+class IntVelocityActuator(_InheritrangeActuator):
     """The control is integrated to a position: w' = u, f = kp (w − l) − kv l'."""
 
     element: ClassVar[str] = "intvelocity"
@@ -125,7 +125,7 @@ class VelocityActuator(Actuator):
         made.set_to_velocity(kv=self.kv)
 
 
-class PIDActuator(_Inheriting):
+class PIDActuator(_InheritrangeActuator):
     """f = kp (q* − l) + kv (v* − l') + ki ∫(q* − l) + ff, over the inputs it has."""
 
     element: ClassVar[str] = "pid"
@@ -179,7 +179,7 @@ class PIDActuator(_Inheriting):
         made.velrange, made.ffrange = self.velrange, self.ffrange
 
 
-class OrientationActuator(_Servo):
+class OrientationActuator(_ServoActuator):
     """Servo for the orientation of a ball joint, or of a site relative to its refsite."""
 
     element: ClassVar[str] = "orientation"

@@ -59,7 +59,7 @@ class PDController(PipelineController):
         SumOrder.ENGINE,
         structural=True,
         category="Numerics",
-        doc="textbook: sum from left to right, as training stacks do; never native.",
+        doc="Order of the sum; textbook: left to right, as training stacks do, never native.",
     )
 
     @action

@@ -181,7 +181,7 @@ class DCMotor(Clamp):
         doc="No-load speed.",
     )
     max_effort = PerActuator(
-        constant=math.inf, min=0.0, unit="N·m", category="Motor", doc="Largest effort."
+        constant=math.inf, min=0.0, unit="N·m", category="Motor", doc="Continuous effort limit."
     )
 
     def __init__(

@@ -31,7 +31,7 @@ class Policy(PolicyComponent):
     others keep their pose. The controllers of the actor turn setpoints into efforts.
     """
 
-    enabled = Bool(True, doc="Off: the setpoints stay where they are.")
+    enabled = Bool(True, doc="Off: the policy is not evaluated and writes no setpoints.")
     file = FilePath(suffixes=(".yaml", ".yml"), doc="The policy file.")
     command = Samples(
         [], category="Command", doc="What it is told; none: the file's schedule or default."

@@ -190,8 +190,8 @@ class MotionReference(HasProperties):
 class TrainedWith(HasProperties):
     """What the robot was like in training; compared, never applied. None: not known."""
 
-    kp = PerJoint(min=0.0, unit="N·m/rad", doc="Stiffness.")
-    kv = PerJoint(min=0.0, unit="N·m·s/rad", doc="Damping.")
+    kp = PerJoint(min=0.0, unit="N·m/rad", doc="Stiffness during training.")
+    kv = PerJoint(min=0.0, unit="N·m·s/rad", doc="Damping during training.")
     torque_limit = PerJoint(min=0.0, unit="N·m", doc="Largest effort.")
     armature = PerJoint(min=0.0, unit="kg·m²", doc="Rotor inertia at the joint.")
     damping = PerJoint(min=0.0, unit="N·m·s/rad", doc="Passive damping.")

@@ -35,7 +35,7 @@ class HeightFieldProp(Prop):
     top = extent(0.2, "Height of the brightest pixel in the image.")
     base = extent(0.1, "Thickness below the lowest point.")
     rgba = colour([0.62, 0.60, 0.55, 1.0])
-    friction = surface_friction()
+    friction = surface_friction("terrain")
 
     def _own_validate(self) -> None:
         if self.is_authored("heights"):

@@ -25,13 +25,13 @@ def colour(default: Sequence[float], doc: str = "Red, green, blue and opacity.")
     return Vector(default, min=0.0, max=1.0, structural=True, category="Look", doc=doc)
 
 
-def surface_friction() -> Vector:
-    """MuJoCo's three coefficients of friction."""
+def surface_friction(of: str) -> Vector:
+    """MuJoCo's three coefficients of friction of a surface."""
     return Vector(
         [1.0, 0.005, 0.0001],
         min=0.0,
         partial=True,
         structural=True,
         category="Contact",
-        doc="Sliding [1], torsional [m] and rolling [m] friction.",
+        doc=f"Sliding [1], torsional [m] and rolling [m] friction of the {of}.",
     )

@@ -35,7 +35,7 @@ class GroundProp(Prop):
     reflectance = Float(
         0.0, min=0.0, max=1.0, structural=True, category="Look", doc="Reflectance; 1: a mirror."
     )
-    friction = surface_friction()
+    friction = surface_friction("ground")
 
     def fill(self, spec: Any) -> None:
         spec.add_texture(

@@ -43,7 +43,7 @@ class SolidProp(Prop):
     )
     rgba = colour([0.62, 0.64, 0.67, 1.0])
     collides = Bool(True, structural=True, category="Contact", doc="Collides; false: visual only.")
-    friction = surface_friction()
+    friction = surface_friction("geom")
     condim = Int(
         3,
         structural=True,

@@ -39,9 +39,9 @@ class AssetPanel(Panel):
     """Tiles by group; a double click drops in the middle, or on what is selected.
 
     Args:
-        state: of the window.
+        state: state of the window.
         upload: makes a texture of a picture and returns its id; None: no pictures are drawn.
-        thumbnails: of models.
+        thumbnails: thumbnails of models.
     """
 
     title = "Assets"
@@ -64,11 +64,11 @@ class AssetPanel(Panel):
         self._searched: tuple[Session, Path | None] | None = None
 
     def close(self) -> None:
-        """The window ends: stop drawing thumbnails."""
+        """Stop drawing thumbnails, as the window closes."""
         self.thumbnails.stop()
 
     def refresh(self) -> None:
-        """Look at the folders again."""
+        """Search the folders again."""
         self.shelf.search(self.state.scene)
 
     def draw(self) -> None:
@@ -115,7 +115,7 @@ class AssetPanel(Panel):
         if self.shelf.is_searching:
             return
         count = len(self.shelf.assets)
-        imgui.text_disabled(f"none of the {count} assets fits" if count else "nothing found")
+        imgui.text_disabled(f"none of the {count} assets matches" if count else "nothing found")
 
     # Folders of the user ------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class AssetPanel(Panel):
         canvas.pop_clip_rect()
 
     def _texture(self, asset: Asset) -> int | None:
-        """Texture of a model's thumbnail, once it is drawn and there is somebody to show it."""
+        """Texture of a model's thumbnail, once it is drawn and can be uploaded."""
         path = asset.path
         if path is None or asset.kind != "model" or self._upload is None:
             return None

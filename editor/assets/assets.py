@@ -19,7 +19,7 @@ from mjrig.properties.component import ActorComponent, Component
 from mjrig.scene.prop import Prop
 from mjrig.scene_edit.scene import Scene
 
-#: How deep and how far a folder is searched; a home folder has no end.
+#: How deep, and for how many files, a folder is searched.
 DEPTH, FILES = 6, 5000
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "build")
 
@@ -42,7 +42,7 @@ class Asset:
     name: str
     value: str
     group: str
-    #: What is told of it.
+    #: Its description.
     doc: str = ""
     #: Where it was found.
     root: str = ""
@@ -60,7 +60,7 @@ class Root:
 
 @dataclass(frozen=True)
 class FoundAssets:
-    """What a search came to."""
+    """The result of a search."""
 
     assets: tuple[Asset, ...] = ()
     #: What was left out, and why.
@@ -103,7 +103,7 @@ def scan(root: Root, stop: Callable[[], bool] = lambda: False) -> FoundAssets:
         try:
             kind = classify(path)
         except FileKindError:
-            continue  # an XML or YAML file of somebody else's
+            continue  # an unrelated XML or YAML file
         inside = path.relative_to(root.folder).as_posix()
         value = in_package(path) if kind == MODEL else None
         assets.append(
@@ -130,14 +130,14 @@ def _walk(folder: Path, notes: list[str]) -> Iterator[Path]:
 
 
 def component_types() -> FoundAssets:
-    """The registered types that can be put into a scene by themselves."""
+    """The registered types that can be added to a scene directly."""
     assets: list[Asset] = []
     notes: list[str] = []
     for name in registry.names():
         try:
             cls = registry.get(name, Component)
         except PropertyError:
-            continue  # a part of components, of a family of its own
+            continue  # a part of components, not one itself
         except MjrigError as error:
             notes.append(str(error))
             continue
@@ -176,7 +176,7 @@ def add_folder(folder: Path) -> None:
     """Search a folder from now on.
 
     Raises:
-        PropertyError: it is no folder.
+        PropertyError: it is not a folder.
         OSError: the settings cannot be written.
     """
     folder = Path(os.path.abspath(folder.expanduser()))
@@ -198,7 +198,7 @@ def _write_folders(folders: list[Path]) -> None:
     write_settings(_settings(), {"folders": [str(f) for f in folders]})
 
 
-# All of it --------------------------------------------------------------------------------------
+# The shelf ---------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -216,12 +216,12 @@ class AssetShelf:
         return self._thread is not None and self._thread.is_alive()
 
     def wait(self) -> None:
-        """Until the search is over."""
+        """Wait until the search is over."""
         if self._thread is not None:
             self._thread.join()
 
     def search(self, scene: Scene) -> None:
-        """Look at everything anew; what is found appears folder by folder."""
+        """Search all folders again; results appear folder by folder."""
         roots = roots_of(scene, own_folders())
         self._search = token = object()
         self.assets, self.notes = (), ()

@@ -1,4 +1,4 @@
-"""What a dropped file is called in a scene: the actor's name and the path that is written."""
+"""Names of dropped files in a scene: the actor's name and the path that is written."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from mjrig.files.paths import PACKAGE
 from mjrig.names import unique
 from mjrig.scene_edit.scene import Scene
 
-#: File names that say nothing; the folder says more.
+#: File names that describe nothing; the folder's name is used instead.
 _VAGUE = ("scene", "model", "robot", "main", "index")
 _PACKAGES = ("mjrig.assets",)
 _SPECIAL = (PACKAGE, "menagerie:")
@@ -41,7 +41,7 @@ def actor_name(value: str, taken: Iterable[str]) -> str:
 def reference(path: Path, scene: Scene) -> str:
     """How a scene names a file: relative to it if it is below it, in a package, or absolute.
 
-    A scene without a file has no folder of its own yet.
+    A scene without a file has no folder yet.
     """
     path = Path(os.path.abspath(path))
     if scene.path is not None:

@@ -1,4 +1,4 @@
-"""What dropping something on something means: an edit with one undo entry, or a reason why not."""
+"""Drops: each is an edit with one undo entry, or is refused with the reason."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,10 +42,10 @@ APART = 1.0
 def drop(
     state: EditorState, kind: str, value: str, target: str | None = None, point: Point = (0, 0, 0)
 ) -> bool:
-    """Do what dropping means; a refusal is told in the console.
+    """Perform a drop; the console shows why one is refused.
 
     Args:
-        state: of the window.
+        state: state of the window.
         kind: `model`, `scene`, `component`, `prop`, `preset`, `recording` or `policy`.
         value: a path, or a type name.
         target: the actor it was dropped on; None: the floor.
@@ -78,7 +78,7 @@ def drop_files(
     target: str | None = None,
     point: Point = (0, 0, 0),
 ) -> list[bool]:
-    """Files dropped from the desktop: each is told apart by its name and by what is in it."""
+    """Files dropped from the desktop, each classified by its name and contents."""
     done: list[bool] = []
     policies: list[Path] = []
     x, *rest = point
@@ -96,9 +96,9 @@ def drop_files(
 
 
 def _kind(state: EditorState, path: Path, target: str | None) -> str | None:
-    """What a file is; None if it is nothing, which the console is told.
+    """The kind of a file; None, with a message in the console, if it is unknown.
 
-    Settings of a policy have no mark of their own: on a robot, the importers look at them.
+    Settings of a policy have no distinctive mark: on a robot, the importers examine them.
     """
     try:
         return classify(path)
@@ -117,7 +117,7 @@ def _drop_model(state: EditorState, value: str, point: Point) -> None:
         file, written = value, value
     else:
         if classify(Path(value)) != MODEL:
-            raise PropertyError(f"{Path(value).name!r} is no model")
+            raise PropertyError(f"{Path(value).name!r} is not a model")
         file, written = str(Path(value).absolute()), reference(Path(value), state.scene)
     name = actor_name(value, _taken(state))
     about: dict[str, object] = {}
@@ -138,10 +138,10 @@ def _drop_model(state: EditorState, value: str, point: Point) -> None:
         _place(scene, name, point, found, model=written, **about)
     state.selection.only(name)
     if alone[name].actuators:
-        state.console.say(f"{name} has no controller yet: drop one on it, or it stays limp")
+        state.console.say(f"{name} has no controller yet and stays limp; drop one on it")
     if options:
         kept = ", ".join(f"{k} {v}" for k, v in options.items())
-        state.console.say(f"the scene's own options hold for {name!r} too, under sim: {kept}")
+        state.console.say(f"the scene's simulation options also apply to {name!r} (sim: {kept})")
 
 
 def _drop_prop(state: EditorState, kind: str, point: Point) -> None:
@@ -210,7 +210,7 @@ def _keep(scene: Scene, options: dict[str, object]) -> None:
 def _drop_component(state: EditorState, kind: str, target: str | None) -> None:
     cls = registry.get(kind, Component)
     if issubclass(cls, Prop):
-        raise PropertyError(f"{kind} is a prop; it stands on the floor and is put on no actor")
+        raise PropertyError(f"{kind} is a prop: drop it on the floor, not on an actor")
     if target is None:
         raise PropertyError(f"a {kind} belongs on an actor; drop it on one")
     actor = described_actor(state, target)
@@ -225,8 +225,8 @@ def _drop_component(state: EditorState, kind: str, target: str | None) -> None:
         state.selection.only(actor.name)
     else:
         raise PropertyError(
-            f"a {kind} is a part of a controller and cannot be put on an actor by itself; "
-            "choose it in the inspector of a controller"
+            f"a {kind} is a part of a controller and cannot be added to an actor by itself; "
+            "choose it in the controller's inspector"
         )
 
 
@@ -249,7 +249,7 @@ def described_actor(state: EditorState, name: str) -> Actor:
 
 
 def _idle_joints(state: EditorState, actor: str) -> str:
-    """A pattern of the hinges and slides of an actor that nothing drives."""
+    """A pattern of the hinge and slide joints of an actor that have no actuator."""
     on_joints = int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)
     moving = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 
@@ -269,8 +269,8 @@ def _idle_joints(state: EditorState, actor: str) -> str:
     joints = state.simulation.call(run)
     if not joints:
         raise BindingError(
-            f"every hinge and slide of {actor!r} has an actuator; "
-            "add another one in the inspector, where you say what it drives"
+            f"every hinge and slide joint of {actor!r} has an actuator; "
+            "add another one in the inspector, with its target"
         )
     return "|".join(map(literal, joints))
 
@@ -281,7 +281,7 @@ def _idle_joints(state: EditorState, actor: str) -> str:
 def _drop_scene(state: EditorState, value: str) -> None:
     path = Path(value)
     if classify(path) != SCENE:
-        raise PropertyError(f"{path.name!r} is no scene")
+        raise PropertyError(f"{path.name!r} is not a scene")
     state.wants_to_open = path.absolute()
 
 

@@ -1,4 +1,4 @@
-"""What a file is, by its name and by what is in it."""
+"""Kinds of files, by name and contents."""
 
 import re
 import zipfile
@@ -24,14 +24,14 @@ _MJB = (54321).to_bytes(4, "little")
 
 
 class FileKindError(MjrigError):
-    """A file that the editor cannot use; the message says why."""
+    """A file that the editor cannot use; the message gives the reason."""
 
 
 def classify(path: Path) -> str:
     """`model`, `scene`, `preset`, `recording` or `policy`.
 
     Raises:
-        FileKindError: it is none of them, a folder, missing, or not what its name says.
+        FileKindError: it is none of them, a folder, missing, or not what its suffix implies.
     """
     suffix = path.suffix.lower()
     try:
@@ -55,9 +55,9 @@ def _unknown(path: Path) -> str:
     if not path.exists():
         return f"there is no file {str(path)!r}"
     if path.suffix.lower() in _MESHES:
-        return f"{path.name!r} is a mesh; a model (MJCF, URDF) can use it, but it is none itself"
+        return f"{path.name!r} is a mesh, not a model; a model (MJCF, URDF) can use it"
     what = f"files that end in {path.suffix!r}" if path.suffix else "files without a suffix"
-    return f"{path.name!r}: {what} are not known here; known are {listed((*KINDS, *LOOSE))}"
+    return f"{path.name!r}: {what} are not supported; supported: {listed((*KINDS, *LOOSE))}"
 
 
 def _xml(path: Path, head: bytes) -> str:
@@ -65,9 +65,9 @@ def _xml(path: Path, head: bytes) -> str:
     if root in _ROOTS:
         return MODEL
     if root == "mujocoinclude":
-        raise FileKindError(f"{path.name!r} is a fragment that MJCF files include, no model itself")
+        raise FileKindError(f"{path.name!r} is a fragment for MJCF files to include, not a model")
     raise FileKindError(
-        f"{path.name!r} is no model: its root element is <{root}>, not <mujoco> or <robot>"
+        f"{path.name!r} is not a model: its root element is <{root}>, not <mujoco> or <robot>"
     )
 
 
@@ -83,7 +83,7 @@ def _root_element(path: Path) -> str:
 
 def _mjb(path: Path, head: bytes) -> str:
     if not head.startswith(_MJB):
-        raise FileKindError(f"{path.name!r} is not a compiled MuJoCo model, whatever its name says")
+        raise FileKindError(f"{path.name!r} is not a compiled MuJoCo model, despite its suffix")
     return MODEL
 
 
@@ -96,8 +96,8 @@ def _yaml(path: Path, head: bytes) -> str:
     if any(all(_has_key(text, key) for key in keys) for keys in _POLICIES):
         return POLICY
     raise FileKindError(
-        f"{path.name!r} is neither a scene (it would say 'mjrig: 1') nor a gain preset "
-        "('mjrig_gains: 1'); the settings of a policy are dropped on its robot"
+        f"{path.name!r} is neither a scene ('mjrig: 1') nor a gain preset "
+        "('mjrig_gains: 1'); drop the settings of a policy on its robot"
     )
 
 
@@ -108,13 +108,13 @@ def _has_key(text: str, key: str) -> bool:
 
 def _hdf5(path: Path, head: bytes) -> str:
     if not head.startswith(_HDF5):
-        raise FileKindError(f"{path.name!r} is not an HDF5 file, whatever its name says")
+        raise FileKindError(f"{path.name!r} is not an HDF5 file, despite its suffix")
     return RECORDING
 
 
 def _npz(path: Path, head: bytes) -> str:
     if not zipfile.is_zipfile(path):
-        raise FileKindError(f"{path.name!r} is not an .npz file, whatever its name says")
+        raise FileKindError(f"{path.name!r} is not an .npz file, despite its suffix")
     return RECORDING
 
 
@@ -124,7 +124,7 @@ def _onnx(path: Path, head: bytes) -> str:
 
 def _torch(path: Path, head: bytes) -> str:
     if not zipfile.is_zipfile(path):
-        raise FileKindError(f"{path.name!r} is not a TorchScript file, whatever its name says")
+        raise FileKindError(f"{path.name!r} is not a TorchScript file, despite its suffix")
     return POLICY
 
 
@@ -133,7 +133,7 @@ def _json(path: Path, head: bytes) -> str:
 
 
 def _recording(path: Path, head: bytes) -> str:
-    return RECORDING  # its reader says what is wrong with it
+    return RECORDING  # its reader reports what is wrong with it
 
 
 KINDS = {
@@ -149,5 +149,5 @@ KINDS = {
     ".onnx": _onnx,
     ".pt": _torch,
 }
-#: Suffixes of all sorts of files: what they hold is asked only of those that somebody drops.
+#: Suffixes with many uses: contents are examined only in files that the user drops.
 LOOSE = {".json": _json, ".csv": _recording, ".msgpack": _recording}

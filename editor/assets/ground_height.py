@@ -1,4 +1,4 @@
-"""How high a model must be put to stand on the floor."""
+"""Ground height: where to put a model so that it stands on the floor."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +16,13 @@ _ENDLESS = (int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD))
 
 @dataclass(frozen=True)
 class Stance:
-    """How something stands that was put into the world alone."""
+    """How an actor stands when it is alone in a world."""
 
     #: Height of its lowest point with its origin at 0 [m]; None if it has no body to stand on.
     lowest: float | None
     #: Whether it can fall.
     is_free: bool
-    #: Whether it brings a floor of its own.
+    #: Whether its model has a floor.
     has_floor: bool
 
     def height(self, floor: float = 0.0) -> float:
@@ -78,5 +78,5 @@ def _lowest(model: Any, data: Any, geom: int) -> float:
         return height - float(size[0] * np.hypot(down[0], down[1]) + abs(down[2]) * size[1])
     if kind == kinds.mjGEOM_ELLIPSOID:
         return height - float(np.linalg.norm(down * size))
-    box = model.geom_aabb[geom]  # of a box exact, of anything else enough
+    box = model.geom_aabb[geom]  # exact for a box, sufficient for others
     return height + float(down @ box[:3] - np.abs(down) @ box[3:])

@@ -24,17 +24,17 @@ _NODE = (
 )
 
 
-#: So few actors are open at first.
+#: Up to this many actors are expanded at first.
 _FEW = 3
 #: Where a copy is put beside the original [m].
 _ASIDE = np.array([0.0, 1.0, 0.0])
 
 
 class Hierarchy(Panel):
-    """A tree of what is in the scene; selecting here selects everywhere.
+    """The tree of the scene's contents; selecting here selects everywhere.
 
     Args:
-        state: of the editor.
+        state: state of the editor.
         on_drop: called with kind, value and the actor something was dropped on.
     """
 
@@ -205,7 +205,7 @@ def delete(state: EditorState, *paths: str) -> None:
     """Remove actors with what depends on them, components, frames, joints...: one edit.
 
     Raises:
-        MjrigError: something cannot go; nothing was changed.
+        MjrigError: something cannot be removed; nothing was changed.
     """
     if not paths:
         return
@@ -215,7 +215,7 @@ def delete(state: EditorState, *paths: str) -> None:
         for name in names:
             gone += _remove(scene, name)
     for text in gone:
-        state.console.say(f"removed too: {text}")
+        state.console.say(f"also removed: {text}")
     state.selection.paths = [p for p in state.selection.paths if p not in paths]
 
 
@@ -236,7 +236,7 @@ def _check_is_here(state: EditorState, actor: str) -> None:
 
 
 def _rank(name: str) -> int:
-    """What goes first: parts before wholes, actuators before the joints they need."""
+    """Order of removal: parts before wholes, actuators before the joints they need."""
     part = name.partition(".")[2]
     return 3 if not part else 2 if part.startswith("joint:") else 1
 
@@ -255,7 +255,7 @@ def _remove(scene: Scene, name: str) -> list[str]:
             scene[actor].remove_component(components[0])
             return []
     elif name not in _names(scene):
-        return []  # it went with another one
+        return []  # it was removed with another one
     return scene.remove(name, dependents="remove")[1:]
 
 

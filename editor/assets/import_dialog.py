@@ -1,4 +1,4 @@
-"""What the import of a dropped policy found, before anything is changed."""
+"""ImportDialog: the pre-flight of a dropped policy, before anything is changed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ class ImportDialog(Dialog):
         self._changes: list[str] = []
 
     def ask(self, files: Sequence[Path], actor: str) -> None:
-        """Look at files for an actor in the background, then show what was found.
+        """Examine files for an actor in the background, then show what was found.
 
         Raises:
             MjrigError: there is no such actor here, or it has no model.
@@ -58,7 +58,7 @@ class ImportDialog(Dialog):
             self._changes = policy_import.changes(self.state, self.offer)
 
     def wait(self) -> None:
-        """Until the files were looked at."""
+        """Wait until the files were examined."""
         if self._work is not None:
             self._work.wait()
             self.tick()
@@ -66,7 +66,7 @@ class ImportDialog(Dialog):
     def content(self) -> None:
         offer = self.offer
         if offer is None:
-            imgui.text("Looking at the files…")
+            imgui.text("Examining the files…")
             if imgui.button("Cancel"):
                 self._work = None
                 self.close()
@@ -78,7 +78,7 @@ class ImportDialog(Dialog):
         self._joints()
         imgui.end_child()
         if offer.refused:
-            imgui.text_colored(RED, "It does not fit this robot.")
+            imgui.text_colored(RED, "This policy does not fit the robot.")
         else:
             for line in self._changes:
                 imgui.bullet_text(line)

@@ -1,6 +1,6 @@
 """Open a file in the editor: a scene as it is, a model as a new scene around it.
 
-A recording stands for the scene it was made in.
+A recording opens the scene it was made in.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ def open_file(path: Path | None, trust: Trust = False) -> Scene:
 
     Raises:
         UntrustedError: it has types in modules of a folder that is not trusted.
-        SceneError: it cannot be read, or is of no kind the editor opens.
+        SceneError: it cannot be read, or is of an unsupported kind.
     """
     if path is None:
         return Scene()
@@ -44,10 +44,10 @@ def open_file(path: Path | None, trust: Trust = False) -> Scene:
     if is_recording(path):
         return scene_of(read_recording(path), trust=trust or trusted_folders(trust_store()))
     if suffix in _POLICIES:
-        raise SceneError(f"{path}: is a network; open its robot's scene, and drop it on the robot")
+        raise SceneError(f"{path}: is a network; open its robot's scene and drop it on the robot")
     if suffix not in MODELS:
         known = ", ".join((*SCENES, *MODELS, *SUFFIXES))
-        raise SceneError(f"{path}: is of no kind the editor opens; those are {known}")
+        raise SceneError(f"{path}: cannot be opened; the editor opens {known}")
     if not path.is_file():
         raise SceneError(f"{path}:1:1: there is no such file")
     scene = Scene()

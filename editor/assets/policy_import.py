@@ -23,13 +23,13 @@ from mjrig.sim2sim.play.start import commands
 FOLDER = "policies"
 #: Stack of files that are a policy.yaml already.
 OWN = "mjrig"
-#: What an import says of the start, and an actor had before.
+#: Properties of the starting state that an import replaces.
 _START = ("keyframe", "joints", "free_bodies")
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What an import found; `refused` says why it cannot be accepted."""
+    """The result of an import; `refused` is why it cannot be accepted."""
 
     actor: str
     imported: Imported
@@ -66,17 +66,17 @@ def model_of(actor: Actor) -> Path:
         MjrigError: it has none, or it is not there.
     """
     if actor.model is None:
-        raise BindingError(f"{actor.name!r} has no model that a policy could move")
+        raise BindingError(f"{actor.name!r} has no model for a policy to control")
     if is_in_menagerie(actor.model):
         return find_in_menagerie(actor.model)
     return actor.find_file(actor.model)
 
 
 def look_at(files: Sequence[Path], actor: str, model: Path) -> Offer:
-    """Import into a folder that is thrown away: does it fit? For a thread of its own.
+    """Import into a temporary folder, to see whether it fits; for a background thread.
 
     Raises:
-        MjrigError: the files say nothing that can be imported.
+        MjrigError: the files hold nothing that can be imported.
     """
     with TemporaryDirectory(prefix="mjrig-import-") as folder:
         try:
@@ -89,16 +89,14 @@ def look_at(files: Sequence[Path], actor: str, model: Path) -> Offer:
 
 
 def changes(state: EditorState, offer: Offer) -> list[str]:
-    """What accepting it changes in the scene, in words."""
+    """What accepting it changes in the scene, as lines of text."""
     actor = state.scene[offer.actor]
     gone, off = _leaving(actor, offer)
     said = [f"{c['type']} with the policy's gains" for c in offer.controllers]
     lines = [f"add {', '.join([*said, 'Policy'])}"]
-    lines += [f"take {c.label} away" for c in gone]
-    lines += [f"switch {c.label} off" for c in off]
-    lines += (
-        ["start in the pose of the policy"] if any(k in offer.described for k in _START) else []
-    )
+    lines += [f"remove {c.label}" for c in gone]
+    lines += [f"disable {c.label}" for c in off]
+    lines += ["start in the policy's pose"] if any(k in offer.described for k in _START) else []
     now = state.simulation.world.timestep
     if abs(now - offer.timestep) > 1e-12:
         lines.append(f"sim.timestep: {now:g} → {offer.timestep:g} s, for the whole scene")
@@ -108,7 +106,7 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
 
 
 def _leaving(actor: Actor, offer: Offer) -> tuple[list[Any], list[Any]]:
-    """Components that go, and those that are switched off: who else would command."""
+    """Components that are removed, and those that are disabled: they would command too."""
     gone: list[Any] = []
     off: list[Any] = []
     for component in actor.components:

@@ -1,4 +1,4 @@
-"""Draws models without a window, one after the other, in a process of its own.
+"""Worker process that draws thumbnails of models without a window.
 
 Run as a file, not as a module: the editor's package would bring a window library with it. A job is
 a dictionary with `model`, `picture`, `width` and `height`; the answer is why the picture could not
@@ -60,7 +60,7 @@ def draw(path: str, width: int, height: int) -> Any:
 
 
 def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:
-    """Draw, and tell why it could not be done; empty if it was."""
+    """Draw, and answer why it failed; empty on success."""
     tell(" ".join(_problem(job).split()))
 
 

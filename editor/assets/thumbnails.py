@@ -1,4 +1,4 @@
-"""Thumbnails of models: drawn in a process of its own, kept on disk, ready some time later."""
+"""Thumbnails of models: drawn in a separate process, cached on disk, ready some time later."""
 
 import hashlib
 import os
@@ -66,7 +66,7 @@ class Thumbnails:
         return self._failed.get(path, "")
 
     def wait(self) -> None:
-        """Until everything that was asked for is there or has failed."""
+        """Wait until everything requested is drawn or has failed."""
         while any(p not in self._ready and p not in self._failed for p in tuple(self._asked)):
             assert self._thread is not None
             self._thread.join(0.02)
@@ -95,7 +95,7 @@ class Thumbnails:
             path = self._wanted.popleft()
             try:
                 self._ready[path] = self._picture(path)
-            except Exception as error:  # whatever it is, the asset browser goes on
+            except Exception as error:  # any failure must leave the asset browser running
                 self._failed[path] = str(error) or type(error).__name__
         if self._worker is not None:
             self._worker.stop()
@@ -123,7 +123,7 @@ class Thumbnails:
             problem: str = worker.ask({**job, "width": width, "height": height})
         except ChildEndedError:
             self._worker = None  # the next one gets another process
-            return "drawing it ended the process"
+            return "the process that drew it crashed"
         return problem
 
     def _ready_worker(self) -> ChildProcess | None:
@@ -140,14 +140,14 @@ class Thumbnails:
                 continue
             self._worker = worker
             return worker
-        self._no_drawing = f"nothing to draw with ({'; '.join(problems)})"
+        self._no_drawing = f"no rendering backend works ({'; '.join(problems)})"
         return None
 
 
 def _read(path: Path) -> Picture:
     picture: Picture = np.load(path, allow_pickle=False)
     if picture.dtype != np.uint8 or picture.shape != (SIZE[1], SIZE[0], 3):
-        raise ValueError(f"{path} is no thumbnail")
+        raise ValueError(f"{path} is not a thumbnail")
     return picture
 
 

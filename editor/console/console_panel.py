@@ -12,7 +12,7 @@ COLOURS = {"info": TEXT, "warning": AMBER, "error": RED}
 
 
 class ConsolePanel(Panel):
-    """Messages with their details; scrolls along until somebody scrolls up."""
+    """Messages with their details; follows the newest until the user scrolls up."""
 
     title = "Console"
     place = "bottom"

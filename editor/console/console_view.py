@@ -1,4 +1,4 @@
-"""What of the console is seen: filtered by level and words, details opened line by line."""
+"""ConsoleView: lines filtered by level and words, with details opened line by line."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -77,11 +77,11 @@ def has_more(line: Line) -> bool:
 
 
 def clock(line: Line) -> str:
-    """When a line was written, as the clock on the wall said."""
+    """Local time at which a line was written."""
     return time.strftime("%H:%M:%S", time.localtime(time.time() - (time.monotonic() - line.at)))
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Lines with their details, to be pasted somewhere."""
+    """Lines with their details, for the clipboard."""
     parts = (f"{clock(n)} {n.level}: {n.text}\n{n.detail}".rstrip() for n in lines)
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Make edits in a scene: all of them, or none where one is refused."""
+"""Apply edits to a scene: all of them, or none where one is refused."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -13,7 +13,7 @@ from mjrig.scene_edit.scene import Scene
 
 
 def apply(scene: Scene, edits: Sequence[Edit]) -> None:
-    """Make every place say what it says after its edit.
+    """Give every place the value it has after its edit.
 
     Variables come first: a change of one sets every value that uses it, and those values keep
     using it.
@@ -21,7 +21,7 @@ def apply(scene: Scene, edits: Sequence[Edit]) -> None:
     Raises:
         PropertyError: a value does not fit; nothing was changed.
     """
-    with ExitStack() as group:  # what properties of one object say together is checked at the end
+    with ExitStack() as group:  # properties of one object are validated together at the end
         for edit in sorted(edits, key=lambda edit: edit.path[0] != "vars"):
             chain, rest = walk(scene, edit.path)
             for obj in chain:

@@ -1,4 +1,4 @@
-"""Edit: one place in a scene's data, what stood there before, and what stands there after.
+"""Edit: one place in a scene's data, with its value before and after.
 
 Lists and mappings have an order, so that something added or removed has a place in it: the index
 that ends the path of a list item, or `at` for a property or the key of a table. With it, undoing a
@@ -28,7 +28,7 @@ UNSET: Final = _Unset.UNSET
 
 @dataclass(frozen=True)
 class Edit:
-    """What one place says before and after; UNSET where it is not there."""
+    """The value of one place before and after; UNSET where it is not there."""
 
     path: Path
     before: Any

@@ -25,14 +25,14 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class KeptChange:
-    """What a person decides about at once; several edits where an item was moved."""
+    """What the user keeps or drops as one; several edits where an item was moved."""
 
     text: str
     edits: tuple[Edit, ...]
 
 
 def kept_changes(edits: Sequence[Edit], scene: Scene) -> list[KeptChange]:
-    """The edits that led to what a scene says now, in words."""
+    """Edits that led to a scene's present data, as readable text."""
     groups: dict[object, list[Edit]] = {}
     for i, edit in enumerate(edits):
         item = edit.after if edit.before is UNSET else edit.before

@@ -1,4 +1,4 @@
-"""Carry edits of components' properties to the running world, which goes on as it is."""
+"""Apply edits of components' properties to the running world without rebuilding it."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -34,10 +34,10 @@ def edited_properties(edits: Sequence[Edit]) -> list[EditedProperty] | None:
 
 
 def assign_live(world: World, scene: Scene, edited: Sequence[EditedProperty]) -> bool:
-    """Give the components of a running world what the scene says of these properties.
+    """Assign the scene's values of these properties to the components of a running world.
 
     Returns:
-        Whether it took them, all or none; if not, it takes a new world.
+        Whether all were taken; if not, none was, and a new world is needed.
 
     Raises:
         MjrigError: a value was refused; nothing was changed.

@@ -1,8 +1,8 @@
-"""SceneTracker: what a scene says, and which edits were made since it was looked at last.
+"""SceneTracker: the data of a scene, and the edits made since it was last examined.
 
 Values are swapped whole, never written in place, so an object whose mapping of authored values is
 still the same one was not edited: only what was touched is turned into data and compared. The data
-is never changed in place either; what it says at two times shares all that stayed.
+is never changed in place either; two versions of it share all that stayed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class SceneTracker:
         self._note(scene, self.data)
 
     def edits(self, since: Data | None = None) -> tuple[Edit, ...]:
-        """The edits that lead to what the scene says now.
+        """The edits that lead to the scene's present data.
 
         Args:
             since: the `data` of an earlier time; None: that of the last `accept`.
@@ -74,7 +74,7 @@ class SceneTracker:
                 yield from self._property(obj, name, before[name], path)
             return
         after = [n for n in obj.authored_values if obj.property_named(n).stored]
-        written = [n for n in before if n != "type"]  # which is no property
+        written = [n for n in before if n != "type"]  # which is not a property
         for i, name in reversed(list(enumerate(written))):
             if name not in after:
                 yield Edit((*path, name), before[name], UNSET, i)
@@ -152,7 +152,7 @@ def edited(data: Any, path: Path, edit: Edit) -> Any:
     if isinstance(data, list):
         item = [edited(data[key], rest, edit)] if rest else [edit.after][: edit.after is not UNSET]
         return [*data[:key], *item, *data[key + (bool(rest) or edit.before is not UNSET) :]]
-    at = edit.at + ("type" in data)  # which is no property
+    at = edit.at + ("type" in data)  # which is not a property
     return with_key(data, key, edited(data[key], rest, edit) if rest else edit.after, at)
 
 

@@ -8,7 +8,7 @@ from mjrig.editor.edits.edits import Edit, merged
 
 @dataclass(frozen=True)
 class UndoEntry:
-    """What one undo takes back."""
+    """The edits that one undo takes back."""
 
     name: str
     edits: tuple[Edit, ...]
@@ -39,7 +39,7 @@ class UndoStack:
         self._done += 1
 
     def seal(self) -> None:
-        """End a merged entry: the mouse button was let go."""
+        """End a merged entry: the mouse button was released."""
         if self._entries and self._entries[-1].merge is not None and self._done == len(self):
             self._entries[-1] = replace(self._entries[-1], merge=None)
 

@@ -1,4 +1,4 @@
-"""Edits of gains as a person makes them: one, its mirror image or all, as one undo entry."""
+"""Edits of gains: of one row, its mirror image or all rows, as one undo entry."""
 
 import math
 import re
@@ -117,12 +117,12 @@ def set_gains(
     group: str = "",
     merge: str | None = None,
 ) -> None:
-    """Write gains into the scene, as small changes of what it says; one undo entry.
+    """Write gains into the scene, changing as little of its data as possible; one undo entry.
 
     Args:
         session: whose scene it is.
         changes: the new gains by row.
-        title: what undo calls it.
+        title: its name in the undo list.
         group: what the rows were found by; written as a pattern where it means just them.
         merge: see `Session.edit`.
 

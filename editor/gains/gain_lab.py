@@ -1,4 +1,4 @@
-"""Response tests: on a hung-up copy in the background, or on the running robot through a lease."""
+"""Response tests: on a suspended copy in the background, or on the running robot with a lease."""
 
 import threading
 import time
@@ -48,7 +48,7 @@ class ResponseJob:
 
 @dataclass(frozen=True)
 class Result:
-    """What a test showed; `where` is `copy` or `live`."""
+    """Responses of a test; `where` is `copy` or `live`."""
 
     job: ResponseJob
     responses: tuple[Response, ...]
@@ -66,7 +66,7 @@ def in_force(robot: Articulation) -> dict[str, dict[str, FloatArray]]:
 
 
 class GainLab:
-    """Runs tests on a copy of the scene, in a thread of its own, the latest request only.
+    """Runs tests on a copy of the scene, on a separate thread, the latest request only.
 
     `result` is what the last test showed, `before` what the one before the last edit did.
     """
@@ -199,7 +199,7 @@ class GainLab:
             problem = str(error)
         except Exception:
             problem = traceback.format_exc()
-        self._built_from = None  # the copy is not to be trusted
+        self._built_from = None  # the copy may be in an undefined state
         return Result(job, (), problem=problem)
 
 
@@ -242,7 +242,7 @@ class LiveTest:
         """Take the lease and begin.
 
         Raises:
-            LeaseError: somebody else commands one of the actuators.
+            LeaseError: another source commands one of the actuators.
             BindingError: an actuator is not there.
         """
 
@@ -264,7 +264,7 @@ class LiveTest:
 
     def cancel(self, simulation: Simulation) -> None:
         """End it now; what it did is not kept."""
-        problem = "the world was built anew" if self.is_stale(simulation) else "cancelled"
+        problem = "the world was rebuilt" if self.is_stale(simulation) else "cancelled"
         simulation.call(lambda world: self._end(problem))
 
     def __call__(self, world: World) -> bool:
@@ -273,7 +273,7 @@ class LiveTest:
             return False
         elapsed = world.time - self._began
         if world is not self._world or elapsed < self._elapsed:
-            self._end("the world was built anew or put back while it ran")
+            self._end("the world was rebuilt or rewound during the test")
             return False
         assert self._recorder is not None and self._lease is not None
         self._elapsed = elapsed
@@ -312,7 +312,7 @@ class LiveTest:
 
 
 class Jog:
-    """A joint's setpoint in the hands of a slider, while it is held."""
+    """A joint's setpoint, commanded by a slider while it is held."""
 
     def __init__(self, simulation: Simulation, actor: str, actuator: str) -> None:
         self._simulation = simulation
@@ -332,5 +332,5 @@ class Jog:
         self._simulation.put(self._key, run)
 
     def release(self) -> None:
-        """Let others command it again; the setpoint stays."""
+        """Release the lease; the setpoint stays."""
         self._simulation.post(lambda world: self._lease.release())

@@ -1,4 +1,4 @@
-"""Tuning: what the gain table and the response panel share; knows no widget."""
+"""Tuning: the model behind the gain table and the response panel; independent of widgets."""
 
 import math
 import re
@@ -28,7 +28,7 @@ MERGE = "gains"
 
 
 class Tuning:
-    """The rows, which of them are chosen, and everything that can be done with them.
+    """The rows, which of them are chosen, and the operations on them.
 
     Call `refresh` once per frame, before anything is drawn.
     """
@@ -83,7 +83,7 @@ class Tuning:
 
     @property
     def visible(self) -> list[GainRow]:
-        """The rows the filter leaves; a wrong filter leaves all and says what is wrong."""
+        """The rows that match the filter; all of them, and `filter_problem`, if it is invalid."""
         self.filter_problem = ""
         try:
             return filtered(self.rows, self.filter)
@@ -106,7 +106,7 @@ class Tuning:
         return [row for row in self.rows if row.key in self.chosen]
 
     def origin(self, row: GainRow, gain: str) -> str:
-        """Where a value comes from: a preset that was loaded, or what the scene says."""
+        """Where a value comes from: a preset that was loaded, or the scene."""
         name, value = self._presets.get((row.key, gain), ("", math.nan))
         return f"preset {name}" if value == row.values[gain] else row.origins[gain]
 
@@ -218,7 +218,7 @@ class Tuning:
         actors = {row.actor for row in self.rows}
         if not actors:
             return "no controller with gains is shown"
-        return "" if len(actors) == 1 else "select one actor: a preset is of one"
+        return "" if len(actors) == 1 else "select one actor: a preset belongs to one"
 
     def save(self, path: Path) -> bool:
         """Save the gains in force."""
@@ -228,7 +228,7 @@ class Tuning:
         return done
 
     def load(self, path: Path) -> bool:
-        """Load a preset onto the shown actor; what did not fit is told."""
+        """Load a preset onto the shown actor; the console lists what did not fit."""
         rows = self.rows
 
         def run() -> None:
@@ -251,12 +251,12 @@ class Tuning:
         if not chosen:
             return "choose actuators: click a name in the gain table, Ctrl+click for more"
         if len({row.actor for row in chosen}) > 1:
-            return "the chosen actuators are of several actors; a test is of one"
+            return "the chosen actuators belong to several actors; a test needs one actor"
         robot = self.state.simulation.world.articulations[chosen[0].actor]
         laws = {b.actuator for c in robot.controllers if c.follows_pose for b in c.bindings}
         bad = [row.actuator for row in chosen if row.actuator not in laws]
         if bad:
-            return f"{bad[0]}: its controller follows no position"
+            return f"{bad[0]}: its controller does not track positions"
         off = {c.role for c in robot.controllers if not c.enabled}
         return next((f"{r.component} is disabled" for r in chosen if r.component in off), "")
 
@@ -272,7 +272,7 @@ class Tuning:
         if frame is not None and frame.held:
             return f"the pose {frame.held!r} is held; release it first"
         if frame is not None and frame.holders:
-            return f"commanded by {', '.join(frame.holders)}; it must let go first"
+            return f"commanded by {', '.join(frame.holders)}; release it first"
         return ""
 
     def test(self) -> None:
@@ -341,12 +341,12 @@ class Tuning:
         self.state.attempt(run)
 
     def jog_end(self) -> None:
-        """The slider was let go."""
+        """The slider was released."""
         if self.jog is not None:
             self.jog.release()
             self.jog = None
 
     def close(self) -> None:
-        """End what runs in the background."""
+        """End the background threads."""
         self.jog_end()
         self.lab.close()

@@ -1,4 +1,4 @@
-"""What the gain table shows of the running simulation: saturation, tracking errors, inertias."""
+"""Live values of the gain table: saturation, tracking errors, inertias."""
 
 from collections import deque
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The gain table: every gain in force, where it comes from, and edits of one, two or many."""
+"""The gain table: every gain in force with its origin, editable singly, mirrored or in groups."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -64,7 +64,7 @@ class GainTable(Panel):
             return f"no row matches {self.tuning.filter!r}"
         if self.tuning.scope is not None:
             return f"{self.tuning.scope} has no controller with gains"
-        return "nothing in the scene has a controller with gains"
+        return "no actor of the scene has a controller with gains"
 
     # Toolbar ------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class GainTable(Panel):
             imgui.set_item_tooltip(tuning.filter_problem)
         imgui.same_line()
         _, tuning.every = imgui.checkbox(f"edit {len(rows)} shown###every", tuning.every)
-        imgui.set_item_tooltip("An edit of one cell sets it in every row that is shown.")
+        imgui.set_item_tooltip("An edit of one cell applies to every row shown.")
         imgui.same_line()
         _, tuning.mirror = imgui.checkbox("mirror", tuning.mirror)
         imgui.set_item_tooltip("The other side follows: FL and FR, left and right, L and R.")
@@ -99,13 +99,13 @@ class GainTable(Panel):
         at = f"{tuning.inertias.time:.3f} s" if tuning.inertias else "never"
         imgui.set_item_tooltip(
             "The inertia that f and ζ are computed with; click to change.\n"
-            "free, 1 / inv(M)_ii: the other joints and the base move freely.\n"
-            f"held, M_ii: they do not move. The pose is that of t = {at}."
+            "free, 1 / inv(M)_ii: the other joints and the base are free to move.\n"
+            f"held, M_ii: they are locked. Evaluated in the pose at t = {at}."
         )
         imgui.same_line()
         if imgui.button("pose"):
             tuning.update_inertias()
-        imgui.set_item_tooltip("Take the inertias of the present pose.")
+        imgui.set_item_tooltip("Re-evaluate the inertias in the present pose.")
 
     def _presets_popup(self) -> None:
         if not imgui.begin_popup("presets"):
@@ -162,7 +162,7 @@ class GainTable(Panel):
         imgui.end_table()
 
     def _sorted(self, rows: Sequence[GainRow], names: Sequence[str]) -> list[GainRow]:
-        """The rows as the header says; while a value is dragged they stay where they are."""
+        """The rows in the order of the header; while a value is dragged the order stays."""
         if self._dragged:
             place = {key: i for i, key in enumerate(self._order)}
             return sorted(rows, key=lambda row: place.get(row.key, len(place)))
@@ -221,7 +221,7 @@ class GainTable(Panel):
         if imgui.checkbox("##on", row.is_on)[0]:
             self.tuning.switch(row)
         imgui.end_disabled()
-        text = "Off sets its effort limit to 0; gains stay, and on brings the limit back."
+        text = "Off sets its effort limit to 0 and keeps the gains; on restores the limit."
         if not row.is_on:
             live = self.state.live(f"{row.actor}.{row.component}")
             before = self.tuning.switches.limit_before(row, live)
@@ -269,7 +269,7 @@ class GainTable(Panel):
     ) -> None:
         if value is None or (name == "ζ" and not row.values.get("kp")):
             imgui.text_disabled("-")
-            why = "its law does not act on a joint" if row.dof < 0 else "it needs kp and kv"
+            why = "its law does not act on a joint" if row.dof < 0 else "its law has no kp and kv"
             imgui.set_item_tooltip(why)
             return
         which = "M_ii" if self.tuning.held_inertia else "1 / inv(M)_ii"
@@ -319,7 +319,7 @@ class GainTable(Panel):
         imgui.dummy(ImVec2(2 * radius + 4, imgui.get_text_line_height()))
         limit = row.values.get("torque_limit", float("inf"))
         imgui.set_item_tooltip(
-            f"A limit acted in {share:.0%} of the last second.\n"
+            f"Saturated in {share:.0%} of the last second.\n"
             f"Effort now {self.tuning.monitor.effort(row):.3g} of {limit:g} {row.unit}"
         )
 

@@ -1,4 +1,4 @@
-"""The response panel: test signals, curves before and after an edit, numbers and their causes."""
+"""The response panel: test signals, curves before and after an edit, metrics and causes."""
 
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
@@ -13,7 +13,7 @@ from mjrig.gains.bench import Response
 from mjrig.gains.gain_rows import GainRow
 from mjrig.gains.response import Metrics, Trace
 
-#: At most this many joints are drawn; a line says so.
+#: At most this many joints are drawn; the panel notes that.
 DRAWN = 4
 _COLOURS = (
     ImVec4(0.30, 0.65, 1.00, 1.0),
@@ -102,7 +102,7 @@ class ResponsePanel(Panel):
         value = float(frame.setpoint[0, row.column])
         imgui.set_next_item_width(-80)
         changed, new = imgui.slider_float(f"{row.actuator}###jog", value, low, high, "jog %.3f")
-        imgui.set_item_tooltip("Moves the setpoint of the running robot; let go to give it back.")
+        imgui.set_item_tooltip("Moves the setpoint of the running robot; let go to release it.")
         if changed:
             self.tuning.jog_to(row, new)
         if self._jogging and not imgui.is_item_active():
@@ -171,15 +171,15 @@ class ResponsePanel(Panel):
         imgui.end_table()
 
 
-_COPY = "on a copy: base held, contacts off, from the starting pose"
-_LIVE = "On the running robot, all chosen joints at once, through a lease."
+_COPY = "on a suspended copy (base fixed, contacts off), from the starting pose"
+_LIVE = "On the running robot, all chosen joints at once, with a lease on their setpoints."
 _NUMBERS = (
-    ("rise", "rise_time", "From 10 to 90 % of the way [s]."),
-    ("over", "overshoot", "Beyond the final value, share of the way."),
-    ("settle", "settling_time", "Within ±2 % of the final value from then on [s]."),
-    ("error", "steady_state_error", "Target minus final value [rad or m]."),
-    ("rmse", "rmse", "Root of the mean squared error [rad or m]."),
-    ("sat", "saturation", "Share of the steps in which a limit acted."),
+    ("rise", "rise_time", "Rise time from 10 to 90 % [s]."),
+    ("over", "overshoot", "Overshoot beyond the final value, relative to the step."),
+    ("settle", "settling_time", "Settling time to within ±2 % of the final value [s]."),
+    ("error", "steady_state_error", "Steady-state error: target minus final value [rad or m]."),
+    ("rmse", "rmse", "RMS tracking error [rad or m]."),
+    ("sat", "saturation", "Fraction of steps in saturation."),
 )
 _SHARES = ("overshoot", "saturation")
 

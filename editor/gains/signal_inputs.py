@@ -13,9 +13,9 @@ FIELD = "signal"
 
 
 def signal_inputs(state: EditorState, signal: Signal, *, per_line: int) -> Signal:
-    """Draw them, so many in a line; returns the signal as it is then.
+    """Draw them, `per_line` in a line; returns the signal with the new values.
 
-    One that is refused, on the way through 0 say, is noted in the state and not taken over.
+    A value that is refused (0 during a drag, for example) is noted in the state and not taken.
     """
     width = imgui.get_content_region_avail().x / per_line - 8
     changes: dict[str, object] = {}

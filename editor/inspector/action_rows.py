@@ -1,4 +1,4 @@
-"""Actions of what runs, as buttons with a field per argument."""
+"""Actions of running components, as buttons with a field per argument."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from mjrig.yaml_text.comparison import same
 from mjrig.yaml_text.formatting import format_flow
 from mjrig.yaml_text.yaml_document import parse_value
 
-#: What stands in a field of a plain type before anybody typed.
+#: Initial value in a field of a plain type.
 _FIRST: dict[str, object] = {"str": "", "bool": False, "int": 0, "float": 0.0}
 
 
@@ -105,7 +105,7 @@ def _first(parameter: Parameter) -> Any:
 
 
 def _argument(parameter: Parameter, value: Any) -> Any:
-    """A field for an argument, by its type; YAML where it is no plain one."""
+    """A field for an argument, by its type; YAML where the type is not plain."""
     label = f"{parameter.name}##{parameter.name}"
     if parameter.type == "bool":
         return imgui.checkbox(label, bool(value))[1]

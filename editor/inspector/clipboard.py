@@ -12,7 +12,7 @@ from mjrig.yaml_text.yaml_document import parse_value
 
 
 def value_text(field: Field) -> str:
-    """What one row says."""
+    """The value of one row."""
     return format_flow(field.data()[0])
 
 
@@ -24,7 +24,7 @@ def category_text(obj: HasProperties, category: str) -> str:
 
 
 def object_text(obj: HasProperties) -> str:
-    """A whole component or actor, as a scene file would say it."""
+    """A whole component or actor, as in a scene file."""
     return _block(obj.to_data())
 
 
@@ -36,24 +36,24 @@ def parsed(text: str) -> Any:
     """What a text of the clipboard means.
 
     Raises:
-        PropertyError: it is empty or no YAML.
+        PropertyError: it is empty or not YAML.
     """
     if not text.strip():
         raise PropertyError("cannot paste: the clipboard has no text")
     try:
         return parse_value(text)
     except MjrigError as error:
-        raise PropertyError(f"cannot paste: the clipboard is no value: {error}") from error
+        raise PropertyError(f"cannot paste the clipboard: {error}") from error
 
 
 def values_to_paste(target: EditedObject, text: str) -> dict[str, object]:
     """The properties a text sets on an object, by path.
 
-    A text with a `type` is a whole component: what it does not say goes back to its default. Of
-    something with a name, the name stays.
+    A text with a `type` is a whole component: properties it lacks return to their defaults. Names
+    stay.
 
     Raises:
-        PropertyError: it is no mapping, of another type, or names a property there is not.
+        PropertyError: it is not a mapping, is of another type, or names an unknown property.
     """
     data, obj = parsed(text), target.obj
     kind = type(obj).__name__

@@ -26,7 +26,7 @@ _PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 
 
 def plain_data(value: Any) -> Any:
-    """A property's value as a scene file would say it."""
+    """A property's value as in a scene file."""
     if isinstance(value, Mapping):
         return {key: plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -86,7 +86,7 @@ class Field:
         return self.prop.label or self.prop.name.replace("_", " ")
 
     def data(self) -> list[Any]:
-        """What each object says, as plain data; a value being dragged counts already."""
+        """The value of each object as plain data, including one being dragged."""
         pairs = zip(self.targets, self.paths, strict=True)
         return [self._data(target, path) for target, path in pairs]
 
@@ -106,12 +106,12 @@ class Field:
 
     @property
     def is_modified(self) -> bool:
-        """Whether any object says something else than the default."""
+        """Whether any object differs from the default."""
         return any(target.obj.is_modified(self.prop.name) for target in self.targets)
 
     @property
     def is_authored(self) -> bool:
-        """Whether any object says anything."""
+        """Whether any object has an authored value."""
         return any(target.obj.is_authored(self.prop.name) for target in self.targets)
 
     def why_not_editable(self) -> str | None:
@@ -120,7 +120,7 @@ class Field:
         return next((reason for reason in reasons if reason), None)
 
     def describe(self) -> list[tuple[str, str]]:
-        """What a tooltip tells: (what, text)."""
+        """Contents of the tooltip: (title, text)."""
         prop = self.prop
         origin = "the scene" if self.is_authored else "the default"
         lines = [
@@ -130,7 +130,7 @@ class Field:
             ("default", prop.default_text()),
             ("value from", origin),
             ("path", self.path),
-            ("", "A change builds the world anew; its state is kept." if prop.structural else ""),
+            ("", "A change rebuilds the world; its state is kept." if prop.structural else ""),
             ("disabled", self.why_not_editable() or ""),
         ]
         return [(what, text) for what, text in lines if text]
@@ -164,7 +164,7 @@ class Field:
         self.edits.touch(dict.fromkeys(self.paths))
 
     def end(self) -> None:
-        """The widget was let go."""
+        """The widget was released."""
         self.edits.end()
 
     def _is_scene_name(self) -> bool:
@@ -172,7 +172,7 @@ class Field:
         return self.prop.name == "name" and isinstance(owner, Scene) and len(self.targets) == 1
 
     def _rename(self, new: str) -> None:
-        """What is written about the thing elsewhere follows, and so does the selection."""
+        """References to it elsewhere follow, and so does the selection."""
         old, state = str(vars(self.obj)["name"]), self.edits.state
 
         def edit(scene: Scene) -> None:

@@ -69,7 +69,7 @@ class Inspector(Panel):
         return same, len(state.selection.paths) - len(same)
 
     def _nothing(self) -> None:
-        """Nothing described is selected: what runs has its actions all the same."""
+        """Nothing described is selected: show the actions of the running object."""
         paths = self.state.selection.paths
         live = self.state.live(paths[0]) if paths else None
         if live is None:
@@ -79,7 +79,7 @@ class Inspector(Panel):
             imgui.pop_style_color()
             return
         imgui.text(paths[0])
-        imgui.text_wrapped("It is not described in this scene: only its actions are here.")
+        imgui.text_wrapped("It is not part of this scene file: only its actions are listed.")
         self._actions.draw(EditedObject(paths[0], live, live), live)
 
     # Parts of the panel -------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class Inspector(Panel):
         _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
         imgui.same_line()
         _, self._only_modified = imgui.checkbox("modified", self._only_modified)
-        imgui.set_item_tooltip("Only what differs from the default")
+        imgui.set_item_tooltip("Show only values that differ from the default")
         self.rows.filter = Filter(self._search, self._only_modified)
 
     def _table(self, targets: list[EditedObject]) -> None:
@@ -129,7 +129,7 @@ class Inspector(Panel):
         self.rows.menus.yaml_popup()
 
     def _option(self, name: str) -> Any:
-        """What the running model says of an option; asked once per model."""
+        """The running model's value of an option; read once per model."""
         generation = self.state.simulation.generation
         if self._options[0] != generation:
             self._options = (generation, {})

@@ -1,4 +1,4 @@
-"""Properties that hold values by name: a line that sums them up, and rows to edit them one by one.
+"""Rows of properties that hold values by name: a summary, and one row per entry.
 
 The rows go into the inspector's table: name or pattern, value, a button that removes it.
 """
@@ -47,7 +47,7 @@ def form_of(authored: Any) -> Form:
 
 
 def authored_as(field: Field, index: int, form: Form) -> Any:
-    """What one object would say in another form, with the values it has.
+    """The value of one object written in another form.
 
     A single value cannot stand for several; it is the one for the rest, or the first.
     """
@@ -135,7 +135,7 @@ def per_actuator_rows(field: Field, sheet: Sheet) -> None:
     """The patterns or the list, then what they come to for each actuator."""
     form = form_of(field.data()[0] if field.is_authored else None)
     if field.is_mixed:
-        note("The selected differ here.")
+        note("The selected objects differ here.")
     elif form is Form.BY_NAME:
         mapping_rows(field, sheet, number_entry, first_number)
     elif form is Form.LIST:
@@ -157,7 +157,7 @@ def _list_rows(field: Field) -> None:
 
 
 def _resolved_rows(field: Field) -> None:
-    """The values in force, each with where it comes from; an edit speaks for that actuator."""
+    """The values in force, each with its origin; an edit sets that actuator."""
     prop, live = field.prop, field.live
     assert isinstance(prop, PerActuator)
     names, values = slot_values(live, prop)
@@ -185,7 +185,7 @@ def _resolved_rows(field: Field) -> None:
 
 
 def _patch(field: Field, patch: dict[str, Any]) -> None:
-    """Merge into what each object says, as its running counterpart can tell what overlaps."""
+    """Merge into each object's value; the running counterpart resolves overlapping patterns."""
     prop = field.prop
     assert isinstance(prop, PerActuator)
     values: list[object] = []
@@ -212,7 +212,7 @@ def mapping_value(field: Field, sheet: Sheet) -> None:
 def pattern_map_rows(field: Field, sheet: Sheet) -> None:
     """Numbers by name pattern."""
     if field.is_mixed:
-        note("The selected differ here.")
+        note("The selected objects differ here.")
     else:
         mapping_rows(field, sheet, number_entry, lambda field, key: 0.0)
 
@@ -220,7 +220,7 @@ def pattern_map_rows(field: Field, sheet: Sheet) -> None:
 def table_rows(field: Field, sheet: Sheet) -> None:
     """Values by name: names as they are, anything else as YAML."""
     if field.is_mixed:
-        note("The selected differ here.")
+        note("The selected objects differ here.")
         return
     prop = field.prop
     assert isinstance(prop, Table)
@@ -291,14 +291,14 @@ def _scale(field: Field) -> Scale:
 
 
 def first_number(field: Field, key: str) -> float:
-    """What a new pattern says at first: what its actuators have now, so that nothing changes."""
+    """Initial value of a new pattern: the present one of its actuators, so that nothing changes."""
     prop, live = field.prop, field.live
     assert isinstance(prop, PerActuator)
     if live is not None and live.slots is not None and key != DEFAULT:
         try:
             return float(vars(live)[prop.name][live.slots.match(key)[0]])
         except MjrigError:
-            pass  # it matches nothing: setting it says so, with the nearest name
+            pass  # it matches nothing: setting it raises, with the nearest name
     return prop.fallback_value(field.obj)
 
 
@@ -335,7 +335,7 @@ def with_name(key: str, name: str, *, grey: bool = False) -> None:
 
 
 def note(text: str) -> None:
-    """A row that only says something."""
+    """A row with a note only."""
     imgui.table_next_row()
     imgui.table_set_column_index(1)
     imgui.text_colored(GREY, text)

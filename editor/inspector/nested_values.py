@@ -1,4 +1,4 @@
-"""Nested components and lists of them: what stands in their row, and what items become."""
+"""Nested components and lists of them: their row, and changes of items."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -73,7 +73,7 @@ def _retyped(data: Any, name: str, base: type[HasProperties]) -> Any:
 
 
 def _fresh(cls: type[HasProperties], items: Sequence[Any]) -> dict[str, object]:
-    """A new item; with a name of its own where it has one."""
+    """A new item; with a unique name where it has one."""
     if all(prop.name != "name" for prop in cls.properties()):
         return {}
     taken = {item.get("name") for item in items if isinstance(item, dict)}

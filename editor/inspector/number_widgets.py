@@ -80,7 +80,7 @@ def tidy(new: float, old: object) -> float | int:
 
 
 def settle(field: Field) -> None:
-    """After a numeric widget: its drag goes on while it is held, and ends when it is let go."""
+    """After a numeric widget: its drag lasts while it is held, and ends on release."""
     if imgui.is_item_active():
         field.touch()
     if imgui.is_item_deactivated():
@@ -111,11 +111,11 @@ def float_value(field: Field, sheet: Sheet) -> None:
 
 
 def optional_value(field: Field, sheet: Sheet) -> None:
-    """A real number behind a checkbox that says whether there is one."""
+    """An optional real number, with a checkbox that sets or clears it."""
     data = field.data()
     there = data[0] is not None
     changed, on = checkbox("##on", there, field.is_mixed)
-    imgui.set_item_tooltip("Whether there is a value")
+    imgui.set_item_tooltip("Set or clear the value")
     if changed:
         first = next((d for d in data if d is not None), _first_value(field.prop))
         field.set_all(first if on else None)

@@ -28,7 +28,7 @@ from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PatternMap, PerActuator
 from mjrig.properties.scalar_kinds import Float, Int, OptionalFloat
 
-#: Kinds with rows of their own below: what stands in the row, and the rows.
+#: Kinds with further rows below: the widget in the row, and the rows.
 _EXPANDING: dict[type[Property[Any]], tuple[Widget, Widget]] = {
     PerActuator: (per_actuator_value, per_actuator_rows),
     PatternMap: (mapping_value, pattern_map_rows),

@@ -11,7 +11,7 @@ from mjrig.errors import MjrigError
 from mjrig.yaml_text.formatting import format_flow
 from mjrig.yaml_text.yaml_document import parse_value
 
-#: Kinds of what is dragged that are files, if they are no Path anyway.
+#: Kinds of dragged items that are files.
 _FILES = ("file", "asset")
 
 
@@ -33,7 +33,7 @@ def bool_value(field: Field, sheet: Sheet) -> None:
 
 
 def entry(sheet: Sheet, label: str, shown: str, hint: str = "") -> str | None:
-    """A line of text; what was typed once it is let go or confirmed, None until then."""
+    """A line of text; returns the text once it is confirmed or loses focus, None until then."""
     key = imgui.get_id(label)
     _, text = imgui.input_text_with_hint(label, hint, sheet.typed.get(key, shown))
     done = imgui.is_item_deactivated_after_edit()
@@ -83,7 +83,7 @@ def choice_value(field: Field, sheet: Sheet) -> None:
 
 
 def limited_value(field: Field, sheet: Sheet) -> None:
-    """True, false, or as the rest says."""
+    """True, false, or auto."""
     words: dict[object, str] = {None: field.prop.default_text(), True: "true", False: "false"}
     shown = MIXED if field.is_mixed else words[field.data()[0]]
     new = combo("##v", shown, list(words.values()))
@@ -144,7 +144,7 @@ def _put_file(field: Field, name: str) -> None:
 
 
 def yaml_value(field: Field, sheet: Sheet) -> None:
-    """Any value, as the scene file would say it."""
+    """Any value, as YAML text."""
     shown, hint = _shown_text(field, _flow(field))
     new = entry(sheet, "##v", shown, hint or field.prop.default_text())
     if new is not None:
@@ -157,12 +157,12 @@ def _flow(field: Field) -> str:
         return ""
     try:
         return format_flow(data)
-    except Exception:  # a value of a kind of its own: nobody wrote it, so there is nothing to show
+    except Exception:  # a value that was not authored and has no YAML form
         return ""
 
 
 def put_parsed(field: Field, text: str) -> None:
-    """Set what a YAML text says; nothing: the default."""
+    """Set the value of a YAML text; empty: the default."""
     if not text.strip():
         field.reset()
         return

@@ -75,18 +75,18 @@ def numbers_value(field: Field, sheet: Sheet) -> None:
 
 
 def option_value(field: Field, sheet: Sheet) -> None:
-    """A field of MuJoCo's options: as the model says, or set."""
+    """A field of MuJoCo's options: from the model, or set."""
     prop: Any = field.prop
     is_set = field.is_authored
     changed, on = checkbox("##on", is_set, field.is_mixed)
-    imgui.set_item_tooltip("Off: as the model says")
+    imgui.set_item_tooltip("Off: value from the model")
     in_model = sheet.options(prop.name)
     if changed:
         field.set_all(_first_option(prop, in_model)) if on else field.reset()
     imgui.same_line()
     if not is_set:
-        imgui.text_colored(GREY, "as the model" if in_model is None else _option_text(in_model))
-        imgui.set_item_tooltip("What the model says")
+        imgui.text_colored(GREY, "from the model" if in_model is None else _option_text(in_model))
+        imgui.set_item_tooltip("Value from the model")
         return
     _set_option(field, prop, sheet)
 

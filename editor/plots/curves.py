@@ -11,7 +11,7 @@ POINTS = 2000
 
 
 def thinned(samples: FloatArray, begin: float, end: float, points: int = POINTS) -> FloatArray:
-    """What of (2, n) samples is seen between two times, with at most that many points or so.
+    """The part of (2, n) samples between two times, with at most about that many points.
 
     Where there are more samples than points, each stretch of time shows its least and its greatest
     value, so that no peak is lost. The stretches lie at multiples of their length: a curve that

@@ -1,4 +1,4 @@
-"""Plot exporter: asks where to, writes in the background, tells the console how it went."""
+"""Plot exporter: asks for a file, writes it in the background, logs the result."""
 
 import threading
 import traceback
@@ -36,7 +36,7 @@ class PlotExporter:
             return
         imgui.set_next_item_width(420.0)
         _, self._file = imgui.input_text("File", self._file)
-        _, self._only_seen = imgui.checkbox("Only what is seen", self._only_seen)
+        _, self._only_seen = imgui.checkbox("Visible range only", self._only_seen)
         for suffix in (".csv", ".png"):
             path = Path(f"{self._file}{suffix}")
             imgui.same_line()

@@ -14,7 +14,7 @@ from mjrig.editor.signals.signals import catalogue, expand
 from mjrig.errors import MjrigError
 from mjrig.sim.world import World
 
-#: Shortest and longest stretch of time that a plot follows [s].
+#: Shortest and longest time span that a plot follows [s].
 SHORTEST, LONGEST = 0.05, 30.0
 
 
@@ -33,11 +33,11 @@ class Plot:
 
     @property
     def is_paused(self) -> bool:
-        """Whether it stands still, whatever the simulation does."""
+        """Whether it is frozen while the simulation runs."""
         return self.frozen is not None
 
     def set_window(self, seconds: float) -> None:
-        """Choose how long a stretch of time it follows."""
+        """Choose the time span it follows."""
         self.window = min(max(seconds, SHORTEST), LONGEST)
 
 
@@ -78,7 +78,7 @@ class PlotBoard:
         return self.plots[-1]
 
     def remove_plot(self, plot: Plot) -> None:
-        """Take a plot away; signals that no other shows are no longer sampled."""
+        """Remove a plot; signals that no other plot shows are no longer sampled."""
         self.plots.remove(plot)
         self._forget(plot.signals)
 
@@ -159,11 +159,11 @@ class PlotBoard:
     # Samples ------------------------------------------------------------------------------------
 
     def pause(self, plot: Plot) -> None:
-        """Let a plot stand still; the simulation goes on."""
+        """Freeze a plot; the simulation keeps running."""
         plot.frozen = {path: ring.ordered() for path, ring in self._rings(plot)}
 
     def resume(self, plot: Plot) -> None:
-        """Let a plot follow again."""
+        """Make a plot follow the simulation again."""
         plot.frozen = None
 
     def _rings(self, plot: Plot) -> list[tuple[str, Ring]]:

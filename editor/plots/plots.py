@@ -27,7 +27,7 @@ from mjrig.names import listed
 LOWEST = 150.0
 LEGEND_WIDTH = 200.0
 NUMBER_WIDTH = 62.0
-#: Values that differ by less are drawn as a flat line: rounding errors are no curve.
+#: Values that differ by less are drawn as a flat line: rounding errors are not a curve.
 SMALLEST_SPAN = 1e-5
 _CURSORS = (("A", ImVec4(1.0, 0.8, 0.2, 1.0)), ("B", ImVec4(0.3, 0.9, 1.0, 1.0)))
 _PLOTTED = ("signal", "property", "actuator")
@@ -38,8 +38,8 @@ class PlotsPanel(Panel):
     """Several plots on top of each other; each can pause alone.
 
     Args:
-        state: of the editor.
-        starts_filled: a scene without plots of its own begins with one of its first actuator.
+        state: state of the editor.
+        starts_filled: a scene without saved plots begins with one of its first actuator.
     """
 
     title = "Plots"
@@ -70,7 +70,7 @@ class PlotsPanel(Panel):
         if kept:
             missing = self.board.apply(kept)
         if missing:
-            self.state.console.warn(f"not plotted, since the scene has none: {listed(missing)}")
+            self.state.console.warn(f"not plotted, not in this scene: {listed(missing)}")
         if not self.board.plots:
             self.board.add_plot()
         if self._starts_filled and not kept:
@@ -86,7 +86,7 @@ class PlotsPanel(Panel):
             self.board.add(self.board.plots[0], *self.board.first_signals())
 
     def _keep_layout(self) -> None:
-        """Remember the plots for this scene, once the mouse is let go."""
+        """Remember the plots for this scene, once the mouse button is released."""
         layout = self.board.layout()
         if layout == self._kept or imgui.is_any_mouse_down():
             return
@@ -135,7 +135,7 @@ class PlotsPanel(Panel):
         if imgui.button(f"{'Follow' if plot.is_paused else 'Pause'}###pause"):
             (self.board.resume if plot.is_paused else self.board.pause)(plot)
         imgui.set_item_tooltip(
-            "This plot only; the simulation goes on.\nPaused: wheel zooms, dragging pans."
+            "This plot only; the simulation keeps running.\nPaused: wheel zooms, dragging pans."
         )
         imgui.same_line()
         imgui.set_next_item_width(80.0)
@@ -144,10 +144,10 @@ class PlotsPanel(Panel):
         )
         if changed:
             plot.set_window(seconds)
-        imgui.set_item_tooltip("Stretch of time that is shown; the wheel changes it too")
+        imgui.set_item_tooltip("Time span shown; the wheel changes it too")
         imgui.same_line()
         _, plot.autoscale = imgui.checkbox("Auto", plot.autoscale)
-        imgui.set_item_tooltip("Fit the value axis to what is seen")
+        imgui.set_item_tooltip("Fit the value axis to the visible samples")
         imgui.same_line()
         changed, wanted = imgui.checkbox("Cursors", plot.cursors is not None)
         if changed:
@@ -230,7 +230,7 @@ class PlotsPanel(Panel):
             self.drop(plot, *self.state.dragged)
 
     def drop(self, plot: Plot, kind: str, value: object) -> None:
-        """Something was let go over a plot."""
+        """Something was dropped on a plot."""
         if kind not in _PLOTTED:
             text = f"a {kind} cannot be plotted; drop a signal, an actuator or a numeric property"
             self.state.console.fail(text)
@@ -253,7 +253,7 @@ class PlotsPanel(Panel):
         if not imgui.begin_table("values", len(titles) + 2, flags):
             return
         imgui.table_setup_column("signal", imgui.TableColumnFlags_.width_stretch)
-        for title in titles:  # of one width, whatever the numbers are
+        for title in titles:  # columns of constant width
             imgui.table_setup_column(title, imgui.TableColumnFlags_.width_fixed, NUMBER_WIDTH)
         imgui.table_setup_column("")
         imgui.table_headers_row()

@@ -1,4 +1,4 @@
-"""The command panel: tell a policy where to go, by slider, key or gamepad, and watch it."""
+"""The command panel: command a policy by slider, key or gamepad, and watch it."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _ABOUT = (
     "A, D or left, right: turn\n"
     "Q, E: sideways\n"
     "Gamepad: left stick walks, right stick turns.\n"
-    "Letting go stops. Other shortcuts on these keys wait meanwhile."
+    "Releasing the keys stops. Other shortcuts on these keys are off meanwhile."
 )
 
 
@@ -34,7 +34,7 @@ class CommandsPanel(Panel):
     """Sliders and keys for the policy of the selected actor.
 
     Args:
-        state: of the window.
+        state: state of the window.
         has_focus: whether keys are meant for the viewport.
     """
 
@@ -84,7 +84,7 @@ class CommandsPanel(Panel):
             self._sliders(driven)
             self._buttons(driven)
         else:
-            imgui.text_disabled("It takes no command.")
+            imgui.text_disabled("This policy takes no command.")
         _watch(driven.frame)
 
     def _drive(self) -> None:
@@ -98,7 +98,7 @@ class CommandsPanel(Panel):
         percent = round(100 * driving.share)
         _, percent = imgui.slider_int("##share", percent, 10, 100, "%d %%")
         driving.share = percent / 100
-        imgui.set_item_tooltip("How much of the range a key stands for")
+        imgui.set_item_tooltip("Fraction of the command range that a key gives")
         if not driving.is_on:
             return
         imgui.same_line()
@@ -117,9 +117,9 @@ class CommandsPanel(Panel):
             imgui.set_next_item_width(-70)
             moved, new = imgui.slider_float(name, float(values[i]), low, high, "%.2f")
             if moved:
-                told = np.array(values, dtype=np.float64)
-                told[i] = new
-                self.driving.hold(driven, told)
+                command = np.array(values, dtype=np.float64)
+                command[i] = new
+                self.driving.hold(driven, command)
 
     def _buttons(self, driven: Driven) -> None:
         driving = self.driving
@@ -129,11 +129,11 @@ class CommandsPanel(Panel):
         imgui.begin_disabled(driving.held is None)
         if imgui.button("Release"):
             driving.turn_on(False)
-        imgui.set_item_tooltip("The scene commands again: its command, or the policy's schedule")
+        imgui.set_item_tooltip("Return to the scene's command, or the policy's schedule")
         imgui.same_line()
         if imgui.button("Keep"):
             self.state.attempt(lambda: driving.keep(driven))
-        imgui.set_item_tooltip("Write it into the scene; undo takes it back")
+        imgui.set_item_tooltip("Write the command into the scene; can be undone")
         imgui.end_disabled()
         imgui.same_line()
         now = ", ".join(f"{v:+.2f}" for v in driven.frame.command)
@@ -145,7 +145,7 @@ def _pressed(keys: tuple[imgui.Key, ...]) -> float:
 
 
 def _watch(frame: PolicyFrame) -> None:
-    """What the network saw and gave in the last tick."""
+    """The network's input and output in the last tick."""
     for name, values in (("observation", frame.observation), ("action", frame.action)):
         if not values.size:
             continue

@@ -1,4 +1,4 @@
-"""What the window tells a policy: by sliders, keys or a gamepad, live and without an edit."""
+"""Live commands to a policy from the window: sliders, keys or a gamepad, without an edit."""
 
 import math
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.world_frame import PolicyFrame
 from mjrig.sim.world import World
 
-#: How fast a command follows the keys, and decays when they are let go [s].
+#: How fast a command follows the keys, and decays when they are released [s].
 TIME_CONSTANT = 0.15
 #: A command nearer to zero than this share of its range is zero.
 STILL = 0.01
-#: Where a policy does not say what it was trained for.
+#: Range of a command where the policy file gives none.
 USUAL = (-1.0, 1.0)
 #: Which command goes forward, sideways and turns, by name; else the first three.
 _AXES = (("vx", "lin_vel_x", "x"), ("vy", "lin_vel_y", "y"), ("wz", "ang_vel_yaw", "yaw", "turn"))
@@ -25,7 +25,7 @@ _AXES = (("vx", "lin_vel_x", "x"), ("vy", "lin_vel_y", "y"), ("wz", "ang_vel_yaw
 
 @dataclass(frozen=True)
 class Driven:
-    """The policy that is told: its actor, and what its values are."""
+    """The policy that is commanded: its actor, and what its values are."""
 
     actor: str
     frame: PolicyFrame
@@ -43,9 +43,9 @@ class Driven:
 
 
 class Driving:
-    """The command in the person's hands.
+    """The command given by the user.
 
-    `held` are the values that are told now; None: the policy does what the scene says.
+    `held` are the values commanded now; None: the scene commands the policy.
     """
 
     def __init__(self, state: EditorState) -> None:
@@ -53,7 +53,7 @@ class Driving:
         self.held: FloatArray | None = None
         self._of = ""
         self._is_on = False
-        #: How much of the range a key stands for.
+        #: Fraction of the command range that a key gives.
         self.share = 0.5
         self._sent: tuple[int, bytes] | None = None
 
@@ -99,7 +99,7 @@ class Driving:
             self.release()
 
     def hold(self, driven: Driven, values: Sequence[float] | FloatArray) -> None:
-        """Tell these values from now on."""
+        """Command these values from now on."""
         if self._of not in ("", driven.actor):
             self.release()
         self._of, self.held = driven.actor, np.array(values, dtype=np.float64)
@@ -178,7 +178,7 @@ def _tell(world: World, actor: str, values: FloatArray) -> None:
 
 
 def _give_back(world: World, actor: str, said: object) -> None:
-    """What the scene says; nothing: the schedule or default of the policy's file."""
+    """Restore the scene's command; none: the schedule or default of the policy's file."""
     policy = _policy(world, actor)
     if isinstance(policy, Policy) and said is not None:
         policy.assign({"command": said})

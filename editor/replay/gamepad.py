@@ -1,15 +1,15 @@
-"""A gamepad's sticks, through GLFW; none is fine."""
+"""Sticks of a gamepad, through GLFW."""
 
 from collections.abc import Sequence
 
-#: Sticks rest a little beside their middle.
+#: Dead zone of a stick around its centre.
 DEAD = 0.15
 #: Forward, sideways and turn, each from -1 to 1; left is positive.
 Sticks = tuple[float, float, float]
 
 
 def read() -> Sticks | None:
-    """What the first gamepad says; None: there is none. Only where a window is open."""
+    """The sticks of the first gamepad; None: there is none. Only where a window is open."""
     import glfw  # the window's own: it was imported after imgui_bundle
 
     for joystick in range(glfw.JOYSTICK_1, glfw.JOYSTICK_LAST + 1):
@@ -26,6 +26,6 @@ def sticks(axes: Sequence[float]) -> Sticks:
 
 
 def _alive(value: float) -> float:
-    """Zero near the middle, and from there evenly to the end."""
+    """Zero in the dead zone, linear from there to the end."""
     beyond = max(abs(value) - DEAD, 0.0) / (1.0 - DEAD)
     return min(beyond, 1.0) * (1.0 if value > 0.0 else -1.0)

@@ -1,4 +1,4 @@
-"""Comparing a replay with its recording, on a copy of the scene, without the window waiting."""
+"""Comparison of a replay with its recording, on a copy of the scene, in the background."""
 
 import json
 import shutil
@@ -19,14 +19,14 @@ from mjrig.workers.child_process import ChildEndedError, ChildProcess
 
 @dataclass(frozen=True)
 class Answer:
-    """What a check came to: what report.json says, and where it lies."""
+    """The result of a check: the contents of report.json, and its folder."""
 
     data: Mapping[str, Any]
     folder: Path
 
     @property
     def verdict(self) -> str:
-        """In a word."""
+        """The verdict of the report."""
         return str(self.data["verdict"])
 
     @property
@@ -36,7 +36,7 @@ class Answer:
 
     @property
     def figures(self) -> list[str]:
-        """The numbers that matter most, in words."""
+        """The most important figures, as lines of text."""
         data, lines = self.data, [str(self.data["evidence"])]
         error, first = data["max_abs_position_error"], data["first_divergence"]
         if data["bit_exact"]:
@@ -51,7 +51,7 @@ class Answer:
 
     @property
     def findings(self) -> list[str]:
-        """The diagnosis in words, the most important first."""
+        """The findings of the diagnosis, most important first."""
         return [sentence(ReplayFinding(**found)) for found in self.data["diagnosis"]]
 
     @property
@@ -137,7 +137,7 @@ class Check:
         return self._problem is not None or self._child.poll()
 
     def wait(self) -> None:
-        """Until there is an answer."""
+        """Wait until there is an answer."""
         if self._problem is None:
             try:
                 self._problem = self._child.receive()
@@ -146,7 +146,7 @@ class Check:
             self._child.stop(wait=False)
 
     def answer(self) -> Answer:
-        """What it came to, once it is done.
+        """The result, once it is done.
 
         Raises:
             MjrigError: it could not be done.

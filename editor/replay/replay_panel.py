@@ -27,12 +27,12 @@ MOST_TRIALS = 50
 
 
 class ReplayPanel(Panel):
-    """A recording in the running world, and what it says about this scene.
+    """A recording in the running world, and its comparison with this scene.
 
     Args:
-        state: of the window.
+        state: state of the window.
         choose: asks for files.
-        open_scene: called with a recording, to open the scene it is of.
+        open_scene: called with a recording, to open the scene it was made in.
     """
 
     title = "Replay"
@@ -52,7 +52,7 @@ class ReplayPanel(Panel):
         self.check: Check | None = None
         self.answer: Answer | None = None
         self._held: Check | None = None
-        #: Shows a page to the person.
+        #: Opens a page in the browser.
         self.show_page: Callable[[str], object] = webbrowser.open
 
     # From the window ----------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class ReplayPanel(Panel):
             imgui.set_item_tooltip("Open the scene it was recorded in; asks about unsaved changes")
 
     def _ask_hints(self) -> None:
-        """What the file does not say itself."""
+        """Ask for what the file does not contain."""
         imgui.set_next_item_width(320)
         _, self._hints = imgui.input_text_with_hint(
             "##hints", "fps=50; joints=[a, b]; quaternion=xyzw", self._hints
@@ -199,7 +199,7 @@ class ReplayPanel(Panel):
         imgui.set_item_tooltip(
             "Any moment at once"
             if replaying.mode == "kinematic"
-            else "Backwards at once; forwards it is simulated, as fast as it goes"
+            else "Backwards at once; forwards by simulating as fast as possible"
         )
 
     # The comparison -----------------------------------------------------------------------------
@@ -217,8 +217,8 @@ class ReplayPanel(Panel):
         if imgui.button("Compare###compare"):
             self.state.attempt(self.compare)
         imgui.set_item_tooltip(
-            "Run it on a copy of this scene, compare it with the recording, and find out what "
-            "differs; your robot goes on"
+            "Replay on a copy of this scene, compare with the recording and diagnose differences; "
+            "the simulation keeps running"
         )
         if self.replaying.mode == "policy":
             imgui.same_line()
@@ -231,7 +231,7 @@ class ReplayPanel(Panel):
                 self.state.attempt(self.save_report)
 
     def compare(self) -> None:
-        """Begin to compare."""
+        """Start the comparison."""
         replaying = self.replaying
         assert replaying.path is not None
         settings = {

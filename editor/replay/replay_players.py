@@ -1,4 +1,4 @@
-"""The ways a recording is shown in the running world: its poses, or a run that begins like it."""
+"""Players of a recording in the running world: its poses, or physics from its first state."""
 
 from typing import Protocol
 
@@ -29,11 +29,11 @@ class Shown(Protocol):
 
     @property
     def playing(self) -> bool:
-        """Whether it goes on by itself."""
+        """Whether it is playing."""
         ...
 
     def play(self) -> None:
-        """Go on; at the end, from the beginning."""
+        """Play; at the end, from the beginning."""
         ...
 
     def pause(self) -> None:
@@ -53,11 +53,11 @@ class Shown(Protocol):
         ...
 
     def tick(self, wall: float) -> None:
-        """So much wall time went by [s]."""
+        """Advance by elapsed wall time [s]."""
         ...
 
     def close(self) -> None:
-        """Leave the world to itself again."""
+        """Stop acting on the world."""
         ...
 
 
@@ -75,7 +75,7 @@ class PosePlayer:
         self.seek(0.0)
 
     def play(self) -> None:
-        """Go on; physics waits meanwhile."""
+        """Play; physics is paused meanwhile."""
         self._simulation.pause()
         self.playing = True
         if self.time >= self.duration:
@@ -101,7 +101,7 @@ class PosePlayer:
         self._rate = rate
 
     def tick(self, wall: float) -> None:
-        if self._simulation.playing:  # somebody let physics go on from this pose
+        if self._simulation.playing:  # the user resumed physics from this pose
             self.playing = False
         if not self.playing:
             return
@@ -135,7 +135,7 @@ class PolicyStart:
         return start(self._world, self._recording, self._matches)
 
     def seek(self, step: int) -> None:
-        """A policy counts by itself."""
+        """A policy keeps its own tick count."""
 
     def close(self) -> None:
         """Nothing was changed."""
@@ -144,7 +144,7 @@ class PolicyStart:
 class PhysicsPlayer:
     """Physics from the recording's first state on: recorded setpoints, or the policy in the loop.
 
-    Time travel and resets of the window are followed; a reset begins the recording anew.
+    Time travel and resets of the window are followed; a reset restarts the recording.
     """
 
     def __init__(self, session: Session, recording: Recording, robot: str, mode: str) -> None:
@@ -214,7 +214,7 @@ class PhysicsPlayer:
         self._simulation.pause()
 
     def seek(self, time: float) -> None:
-        """Back to a kept state, and from there on as fast as it goes."""
+        """Restore a kept state, and simulate from there as fast as possible."""
         wanted = min(max(round(time / self._timestep), 0), self.steps)
         if self._until is None:
             self._goes_on = self.playing
@@ -249,7 +249,7 @@ class PhysicsPlayer:
             self._simulation.set_speed(rate)
 
     def tick(self, wall: float) -> None:
-        """The world has a clock of its own."""
+        """Nothing: the world keeps its own time."""
 
     def close(self) -> None:
         if self._closed:

@@ -1,4 +1,4 @@
-"""Replays a recording or policy on a copy of the scene, in a process of its own.
+"""Worker process that replays a recording or policy on a copy of the scene.
 
 Run as a file, not as a module: the editor's package would bring a window library with it. A job is
 a dictionary with `scene` (text), `base`, `name`, `execution`, `source`, `settings` and `report`,
@@ -18,7 +18,7 @@ from mjrig.workers.child_process import serve
 
 
 def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:
-    """Replay, and tell why it could not be done; empty if it was."""
+    """Replay, and answer why it failed; empty on success."""
     try:
         trusted = [Path(folder) for folder in job["trusted"]]
         scene = Scene.parse(job["scene"], job["base"], trust=trusted)

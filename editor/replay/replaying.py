@@ -1,4 +1,4 @@
-"""The recording that is open: read in the background, shown in the running world."""
+"""Replaying: the open recording, read in the background, shown in the running world."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from mjrig.yaml_text.yaml_document import parse_value
 
 MODES = {
     "kinematic": "The recorded poses; nothing is simulated.",
-    "targets": "The recorded setpoints through the controllers here.",
+    "targets": "The recorded setpoints through this scene's controllers.",
     "policy": "The policy of the robot, from the recording's first state.",
 }
 RATES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -25,7 +25,7 @@ class Replaying:
     """What the replay panel works with.
 
     Args:
-        state: of the window.
+        state: state of the window.
         clock: wall time [s].
     """
 
@@ -54,7 +54,7 @@ class Replaying:
         self._reading = Background(lambda: read_recording(path, given), "mjrig-reading")
 
     def close(self) -> None:
-        """Leave the world to itself, and forget the recording."""
+        """Stop acting on the world, and close the recording."""
         self._stop_showing()
         self.path, self.robot, self.recording, self._reading = None, "", None, None
         self.problem = ""
@@ -75,7 +75,7 @@ class Replaying:
             self._shown.tick(wall)
 
     def wait(self) -> None:
-        """Until the file is read, and taken."""
+        """Wait until the file is read, and take it."""
         if self._reading is not None:
             self._reading.wait()
             self.tick()
@@ -134,7 +134,7 @@ class Replaying:
             shown.close()
 
     def _leave(self, world: World) -> None:
-        """The world goes; in the next one it begins anew, when somebody presses Play."""
+        """The world is replaced; in the next one it starts over when the user presses Play."""
         self._stop_showing()
 
     # Its clock ----------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Replaying:
 
     @property
     def playing(self) -> bool:
-        """Whether it goes on by itself."""
+        """Whether it is playing."""
         return self._shown is not None and self._shown.playing
 
     def toggle(self) -> None:
@@ -187,25 +187,25 @@ class Replaying:
         return self._rate
 
     def set_rate(self, rate: float) -> None:
-        """Change the pace."""
+        """Change the playback rate."""
         self._rate = rate
         if self._shown is not None:
             self._shown.set_rate(rate)
 
     @property
     def loop(self) -> bool:
-        """Whether it begins anew at its end."""
+        """Whether it restarts at its end."""
         return self._loop
 
     def set_loop(self, loop: bool) -> None:
-        """Begin anew at the end, or stay there."""
+        """Restart at the end, or stop there."""
         self._loop = loop
         if self._shown is not None:
             self._shown.loop = loop
 
 
 def parse_hints(text: str) -> dict[str, object]:
-    """Hints as a person types them: `fps=50; joints=[a, b]`.
+    """Hints as the user types them: `fps=50; joints=[a, b]`.
 
     Raises:
         RecordingError: one has no value.

@@ -1,4 +1,4 @@
-"""Autosave: what was not saved is found again after a crash."""
+"""Autosave: unsaved changes can be recovered after a crash."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def folder() -> Path:
 
 @dataclass(frozen=True)
 class Unsaved:
-    """A scene that somebody did not come to save."""
+    """An autosaved scene that was never saved to its file."""
 
     file: Path
     scene: str
@@ -37,7 +37,7 @@ class Unsaved:
 
 
 class Autosave:
-    """Writes a scene with unsaved changes now and then; `done` when they are safe."""
+    """Writes a scene with unsaved changes periodically; `done` when they are saved."""
 
     def __init__(self, scene_path: Path | None, where: Path | None = None) -> None:
         self._scene = str(scene_path.resolve()) if scene_path is not None else ""
@@ -79,7 +79,7 @@ class Autosave:
 
 
 def unsaved(where: Path | None = None) -> list[Unsaved]:
-    """What processes that are gone left behind, newest first; unreadable files are skipped."""
+    """Autosaves of processes that no longer run, newest first; unreadable files are skipped."""
     found = []
     for file in (where or folder()).glob("*.json"):
         try:
@@ -105,7 +105,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _began(pid: int) -> str:
-    """When a process began, to tell it from a later one of the same number; empty: unknown."""
+    """Start time of a process, which a later one with the same pid does not share; or empty."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):

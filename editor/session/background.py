@@ -1,4 +1,4 @@
-"""Work that takes longer than a frame: on a thread, looked at once per frame."""
+"""Background: work that takes longer than a frame, on a thread, polled once per frame."""
 
 import threading
 import traceback
@@ -15,8 +15,8 @@ class Background(Generic[T]):
     """One piece of work that has begun; nothing it does may touch the window or the world.
 
     Args:
-        run: does it.
-        name: of the thread.
+        run: the work.
+        name: name of the thread.
     """
 
     def __init__(self, run: Callable[[], T], name: str) -> None:
@@ -30,26 +30,26 @@ class Background(Generic[T]):
     def _do(self) -> None:
         try:
             self._result.append(self._run())
-        except Exception as error:  # whatever it is, the window goes on
+        except Exception as error:  # any failure must leave the window running
             self.error, self._trace = error, traceback.format_exc()
 
     @property
     def is_done(self) -> bool:
-        """Whether it ended, one way or the other."""
+        """Whether it ended, successfully or not."""
         return not self._thread.is_alive()
 
     def wait(self) -> None:
-        """Until it ended."""
+        """Wait until it ended."""
         self._thread.join()
 
     def result(self) -> T:
-        """What came of it, once it is done; raises what it raised."""
+        """The result, once it is done; raises what it raised."""
         if self.error is not None:
             raise self.error
         return self._result[0]
 
     def told(self, console: Console) -> T | None:
-        """What came of it; None after an error, which the console is told."""
+        """The result; None after an error, which goes to the console."""
         if self.error is None:
             return self._result[0]
         if isinstance(self.error, MjrigError):

@@ -17,7 +17,7 @@ def carry(old: World, new: World) -> None:
     """Put every actor of the new world that was in the old one into the state it had there.
 
     An actor whose pose was edited moves by that edit. Controllers that are the same keep their
-    memory. Time goes on.
+    memory. Time continues.
     """
     new.adopt_time(old)
     for name, robot in new.articulations.items():
@@ -112,7 +112,7 @@ def _carry_activation(old: World, new: World, j: int, i: int) -> None:
 
 
 def _carry_memory(source: Articulation, robot: Articulation) -> None:
-    """Memory of the components that are the same in both; a hold goes on."""
+    """Memory of the components that are the same in both; a hold continues."""
     before: dict[str, Any] = {c.role: c for c in source.components}
     for component in robot.components:
         other = before.get(component.role)

@@ -29,20 +29,20 @@ class Console(logging.Handler):
         self.lines: deque[Line] = deque(maxlen=KEPT)
 
     def say(self, text: str, detail: str = "") -> None:
-        """Tell something."""
+        """Log an informational message."""
         self.lines.append(Line("info", text, detail))
 
     def warn(self, text: str, detail: str = "") -> None:
-        """Tell something that may be wrong."""
+        """Log a warning."""
         self.lines.append(Line("warning", text, detail))
 
     def fail(self, text: str, detail: str = "") -> None:
-        """Tell that something was refused or broke."""
+        """Log an error: something was refused or failed."""
         self.lines.append(Line("error", text, detail))
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.args, tuple) and any(isinstance(a, Event) for a in record.args):
-            return  # events of the world come here by themselves
+            return  # events of the world arrive by another way
         level = "error" if record.levelno >= logging.ERROR else "warning"
         detail = ""
         if record.exc_info:

@@ -1,4 +1,4 @@
-"""Events of the running world, told to the console once and without flooding it."""
+"""Events of the running world, logged to the console without flooding it."""
 
 import time
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mjrig.editor.session.console import Console
 from mjrig.readings.events import Event
 
-#: An event that repeats is counted, and told of again after this time [s].
+#: An event that repeats is counted, and reported again after this time [s].
 QUIET = 5.0
 
 
@@ -28,7 +28,7 @@ class EventTeller:
         self._told: dict[str, _Told] = {}
 
     def tell(self, events: Iterable[Event], now: float | None = None) -> None:
-        """Tell of new events, and how often those repeated that are not told one by one."""
+        """Report new events, and how often suppressed ones repeated."""
         now = time.monotonic() if now is None else now
         for event in events:
             known = self._told.get(event.message)

@@ -1,4 +1,4 @@
-"""Time travel: snapshots of the last minute, each a state the world can go on from exactly."""
+"""Time travel: snapshots of the last minute, from each of which the world resumes bit-exactly."""
 
 from bisect import bisect_right
 from collections import deque
@@ -22,7 +22,7 @@ class History:
         """Keep the present state if one is due; call before a step."""
         now = world.time
         kept = self._kept
-        while kept and kept[-1][0] > now + _EPSILON:  # the world went back and goes on from there
+        while kept and kept[-1][0] > now + _EPSILON:  # the world was rewound and resumes from there
             kept.pop()
         if kept and now - kept[-1][0] < self._interval - _EPSILON:
             return
@@ -38,7 +38,7 @@ class History:
         return self._kept[max(bisect_right(times, moment + _EPSILON) - 1, 0)][1]
 
     def reach(self, now: float) -> tuple[float, float]:
-        """Times of the oldest and the newest state that can be gone to."""
+        """Times of the oldest and the newest state that can be restored."""
         if not self._kept:
             return (now, now)
         return (self._kept[0][0], max(now, self._kept[-1][0]))

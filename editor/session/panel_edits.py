@@ -1,6 +1,6 @@
-"""PanelEdits: what widgets of a panel want changed, applied after the frame, one entry per drag.
+"""PanelEdits: changes requested by a panel's widgets, applied after the frame, one entry per drag.
 
-No imgui here: a drag is a key that is touched every frame and ended when it is let go. A drag
+No imgui here: a drag is a key that is touched every frame and ended when it is released. A drag
 whose row vanished is ended by the frame that does not touch it. While the world is slow to follow
 (a structural property needs a new one), dragged values are shown at once and applied as often as
 the world can take them, the last one in any case.
@@ -59,11 +59,11 @@ class PanelEdits:
         self._todo.append(lambda: self._drag(dict(values)))
 
     def touch(self, values: Values) -> None:
-        """Say that the widget of a drag is still held."""
+        """Note that the widget of a drag is still held."""
         self._todo.append(lambda: self._touch(_key(values)))
 
     def end(self) -> None:
-        """The widget was let go."""
+        """The widget was released."""
         self._todo.append(self._end)
 
     def held(self, path: str) -> object:
@@ -73,7 +73,7 @@ class PanelEdits:
     # After the frame ----------------------------------------------------------------------------
 
     def finish_frame(self) -> None:
-        """Apply what was asked for; a drag that nobody touched is over."""
+        """Apply what was requested; a drag that no widget touched has ended."""
         self._touched = False
         todo, self._todo = self._todo, []
         for do in todo:
@@ -143,7 +143,7 @@ class PanelEdits:
             return
         try:
             run()
-        except MjrigError as error:  # the console hears of it once, when the drag is over
+        except MjrigError as error:  # the console shows it once, when the drag has ended
             self.state.problems[field] = self._refused = str(error)
         else:
             self.state.problems.pop(field, None)
@@ -155,7 +155,7 @@ def _key(values: Values) -> str:
 
 
 def named(values: Values) -> str:
-    """What undo calls a change of properties."""
+    """Name of a change of properties in the undo list."""
     verb = "Reset" if all(value is UNSET for value in values.values()) else "Set"
     if len(values) <= 1:
         return f"{verb} {next(iter(values), 'nothing')}"

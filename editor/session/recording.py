@@ -1,4 +1,4 @@
-"""Recording from the window: a file per take, beside the scene, whole whatever happens."""
+"""Recording from the window: one file per take, beside the scene, always complete."""
 
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ class RunRecording:
 
     @property
     def is_on(self) -> bool:
-        """Whether steps are taken down now."""
+        """Whether steps are being recorded."""
         return self._recorder is not None
 
     @property
@@ -46,7 +46,7 @@ class RunRecording:
         return free_file(folder, f"{stem}-{datetime.now():%Y%m%d-%H%M%S}", SUFFIX)
 
     def toggle(self) -> None:
-        """Start, or stop."""
+        """Start or stop recording."""
         if self.is_on:
             self.stop()
         else:
@@ -56,7 +56,7 @@ class RunRecording:
         """Begin with the next step.
 
         Raises:
-            MjrigError: the file cannot be written, or the world is recorded by somebody else.
+            MjrigError: the file cannot be written, or another recorder records the world.
         """
         self.stop()
         path = path or self.suggested()
@@ -72,14 +72,14 @@ class RunRecording:
         self.state.console.say(f"recording to {path}")
 
     def stop(self) -> None:
-        """End it and say what came of it; without one nothing happens."""
+        """End the recording and log its file; without one nothing happens."""
         if self._recorder is not None:
             self.state.simulation.call(lambda world: self._finish("recorded"))
 
     def _leave(self, world: World) -> None:
-        """The world goes, by an edit or since another scene was opened."""
+        """The world is replaced, by an edit or because another scene was opened."""
         if self._recorder is not None:
-            self._finish("the recording ended, since the world was built anew:")
+            self._finish("the recording ended because the world was rebuilt:")
 
     def _finish(self, said: str) -> None:
         """On the thread that steps."""
@@ -89,10 +89,10 @@ class RunRecording:
             self.state.console.say(f"{said} {how_many(recorder.steps, 'step')}: {recorder.path}")
 
     def look(self) -> None:
-        """Once per frame: has it given up by itself?"""
+        """Once per frame: report a recorder that failed."""
         recorder, console = self._recorder, self.state.console
         if recorder is None or recorder.is_recording:
             return
         self._recorder = None
-        if all(line.text != str(recorder.error) for line in console.lines):  # the log says it too
+        if all(line.text != str(recorder.error) for line in console.lines):  # the log has it too
             console.fail(str(recorder.error))

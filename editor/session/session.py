@@ -1,8 +1,8 @@
-"""Session: the scene that is open, the world that runs it, and the way every edit takes.
+"""Session: the open scene, the world that runs it, and the path of every edit between them.
 
 An edit changes the scene; the session finds what was changed and brings the running world in line
-with it (between steps, keeping its state), or takes it back and says why not. Either way there is
-one undo entry or none.
+with it (between steps, keeping its state), or takes it back and raises the reason. Either way
+there is one undo entry or none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class Session:
         """Change the scene as you like; afterwards the world follows and undo knows the edit.
 
         Args:
-            name: what undo calls it.
+            name: its name in the undo list.
             merge: edits that follow each other with one key are one undo entry, until `seal`.
 
         Raises:
@@ -55,7 +55,7 @@ class Session:
             self.undo_stack.push(name, edits, merge)
 
     def seal(self) -> None:
-        """End a merged edit: the mouse button was let go."""
+        """End a merged edit: the mouse button was released."""
         self.undo_stack.seal()
 
     def set(self, path: str, value: object, *, merge: bool = False) -> None:
@@ -68,7 +68,7 @@ class Session:
             scene.set(path, value)
 
     def recover(self, scene: Scene) -> None:
-        """Make the scene say what another one does: one edit, so that it can be taken back."""
+        """Replace the scene's data by that of another scene: one edit, which can be undone."""
         with self.edit("Recover unsaved changes") as mine:
             update(mine, scene.to_data())
 
@@ -98,7 +98,7 @@ class Session:
         return self._tracker.data
 
     def edits_since(self, data: Data) -> tuple[Edit, ...]:
-        """The edits that lead from what `data` gave earlier to what the scene says now."""
+        """The edits that lead from an earlier `data` to the scene's present data."""
         return self._tracker.edits(data)
 
     # The world ----------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Session:
         """A new world from the scene, in the state of the old one.
 
         Raises:
-            MjrigError: it cannot be built; the old one goes on.
+            MjrigError: it cannot be built; the old one keeps running.
         """
         execution = self.simulation.world.requested_execution
         self.simulation.replace(World(self.scene, execution), carry)
@@ -142,7 +142,7 @@ class Session:
     # Play ---------------------------------------------------------------------------------------
 
     def play(self) -> None:
-        """Run, and remember what the scene said when it began."""
+        """Run, and remember the scene's data at the start."""
         if self._played_from is None:
             self._played_from = self.data
         self.simulation.play()
@@ -161,7 +161,7 @@ class Session:
     # Files --------------------------------------------------------------------------------------
 
     def save(self, path: Path | None = None, *, overwrite: bool = False) -> None:
-        """Write the scene; `overwrite` what somebody else wrote into its file meanwhile.
+        """Write the scene; `overwrite` a file that another program changed meanwhile.
 
         Raises:
             SceneError: it cannot be written, or was changed on disk meanwhile.

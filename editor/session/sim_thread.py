@@ -1,4 +1,4 @@
-"""SimThread: the simulation on a thread of its own, in real time."""
+"""SimThread: the simulation on a separate thread, in real time."""
 
 import logging
 import threading
@@ -15,11 +15,11 @@ from mjrig.sim.world import World
 _logger = logging.getLogger("mjrig")
 T = TypeVar("T")
 
-#: Longest stretch of stepping between two looks at the commands [s of wall time].
+#: Longest time of stepping before commands are processed again [s of wall time].
 BURST = 0.004
 #: Time between two snapshots for the window, which draws no faster [s].
 PUBLISHED_EVERY = 1.0 / 60.0
-#: How far the simulation may fall behind before the lost time is given up [s].
+#: How far the simulation may lag behind real time before the lag is dropped [s].
 LAG = 0.1
 #: A speed.
 AS_FAST_AS_POSSIBLE = float("inf")
@@ -27,7 +27,7 @@ AS_FAST_AS_POSSIBLE = float("inf")
 
 @dataclass
 class RealTimeClock:
-    """Which simulated time is due now; lost time beyond LAG is given up."""
+    """The simulated time that is due now; a lag beyond LAG is dropped."""
 
     wall: float = 0.0
     start: float = 0.0
@@ -35,7 +35,7 @@ class RealTimeClock:
     _marks: deque[tuple[float, float]] = field(default_factory=deque)
 
     def restart(self, now: float, speed: float) -> None:
-        """Begin anew at a simulated time."""
+        """Restart at a simulated time."""
         self.wall, self.start, self.speed = time.perf_counter(), now, speed
         self._marks.clear()
 
@@ -46,7 +46,7 @@ class RealTimeClock:
         return self.start + (time.perf_counter() - self.wall) * self.speed
 
     def follow(self, now: float, speed: float) -> None:
-        """Give up lost time, and take a new pace."""
+        """Drop excess lag, and take a new speed."""
         late = self.due() - now
         if speed != self.speed or late > LAG * speed or late < -LAG * speed:
             marks = self._marks
@@ -66,7 +66,7 @@ class RealTimeClock:
 
 
 class SimThread(Simulation):
-    """A simulation on a thread of its own, in real time."""
+    """A simulation on a separate thread, in real time."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world)

@@ -1,7 +1,7 @@
-"""The world behind the window: stepped in one place, edited between steps, seen as snapshots.
+"""Simulation: the world behind the window, edited between steps and seen as snapshots.
 
-`Simulation` has no thread: whoever steps the world calls `drain` and `publish` (a script's own
-loop does). `sim_thread.SimThread` does it by itself, in real time.
+`Simulation` has no thread: the code that steps the world calls `drain` and `publish` (a script's
+own loop does). `sim_thread.SimThread` does it on a thread, in real time.
 """
 
 import logging
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass
 class SentCall:
-    """A function to run between steps, and the way back of its result."""
+    """A function to run between steps, and its result."""
 
     run: Callable[[World], Any]
     done: threading.Event | None = None
@@ -34,7 +34,7 @@ class SentCall:
 
 @dataclass
 class Fault:
-    """Why the simulation stopped by itself."""
+    """Why the simulation stopped."""
 
     text: str
     traceback: str = ""
@@ -57,7 +57,7 @@ class Simulation:
         self._events_seen = self._event_count()
         self._events: deque[Event] = deque(maxlen=KEPT)
         self._drivers: tuple[Callable[[World], bool], ...] = ()
-        #: Called with a world that is about to be replaced, by whoever steps it.
+        #: Called with a world that is about to be replaced, on the thread that steps it.
         self.on_leave: list[Callable[[World], None]] = []
         self.fault: Fault | None = None
         self.history = History()
@@ -92,14 +92,14 @@ class Simulation:
             self._drivers = (*self._drivers, driver)
 
     def _wait(self, call: SentCall) -> None:
-        """Without a thread, the caller is the one who steps: do it now."""
+        """Without a thread the caller steps: do it now."""
         self.drain()
 
     # The side that steps ------------------------------------------------------------------------
 
     @property
     def world(self) -> World:
-        """The world; only for whoever steps it."""
+        """The world; only for the thread that steps it."""
         return self._world
 
     def drain(self) -> None:
@@ -122,7 +122,7 @@ class Simulation:
             call.done.set()
 
     def advance(self, steps: int) -> None:
-        """Step the world, one by one where somebody watches a signal, and keep history."""
+        """Step the world, one by one while signals are watched, and keep history."""
         world = self._world
         for _ in range(steps):
             self.history.note(world)
@@ -130,7 +130,7 @@ class Simulation:
                 self._run_drivers(world)
             world.step()
             if self._event_count() != self._events_seen and self._look_at_events():
-                return  # its clock began anew: a sample would wipe out the way that led here
+                return  # its clock restarted: a sample would erase the ones before the divergence
             self.signals.sample(world)
 
     def _run_drivers(self, world: World) -> None:
@@ -178,7 +178,7 @@ class Simulation:
 
     @property
     def playing(self) -> bool:
-        """Whether it steps by itself."""
+        """Whether it runs."""
         return self._playing
 
     @property
@@ -187,7 +187,7 @@ class Simulation:
         return self._speed
 
     def play(self) -> None:
-        """Go on; forgets why it stopped."""
+        """Run; clears the reason of an earlier stop."""
         self.fault = None
         self._playing = True
 
@@ -196,7 +196,7 @@ class Simulation:
         self._playing = False
 
     def set_speed(self, speed: float) -> None:
-        """Change the pace.
+        """Change the speed.
 
         Raises:
             ValueError: it is not positive.
@@ -262,7 +262,7 @@ class Simulation:
             self._events_seen = self._event_count()
             self.history.clear()
             self.signals.bind(world)
-            self.fault = None  # it was the old world's, and there is no way back to that
+            self.fault = None  # it belonged to the old world, which is gone
             self.publish()
 
         self.call(run)

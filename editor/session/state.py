@@ -1,4 +1,4 @@
-"""What the panels of one window share."""
+"""EditorState and Selection: what the panels of one window share."""
 
 import traceback
 from collections.abc import Callable, Sequence
@@ -74,9 +74,9 @@ class EditorState:
         #: What is being dragged inside the window: (kind, value), the payload is only a number.
         self.dragged: tuple[str, Any] | None = None
         self.wants_to_close = False
-        #: A scene file somebody wants to see; the window asks about unsaved edits and opens it.
+        #: A scene file to open; the window asks about unsaved edits first.
         self.wants_to_open: Path | None = None
-        #: A recording to show, and the robot it is for; empty: found.
+        #: A recording to show, and the robot it is for; empty: found by name and joints.
         self.wants_to_replay: tuple[Path, str] | None = None
         #: Files of a policy, and the actor it is for.
         self.wants_to_import: tuple[list[Path], str] | None = None
@@ -126,7 +126,7 @@ class EditorState:
         self.problems.clear()
 
     def hear_events(self) -> None:
-        """Tell the console what happened in the running world; once per frame."""
+        """Log events of the running world to the console; once per frame."""
         self._teller.tell(self.simulation.take_events())
 
     # Objects ------------------------------------------------------------------------------------

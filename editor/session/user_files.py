@@ -1,4 +1,4 @@
-"""Where a user's own settings and caches live; never inside a scene."""
+"""Folders of the user's settings and caches; never inside a scene."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def config_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Folder of what can be made again; it may not exist yet."""
+    """Folder of the user's cache; it may not exist yet."""
     return _folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
 
 
@@ -37,7 +37,7 @@ def _folder(variable: str, linux: str, mac: str, windows: str) -> Path:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """What a settings file says; nothing if there is none or it is damaged."""
+    """The contents of a settings file; empty if there is none or it is damaged."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -46,7 +46,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def write_settings(path: Path, data: dict[str, Any]) -> None:
-    """Replace a settings file in one go.
+    """Replace a settings file atomically.
 
     Raises:
         OSError: it cannot be written.

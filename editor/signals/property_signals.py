@@ -94,5 +94,5 @@ def _at(values: Any, index: int) -> Any:
 
 
 def _number(value: Any) -> float:
-    """A missing value (no limit, say) leaves a gap in the curve."""
+    """A missing value (no limit, for example) leaves a gap in the curve."""
     return nan if value is None else float(np.float64(value))

@@ -6,14 +6,14 @@ from mjrig.arrays import FloatArray
 
 #: Samples kept per signal: half a minute at 1 kHz.
 CAPACITY = 30_000
-#: How often a reader tries again when the ring was emptied under its hands.
+#: How often a reader tries again when the ring was emptied while it read.
 TRIES = 3
 
 
 class Ring:
     """The latest samples of one signal, in rising time; one writer, any number of readers.
 
-    What is valid is said by one tuple (epoch, first, end), numbers of samples counted since the
+    What is valid is given by one tuple (epoch, first, end), numbers of samples counted since the
     ring was empty, which the writer swaps whole: before it writes over a sample the sample is no
     longer valid, and after going back in time the epoch is another. A reader copies, looks at the
     tuple again, and drops what was overwritten meanwhile.

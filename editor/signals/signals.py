@@ -33,7 +33,7 @@ _PER_ACTUATOR = {
 
 
 class Signals:
-    """The signals somebody watches; the rest costs nothing."""
+    """The signals that are watched; all others cost nothing."""
 
     def __init__(self) -> None:
         self._world: World | None = None
@@ -81,7 +81,7 @@ class Signals:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """What is watched but is not in the world now: its robot is gone or has another name."""
+        """Watched signals that the world does not have: their robot is gone or renamed."""
         return self._silent
 
     def sample(self, world: World) -> None:
@@ -135,7 +135,7 @@ def expand(world: World, path: str) -> list[SignalInfo]:
     numbers = numbers_of(world, path)
     if numbers:
         return numbers
-    reader(world, path)  # refuses what is no signal
+    reader(world, path)  # raises if it is not a signal
     return [info for info in catalogue(world) if info.path == path] or [SignalInfo(path, "", "")]
 
 
@@ -149,7 +149,7 @@ def reader(world: World, path: str) -> Reader:
     if found is not None:
         return found
     hint = suggestion(path, [info.path for info in catalogue(world)])
-    raise BindingError(f"there is no signal {path!r}; {hint}")
+    raise BindingError(f"unknown signal {path!r}; {hint}")
 
 
 def _robot_reader(world: World, path: str) -> Reader | None:

@@ -1,1 +1,1 @@
-"""The Tune panel: respond, assign, fit and sweep in a process of its own."""
+"""The Tune panel: respond, assign, fit and sweep in a separate process."""

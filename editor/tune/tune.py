@@ -1,4 +1,4 @@
-"""Tune: gains found elsewhere, on a copy, and put into the scene as one edit; knows no widget."""
+"""Tune: gains found on a copy and put into the scene as one edit; independent of widgets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from mjrig.tuning.sweeps.sweep import Swept
 
 
 class TuneTask(StrEnum):
-    """What the panel can do."""
+    """The tasks of the panel."""
 
     RESPOND = "respond"
     ASSIGN = "assign"
@@ -57,7 +57,7 @@ class TuneFindings:
 
 
 class Tune:
-    """The settings of each task, the one that runs, and what the others found.
+    """The settings of each task, the task that runs, and the results of the others.
 
     Call `hear` once per frame, also while the panel is hidden, and `refresh` before it is drawn.
     """
@@ -83,7 +83,7 @@ class Tune:
         self.hear()
 
     def hear(self) -> None:
-        """Take what the task found, once it is done; forget all where another scene is open."""
+        """Take the task's result, once it is done; forget all results if another scene is open."""
         if self._scene is not self.state.scene:  # another one was opened
             self._scene = self.state.scene
             self.cancel()
@@ -106,7 +106,7 @@ class Tune:
     # Joints -------------------------------------------------------------------------------------
 
     def _look_at_selection(self) -> None:
-        """Who chose last counts: the gain table or the hierarchy."""
+        """The latest choice counts: in the gain table or in the hierarchy."""
         chosen, paths = list(self.tuning.chosen), list(self.state.selection.paths)
         if paths != self._seen[1]:
             self._by_table = False
@@ -124,12 +124,12 @@ class Tune:
 
     @property
     def who(self) -> str:
-        """The same in words."""
+        """Description of those joints."""
         rows = self.rows
         if not rows:
             return why_no_rows(rows)
         if self._by_table or not self._selected():
-            where = "chosen in the gain table" if self.tuning.chosen_rows else "all that are shown"
+            where = "chosen in the gain table" if self.tuning.chosen_rows else "all shown"
         else:
             where = "selected in the hierarchy"
         return f"{how_many(len(rows), 'joint')}, {where}"
@@ -145,7 +145,7 @@ class Tune:
     # Work ---------------------------------------------------------------------------------------
 
     def job(self, task: TuneTask) -> TuneJob:
-        """What a task would do now.
+        """The job a task would run now.
 
         Raises:
             MjrigError: a setting is missing or wrong.
@@ -159,7 +159,7 @@ class Tune:
         return settings[task].job(self.state.scene, self.rows)
 
     def run(self, task: TuneTask) -> bool:
-        """Begin a task; returns whether it could be."""
+        """Start a task; returns whether it could be started."""
         try:
             job = self.job(task)
         except MjrigError as error:
@@ -174,14 +174,14 @@ class Tune:
         return True
 
     def cancel(self) -> None:
-        """End what runs; the last result stays."""
+        """Cancel the running task; the last result stays."""
         if self.running is not None:
             self.state.console.say(f"{self.running}: cancelled")
         self.running = None
         self.runner.cancel()
 
     def close(self) -> None:
-        """End what runs in the background."""
+        """End the background process."""
         self.running = None
         self.runner.close()
 
@@ -198,9 +198,9 @@ class Tune:
             rows = [row for row, _ in result.changes if row.locked]
             return f"{rows[0].key}: {rows[0].locked}" if rows else ""
         if isinstance(result, Fit) and not any(e.identifiable for e in result.estimates):
-            return "the recordings say enough about none of the parameters"
+            return "the recordings identify none of the parameters"
         if isinstance(result, Swept) and self._point(result) is None:
-            return "this point did not work"
+            return "this point failed"
         return ""
 
     def apply(self, task: TuneTask) -> bool:
@@ -230,7 +230,7 @@ class Tune:
         for old, gains in changes:
             row = rows.get(old.key)
             if row is None or row.locked:
-                why = row.locked if row else "is not among the rows of the gain table any more"
+                why = row.locked if row else "is no longer in the gain table"
                 raise BindingError(f"{old.key}: {why}")
             found.append((row, gains))
         return found
@@ -247,7 +247,7 @@ class Tune:
     def _working_point(self, swept: Swept) -> Mapping[str, Any]:
         values = self._point(swept)
         if values is None:
-            raise PropertyError("this point did not work")
+            raise PropertyError("this point failed")
         return values
 
     def _point(self, swept: Swept) -> Mapping[str, Any] | None:
@@ -282,7 +282,7 @@ class Tune:
 
 
 def key_of(task: TuneTask) -> str:
-    """Where the problem of a task is noted."""
+    """Key of a task's problem in the state."""
     return f"tune {task}"
 
 

@@ -16,9 +16,9 @@ from mjrig.tuning.fitting.plant import PARAMETERS, UNITS
 Browse = Callable[[tuple[str, ...], Callable[[str], None]], None]
 _CLAMP = int(imgui.SliderFlags_.always_clamp)
 _WAYS = {"grid": "every combination", "lhs": "Latin hypercube", "random": "random"}
-_TESTS = {"signal": "a signal, hung up", "run": "a free run", "replay": "a recording"}
+_TESTS = {"signal": "a signal, suspended", "run": "a free run", "replay": "a recording"}
 _METRICS = {
-    "signal": "rmse, effort, saturation; of a step also rise_time, settling_time, overshoot, "
+    "signal": "rmse, effort, saturation; for a step also rise_time, settling_time, overshoot, "
     "steady_state_error",
     "run": "rmse, worst_rmse, effort, saturation, travel, fell",
     "replay": "rmse, worst_rmse, velocity_rmse, effort_rmse, max_error, fell",
@@ -28,7 +28,7 @@ _METRICS = {
 def respond_form(tune: Tune, browse: Browse) -> None:
     """The signal."""
     tune.respond.signal = signal_inputs(tune.state, tune.respond.signal, per_line=2)
-    _hint("Each joint alone, on a copy: base held, contacts off.")
+    _hint("Each joint alone, on a suspended copy (base fixed, contacts off).")
 
 
 def assign_form(tune: Tune, browse: Browse) -> None:
@@ -36,7 +36,7 @@ def assign_form(tune: Tune, browse: Browse) -> None:
     settings = tune.assign
     settings.frequency = _number("frequency", settings.frequency, "%.3g Hz", 0.05, 0.01)
     settings.damping = _number("damping ratio", settings.damping, "%.3g", 0.01, 0.0)
-    _, settings.has_step = imgui.checkbox("no step saturates up to", settings.has_step)
+    _, settings.has_step = imgui.checkbox("no saturation for steps up to", settings.has_step)
     imgui.begin_disabled(not settings.has_step)
     settings.step = _number("##step", settings.step, "%.3g rad", 0.005, 1e-4)
     imgui.end_disabled()
@@ -46,7 +46,7 @@ def assign_form(tune: Tune, browse: Browse) -> None:
             if imgui.selectable(kind, kind is settings.inertia)[0]:
                 settings.inertia = kind
         imgui.end_combo()
-    imgui.set_item_tooltip("Of the pose the scene begins in, or the largest of all poses.")
+    imgui.set_item_tooltip("Inertia in the scene's starting pose, or the largest over all poses.")
     settings.poses = _count("random poses", settings.poses, 0, 1000)
 
 
@@ -66,7 +66,7 @@ def fit_form(tune: Tune, browse: Browse) -> None:
         imgui.set_item_tooltip(str(path))
         imgui.pop_id()
     if not settings.recordings:
-        _hint("None yet: `mjrig run --record F.h5` makes one.")
+        _hint("None yet: record one with `mjrig run --record F.h5`.")
     imgui.text("Parameters")
     for i, name in enumerate(PARAMETERS):
         if i % 2:
@@ -78,11 +78,11 @@ def fit_form(tune: Tune, browse: Browse) -> None:
         elif changed:
             settings.parameters.remove(name)
     _, settings.together = imgui.checkbox("joints together", settings.together)
-    imgui.set_item_tooltip("How joints shake each other counts; without it, it is faster.")
+    imgui.set_item_tooltip("Accounts for coupling between joints; faster without.")
 
 
 def sweep_form(tune: Tune, browse: Browse) -> None:
-    """Values, test and what is to be small."""
+    """Values, test and objective."""
     settings = tune.sweep
     settings.way = _choice("##way", settings.way, WAYS, _WAYS)
     if settings.way != "grid":
@@ -99,13 +99,13 @@ def sweep_form(tune: Tune, browse: Browse) -> None:
     settings.test = _choice("##test", settings.test, TESTS, _TESTS)
     _test(tune, browse)
     imgui.set_next_item_width(150)
-    _, settings.objective = imgui.input_text("small", settings.objective)
+    _, settings.objective = imgui.input_text("minimise", settings.objective)
     metrics = _METRICS[settings.test]
-    imgui.set_item_tooltip(f"What is to be small: a sum of metrics, rmse + 0.01*effort\n{metrics}")
+    imgui.set_item_tooltip(f"Objective: a sum of metrics, rmse + 0.01*effort\n{metrics}")
     imgui.set_next_item_width(150)
     _, settings.randomise = imgui.input_text_with_hint("random", "mass=0.9:1.1", settings.randomise)
     imgui.set_item_tooltip(
-        "What differs between seeds:\n"
+        "What is randomised between seeds:\n"
         "mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,noise=0.002,start=0.05"
     )
     settings.seeds = _count("seeds", settings.seeds, 1, 1000)
@@ -116,7 +116,7 @@ def _axis(tune: Tune, gain: str, rows: Sequence[GainRow]) -> None:
     axes, grid = tune.sweep.axes, tune.sweep.way == "grid"
     imgui.push_id(gain)
     changed, on = imgui.checkbox(gain, gain in axes)
-    imgui.set_item_tooltip("of the chosen joints, all the same value")
+    imgui.set_item_tooltip("Same value for all chosen joints.")
     if changed and on:
         axes[gain] = GainAxis.around([row.values[gain] for row in rows])
     elif changed:
@@ -139,7 +139,7 @@ def _test(tune: Tune, browse: Browse) -> None:
     if settings.test == "signal":
         settings.signal = signal_inputs(tune.state, settings.signal, per_line=2)
         _, settings.together = imgui.checkbox("all joints at once", settings.together)
-        imgui.set_item_tooltip("Faster than one after the other; they shake each other.")
+        imgui.set_item_tooltip("Faster than one after the other, but joints disturb each other.")
     elif settings.test == "run":
         settings.seconds = _number("##seconds", settings.seconds, "%.3g s", 0.02, 0.01)
     else:
@@ -150,7 +150,7 @@ def _test(tune: Tune, browse: Browse) -> None:
         name = settings.recording.name if settings.recording else "choose…"
         if imgui.button(f"{name}###recording"):
             browse(RECORDINGS, choose)
-        imgui.set_item_tooltip(str(settings.recording or "its setpoints go through the scene"))
+        imgui.set_item_tooltip(str(settings.recording or "Source of the setpoints"))
 
 
 # Widgets ----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""What the Tune panel has done elsewhere: each job is plain data and runs on a copy of the scene.
+"""Jobs of the Tune panel: plain data, run on a copy of the scene in another process.
 
-Nothing of a window is imported here: the process that works needs none.
+Nothing of a window is imported here: the worker process needs none.
 """
 
 import math
@@ -21,12 +21,12 @@ from mjrig.tuning.sweeps.sweep import Swept, sweep
 from mjrig.tuning.sweeps.sweep_plan import examine
 from mjrig.tuning.sweeps.sweep_tasks import Scenario
 
-#: Told the share that is done, None where nobody knows, and what is being done.
+#: Called with the fraction done, None where it is unknown, and a description of the present work.
 Report = Callable[[float | None, str], object]
 
 
 class TuneJob(Protocol):
-    """Work for the process: what it is, and how it is done."""
+    """A job for the worker process."""
 
     @property
     def title(self) -> str: ...
@@ -42,7 +42,7 @@ class Joints:
 
     @property
     def pattern(self) -> str:
-        """Matches just them."""
+        """A pattern that matches exactly these actuators."""
         return "|".join(map(literal, self.actuators))
 
     def __str__(self) -> str:
@@ -59,14 +59,14 @@ class RespondJob:
 
     @property
     def title(self) -> str:
-        """What it is, in words."""
+        """Title of the job."""
         return f"{self.signal.kind} on {self.joints}"
 
     def run(self, report: Report) -> list[JointResponse]:
         """Test them.
 
         Raises:
-            MjrigError: it cannot be done.
+            MjrigError: the job failed.
         """
         report(None, "building copies")
         return respond(
@@ -89,16 +89,16 @@ class AssignJob:
 
     @property
     def title(self) -> str:
-        """What it is, in words."""
+        """Title of the job."""
         return f"{self.wish.frequency:g} Hz, ζ {self.wish.damping:g} for {self.joints}"
 
     def run(self, report: Report) -> AssignmentPlan:
         """Work the gains out.
 
         Raises:
-            MjrigError: it cannot be done.
+            MjrigError: the job failed.
         """
-        report(None, f"looking at {how_many(self.poses, 'pose')}")
+        report(None, f"evaluating {how_many(self.poses, 'pose')}")
         return assign(
             self.scene.load(),
             self.wish,
@@ -110,7 +110,7 @@ class AssignJob:
 
 @dataclass(frozen=True)
 class FitJob:
-    """Parameters that explain recordings."""
+    """Parameters identified from recordings."""
 
     scene: LocalScene
     joints: Joints
@@ -120,14 +120,14 @@ class FitJob:
 
     @property
     def title(self) -> str:
-        """What it is, in words."""
+        """Title of the job."""
         return f"{', '.join(self.parameters)} of {self.joints}"
 
     def run(self, report: Report) -> Fit:
         """Fit them.
 
         Raises:
-            MjrigError: it cannot be done.
+            MjrigError: the job failed.
         """
         report(None, "reading")
         return fit(
@@ -158,7 +158,7 @@ class SweepJob:
 
     @property
     def title(self) -> str:
-        """What it is, in words."""
+        """Title of the job."""
         count = math.prod(len(c.values) for c in self.space.choices) * max(1, self.space.samples)
         return f"{how_many(count, 'point')} on {self.joints}"
 
@@ -166,9 +166,9 @@ class SweepJob:
         """Test them all.
 
         Raises:
-            MjrigError: it cannot be done.
+            MjrigError: the job failed.
         """
-        report(None, "trying the ends")
+        report(None, "testing the ends of the ranges")
         scene, randomise = self.scene.load(), Randomisation.read(self.randomise)
         parameters: list[Parameter] = [*self.space.choices, *self.space.ranges]
         plan = examine(

@@ -29,13 +29,13 @@ class _Look(NamedTuple):
 _LOOKS = {
     TuneTask.RESPOND: _Look("How do the joints follow a signal?", respond_form, show_responses),
     TuneTask.ASSIGN: _Look("Gains from a frequency and a damping ratio.", assign_form, show_plan),
-    TuneTask.FIT: _Look("Parameters that explain recordings.", fit_form, show_fit),
+    TuneTask.FIT: _Look("Parameters identified from recordings.", fit_form, show_fit),
     TuneTask.SWEEP: _Look("Many values, tested and ranked.", sweep_form, show_sweep),
 }
 
 
 class TunePanel(Panel):
-    """Finds gains on a copy of the scene, in a process of its own, and offers them as one edit."""
+    """Finds gains on a copy of the scene, in a separate process, and offers them as one edit."""
 
     title = "Tune"
     place = "bottom"
@@ -92,7 +92,7 @@ class TunePanel(Panel):
         tune = self.tune
         if tune.running is None:
             why_not = why_no_rows(tune.rows)
-            if _button("Run", why_not, "On a copy of the scene; the simulation goes on."):
+            if _button("Run", why_not, "On a copy of the scene; the simulation keeps running."):
                 tune.run(task)
             return
         if imgui.button("Cancel"):
@@ -107,19 +107,19 @@ class TunePanel(Panel):
         job = tune.runner.job
         imgui.set_item_tooltip(f"{tune.running} {job.title}" if job else tune.running)
 
-    # What came of it ----------------------------------------------------------------------------
+    # Results ------------------------------------------------------------------------------------
 
     def _found(self, task: TuneTask, look: _Look, found: TuneFindings) -> None:
         if task is not TuneTask.RESPOND:
             self._keep(task)
             if self.tune.is_old(found):
                 imgui.same_line()
-                imgui.text_colored(AMBER, "the scene was edited since")
+                imgui.text_colored(AMBER, "the scene was edited since then")
         look.show(self.tune, found.finished)
 
     def _keep(self, task: TuneTask) -> None:
         tune, why_not = self.tune, self.tune.why_not_applied(task)
-        if _button("Apply", why_not, "Into the scene, as one edit that can be undone."):
+        if _button("Apply", why_not, "Write into the scene, as one edit that can be undone."):
             tune.apply(task)
         imgui.same_line()
         path = tune.preset_path(self._preset)

@@ -1,4 +1,4 @@
-"""How joints followed: over time, and over frequency as a Bode plot."""
+"""Response plots: over time, and over frequency as a Bode plot."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What tasks of the Tune panel found, as tables and plots: one function per task."""
+"""Results of the Tune panel as tables and plots: one function per task."""
 
 import math
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ _TABLE = (
 
 
 def show_responses(tune: Tune, finished: Finished) -> None:
-    """Numbers, what keeps joints from their targets, and the Bode plot."""
+    """Metrics, causes of tracking errors, and the Bode plot."""
     job, found = finished.job, finished.result
     assert isinstance(job, RespondJob)
     responses: Sequence[JointResponse] = found
@@ -74,11 +74,11 @@ def show_plan(tune: Tune, finished: Finished) -> None:
     for skipped in plan.skipped:
         _note(f"skipped {skipped}")
     if plan.unstable:
-        _note(f"{listed(plan.unstable)}: unstable in some pose by other gains; check says more")
+        _note(f"{listed(plan.unstable)}: unstable in some pose by other gains; see `mjrig check`")
 
 
 def show_fit(tune: Tune, finished: Finished) -> None:
-    """Values with their intervals, and why some cannot be known."""
+    """Values with their intervals, and why some are not identifiable."""
     fit: Fit = finished.result
     header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit")
     rows = [
@@ -99,7 +99,7 @@ def show_fit(tune: Tune, finished: Finished) -> None:
     _note(f"largest rms error of a joint: {before:.3g} before, {after:.3g} now [rad or m]")
     for e in fit.estimates:
         if not e.identifiable:
-            _note(f"{e.joint}: {e.parameter} cannot be identified: {e.reason}", AMBER)
+            _note(f"{e.joint}: {e.parameter} not identifiable: {e.reason}", AMBER)
         elif e.reason:
             _note(f"{e.joint}: {e.parameter}: {e.reason}")
     for note in fit.notes:
@@ -113,9 +113,9 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
     bad = sum(row.status != "ok" for row in swept.results)
     if swept.best is None:
         first = next((row.error or row.status for row in swept.results), "nothing")
-        _note(f"not one point worked; the first says: {first}")
+        _note(f"every point failed; the first: {first}")
         return
-    text = how_many(len(swept.ranking), "point") + (f", {bad} did not work" if bad else "")
+    text = how_many(len(swept.ranking), "point") + (f", {bad} failed" if bad else "")
     _note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
     _ranking(tune, swept, job.space.names)
     draw_sweep(_picture(finished), tune.picked, _height())
@@ -166,7 +166,7 @@ def _height() -> float:
 
 
 def _begin(label: str, header: Sequence[str], count: int, flags: int = 0) -> bool:
-    """Begin a table as high as its rows, a scroll bar of its own below them."""
+    """Begin a table as high as its rows, with its own scroll bar below them."""
     # The id has the columns in it: imgui keeps widths by id.
     height = imgui.get_text_line_height_with_spacing() * (count + 2) + 4
     name = f"{label} {len(header)}"

@@ -15,10 +15,10 @@ class TuneProgress:
     """How far a job is.
 
     Attributes:
-        share: what is done; None: nobody knows.
+        share: fraction done; None: unknown.
         text: what is being done.
         elapsed: time since the job began [s].
-        left: time left [s]; None: nobody knows.
+        left: time left [s]; None: unknown.
     """
 
     share: float | None = None
@@ -57,7 +57,7 @@ class Runner:
         self._job: TuneJob | None = None
         self._finished: Finished | None = None
         self._said: tuple[float | None, str] = (None, "starting")
-        #: When the job began, a share was first told, and told last.
+        #: When the job began, and when progress was first and last reported.
         self._began = self._counting = self._told = 0.0
 
     @property
@@ -77,7 +77,7 @@ class Runner:
         self._process.send(job)
 
     def cancel(self) -> None:
-        """End what is being done; nothing comes of it."""
+        """Cancel the job; it gives no result."""
         with self._changed:
             running, self._job = self._job is not None, None
             self._changed.notify_all()
@@ -140,7 +140,7 @@ class Runner:
                 return
             self._process = None
             if self._job is not None:
-                problem = "the process that tunes ended by itself"
+                problem = "the tuning process ended unexpectedly"
                 self._end(Finished(self._job, None, problem, last_words))
 
     def _end(self, finished: Finished) -> None:

@@ -1,4 +1,4 @@
-"""What the forms of the Tune panel hold, and the jobs they make; knows no widget."""
+"""Settings of the Tune panel, and the jobs they make; independent of widgets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ class FitSettings:
             PropertyError: there is no recording, or no parameter.
         """
         if not self.recordings:
-            raise PropertyError("add a recording that the parameters are to explain")
+            raise PropertyError("add a recording to fit the parameters to")
         if not self.parameters:
             raise PropertyError("tick a parameter to fit")
         names = tuple(n for n in PARAMETERS if n in self.parameters)
@@ -98,7 +98,7 @@ class GainAxis:
 
     @classmethod
     def around(cls, values: Sequence[float]) -> "GainAxis":
-        """From half to twice of what is in force."""
+        """From half to twice the values in force."""
         low, high = min(values), max(values)
         finite = 0.0 < high < float("inf")
         return cls(rounded(0.5 * low), rounded(2.0 * high)) if finite else cls(0.0, 1.0)
@@ -163,7 +163,7 @@ class SweepSettings:
             raise PropertyError(locked)
         paths = {row.paths[gain]: row.slots for row in rows if gain in row.paths}
         if len(paths) != 1:
-            why = "of several controllers" if paths else f"without {gain}"
+            why = "under several controllers" if paths else f"without {gain}"
             raise PropertyError(f"{gain}: the chosen joints are {why}; choose others")
         words = [f"{axis.low:g}", f"{axis.high:g}"]
         words += [str(axis.count)] if self.way == "grid" else []
@@ -191,7 +191,7 @@ def joints_of(rows: Sequence[GainRow]) -> Joints:
     actors = list(dict.fromkeys(row.actor for row in rows))
     if len(actors) != 1:
         raise PropertyError(
-            "the chosen joints are of several actors; choose those of one"
+            "the chosen joints belong to several actors; choose joints of one"
             if actors
             else "no controller with gains is shown; select an actor that has one"
         )

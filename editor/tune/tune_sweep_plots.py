@@ -1,4 +1,4 @@
-"""The points of a sweep as pictures: a curve, a heat map, parallel coordinates."""
+"""Plots of a sweep: a curve, a heat map, parallel coordinates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class SweepPicture:
     """What is drawn of a sweep, worked out once.
 
     Attributes:
-        labels: of the parameters, and of the objective.
+        labels: labels of the parameters and of the objective.
         heights: (points, labels) heights in parallel coordinates, best point first.
         marks: texts and heights beside each of those axes.
         curve: values and objectives of the only parameter; None: there are more, or no numbers.
-        heat: the heat map; None: `why_no_heat` says why not.
+        heat: the heat map; None: see `why_no_heat`.
     """
 
     labels: tuple[str, ...]
@@ -44,7 +44,7 @@ class SweepPicture:
         """Work it out.
 
         Raises:
-            MjrigError: not one point worked.
+            MjrigError: every point failed.
         """
         all_points = worked(ranking)
         shown = all_points[:LINES]

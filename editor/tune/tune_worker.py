@@ -1,4 +1,4 @@
-"""Does the jobs of the Tune panel, one after the other, in a process of its own.
+"""Worker process of the Tune panel: runs its jobs one after the other.
 
 `python -m mjrig.editor.tune.tune_worker`; see `mjrig.workers.child_process`.
 """
@@ -11,7 +11,7 @@ from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.errors import MjrigError
 from mjrig.workers.child_process import serve
 
-#: Kinds of answers: (PROGRESS, share or None, words), (DONE, result), (PROBLEM, words, traceback).
+#: Kinds of answers: (PROGRESS, share or None, text), (DONE, result), (PROBLEM, text, traceback).
 PROGRESS, DONE, PROBLEM = "progress", "done", "problem"
 
 

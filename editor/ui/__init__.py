@@ -1,1 +1,1 @@
-"""What every panel uses: the panel base, colours, drag and drop, dialogs, number fields."""
+"""Building blocks of panels: base class, colours, drag and drop, dialogs, number fields."""

@@ -1,4 +1,4 @@
-"""Light and dark: the colours of the window, chosen by the user and kept with the settings.
+"""Themes, light and dark: chosen by the user and kept with the settings.
 
 The colours are shared objects: a theme changes them in place, so that every panel follows.
 """

@@ -1,4 +1,4 @@
-"""Modal questions: unsaved changes, what to keep after Stop, what a crash left behind."""
+"""Modal dialogs: unsaved changes, what to keep after Stop, recovery after a crash."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Dialog:
     """A modal that is open from `open` until one of its buttons is pressed."""
 
     title = "Dialog"
-    #: When it is put into the middle; one that grows says always.
+    #: When it is centred; a dialog that grows uses `always`.
     centred = imgui.Cond_.appearing
 
     def __init__(self, state: EditorState) -> None:
@@ -30,7 +30,7 @@ class Dialog:
         self.is_open = True
 
     def close(self) -> None:
-        """Take it away."""
+        """Close it."""
         self.is_open = False
 
     def draw(self) -> None:
@@ -57,7 +57,7 @@ class Dialog:
 
 
 class UnsavedDialog(Dialog):
-    """Asks before unsaved changes are lost; `then` is what was asked for."""
+    """Asks before unsaved changes are lost; `then` is the requested action."""
 
     title = "Unsaved changes"
 
@@ -91,7 +91,7 @@ class UnsavedDialog(Dialog):
 
 
 class ChangedDialog(Dialog):
-    """After a save that was refused: somebody else wrote the file meanwhile."""
+    """After a refused save: another program changed the file meanwhile."""
 
     title = "Changed on disk"
 
@@ -102,17 +102,17 @@ class ChangedDialog(Dialog):
         self._overwrite, self._reload = overwrite, reload
 
     def content(self) -> None:
-        imgui.text(f"{self.state.scene.path} was changed by somebody else since it was opened.")
+        imgui.text(f"{self.state.scene.path} was changed by another program since it was opened.")
         imgui.spacing()
         if imgui.button("Overwrite"):
             self.close()
             self._overwrite()
-        imgui.set_item_tooltip("What they wrote is kept as the backup")
+        imgui.set_item_tooltip("The version on disk is kept as the backup")
         imgui.same_line()
         if imgui.button("Reload"):
             self.close()
             self._reload()
-        imgui.set_item_tooltip("Take what they wrote; asks about unsaved changes")
+        imgui.set_item_tooltip("Load the version on disk; asks about unsaved changes")
         imgui.same_line()
         if imgui.button("Cancel"):
             self.close()
@@ -165,7 +165,7 @@ class KeepDialog(Dialog):
 
 
 class RecoverDialog(Dialog):
-    """At the start: scenes a killed editor did not come to save."""
+    """At the start: unsaved scenes of an editor that was killed."""
 
     title = "Recover unsaved changes?"
 
@@ -181,7 +181,7 @@ class RecoverDialog(Dialog):
             self.open()
 
     def content(self) -> None:
-        imgui.text("These were not saved when an editor ended, by a crash or from outside.")
+        imgui.text("These scenes had unsaved changes when an editor crashed or was killed.")
         imgui.spacing()
         for i, left in enumerate(list(self._found)):
             imgui.push_id(str(i))

@@ -33,7 +33,7 @@ class Panel:
     def guarded(self) -> None:
         """Draw; after an exception show it in the panel's place until Retry."""
         if self._error:
-            imgui.text_wrapped("This panel failed. The editor goes on without it.")
+            imgui.text_wrapped("This panel failed; the rest of the editor keeps running.")
             if imgui.button("Retry"):
                 self._error = ""
             imgui.text_wrapped(self._error)
@@ -53,7 +53,7 @@ class Panel:
 
 
 def plugin_panels(state: EditorState) -> list[Panel]:
-    """Panels of other packages; one that cannot be loaded is told of in the console."""
+    """Panels of other packages; the console shows why one cannot be loaded."""
     found: list[Panel] = []
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         try:
@@ -65,11 +65,11 @@ def plugin_panels(state: EditorState) -> list[Panel]:
 
 
 def _made(kind: object, state: EditorState) -> Panel:
-    """A panel of a class somebody else wrote; what would break the window later is found now."""
+    """A panel of a plugin's class; what would break the window later is refused now."""
     if not (isinstance(kind, type) and issubclass(kind, Panel)):
         raise TypeError(f"it must be a class derived from mjrig.editor.Panel, got {kind!r}")
     if kind.place not in PLACES:
         raise ValueError(f"its place is {kind.place!r}; {suggestion(kind.place, PLACES)}")
     made = kind(state)
-    made.state = state  # an __init__ of its own may have left it out
+    made.state = state  # a subclass's __init__ may not set it
     return made

@@ -1,4 +1,4 @@
-"""A file chooser that needs no desktop: a path, and what is in its folder."""
+"""PathDialog: a file chooser that needs no desktop, with a path and its folder's contents."""
 
 import os
 from collections.abc import Callable
@@ -31,9 +31,9 @@ class PathDialog(Dialog):
         """Show it.
 
         Args:
-            verb: what the button says.
+            verb: label of the button.
             start: a folder, or a file to begin with.
-            suffixes: of the files that are listed.
+            suffixes: suffixes of the listed files.
             then: called with the chosen file.
         """
         self._verb, self._suffixes, self._then = verb, suffixes, then
@@ -54,7 +54,7 @@ class PathDialog(Dialog):
         chosen = Path(self._text)
         replaces = self._verb == "Save" and chosen.is_file() and chosen != self._start
         if replaces:
-            imgui.text_colored(_WARNING, f"{chosen.name} is there already")
+            imgui.text_colored(_WARNING, f"{chosen.name} already exists")
         pressed = imgui.button(f"{'Replace' if replaces else self._verb}###go")
         if (pressed or (entered and not replaces)) and not chosen.is_dir():
             self.close()
@@ -65,7 +65,7 @@ class PathDialog(Dialog):
 
 
 def listing(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, Path]]:
-    """What a folder has to offer: the way up, folders, files of these kinds; nothing hidden."""
+    """Entries of a folder: its parent, folders, files with these suffixes; none that is hidden."""
     try:
         found = sorted(folder.iterdir(), key=lambda p: (not p.is_dir(), p.name.lower()))
     except OSError:

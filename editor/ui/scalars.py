@@ -1,6 +1,6 @@
 """Drags and sliders of full precision: imgui's own Python ones round to 32 bits.
 
-The binding takes the address of a value in a capsule; that is all the magic there is.
+The binding takes the address of a value in a capsule.
 """
 
 import ctypes

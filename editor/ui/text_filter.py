@@ -1,4 +1,4 @@
-"""Filters: what a search box means."""
+"""Text filter of search boxes."""
 
 
 def matches(wanted: str, text: str) -> bool:

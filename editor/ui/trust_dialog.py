@@ -1,4 +1,4 @@
-"""Asks once whether the code in a folder may be run, and remembers a yes."""
+"""TrustDialog: asks once whether the code in a folder may be run, and remembers a yes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,17 +47,17 @@ class TrustDialog(Dialog):
     def content(self) -> None:
         imgui.text("The scene uses components written in Python, in the folder")
         imgui.text(f"    {self._folder}")
-        imgui.text("They can do whatever you can do on this computer.")
+        imgui.text("They run with your permissions on this computer.")
         imgui.spacing()
         if imgui.button("Trust"):
             self.close()
             self.answer_yes()
-        imgui.set_item_tooltip("Run the code of this folder, now and whenever it is opened")
+        imgui.set_item_tooltip("Run the code in this folder, now and in future")
         imgui.same_line()
         if imgui.button("Don't trust"):
             self.close()
 
     def answer_yes(self) -> None:
-        """Remember the folder and go on."""
+        """Remember the folder and continue."""
         if self.state.attempt(lambda: trust(self._folder, trust_store())):
             self._then()

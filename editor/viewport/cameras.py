@@ -47,7 +47,7 @@ def cycle(drawing: Drawing, way: int) -> None:
 
 
 def start(drawing: Drawing) -> None:
-    """A first look at everything that is an actor, not at the whole floor."""
+    """Frame all actors, not the whole floor."""
     bodies = [b for b in range(1, drawing.model.nbody) if drawing.actor_of(b) is not None]
     if not bodies:
         return
@@ -59,7 +59,7 @@ def start(drawing: Drawing) -> None:
     drawing.camera.azimuth, drawing.camera.elevation = 130.0, -18.0
     robots = [a for a in drawing.prefixes if drawing.is_floating(a)]
     if len(robots) == 1 and len(drawing.prefixes) == 1:
-        follow(drawing, robots[0])  # one that walks does not walk out of the picture
+        follow(drawing, robots[0])  # a walking robot stays in the picture
 
 
 def text(drawing: Drawing) -> str:

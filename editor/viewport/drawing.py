@@ -1,4 +1,4 @@
-"""The window's own copy of the world: what is drawn, from where, and with which marks.
+"""Drawing: the window's copy of the world, with camera, options and highlights.
 
 Needs no OpenGL: rendering a prepared `MjvScene` is the view's job.
 """
@@ -122,7 +122,7 @@ class Drawing:
         return [i for i in range(1, self.model.nbody) if self.actor_of(i) == actor]
 
     def centre_of(self, actor: str) -> FloatArray:
-        """Where an actor is: the centre of its bodies."""
+        """The centre of an actor's bodies."""
         bodies = self.bodies_of(actor)
         points = self.data.xipos[bodies] if bodies else np.zeros((1, 3))
         centre: FloatArray = points.mean(axis=0)

@@ -1,4 +1,4 @@
-"""Move and turn actors by handles; one undo entry per drag, Ctrl snaps."""
+"""Gizmo: handles that move and turn actors; one undo entry per drag, Ctrl snaps."""
 
 from enum import StrEnum
 from typing import Any
@@ -35,7 +35,7 @@ class Gizmo:
         self.local = False
         #: Whether the mouse is over the handles or holds one: the viewport leaves it alone then.
         self.is_hot = False
-        #: Why what is selected has no handles; empty if it has, or if nobody asks for them.
+        #: Why the selection has no handles; empty if it has, or if no tool is active.
         self.reason = ""
         self._started: FloatArray | None = None
         self._now: FloatArray | None = None
@@ -65,7 +65,7 @@ class Gizmo:
         self.is_hot = _gizmo.is_over() or _gizmo.is_using()
 
     def _actor(self) -> Actor | None:
-        """The actor that has handles now; where there is none, `reason` says why."""
+        """The actor that has handles now; where there is none, `reason` is set."""
         self.reason = ""
         name = self.state.selection.actor
         if self.tool is Tool.SELECT or name is None:
@@ -74,7 +74,7 @@ class Gizmo:
         if found is None:
             self.reason = self.state.why_not_edited(name)
         elif found.attach is not None:
-            self.reason = f"{name} is attached to {found.attach.to}: it moves with that"
+            self.reason = f"{name} is attached to {found.attach.to} and moves with it"
         elif found.replicate is not None:
             self.reason = f"{name} has copies: edit its pose in the inspector"
         return None if self.reason else found
@@ -126,7 +126,7 @@ class Gizmo:
 
 
 def _write(pose: Pose, position: FloatArray, quaternion: FloatArray) -> None:
-    """Write a pose in the words it is written in already; what did not change stays as it is."""
+    """Write a pose with the keys it is written with already; what did not change stays."""
     before = rotation(pose)
     if not np.allclose(before[0], position, atol=1e-6):
         pose.position = [_short(v) for v in position]

@@ -1,4 +1,4 @@
-"""MuJoCo drawn into a texture. The only module that speaks OpenGL."""
+"""GLView: MuJoCo drawn into a texture. The only module that uses OpenGL."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ class GLView:
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_WINDOW, self._context)
 
     def free(self) -> None:
-        """Give everything back; needs the context it was made with."""
+        """Free its OpenGL objects; needs the context it was made with."""
         GL.glDeleteTextures([self._texture])
         GL.glDeleteFramebuffers(1, [self._target])
         self._context.free()

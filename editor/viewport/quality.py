@@ -1,4 +1,4 @@
-"""How finely the viewport is drawn, so that the window stays smooth."""
+"""Quality: the render scale of the viewport, adapted to keep the frame rate."""
 
 from collections import deque
 
@@ -9,7 +9,7 @@ _WINDOW = 20
 
 
 class Quality:
-    """Render scale that follows the frame time; a person may fix it instead."""
+    """Render scale that follows the frame time, unless the user fixes it."""
 
     def __init__(self, *, software: bool) -> None:
         self.software = software
@@ -28,7 +28,7 @@ class Quality:
         return self.fixed if self.fixed is not None else SCALES[-1]
 
     def note(self, seconds: float) -> None:
-        """Tell how long a frame took that drew the picture."""
+        """Note how long a frame took that drew the picture."""
         self._times.append(seconds)
         if self.fixed is not None or len(self._times) < _WINDOW:
             return

@@ -1,4 +1,4 @@
-"""The viewport: the world as a picture that can be turned, picked, pushed and dropped on."""
+"""The viewport: the running world, with camera control, picking, pushing and drops."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _BUTTONS = (
 )
 #: Movement of the mouse that is still a click [pixels].
 _STILL = 4.0
-#: What has not changed for so long stands still [s].
+#: Time without changes after which the picture counts as still [s].
 _STANDS = 0.25
 
 
@@ -39,7 +39,7 @@ class Viewport(Panel):
     the body that Ctrl with the left (turn) or right (pull) button then pushes.
 
     Args:
-        state: of the editor.
+        state: state of the editor.
         make_view: makes the view for a model; needs a current context.
         quality: how finely it is drawn.
         on_drop: called with kind, value, the actor under the mouse and the point it was dropped at.
@@ -71,7 +71,7 @@ class Viewport(Panel):
         self._texture = 0
         self._drawn: Any = None
         self._changed = 0.0
-        #: Whether the last frame drew the picture anew.
+        #: Whether the last frame redrew the picture.
         self.drew = False
         self._moved = 0.0
         self._held = False
@@ -119,11 +119,11 @@ class Viewport(Panel):
             drawing.perturb.select = bodies[0] if bodies else 0
 
     def start_over(self) -> None:
-        """Another scene is shown: look at it afresh."""
+        """Reset the camera for another scene."""
         self.drawing = None
 
     def free(self) -> None:
-        """Give the view back; needs the context it was made with."""
+        """Free the view; needs the context it was made with."""
         if self.view is not None:
             self.view.free()
             self.view = None
@@ -174,7 +174,7 @@ class Viewport(Panel):
         imgui.image(imgui.ImTextureRef(self._texture), imgui.ImVec2(width, height), *flipped)
 
     def _overlay(self, corner: Any) -> None:
-        """Why the simulation stands still, and the way back."""
+        """Why the simulation stopped, with a button to rewind."""
         fault = self.state.simulation.fault
         if fault is None and not self.notice:
             return
@@ -255,7 +255,7 @@ class Viewport(Panel):
 
     @staticmethod
     def _grip(drawing: Drawing, body: int, point: FloatArray) -> None:
-        """Remember where the body was taken hold of, in its own frame."""
+        """Remember where the body was grabbed, in its own frame."""
         rotation = drawing.data.xmat[body].reshape(3, 3)
         drawing.perturb.localpos[:] = rotation.T @ (point - drawing.data.xpos[body])
 
@@ -285,7 +285,7 @@ class Viewport(Panel):
             self._apply(drawing, body, np.zeros(6))
 
     def _let_go(self, drawing: Drawing) -> None:
-        """End a push that is still in a state somebody went back to: nobody pushes any more."""
+        """End a push that a restored state still contains: no body is held any more."""
         for body in () if self._pushing else self._pushed:
             if drawing.data.xfrc_applied[body].any():
                 self._apply(drawing, body, np.zeros(6))

@@ -1,4 +1,4 @@
-"""What a view has to do, and one that draws nothing, for windows without OpenGL."""
+"""SceneRenderer, the interface of a view, and NullView, for windows without OpenGL."""
 
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ class SceneRenderer(Protocol):
         ...
 
     def free(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
 
 
 class NullView:
@@ -28,7 +28,7 @@ class NullView:
         self._size = (1, 1)
 
     def render(self, scene: Any, width: int, height: int) -> int:
-        """Count, and return a texture nobody looks at."""
+        """Count the call, and return a dummy texture."""
         self.renders += 1
         self._size = (width, height)
         return 1
@@ -38,4 +38,4 @@ class NullView:
         return np.zeros((self._size[1], self._size[0], 3), np.uint8)
 
     def free(self) -> None:
-        """Nothing to give back."""
+        """Nothing to free."""

@@ -10,7 +10,7 @@ from mjrig.editor.ui import colours
 from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
 
 SIZE = (1280, 720)
-#: Gains and plots stand side by side: who changes one watches the other.
+#: Gains and plots are side by side, so that the effect of an edit is seen.
 _SPLITS = (
     ("MainDockSpace", "bottom", imgui.Dir.down, 0.36),
     ("bottom", "bottom right", imgui.Dir.right, 0.45),
@@ -18,7 +18,7 @@ _SPLITS = (
     ("MainDockSpace", "left", imgui.Dir.left, 0.19),
 )
 _SPACES = {place: place for place in PLACES} | {"centre": "MainDockSpace"}
-#: Most frames a second, and how many are left while nothing moves and nobody touches anything.
+#: Highest frame rate, and the one while nothing moves and there is no input.
 MOST_FRAMES, IDLE_FRAMES = 60.0, 15.0
 
 
@@ -50,7 +50,7 @@ class App:
         self._each_frame, self._on_start, self._on_end = each_frame, on_start, on_end
 
     def runner_params(self, title: str = "mjrig", size: tuple[int, int] = SIZE) -> Any:
-        """What hello_imgui needs; OpenGL 2.1, since MuJoCo draws in the same context."""
+        """Parameters for hello_imgui; OpenGL 2.1, since MuJoCo draws in the same context."""
         rp = hello_imgui.RunnerParams()
         rp.fps_idling.enable_idling = False  # the simulation moves without input
         rp.fps_idling.fps_idle = IDLE_FRAMES
@@ -106,7 +106,7 @@ class App:
         rp.docking_params.dockable_windows = windows
 
     def _safely(self, name: str, draw: Callable[[], None]) -> Callable[[], None]:
-        """Guard a part of the window that is no panel: its exceptions go to the console."""
+        """Guard a part of the window that is not a panel: its exceptions go to the console."""
 
         class Part(Panel):
             title = name
@@ -116,7 +116,7 @@ class App:
         return part.guarded
 
     def frame(self) -> None:
-        """What happens every frame before the widgets: errors of it do not end the window."""
+        """Work of every frame before the widgets; its errors do not end the window."""
         self.state.hear_events()
         self.state.attempt(self._each_frame)
 

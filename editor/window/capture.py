@@ -46,7 +46,7 @@ class Video:
         self.frames = 0
 
     def add(self, picture: Picture, time: float) -> None:
-        """Show this picture until its simulated time; one that went back or jumped starts anew."""
+        """Show this picture until its simulated time; a time that went back or jumped restarts."""
         if time < self._last or time > self._due + 1.0:
             self._due = time
         self._last = time

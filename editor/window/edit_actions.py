@@ -17,15 +17,15 @@ class EditActions:
         self._tell("undone", self.state.session.undo)
 
     def redo(self) -> None:
-        """Make it again."""
-        self._tell("made again", self.state.session.redo)
+        """Redo the edit that was undone last."""
+        self._tell("redone", self.state.session.redo)
 
     def _tell(self, done: str, run: Callable[[], str | None]) -> None:
-        """Undo or redo, and say what it was; it may be out of sight."""
+        """Undo or redo, and log what it was; it may be out of sight."""
         names: list[str | None] = []
         if self.state.attempt(lambda: names.append(run())):
             name = names[0]
-            self.state.console.say(f"{done}: {name}" if name else f"nothing to be {done}")
+            self.state.console.say(f"{done}: {name}" if name else f"nothing left to be {done}")
 
     def duplicate(self) -> None:
         """Add a copy of the selected actor."""
@@ -34,11 +34,11 @@ class EditActions:
             self.state.attempt(lambda: hierarchy.duplicate(self.state, actor))
 
     def delete(self) -> None:
-        """Take what is selected out of the scene."""
+        """Delete the selection from the scene."""
         self.state.attempt(lambda: hierarchy.delete(self.state, *self.state.selection.paths))
 
     def go_back_to(self, position: int) -> None:
-        """Undo or redo until so many edits are done."""
+        """Undo or redo until this many edits are done."""
         session = self.state.session
         while session.undo_stack.position > position and self.state.attempt(session.undo):
             pass

@@ -15,7 +15,7 @@ from mjrig.editor.window.window_parts import WindowParts
 
 _CTRL, _SHIFT = imgui.Key.mod_ctrl, imgui.Key.mod_shift
 _GLOBAL = imgui.InputFlags_.route_global
-#: Keys of MuJoCo's viewer that are no letters.
+#: Keys of MuJoCo's viewer that are not letters.
 _SIGNS = {
     "`": "grave_accent",
     "'": "apostrophe",
@@ -33,7 +33,7 @@ class Keys:
         self.parts = parts
 
     def take(self) -> None:
-        """Do what the keys that were pressed in this frame stand for."""
+        """Handle the keys pressed in this frame."""
         parts, keys = self.parts, imgui.Key
         chords: tuple[tuple[int, Callable[[], Any]], ...] = (
             (chord(_CTRL, keys.z), parts.edits.undo),

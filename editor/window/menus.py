@@ -17,7 +17,7 @@ class Menus:
         self.parts = parts
 
     def draw(self) -> None:
-        """Build them; the menu bar is open already."""
+        """Build the menus; the menu bar is open already."""
         self._file_menu()
         self._edit_menu()
         self._draw_menu()
@@ -37,7 +37,7 @@ class Menus:
         if imgui.menu_item_simple("Save as...", "Ctrl+Shift+S"):
             parts.files.ask_save()
         imgui.separator()
-        if imgui.menu_item_simple("Picture of the viewport", "F12"):
+        if imgui.menu_item_simple("Save picture of the viewport", "F12"):
             parts.captures.take_picture()
         recording = parts.recording.is_on
         if imgui.menu_item_simple("Stop recording" if recording else "Record", "Ctrl+R"):
@@ -127,7 +127,7 @@ class Menus:
             if imgui.menu_item(panel.label, "", panel.is_visible)[0]:
                 panel.is_visible = not panel.is_visible
         imgui.separator()
-        if imgui.menu_item_simple("Restore the layout"):
+        if imgui.menu_item_simple("Restore default layout"):
             docking.layout_reset = True
             for panel in docking.dockable_windows:
                 panel.is_visible = True

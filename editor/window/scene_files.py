@@ -1,4 +1,4 @@
-"""Scene files of the window: open, save, reload, recover, and the questions that come with it."""
+"""Scene files of the window: open, save, reload, recover, with their dialogs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ class SceneFiles:
     """The file of the open scene.
 
     Args:
-        state: of the editor.
+        state: state of the editor.
         choose: asks for a path.
         on_open: called when another scene took the place of this one.
         show_recording: called with a recording whose scene was opened.
@@ -118,11 +118,11 @@ class SceneFiles:
         self._on_open()
 
     def offer(self, left: list[Unsaved]) -> None:
-        """Ask about scenes that a killed editor did not come to save."""
+        """Ask about unsaved scenes of an editor that was killed."""
         self.recover.ask(left)
 
     def _recover(self, left: Unsaved) -> None:
-        """Open what was saved last, and make it say what was not."""
+        """Open the saved scene, then apply the unsaved changes."""
         path = Path(left.scene) if left.scene else None
         trusted = trusted_folders(trust_store())
         recovered = Scene.parse(left.text, left.base, trust=trusted)

@@ -17,6 +17,6 @@ class Theme:
         self.state.attempt(lambda: colours.keep_theme(name))
 
     def paint(self) -> None:
-        """Put it on; at the start the window puts on one of its own, a frame late."""
+        """Apply it; at the start hello_imgui applies its own theme, a frame late."""
         if not colours.is_applied(self.name):
             colours.apply_theme(self.name)

@@ -1,4 +1,4 @@
-"""The toolbar and the status bar: time, pace, tools, who commands, what is unsaved."""
+"""The toolbar and the status bar: time, speed, tools, setpoint leases, unsaved edits."""
 
 import math
 import time
@@ -15,7 +15,7 @@ from mjrig.editor.viewport.quality import Quality
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
 
-#: How long news stay in the status bar [s].
+#: How long a message stays in the status bar [s].
 SHOWN_FOR = 6.0
 
 
@@ -23,7 +23,7 @@ class Toolbar:
     """Play, pause, step, reset, speed, time travel and tools.
 
     Args:
-        state: of the editor.
+        state: state of the editor.
         gizmo: whose tool is chosen here.
         on_stop: called to stop: back to the start, asking what to keep.
         recording: what its button starts and stops.
@@ -117,7 +117,7 @@ class Toolbar:
             "##time", frame.time, first, max(last, first + 1e-6), f"t = {frame.time:.3f} s"
         )
         imgui.end_disabled()
-        imgui.set_item_tooltip("Drag to go back through the last minute; play goes on from there")
+        imgui.set_item_tooltip("Drag to go back through the last minute; Play resumes from there")
         if moved:
             self.state.attempt(lambda: simulation.go_to(moment))
 
@@ -138,7 +138,7 @@ class Toolbar:
 
 
 class StatusBar:
-    """One line: time, real-time factor, who commands, quality, unsaved changes."""
+    """One line: time, real-time factor, setpoint leases, quality, unsaved changes."""
 
     def __init__(self, state: EditorState, quality: Quality) -> None:
         self.state, self.quality = state, quality
@@ -163,7 +163,7 @@ class StatusBar:
         self._latest_message()
 
     def _latest_message(self) -> None:
-        """The newest line of the console; news for a while, complaints until something else."""
+        """The newest line of the console; information for a while, warnings until the next line."""
         lines = self.state.console.lines
         if not lines:
             return
@@ -182,7 +182,7 @@ def commanders(state: EditorState) -> str:
         return "no actors"
     for name, robot in state.simulation.frame.robots.items():
         holders = [holder.removeprefix(f"{name}.") for holder in robot.holders]
-        who = "hold " + robot.held if robot.held else ", ".join(holders) or "nobody"
+        who = "hold " + robot.held if robot.held else ", ".join(holders) or "none"
         parts.append(f"{name} {who}")
     return "lease: " + "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
 

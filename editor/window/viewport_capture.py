@@ -27,7 +27,7 @@ class ViewportCapture:
     def tick(self) -> None:
         """Add a frame to the video that is being made."""
         if self._video is not None and not self.state.attempt(self._film):
-            self.stop_video()  # say it once, not with every frame
+            self.stop_video()  # report it once, not with every frame
 
     def _film(self) -> None:
         if self._video is not None and self.viewport.view is not None:
@@ -37,7 +37,7 @@ class ViewportCapture:
         """Write what the viewport shows to a PNG."""
         view = self.viewport.view
         if view is None:
-            self.state.console.warn("there is no picture: the viewport was not shown yet")
+            self.state.console.warn("no picture: the viewport has not been drawn yet")
             return
         path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
         if self.state.attempt(lambda: save_picture(view.pixels(), path)):
@@ -54,7 +54,7 @@ class ViewportCapture:
     def _start_video(self, path: Path) -> None:
         view = self.viewport.view
         if view is None:
-            raise MjrigError("there is nothing to film: the viewport was not shown yet")
+            raise MjrigError("no video: the viewport has not been drawn yet")
         height, width = view.pixels().shape[:2]
         self._video = Video(path, (width, height))
         self._scale_before_video = self.quality.fixed

@@ -38,10 +38,10 @@ from mjrig.editor.window.window_parts import WindowParts
 
 
 class Window:
-    """Everything a person sees; `app` runs it.
+    """The whole user interface; `app` runs it.
 
     Args:
-        state: of the editor.
+        state: state of the editor.
         make_view: makes the viewport's view for a model, with a current context.
         upload: makes a texture of a picture, for thumbnails.
         on_start: called with the window once a context exists.
@@ -208,7 +208,7 @@ class Window:
         if kind == "files":
             drops.drop_files(self.state, value, actor, where)
         elif point is None and kind in ("model", "prop") and actor is None:
-            self.state.console.warn("there is no floor under the mouse to put it on")
+            self.state.console.warn("there is no floor under the mouse to drop it on")
         else:
             drops.drop(self.state, kind, value, actor, where)
 

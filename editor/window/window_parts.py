@@ -32,7 +32,7 @@ class WindowParts:
     choose: PathDialog
 
     def close(self) -> None:
-        """Close the window, unless something would be lost and the person wants to keep it."""
+        """Close the window, unless something would be lost and the user wants to keep it."""
         self.files.unsaved.ask(self._close)
 
     def _close(self) -> None:

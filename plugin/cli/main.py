@@ -204,7 +204,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _components(options: argparse.Namespace) -> int:
-    from mjrig.cli.schema import describe, reference_page
+    from mjrig.cli.reference import describe, reference_page
     from mjrig.properties import registry
     from mjrig.properties.has_properties import HasProperties
     from mjrig.terminal.table import format_table

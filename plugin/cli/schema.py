@@ -1,21 +1,17 @@
-"""From declarations to JSON Schema and to the reference page."""
+"""JSON Schema of scene files and of files that one registered type describes."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from mjrig.control.articulation import Articulation
 from mjrig.properties import registry
 from mjrig.properties.component import Component
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.module_types import PATTERN
-from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.scene.scene_text import FORMAT
 from mjrig.scene_edit.scene import Scene
-from mjrig.terminal.table import format_table
 
 Schema = dict[str, Any]
-#: What may stand for any value: a text with a variable in it.
+#: Accepted in place of any value: a text with a variable in it.
 VARIABLE = {"$ref": "#/$defs/variable"}
 
 
@@ -146,90 +142,3 @@ def _reference(cls: type[HasProperties], definitions: Schema, *, typed: bool = F
         definitions[name] = {}  # holds the place: types may nest each other
         definitions[name] = _object(cls, definitions, typed=typed)
     return {"$ref": f"#/$defs/{name}"}
-
-
-# Descriptions -----------------------------------------------------------------------------------
-
-
-def describe(cls: type[HasProperties]) -> list[str]:
-    """What a type is and has, as lines for the terminal."""
-    lines = [cls.__name__, *("  " + line for line in _doc_lines(cls)), "", "properties"]
-    header = ("name", "kind", "default", "unit", "range", "")
-    rows = [
-        (p.name, p.kind, p.default_text().strip("`"), p.unit, p.range_text(), p.doc)
-        for p in cls.properties()
-        if p.shown
-    ]
-    lines += ["  " + line for line in format_table(header, rows)] if rows else ["  none"]
-    if cls.actions():
-        lines += ["", "actions"]
-        for act in cls.actions():
-            lines.append(f"  {act.signature}")
-            lines.append(f"      {act.doc.partition(chr(10))[0]}")
-    return lines
-
-
-def _doc_lines(cls: type) -> list[str]:
-    return [line.strip() for line in (cls.__doc__ or "").strip().splitlines()]
-
-
-def reference_page() -> str:
-    """The reference page of docs/, in Markdown."""
-    lines = [
-        "# Reference",
-        "",
-        "Generated from the declarations by `mjrig components --reference`; do not edit.",
-        "",
-        "## Scene files",
-        "",
-    ]
-    for cls in _described_with(Scene):
-        lines += _section(cls)
-    lines += ["## The actor in a running world", "", *_section(Articulation), "## Components", ""]
-    names = registry.names()
-    for name in names:
-        for cls in _described_with(registry.get(name, HasProperties)):
-            if cls.__name__ == name or cls.__name__ not in names:
-                lines += _section(cls)
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _described_with(cls: type[HasProperties]) -> list[type[HasProperties]]:
-    """A class and those nested in it that have no page of their own, outermost first."""
-    found = [cls]
-    for prop in cls.properties():
-        if isinstance(prop, Nested | NestedList) and not prop.polymorphic:
-            found += [c for c in _described_with(prop.base) if c not in found]
-    return found
-
-
-def _section(cls: type[HasProperties]) -> Iterator[str]:
-    yield f"### {cls.__name__}"
-    yield ""
-    yield from _doc_lines(cls)
-    yield ""
-    if cls.properties():
-        yield "| property | kind | default | unit | range | |"
-        yield "|---|---|---|---|---|---|"
-        for prop in cls.properties():
-            yield _markdown_row(prop)
-        yield ""
-    for act in cls.actions():
-        yield f"- `{act.signature}`: {act.doc.partition(chr(10))[0]}"
-    if cls.actions():
-        yield ""
-
-
-def _markdown_row(prop: Property[Any]) -> str:
-    notes = [prop.doc]
-    if prop.edit_if:
-        notes.append(f"Needs `{prop.edit_if}`.")
-    if prop.structural:
-        notes.append("Structural.")
-    if prop.read_only:
-        notes.append("Read-only.")
-    cells = (
-        f"`{prop.name}`", prop.kind, prop.default_text(), prop.unit, prop.range_text(),
-        " ".join(n for n in notes if n),
-    )  # fmt: skip
-    return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |"

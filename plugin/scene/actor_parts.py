@@ -46,10 +46,16 @@ class Velocity(HasProperties):
     """Initial velocity of a free body."""
 
     linear = Vector(
-        [0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Linear velocity in the world frame."
+        [0.0, 0.0, 0.0],
+        unit="m/s",
+        structural=True,
+        doc="Linear velocity of the base, world frame.",
     )
     angular = Vector(
-        [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Angular velocity in the body frame."
+        [0.0, 0.0, 0.0],
+        unit="rad/s",
+        structural=True,
+        doc="Angular velocity of the base, body frame.",
     )
 
 
@@ -58,10 +64,16 @@ class FreeBody(Transform):
 
     body = Text("", structural=True, refers=("body",), doc="Name of a body with a free joint.")
     linear = Vector(
-        [0.0, 0.0, 0.0], unit="m/s", structural=True, doc="Linear velocity in the world frame."
+        [0.0, 0.0, 0.0],
+        unit="m/s",
+        structural=True,
+        doc="Linear velocity of the body, world frame.",
     )
     angular = Vector(
-        [0.0, 0.0, 0.0], unit="rad/s", structural=True, doc="Angular velocity in the body frame."
+        [0.0, 0.0, 0.0],
+        unit="rad/s",
+        structural=True,
+        doc="Angular velocity of the body, body frame.",
     )
 
 

@@ -26,7 +26,7 @@ def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = N
     return sensors[name]
 
 
-class _BaseVelocity(ObservationTerm):
+class _BaseVelocityTerm(ObservationTerm):
     """What the velocities of the base share: a sensor instead of the free joint."""
 
     sensor = Text("", doc="Sensor that is read instead of the free joint.")
@@ -39,7 +39,7 @@ class _BaseVelocity(ObservationTerm):
         return 3
 
 
-class BaseAngularVelocity(_BaseVelocity):
+class BaseAngularVelocity(_BaseVelocityTerm):
     """Angular velocity of the base, in its own frame [rad/s]: of the free joint, or a gyro."""
 
     def measure(self, out: FloatArray) -> None:
@@ -49,7 +49,7 @@ class BaseAngularVelocity(_BaseVelocity):
         out[:] = self._view.seen(found)
 
 
-class BaseLinearVelocity(_BaseVelocity):
+class BaseLinearVelocity(_BaseVelocityTerm):
     """Velocity of the base, in its own frame [m/s]: of the free joint, or a velocimeter."""
 
     def measure(self, out: FloatArray) -> None:

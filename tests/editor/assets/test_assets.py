@@ -208,7 +208,7 @@ def test_where_nothing_can_be_drawn_the_reason_is_told(lab: Path, tmp_path: Path
         thumbnails.wait()
         assert thumbnails.get(lab / "hinge.xml") is None
         why = thumbnails.why_not(lab / "hinge.xml")
-        assert why.startswith("nothing to draw with (no_such_backend: ")
+        assert why.startswith("no rendering backend works (no_such_backend: ")
         assert "No such file" in thumbnails.why_not(lab / "gone.xml")
     finally:
         thumbnails.stop()
@@ -233,7 +233,7 @@ def test_a_worker_that_dies_takes_only_one_picture_with_it(
         for path in (lab / "hinge.xml", other):
             thumbnails.get(path)
         thumbnails.wait()
-        assert thumbnails.why_not(lab / "hinge.xml") == "drawing it ended the process"
+        assert thumbnails.why_not(lab / "hinge.xml") == "the process that drew it crashed"
         picture = thumbnails.get(other)
         assert picture is not None and (picture == 7).all()
     finally:
@@ -249,7 +249,7 @@ def test_a_damaged_picture_is_drawn_again(
     thumbnails.get(path)
     thumbnails.wait()
     thumbnails.stop()
-    assert thumbnails.why_not(path) == "nothing to draw with ()"
+    assert thumbnails.why_not(path) == "no rendering backend works ()"
     assert not kept.exists()
 
 

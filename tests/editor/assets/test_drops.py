@@ -84,18 +84,26 @@ def test_npz_is_a_recording(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("a.xml", b"<svg/>", "'a.xml' is no model: its root element is <svg>, not <mujoco> or"),
-        ("a.xml", b"<mujocoinclude/>", "'a.xml' is a fragment that MJCF files include, no model"),
+        ("a.xml", b"<svg/>", "'a.xml' is not a model: its root element is <svg>, not <mujoco> or"),
+        ("a.xml", b"<mujocoinclude/>", "'a.xml' is a fragment for MJCF files to include"),
         ("a.xml", b"mujoco", "'a.xml' is not well-formed XML: syntax error: line 1, column 0"),
         ("a.xml", b"", "'a.xml' is empty"),
-        ("a.mjb", b"<mujoco/>", "'a.mjb' is not a compiled MuJoCo model, whatever its name says"),
-        ("a.yaml", b"robot: mjrig\nx:\n  mjrig: 1\n", "'a.yaml' is neither a scene (it would say"),
-        ("a.h5", b"text", "'a.h5' is not an HDF5 file, whatever its name says"),
-        ("a.pt", b"text", "'a.pt' is not a TorchScript file, whatever its name says"),
-        ("a.npz", b"text", "'a.npz' is not an .npz file, whatever its name says"),
-        ("a.stl", b"solid", "'a.stl' is a mesh; a model (MJCF, URDF) can use it, but it is none"),
-        ("a.txt", b"text", "'a.txt': files that end in '.txt' are not known here; known are .xml"),
-        ("Makefile", b"all:", "'Makefile': files without a suffix are not known here; known are"),
+        ("a.mjb", b"<mujoco/>", "'a.mjb' is not a compiled MuJoCo model, despite its suffix"),
+        ("a.yaml", b"robot: mjrig\nx:\n  mjrig: 1\n", "'a.yaml' is neither a scene ('mjrig: 1')"),
+        ("a.h5", b"text", "'a.h5' is not an HDF5 file, despite its suffix"),
+        ("a.pt", b"text", "'a.pt' is not a TorchScript file, despite its suffix"),
+        ("a.npz", b"text", "'a.npz' is not an .npz file, despite its suffix"),
+        ("a.stl", b"solid", "'a.stl' is a mesh, not a model; a model (MJCF, URDF) can use it"),
+        (
+            "a.txt",
+            b"text",
+            "'a.txt': files that end in '.txt' are not supported; supported: .xml",
+        ),
+        (
+            "Makefile",
+            b"all:",
+            "'Makefile': files without a suffix are not supported; supported:",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(
@@ -242,7 +250,7 @@ def test_the_scenes_options_hold_for_what_is_dropped_into_it(tmp_path: Path) -> 
     options = state.simulation.world.model.opt
     assert (options.timestep, options.gravity[2]) == (0.001, -3.0)
     (said,) = messages(state)
-    assert said.startswith("the scene's own options hold for 'box' too, under sim: gravity [0.0,")
+    assert said.startswith("the scene's simulation options also apply to 'box' (sim: gravity [0.0,")
     state.session.undo()
     assert state.scene.sim is None
 
@@ -309,7 +317,7 @@ def test_what_cannot_be_dropped_says_why(tmp_path: Path) -> None:
     assert drop_files(state, files) == [False] * 4
     assert messages(state) == [
         "'gains.yaml' holds gains; drop it on the actor they are for",
-        "'notes.txt': files that end in '.txt' are not known here; known are .xml, .mjcf, .urdf, "
+        "'notes.txt': files that end in '.txt' are not supported; supported: .xml, .mjcf, .urdf, "
         ".mjb, .yaml, .yml, .h5, .hdf5, .npz, .onnx, .pt, .json, …",
         f"{tmp_path.name!r} is a folder; add it in the asset browser, or drop a file of it",
         "'walk.onnx': drop a policy on the robot it is for",
@@ -364,8 +372,8 @@ def test_a_component_on_nothing_or_of_another_kind_says_why_not(tmp_path: Path) 
     said = messages(state)
     assert said[:4] == [
         "a PDController belongs on an actor; drop it on one",
-        "a MaxEffort is a part of a controller and cannot be put on an actor by itself; "
-        "choose it in the inspector of a controller",
+        "a MaxEffort is a part of a controller and cannot be added to an actor by itself; "
+        "choose it in the controller's inspector",
         "there is no component type 'PDControler'; did you mean 'PDController'?",
         "the scene has no actor 'peach'; did you mean 'reach'?",
     ]
@@ -403,7 +411,7 @@ def test_a_prop_becomes_an_actor_on_the_floor(tmp_path: Path) -> None:
     assert not drop(state, "component", "SphereProp", "sphere")
     assert not drop(state, "prop", "PDController")
     on_an_actor, no_prop = messages(state)
-    assert on_an_actor == "SphereProp is a prop; it stands on the floor and is put on no actor"
+    assert on_an_actor == "SphereProp is a prop: drop it on the floor, not on an actor"
     assert no_prop.startswith("'PDController' is no prop type; available: BoxProp, CameraProp, ")
 
 
@@ -416,8 +424,8 @@ def test_an_actuator_drives_the_joints_that_nothing_drives_yet(tmp_path: Path) -
     assert actuator.to_data() == {"type": "MotorActuator", "joint": "elbow"}
     assert not drop(state, "component", "MotorActuator", "full")
     assert messages(state) == [
-        "every hinge and slide of 'full' has an actuator; "
-        "add another one in the inspector, where you say what it drives"
+        "every hinge and slide joint of 'full' has an actuator; "
+        "add another one in the inspector, with its target"
     ]
 
 

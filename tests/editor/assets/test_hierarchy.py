@@ -199,7 +199,7 @@ def test_deleting_several_things_is_one_edit(tower: Bench) -> None:
 def test_what_depended_on_a_deleted_actor_goes_with_it_and_is_named(tower: Bench) -> None:
     delete(tower.state, "base")
     assert tower.actors == ["other"]
-    assert any("removed too: actor 'rider'" in text for text in tower.said)
+    assert any("also removed: actor 'rider'" in text for text in tower.said)
     tower.state.session.undo()
     assert tower.actors == ["base", "rider", "other"]
 

@@ -40,9 +40,9 @@ def test_nothing_is_an_empty_scene() -> None:
         ("gone.yaml", "gone.yaml"),
         ("gone.xml", "there is no such file"),
         ("gone.h5", "gone.h5: there is no such file"),
-        ("walk.onnx", "is a network; open its robot's scene, and drop it on the robot"),
-        ("a.png", "is of no kind the editor opens; those are .yaml"),
-        ("a folder", "is of no kind the editor opens"),
+        ("walk.onnx", "is a network; open its robot's scene and drop it on the robot"),
+        ("a.png", "cannot be opened; the editor opens .yaml"),
+        ("a folder", "cannot be opened"),
     ],
 )
 def test_what_cannot_be_opened_says_why(tmp_path: Path, name: str, reason: str) -> None:

@@ -89,7 +89,7 @@ def test_settings_and_network_are_one_import_and_one_edit(scene: Path, tmp_path:
     written = tmp_path / "policies" / "walker-unitree_rl_gym.yaml"
     assert seen[0] == [
         "add PDController with the policy's gains, Policy",
-        "take walker.PDController away",
+        "remove walker.PDController",
         f"write {written}",
     ]
     assert bench.entries == ["Import walker-unitree_rl_gym.yaml to walker"]
@@ -174,9 +174,9 @@ def test_a_policy_file_of_our_own_is_used_where_it_is(tmp_path: Path) -> None:
     assert offer is not None
     assert changes(state, offer) == [
         "add PDController with the policy's gains, Policy",
-        "take dog.PDController away",
-        "switch dog.TrotGait off",
-        "start in the pose of the policy",
+        "remove dog.PDController",
+        "disable dog.TrotGait",
+        "start in the policy's pose",
     ]
     accept(state, offer)
     actor: Any = state.scene["dog"].to_data()

@@ -192,7 +192,7 @@ def test_a_reset_ends_a_live_test(models: Path, before: int) -> None:
     state.simulation.step_once(10)
     state.simulation.reset()
     state.simulation.step_once(1)
-    assert test.problem == "the world was built anew or put back while it ran"
+    assert test.problem == "the world was rebuilt or rewound during the test"
     assert not list(state.simulation.frame.robots["dog"].holders)
 
 

@@ -308,7 +308,7 @@ def test_a_live_test_names_who_commands_or_holds(bench: Bench) -> None:
     state.simulation.play()
     lease = state.simulation.world["dog"].take(holder="gait")
     state.simulation.publish()
-    assert tuning.why_no_live_test() == "commanded by gait; it must let go first"
+    assert tuning.why_no_live_test() == "commanded by gait; release it first"
     lease.release()
     state.simulation.world["dog"].hold("home")
     state.simulation.publish()

@@ -71,7 +71,7 @@ def test_an_actor_keeps_its_name(state: EditorState) -> None:
     ("text", "expected"),
     [
         ("", "cannot paste: the clipboard has no text"),
-        ("[1", "cannot paste: the clipboard is no value: value:1:3: not valid YAML"),
+        ("[1", "cannot paste the clipboard: value:1:3: not valid YAML"),
         ("5", "cannot paste: one.Everything needs a mapping, got 5"),
         ("type: PDController", "cannot paste: the clipboard has a PDController, one.Everything is"),
         ("gian: 5", "cannot paste: Everything has no property 'gian'; did you mean 'gain'?"),

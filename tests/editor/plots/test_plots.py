@@ -135,7 +135,7 @@ def test_everything_that_is_offered_can_be_plotted() -> None:
 def test_a_signal_that_does_not_exist_is_refused_with_the_nearest() -> None:
     board = board_on()
     path = first_signal(board)
-    with refused(BindingError, f"there is no signal '{path[:-1]}'; did you mean '{path}'?"):
+    with refused(BindingError, f"unknown signal '{path[:-1]}'; did you mean '{path}'?"):
         board.add(board.add_plot(), path[:-1])
 
 
@@ -550,7 +550,7 @@ def test_another_scene_keeps_the_signals_it_has_and_names_the_rest(tmp_path: Pat
         other = SCENE.replace("name: swing", "name: other")
         state.session = editor_state(other).session
         frames(2)
-        assert _texts(state) == [f"not plotted, since the scene has none: {path}"]
+        assert _texts(state) == [f"not plotted, not in this scene: {path}"]
         state.session = editor_state(SCENE).session
         frames(2)
         panel.drop(panel.board.plots[0], "signal", path)

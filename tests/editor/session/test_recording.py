@@ -74,7 +74,7 @@ def test_an_edit_that_builds_the_world_anew_ends_the_recording(tmp_path: Path) -
     bench.state.session.set("left.pose.position", [0, 0, 1])
     assert not bench.window.recording.is_on
     assert bench.said[-1] == (
-        f"the recording ended, since the world was built anew: 20 steps: {tmp_path / 'a.h5'}"
+        f"the recording ended because the world was rebuilt: 20 steps: {tmp_path / 'a.h5'}"
     )
     recorded = read_recording(tmp_path / "a.h5")
     assert recorded.steps == 20

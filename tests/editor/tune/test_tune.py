@@ -38,7 +38,7 @@ def said(tune: Tune) -> list[str]:
 
 def test_without_a_choice_all_joints_that_are_shown_are_meant(tune: Tune) -> None:
     assert actuators(tune) == ["left_hip", "left_knee", "right_hip", "right_knee"]
-    assert tune.who == "4 joints, all that are shown"
+    assert tune.who == "4 joints, all shown"
     tune.tuning.filter = "knee"
     assert actuators(tune) == ["left_knee", "right_knee"]
 
@@ -77,7 +77,7 @@ def test_joints_of_two_actors_are_refused(models: Path) -> None:
     tune = tune_on(editor_state(Scene.parse(text, models)), None)
     assert not tune.run(TuneTask.ASSIGN)
     assert tune.state.problems["tune assign"] == (
-        "the chosen joints are of several actors; choose those of one"
+        "the chosen joints belong to several actors; choose joints of one"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_result_that_no_longer_fits_changes_nothing(tune: Tune) -> None:
     tune.state.session.set("dog.PDController.actuators", "left_.*")
     tune.refresh()
     assert not tune.apply(TuneTask.ASSIGN)
-    problem = "dog.PDController.right_hip: is not among the rows of the gain table any more"
+    problem = "dog.PDController.right_hip: is no longer in the gain table"
     assert tune.state.problems["tune assign"] == problem
     assert authored(tune.state) == 50
 
@@ -145,7 +145,7 @@ def test_a_fit_is_one_edit(tune: Tune, tmp_path: Path) -> None:
 
 def test_a_fit_needs_recordings_and_parameters(tune: Tune) -> None:
     assert not tune.run(TuneTask.FIT)
-    assert tune.state.problems["tune fit"] == ("add a recording that the parameters are to explain")
+    assert tune.state.problems["tune fit"] == "add a recording to fit the parameters to"
     tune.fit.recordings, tune.fit.parameters = [Path("walk.npz")], []
     assert not tune.run(TuneTask.FIT)
     assert tune.state.problems["tune fit"] == "tick a parameter to fit"
@@ -231,9 +231,9 @@ def test_a_point_that_failed_cannot_be_applied(tune: Tune) -> None:
     result.ranking[1] = Ranked(result.ranking[1].values, float("inf"), ())
     assert tune.why_not_applied(TuneTask.SWEEP) == ""
     tune.picked = 1
-    assert tune.why_not_applied(TuneTask.SWEEP) == "this point did not work"
+    assert tune.why_not_applied(TuneTask.SWEEP) == "this point failed"
     assert not tune.apply(TuneTask.SWEEP)
-    assert tune.state.problems["tune sweep"] == "this point did not work"
+    assert tune.state.problems["tune sweep"] == "this point failed"
 
 
 def test_an_axis_begins_around_what_is_in_force() -> None:

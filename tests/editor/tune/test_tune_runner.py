@@ -126,7 +126,7 @@ def test_a_process_that_dies_is_told_of_and_replaced(tune: Tune, runner: Runner)
     assert runner.wait()
     finished = runner.take()
     assert finished is not None
-    assert finished.problem == "the process that tunes ended by itself"
+    assert finished.problem == "the tuning process ended unexpectedly"
     assert finished.detail == "exit code -9"
 
 

@@ -262,7 +262,7 @@ def test_what_cannot_be_moved_says_why(crowd: Bench) -> None:
     assert len(copies) == 2
     assert {reasons[c] for c in copies} == {f"{c} is a copy of box: edit that one" for c in copies}
     assert reasons["box"] == "box has copies: edit its pose in the inspector"
-    assert reasons["rider"] == "rider is attached to base/box: it moves with that"
+    assert reasons["rider"] == "rider is attached to base/box and moves with it"
     assert reasons["far_rod"].startswith("far_rod comes from the included file ")
     assert reasons["far_rod"].endswith("other.yaml: edit it there")
     assert reasons["base"] == reasons["nobody"] == reasons["no tool"] == ""

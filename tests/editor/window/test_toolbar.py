@@ -144,7 +144,7 @@ def test_after_a_structural_edit_time_goes_back_to_it_and_no_further() -> None:
 
 def test_who_commands_is_told() -> None:
     state = Bench.on(SWINGS).state
-    assert commanders(state) == "lease: left nobody; right nobody"
+    assert commanders(state) == "lease: left none; right none"
     state.simulation.call(lambda w: w["left"].take(Source.UI, holder="a slider"))
     state.simulation.call(lambda w: w["right"].hold("home"))
     state.simulation.publish()

@@ -306,7 +306,7 @@ def test_a_scene_that_cannot_be_opened_leaves_this_one(here: Path) -> None:
     broken, gone, picture = bench.problems
     assert "gone.xml" in broken
     assert "gone.yaml" in gone
-    assert "no kind the editor opens" in picture
+    assert "cannot be opened; the editor opens .yaml" in picture
 
 
 def test_new_is_an_empty_scene() -> None:
@@ -455,7 +455,7 @@ def test_a_picture_of_the_viewport(here: Path) -> None:
 
     def takes(ctx: Any) -> None:
         press(ctx, KEY.f12)
-        menu(ctx, "File/Picture of the viewport")
+        menu(ctx, "File/Save picture of the viewport")
 
     bench.run(takes)
     pictures = sorted(here.glob("mjrig-*.png"))
@@ -526,7 +526,7 @@ def test_nothing_is_filmed_before_the_viewport_was_seen(here: Path) -> None:
     bench = Bench.on(SWINGS)
     bench.window.captures.toggle_video()
     bench.window.captures.take_picture()
-    assert all("the viewport was not shown yet" in text for text in bench.said)
+    assert all("the viewport has not been drawn yet" in text for text in bench.said)
     assert len(bench.said) == 2
 
 

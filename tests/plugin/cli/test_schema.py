@@ -1,4 +1,4 @@
-"""JSON Schema and the reference page, made from the declarations."""
+"""JSON Schema, made from the declarations."""
 
 import json
 from importlib.resources import files
@@ -7,15 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from mjrig.cli.schema import describe, file_schema, reference_page, scene_schema
+from mjrig.cli.schema import file_schema, scene_schema
 from mjrig.components import PDController
 from mjrig.properties import registry
 from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.scalar_kinds import Bool
-from mjrig.scene.pose import Pose
-from mjrig.scene.sim_options import SimOptions
-from mjrig.scene_edit.actor import Actor
-from mjrig.scene_edit.scene import Scene
 
 jsonschema = pytest.importorskip("jsonschema", reason="needs the extra 'dev'")
 
@@ -143,7 +138,7 @@ def test_the_format_version_is_required() -> None:
 def test_a_description_says_doc_unit_and_default() -> None:
     schema = scene_schema()["$defs"]["PDController"]["properties"]
     assert schema["default_kp"]["description"] == (
-        "Stiffness of the actuators kp does not name. [N·m/rad] Default: 100."
+        "Stiffness of the actuators that kp does not name. [N·m/rad] Default: 100."
     )
 
 
@@ -154,64 +149,6 @@ def test_what_is_not_stored_is_not_in_the_schema() -> None:
         if known is not None:
             stored = {p.name for p in cls.properties() if p.stored}
             assert set(known["properties"]) == {"type", *stored}
-
-
-# The reference page -----------------------------------------------------------------------------
-
-
-def sections() -> dict[str, str]:
-    """The text of each class on the reference page."""
-    found = reference_page().split("\n### ")[1:]
-    return {text.partition("\n")[0]: text for text in found}
-
-
-@pytest.mark.parametrize("name", registry.names())
-def test_the_reference_page_has_every_component_with_its_properties_and_actions(name: str) -> None:
-    cls = registry.get(name, HasProperties)
-    for prop in cls.properties():
-        assert f"| `{prop.name}` | {prop.kind} |" in sections()[name]
-    for act in cls.actions():
-        assert f"- `{act.signature}`: " in sections()[name]
-
-
-@pytest.mark.parametrize("cls", [Scene, Actor, Pose, SimOptions])
-def test_the_reference_page_has_what_a_scene_file_may_say(cls: type[HasProperties]) -> None:
-    for prop in cls.properties():
-        assert f"| `{prop.name}` | {prop.kind} |" in sections()[cls.__name__]
-
-
-def test_a_row_says_everything_about_a_property() -> None:
-    assert (
-        "| `kp` | per_actuator | `default_kp` | N·m/rad | >= 0 N·m/rad | Stiffness per actuator. |"
-    ) in sections()["PDController"]
-
-
-def test_every_table_has_six_cells_in_each_row() -> None:
-    rows = [line for line in reference_page().splitlines() if line.startswith(("| ", "|-"))]
-    assert {line.replace("\\|", "").count("|") for line in rows} == {7}
-
-
-# Descriptions -----------------------------------------------------------------------------------
-
-
-def test_a_type_is_described_in_lines() -> None:
-    lines = [" ".join(line.split()) for line in describe(PDController)]
-    assert lines[0] == "PDController"
-    assert lines[1] == "τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit [N·m or N]."
-    assert (
-        "default_kp float 100 N·m/rad >= 0 N·m/rad Stiffness of the actuators kp does not name."
-        in lines
-    )
-    assert lines[-2] == PDController.actions()[0].signature
-
-
-def test_a_hidden_property_is_not_described() -> None:
-    class Shy(HasProperties):
-        """Has nothing to show."""
-
-        secret = Bool(True, shown=False)
-
-    assert describe(Shy) == ["Shy", "  Has nothing to show.", "", "properties", "  none"]
 
 
 # Variables and includes -------------------------------------------------------------------------

@@ -277,7 +277,8 @@ def test_the_bundled_scenes_fit_the_schema(capsys: Output, name: str) -> None:
     main(["schema"])
     from mjrig.scene_edit.scene import Scene
 
-    jsonschema.validate(Scene.load(bundled(name)).to_data(), json.loads(capsys.readouterr().out))
+    schema = json.loads(capsys.readouterr().out)  # a valid one: test_schema.py
+    jsonschema.Draft202012Validator(schema).validate(Scene.load(bundled(name)).to_data())
 
 
 # Usage ------------------------------------------------------------------------------------------

@@ -309,6 +309,7 @@ def test_wrong_usage_exits_with_2(capsys: Output, arguments: list[str]) -> None:
 # As a process -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_process_exits_with_the_code_and_one_line(scene: str) -> None:
     assert mjrig("check", scene).returncode == 0
     wrong = mjrig("check", scene + "x")

@@ -60,6 +60,7 @@ def is_valid(**controller: Any) -> bool:
     return bool(validator().is_valid(data))
 
 
+@pytest.mark.slow
 def test_the_schema_is_a_valid_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(scene_schema())
 

@@ -4,6 +4,9 @@
 BIN := .venv/bin
 SCENE := config/scenes/quadruped_trot.yaml
 HEADLESS := run $(SCENE) --duration 5 --picture out/quadruped.png --plot out/quadruped_plot.png
+CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pyright
+SEED ?= 0
+LIMIT ?= 1h
 ARGS ?= $(if $(DISPLAY),edit $(SCENE),$(HEADLESS))
 
 export PYTHON
@@ -11,12 +14,14 @@ export PYTHON
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # ROS and others put their own numpy and pytest plugins here, ahead of .venv.
 unexport PYTHONPATH PYTHONHOME
+# Tests start many processes; each would compile all of mjrig again, and pytest every test.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench newton dist clean
+.PHONY: help setup run test test-fast campaign lint format bench newton dist clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
 
 setup:  ## make .venv, install packages and missing system libraries (run and test do it too)
 	@sh tools/setup.sh
@@ -25,14 +30,27 @@ run: setup  ## open the example scene in the editor; without a display run it, p
 	@mkdir -p out
 	$(BIN)/mjrig $(ARGS)
 
-test: lint  ## all checks, then all tests on every core
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+# The checks need one core for some minutes, while the tests leave gaps; they are shown after the tests.
+test: setup  ## all tests on every core, and all checks beside them
+	@checks=$$(mktemp); trap 'kill $$lint 2>/dev/null; rm -f "$$checks"' EXIT; trap 'exit 130' INT TERM; \
+	{ $(CHECKS); } >"$$checks" 2>&1 & lint=$$!; status=0; \
+	$(BIN)/pytest --numprocesses auto --dist loadfile || status=$$?; \
+	wait $$lint || status=$$?; cat "$$checks"; exit $$status
 
-lint: setup  ## ruff, mypy, pyright
+test-fast: setup  ## ruff, and the quick tests of the rooms that changed since HEAD (ROOMS="sim cli": those too)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pyright
+	@tests=$$($(BIN)/python tools/changed_tests.py $(ROOMS)) || exit; \
+	if [ -z "$$tests" ]; then echo "no room has changed since HEAD"; exit; fi; echo $$tests; \
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow and not campaign" $$tests
+
+# The same seed tries the same cases; another one, or more time: make campaign SEED=7 LIMIT=8h
+campaign: setup  ## the random and the long tests, with many more examples and steps, for an hour at most
+	MJRIG_CAMPAIGN=1 timeout $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
+		--hypothesis-seed=$(SEED) --hypothesis-show-statistics --verbose --durations=0
+
+lint: setup  ## ruff, mypy, pyright
+	$(CHECKS)
 
 format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .

@@ -63,6 +63,7 @@ def meta_of(path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIXTURES)
 def test_a_policy_of_another_stack_runs_here_as_there(name: str, tmp_path: Path) -> None:
     fixture, recording = FIXTURES[name], ROBOTS / "recordings" / f"{name}.npz"

@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,7 @@ from mjrig.components import (
 from mjrig.components.controllers.pipeline_controller import PipelineController
 from mjrig.errors import NeedsNewWorld
 from mjrig.properties.scalar_kinds import Float
+from tests.campaign import amount
 from tests.worlds import GRIPPER, arm, hinge, make_scene, make_world, refused
 
 pytest.importorskip("numba", reason="needs the extra 'fast'")
@@ -50,6 +52,8 @@ Values = Mapping[str, object]
 SCENES = Path(str(files("mjrig.config").joinpath("scenes")))
 FAST = ("native", "compiled", "auto")
 ALL = ("python", *FAST)
+#: Steps of a long comparison.
+LONG = amount(600, 5000)
 
 # Models and worlds ------------------------------------------------------------------------------
 
@@ -131,15 +135,19 @@ def trajectory(world: mjrig.World, steps: int, *, hold: int = 1, chunk: int = 1)
 
 def same_everywhere(make: Make, steps: int = 400, names: Sequence[str] = FAST) -> None:
     """Every execution has the bits of python, step by step and in chunks of 20."""
-    moving = trajectory(make("python"), steps)
-    held = trajectory(make("python"), 200, hold=20)
+    python = make("python")
+    held = trajectory(python, 200, hold=20)
+    python.reset()
+    moving = trajectory(python, steps)
     assert np.isfinite(moving).all()
     assert np.ptp(moving, axis=0).max() > 0.05
-    for name in names:
-        assert np.array_equal(trajectory(make(name), steps), moving), name
-        assert np.array_equal(trajectory(make(name), 200, hold=20), held), name
     for name in ("python", *names):
-        assert np.array_equal(trajectory(make(name), 200, hold=20, chunk=20), held), name
+        world = make(name)
+        assert np.array_equal(trajectory(world, steps), moving), name
+        world.reset()
+        assert np.array_equal(trajectory(world, 200, hold=20), held), name
+        world.reset()
+        assert np.array_equal(trajectory(world, 200, hold=20, chunk=20), held), name
 
 
 STACKS: dict[str, Values] = {
@@ -162,31 +170,37 @@ def stacked(stack: str, size: int, **values: Any) -> PDController:
     return (PIDController if "ki" in found else PDController)(**found)
 
 
+@cache
+def bundled_size(name: str) -> int:
+    """How many actuators the controller of a bundled scene drives."""
+    return mjrig.World(SCENES / f"{name}.yaml", "python")[name].controllers[0].num_bindings
+
+
 def bundled(name: str, stack: str) -> mjrig.Scene:
     """A bundled scene whose controller has a stack too."""
     file = SCENES / f"{name}.yaml"
     text = yaml.safe_load(file.read_text(encoding="utf-8"))
-    size = mjrig.World(file, "python")[name].controllers[0].num_bindings
-    text["actors"][0]["components"][0].update(stacked(stack, size).to_data())
+    text["actors"][0]["components"][0].update(stacked(stack, bundled_size(name)).to_data())
     return mjrig.Scene.parse(yaml.safe_dump(text), base=SCENES)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("stack", ["pd", "pid saturated", "delay 3", "pid and delay"])
 @pytest.mark.parametrize("robot", ["pendulum", "quadruped", "humanoid", "arm"])
 def test_a_bundled_robot_moves_the_same_however_it_is_executed(robot: str, stack: str) -> None:
     scene = bundled(robot, stack)
     assert mjrig.World(scene).execution == "native"
-    steps = 2000
-    same_everywhere(lambda name: mjrig.World(scene, name), steps, ("native", "compiled"))
+    same_everywhere(lambda name: mjrig.World(scene, name), LONG, ("native", "compiled"))
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("damping", [0.0, 0.3])
 @pytest.mark.parametrize("stack", STACKS)
 def test_gears_and_limits_change_no_bit(stack: str, damping: float) -> None:
     controller = stacked(stack, 5, kp=[9, 40, 90, 26, 25], kv=0.7, torque_limit=2.0)
     make = maker(controller, xml=chain(damping=damping))
     assert make("auto").execution == "native"
-    same_everywhere(make, 2000)
+    same_everywhere(make, LONG)
 
 
 def test_every_limit_of_the_chain_acts() -> None:
@@ -266,6 +280,7 @@ def test_auto_does_not_run_a_dc_motor_natively() -> None:
     same_everywhere(make, names=["auto", "compiled"])
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("clamp_targets", [False, True])
 @pytest.mark.parametrize("decimation", [1, 4])
 def test_the_full_stack_is_compiled_bit_for_bit(decimation: int, clamp_targets: bool) -> None:
@@ -273,7 +288,7 @@ def test_the_full_stack_is_compiled_bit_for_bit(decimation: int, clamp_targets: 
     controller = full(decimation=decimation, clamp_targets=clamp_targets)
     make = maker(controller, xml=chain(damping=0.1, joint=joint))
     assert make("auto").execution == "compiled"
-    same_everywhere(make, 2000, ["compiled", "auto"])
+    same_everywhere(make, LONG, ["compiled", "auto"])
     lockstep(make, steps=150, names=["compiled"])
 
 
@@ -289,12 +304,13 @@ def test_a_part_of_the_actuators_is_driven_the_same(actuators: str | list[str]) 
     same_everywhere(maker(PIDController(kp=30, ki=9, actuators=actuators, delay=Delay(2))))
 
 
+@pytest.mark.campaign
 def test_two_controllers_each_run_in_their_own_way() -> None:
     make = maker(PDController(kp=30, actuators="[ad]", delay=Delay(1)), full(actuators="[ce]"))
     world = make("auto")
     assert world.execution == "compiled+native"
     assert [c.execution.name for c in world["robot"].controllers] == ["native", "compiled"]
-    same_everywhere(make, 2000, ["compiled", "auto"])
+    same_everywhere(make, LONG, ["compiled", "auto"])
     lockstep(make, names=["auto"])
 
 
@@ -335,7 +351,8 @@ CLAMPS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.campaign
+@settings(max_examples=amount(10, 500), deadline=None)
 @given(
     clamps=st.lists(CLAMPS, max_size=4),
     gears=st.lists(st.floats(0.2, 7.0), min_size=3, max_size=3),

@@ -39,6 +39,7 @@ def order_findings(imported: Imported) -> list[str]:
     return [f.text for f in imported.findings if f.code == "order-probe"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIXTURES)
 def test_the_right_order_raises_no_alarm_and_others_do(name: str, tmp_path: Path) -> None:
     imported = run_import(name, tmp_path / "scene.yaml", probe=True)

@@ -15,6 +15,7 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from tests.campaign import amount
 from tests.editor.windows import BOX, SWINGS
 
 LEFT = ("actors", 0, "components", 0)
@@ -204,18 +205,20 @@ def test_merging_keeps_what_cannot_be_one() -> None:
     assert merged([added], [added]) == (added, added)
 
 
+@pytest.mark.campaign
 def test_random_structural_edits_undone_and_redone_are_byte_identical() -> None:
+    count = amount(12, 200)
     session = _with_props(4)
     rng = random.Random(5)
     texts = [session.scene.to_text()]
-    for i in range(60):
+    for i in range(count):
         with session.edit(f"Edit {i}") as scene:
             names = [actor.name for actor in scene.actors]
             for _ in range(rng.randint(1, 3)):
                 _at_random(scene, rng, names, i)
         if len(session.undo_stack) == len(texts):
             texts.append(session.scene.to_text())
-    assert len(texts) > 40
+    assert len(texts) > 2 * count // 3
     for text in reversed(texts[:-1]):
         session.undo()
         assert session.scene.to_text() == text

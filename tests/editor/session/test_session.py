@@ -14,6 +14,7 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from tests.campaign import amount
 
 TEXT = """\
 mjrig: 1   # two of a kind
@@ -116,10 +117,11 @@ def test_moving_an_actor_moves_its_free_root_by_as_much(tmp_path: Path) -> None:
     assert np.allclose(after - before, [1, 2, 0, 0, 0, 0, 0])
 
 
+@pytest.mark.campaign
 def test_many_random_edits_undone_give_the_text_byte_for_byte() -> None:
     session = _session()
     rng = random.Random(3)
-    for i in range(100):
+    for i in range(amount(30, 500)):
         actor = rng.choice(["left", "right"])
         kind = rng.randrange(5)
         if kind == 0:

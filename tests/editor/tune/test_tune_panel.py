@@ -122,6 +122,7 @@ def wait(ctx: Any, tune: Tune) -> None:
     ctx.yield_(2)
 
 
+@pytest.mark.slow
 def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
     tune = bench.window.tune.tune
 

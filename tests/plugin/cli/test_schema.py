@@ -1,6 +1,7 @@
 """JSON Schema, made from the declarations."""
 
 import json
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -41,13 +42,20 @@ actors:
 """
 
 
+@cache
+def validator() -> Any:
+    """Of scenes: one for all tests, none of which changes it."""
+    return jsonschema.Draft202012Validator(scene_schema())
+
+
 def is_valid(**controller: Any) -> bool:
     """Whether the schema takes the scene above with a change to its controller."""
     data = yaml.safe_load(SCENE)
     data["actors"][0]["components"][0] |= controller
-    return bool(jsonschema.Draft202012Validator(scene_schema()).is_valid(data))
+    return bool(validator().is_valid(data))
 
 
+@pytest.mark.slow
 def test_the_schema_is_a_valid_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(scene_schema())
 
@@ -63,7 +71,7 @@ def test_there_are_scenes_to_validate() -> None:
 @pytest.mark.parametrize("scene", SCENES, ids=lambda p: str(p.name))
 def test_every_bundled_scene_is_valid(scene: Any) -> None:
     data = yaml.safe_load(scene.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(scene_schema()).validate(data)
+    validator().validate(data)
 
 
 def test_a_scene_with_everything_is_valid() -> None:
@@ -125,12 +133,11 @@ def test_what_a_property_refuses_is_invalid(controller: dict[str, Any]) -> None:
 )
 def test_a_scene_with_an_unknown_key_or_a_wrong_type_is_invalid(change: dict[str, Any]) -> None:
     data = yaml.safe_load(SCENE) | change
-    assert not jsonschema.Draft202012Validator(scene_schema()).is_valid(data)
+    assert not validator().is_valid(data)
 
 
 def test_the_format_version_is_required() -> None:
-    validator = jsonschema.Draft202012Validator(scene_schema())
-    assert [e.message for e in validator.iter_errors({"actors": []})] == [
+    assert [e.message for e in validator().iter_errors({"actors": []})] == [
         "'mjrig' is a required property"
     ]
 
@@ -143,9 +150,10 @@ def test_a_description_says_doc_unit_and_default() -> None:
 
 
 def test_what_is_not_stored_is_not_in_the_schema() -> None:
+    definitions = scene_schema()["$defs"]
     for name in registry.names():
         cls = registry.get(name, HasProperties)
-        known = scene_schema()["$defs"].get(name)
+        known = definitions.get(name)
         if known is not None:
             stored = {p.name for p in cls.properties() if p.stored}
             assert set(known["properties"]) == {"type", *stored}
@@ -172,7 +180,7 @@ actors:
 
 
 def test_variables_may_stand_wherever_a_value_does() -> None:
-    jsonschema.Draft202012Validator(scene_schema()).validate(yaml.safe_load(WITH_VARIABLES))
+    validator().validate(yaml.safe_load(WITH_VARIABLES))
 
 
 @pytest.mark.parametrize("text", ["kp", "$kp", "{kp}", "${}", "$${kp}", "${kp", "a $${kp} b"])
@@ -186,7 +194,7 @@ def test_a_text_without_a_variable_is_no_number(text: str) -> None:
 )
 def test_an_include_that_is_none_is_invalid(include: Any) -> None:
     data = yaml.safe_load(SCENE) | {"include": include}
-    assert not jsonschema.Draft202012Validator(scene_schema()).is_valid(data)
+    assert not validator().is_valid(data)
 
 
 POLICY = """
@@ -212,8 +220,11 @@ action: {scale: 0.25, clip: [-1, 1], clip_target: ctrlrange, offset: default}
     ],
 )
 def test_policy_files_have_a_schema(old: str, new: str, fits: bool) -> None:
+    data = yaml.safe_load(POLICY.replace(old, new))
+    assert jsonschema.Draft202012Validator(file_schema("PolicyFile")).is_valid(data) is fits
+
+
+def test_the_schema_of_policy_files_is_a_valid_schema_without_variables() -> None:
     schema = file_schema("PolicyFile")
     jsonschema.Draft202012Validator.check_schema(schema)
     assert "#/$defs/variable" not in json.dumps(schema)
-    data = yaml.safe_load(POLICY.replace(old, new))
-    assert jsonschema.Draft202012Validator(schema).is_valid(data) is fits

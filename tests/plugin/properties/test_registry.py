@@ -6,17 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 
 import pytest
 
+from mjrig.cli.main import main
 from mjrig.components import ArticulationController, PDController
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent, Component
 from mjrig.properties.has_properties import HasProperties
+from mjrig.sim.world import World
 from tests.places import THIRD_PARTY
 
 ARM = """
@@ -211,7 +214,37 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def mjrig(site: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+@dataclass
+class Result:
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Mjrig = Callable[..., Result]
+
+
+@pytest.fixture
+def mjrig(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Mjrig]:
+    """`mjrig …` in this process, where the example package can be imported for one test."""
+
+    def run(*arguments: str | Path) -> Result:
+        code = main([str(a) for a in arguments])
+        return Result(code, *capsys.readouterr())
+
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(site))
+        registry.refresh()
+        yield run
+    sys.modules.pop("mjrig_example", None)
+    registry.refresh()
+
+
+def mjrig_process(site: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """`python -m mjrig …` where the example package is installed."""
     environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "mjrig", *arguments]
@@ -230,15 +263,15 @@ def scene(tmp_path: Path) -> Path:
 
 
 def test_a_third_partys_component_is_listed(site: Path) -> None:
-    result = mjrig(site, "components")
+    result = mjrig_process(site, "components")
     assert (result.returncode, result.stderr) == (0, "")
     (line,) = [line for line in result.stdout.splitlines() if "SpringController" in line]
     assert "mjrig_example:SpringController" in line
     assert line.endswith("τ = −stiffness (q − rest), clamped to ±limit  [N·m or N].")
 
 
-def test_a_third_partys_properties_and_actions_are_shown(site: Path) -> None:
-    lines = mjrig(site, "components", "SpringController").stdout.splitlines()
+def test_a_third_partys_properties_and_actions_are_shown(mjrig: Mjrig) -> None:
+    lines = mjrig("components", "SpringController").stdout.splitlines()
     rows = [" ".join(line.split()) for line in lines]
     assert "stiffness per_actuator 10 N·m/rad >= 0 N·m/rad Stiffness per actuator." in rows
     assert "rest float 0 rad Angle without effort." in rows
@@ -246,8 +279,8 @@ def test_a_third_partys_properties_and_actions_are_shown(site: Path) -> None:
     assert rows[-2:] == ["slacken(factor: float = 0.5)", "Multiply every stiffness by a factor."]
 
 
-def test_a_third_partys_component_is_in_the_schema(site: Path) -> None:
-    schema = json.loads(mjrig(site, "schema").stdout)
+def test_a_third_partys_component_is_in_the_schema(mjrig: Mjrig) -> None:
+    schema = json.loads(mjrig("schema").stdout)
     spring = schema["$defs"]["SpringController"]
     assert {"type", "stiffness", "rest", "limit", "enabled"} <= set(spring["properties"])
     components, _variable = schema["$defs"]["Actor"]["properties"]["components"]["anyOf"]
@@ -256,7 +289,7 @@ def test_a_third_partys_component_is_in_the_schema(site: Path) -> None:
 
 
 def test_a_scene_with_a_third_partys_component_runs(site: Path, scene: Path) -> None:
-    result = mjrig(
+    result = mjrig_process(
         site, "run", scene, "--duration", "0.2", "--set", "arm.SpringController.limit=9",
         "--call", "arm.SpringController.slacken=0.5",
     )  # fmt: skip
@@ -314,10 +347,10 @@ def test_a_third_partys_controller_pulls_towards_its_rest(site: Path, scene: Pat
     ],
 )
 def test_a_bad_value_for_a_third_party_is_one_line_with_its_place(
-    site: Path, scene: Path, good: str, bad: str, problem: str
+    mjrig: Mjrig, scene: Path, good: str, bad: str, problem: str
 ) -> None:
     scene.write_text(SCENE.replace(good, bad), encoding="utf-8")
-    result = mjrig(site, "run", scene, "--duration", "0.1")
+    result = mjrig("run", scene, "--duration", "0.1")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [f"mjrig: {scene}:{problem}"]
 
@@ -343,34 +376,25 @@ LAW = "law: {type: CubicSpring, stiffness: 30}"
     [("LawController", LAW), ("PDController", LAW), ("PDController", "kp: 50")],
 )
 def test_a_third_partys_law_and_clamp_work_under_any_controller(
-    site: Path, tmp_path: Path, controller: str, law: str
+    mjrig: Mjrig, tmp_path: Path, controller: str, law: str
 ) -> None:
     (tmp_path / "arm.xml").write_text(ARM, encoding="utf-8")
     path = tmp_path / "arm.yaml"
     path.write_text(PARTS.format(controller=controller, law=law), encoding="utf-8")
-    script = (
-        "import sys, mjrig\n"
-        "world = mjrig.World(sys.argv[1])\n"
-        "robot = world['arm']\n"
-        "robot.set_targets(1.0)\n"
-        "world.step()\n"
-        "print(world.execution, robot.raw_effort.round(6).tolist(), robot.effort.tolist())\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    result = subprocess.run(
-        [sys.executable, "-c", script, str(path)],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert result.stderr == ""
+    world = World(path)
+    robot = world["arm"]
+    robot.set_targets(1.0)
+    world.step()
     raw = 30.0 if "Cubic" in law else 50.0
-    assert result.stdout == f"python [{raw}] [2.0]\n"
+    assert world.execution == "python"
+    assert (robot.raw_effort.round(6).tolist(), robot.effort.tolist()) == ([raw], [2.0])
 
 
-def test_check_says_why_a_third_partys_parts_are_not_lowered(site: Path, tmp_path: Path) -> None:
+def test_check_says_why_a_third_partys_parts_are_not_lowered(mjrig: Mjrig, tmp_path: Path) -> None:
     (tmp_path / "arm.xml").write_text(ARM, encoding="utf-8")
     path = tmp_path / "arm.yaml"
     path.write_text(PARTS.format(controller="LawController", law=LAW), encoding="utf-8")
-    result = mjrig(site, "check", path)
+    result = mjrig("check", path)
     assert result.returncode == 0
     assert (
         "arm.LawController runs as python: not native: MuJoCo has no actuator that computes "
@@ -380,12 +404,12 @@ def test_check_says_why_a_third_partys_parts_are_not_lowered(site: Path, tmp_pat
     ) in result.stdout
 
 
-def test_a_bad_value_in_a_third_partys_clamp_has_its_place(site: Path, tmp_path: Path) -> None:
+def test_a_bad_value_in_a_third_partys_clamp_has_its_place(mjrig: Mjrig, tmp_path: Path) -> None:
     (tmp_path / "arm.xml").write_text(ARM, encoding="utf-8")
     path = tmp_path / "arm.yaml"
     text = PARTS.format(controller="LawController", law=LAW).replace("share: 0.5", "share: 1.5")
     path.write_text(text, encoding="utf-8")
-    result = mjrig(site, "check", path)
+    result = mjrig("check", path)
     assert result.returncode == 1
     assert result.stderr == (
         f"mjrig: {path}:9:35: actors[0].components[0].clamps[0].share: "

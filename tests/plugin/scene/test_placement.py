@@ -120,13 +120,14 @@ actors:
         World(scene)
 
 
-def test_copies_of_copies_are_counted_too() -> None:
+def test_copies_of_copies_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mjrig.scene.replicate.MAX_COPIES", 100)
     scene = _scene("""
 actors:
-  - {name: a, prop: {type: BoxProp}, replicate: {count: [101, 99]}}
+  - {name: a, prop: {type: BoxProp}, replicate: {count: [11, 9]}}
   - {name: b, prop: {type: BoxProp}, attach: {to: a}, replicate: {count: [2]}}
 """)
-    message = r"<text>:5:\d+: .*at most 10000 copies, got 2 on each of 9999 'a'"
+    message = r"<text>:5:\d+: .*at most 100 copies, got 2 on each of 99 'a'"
     with pytest.raises(SceneError, match=message):
         place(scene)
 

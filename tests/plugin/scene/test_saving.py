@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import mjrig
 from mjrig.errors import SceneError
 from mjrig.files.paths import backup_of, write_atomically
+from tests.campaign import amount
 from tests.worlds import refused
 
 TEXT = """\
@@ -229,7 +230,8 @@ def scene_texts(draw: st.DrawFn) -> str:
     return bom + text.replace("\n", newline)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.campaign
+@settings(max_examples=amount(25, 1000), deadline=None)
 @given(scene_texts(), st.sampled_from([50, {"y": 2}, [3, 4]]))
 def test_an_edit_changes_the_lines_it_must_and_no_other(text: str, value: object) -> None:
     with TemporaryDirectory() as folder:

@@ -16,6 +16,7 @@ from mjrig.yaml_text.comparison import same
 from mjrig.yaml_text.formatting import format_block, format_flow
 from mjrig.yaml_text.yaml_document import Document
 from mjrig.yaml_text.yaml_edit import updated_text
+from tests.campaign import CAMPAIGN, amount
 
 
 def edited(text: str, change: Callable[[Any], object]) -> str:
@@ -678,7 +679,8 @@ def with_comments(draw: st.DrawFn, text: str) -> str:
     return sprinkled if after == before else text
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@pytest.mark.campaign
+@settings(max_examples=amount(100, 3000), deadline=None, derandomize=not CAMPAIGN)
 @given(edit_sequences())
 def test_any_edits_of_any_document_give_a_text_that_says_exactly_the_new_data(
     case: tuple[str, list[Any]],
@@ -689,7 +691,8 @@ def test_any_edits_of_any_document_give_a_text_that_says_exactly_the_new_data(
         assert Document(text, "f.yaml").data == data
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@pytest.mark.campaign
+@settings(max_examples=amount(50, 3000), deadline=None, derandomize=not CAMPAIGN)
 @given(DOCUMENTS, VALUES, VALUES, STYLES)
 def test_any_edit_under_an_alias_is_written_out_and_of_its_anchor_refused(
     data: dict[str, Any], shared: Any, other: Any, style: bool | None
@@ -706,7 +709,8 @@ def test_any_edit_under_an_alias_is_written_out_and_of_its_anchor_refused(
     assert (document.text, document.data["anchor"]) == (text, shared)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@pytest.mark.campaign
+@settings(max_examples=amount(80, 3000), deadline=None, derandomize=not CAMPAIGN)
 @given(DOCUMENTS)
 def test_any_data_formatted_as_a_block_reads_back_as_itself(data: dict[str, Any]) -> None:
     assert Document(format_block(data, 0) + "\n", "f.yaml").data == data

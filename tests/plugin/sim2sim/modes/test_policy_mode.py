@@ -145,6 +145,7 @@ def test_trials_perturb_in_turn_and_repeat_with_their_seed() -> None:
     assert np.array_equal(world.model.geom_friction, before[1])
 
 
+@pytest.mark.slow
 def test_trials_on_processes_are_the_same_trials() -> None:
     pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
     scene = Path(str(files("mjrig.config").joinpath("scenes", "quadruped_walk.yaml")))

@@ -35,6 +35,7 @@ def recorded(
     return record(world, chirp(amplitude, 0.5, 4.0, duration), duration)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("memory", "duration"), [(0.0, 0.5), (0.9, 1.0)])
 def test_nineteen_of_twenty_intervals_hold_the_truth(
     scene: mjrig.Scene, memory: float, duration: float
@@ -137,6 +138,7 @@ def test_several_recordings_know_more_than_one(scene: mjrig.Scene) -> None:
     assert both.value == pytest.approx(31.0, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_law_that_runs_in_python_is_fitted_in_processes(scene: mjrig.Scene) -> None:
     scene.set(f"{PD}.decimation", 2)
     true = {f"{PD}.kp": 31.0, f"{PD}.delay": {"steps": 2}}
@@ -153,6 +155,7 @@ def twelve(found: Fit, name: str) -> FloatArray:
     return np.array([e.value for e in found.estimates if e.parameter == name])
 
 
+@pytest.mark.slow
 def test_twelve_joints_of_a_hanging_quadruped() -> None:
     random = np.random.default_rng(5)
     kp, kv = random.uniform(100, 240, 12), random.uniform(3, 7, 12)

@@ -64,6 +64,7 @@ def test_every_execution_gives_the_same(tmp_path: Path, execution: str) -> None:
         assert one.margins == other.margins
 
 
+@pytest.mark.slow
 def test_processes_give_what_the_bench_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def test_one_worker_and_one_seed_give_the_same_trials(tmp_path: Path) -> None:
     assert first == second != other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", ["", "sqlite:///{folder}/study.db", "{folder}/own.journal"])
 def test_a_study_goes_on_where_it_ended(tmp_path: Path, storage: str) -> None:
     path, where = hinge_scene(tmp_path), storage.format(folder=tmp_path)

@@ -1,0 +1,55 @@
+"""Which tests `make test-fast` runs for which files."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
+
+import pytest
+
+from tests.places import ROOT
+
+TOOL = ROOT / "tools" / "changed_tests.py"
+pytestmark = pytest.mark.skipif(not TOOL.is_file(), reason="there is no checkout beside the tests")
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = spec_from_file_location("changed_tests", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["plugin/scene/pose.py"], ["tests/plugin/scene"]),
+        (["plugin/sim/gone.py", "editor/ui/x.py"], ["tests/editor/ui", "tests/plugin/sim"]),
+        (["plugin/names.py"], ["tests/plugin/test_names.py"]),
+        (["components/importers/stacks/rl_sar.py"], ["tests/components/importers/stacks"]),
+        (["tests/plugin/scene/test_include.py", "plugin/scene/pose.py"], ["tests/plugin/scene"]),
+        (["tests/plugin/scene/test_include.py"], ["tests/plugin/scene/test_include.py"]),
+        (["tests/plugin/scene/test_gone.py"], []),
+        (["tests/editor/inspector/inspected.py"], ["tests/editor/inspector"]),
+        (["docs/scene.md", "README.md", "CHANGELOG.md"], ["tests/test_readme.py"]),
+        (["pyproject.toml"], ["tests/test_packaging.py"]),
+    ],
+)  # fmt: skip
+def test_a_file_is_tested_by_its_room(
+    tool: ModuleType, files: list[str], expected: list[str]
+) -> None:
+    assert tool.tests_of(files) == expected
+
+
+def test_rooms_are_added_by_name(tool: ModuleType) -> None:
+    found = tool.tests_of(["plugin/scene/pose.py"], ["sim", "session"])
+    assert found == ["tests/editor/session", "tests/plugin/scene", "tests/plugin/sim"]
+
+
+def test_every_room_that_has_tests_of_its_own_is_found(tool: ModuleType) -> None:
+    for folder in ("plugin", "components", "editor"):
+        for module in (ROOT / folder).rglob("*.py"):
+            room = module.parent.relative_to(ROOT)
+            if len(room.parts) > 1:
+                assert tool.tests_of([str(module.relative_to(ROOT))]), module

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mjrig: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `mjrig check … | head`
-        # Python flushes once more on its way out; let that go nowhere.
+        # Python flushes stdout once more at exit; discard that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -196,7 +196,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace) -> NoReturn:
-    """Check again and again, until interrupted."""
+    """Check after every change of the files, until interrupted."""
     from mjrig.check.check import report
     from mjrig.scene_edit.watch import files_of, watch
     from mjrig.sim.world import World

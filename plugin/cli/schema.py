@@ -1,4 +1,4 @@
-"""From declarations to JSON Schema and to the reference page."""
+"""JSON Schema and reference page, generated from the property declarations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.terminal.table import format_table
 
 Schema = dict[str, Any]
-#: What may stand for any value: a text with a variable in it.
+#: Allowed in place of any value: a text with a variable in it.
 VARIABLE = {"$ref": "#/$defs/variable"}
 
 
@@ -60,7 +60,7 @@ def file_schema(name: str) -> Schema:
 
 
 def _without_variables(schema: Any) -> Any:
-    """A schema for files that know no variables."""
+    """A schema for files without variables."""
     if isinstance(schema, list):
         return [_without_variables(item) for item in schema if item != VARIABLE]
     if not isinstance(schema, dict):
@@ -143,7 +143,7 @@ def _reference(cls: type[HasProperties], definitions: Schema, *, typed: bool = F
     untyped = issubclass(cls, Component) and not typed
     name = f"{cls.__name__} block" if untyped else cls.__name__
     if name not in definitions:
-        definitions[name] = {}  # holds the place: types may nest each other
+        definitions[name] = {}  # placeholder: types may nest each other
         definitions[name] = _object(cls, definitions, typed=typed)
     return {"$ref": f"#/$defs/{name}"}
 
@@ -152,7 +152,7 @@ def _reference(cls: type[HasProperties], definitions: Schema, *, typed: bool = F
 
 
 def describe(cls: type[HasProperties]) -> list[str]:
-    """What a type is and has, as lines for the terminal."""
+    """Description, properties and actions of a type, as lines for the terminal."""
     lines = [cls.__name__, *("  " + line for line in _doc_lines(cls)), "", "properties"]
     header = ("name", "kind", "default", "unit", "range", "")
     rows = [

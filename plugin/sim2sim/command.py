@@ -1,4 +1,4 @@
-"""`mjrig replay`: its options. Imports nothing heavy before it runs."""
+"""`mjrig replay`: command and options. Imports nothing heavy before it runs."""
 
 import argparse
 import json
@@ -77,7 +77,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command",
         type=_numbers,
-        dest="told",
+        dest="constant_command",
         metavar="VX,VY,WZ",
         help="constant command of a policy",
     )
@@ -144,7 +144,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "diagnose": not options.no_diagnosis,
         "resample": options.resample,
         "policy": options.policy,
-        "command": options.told,
+        "command": options.constant_command,
         "schedule": options.schedule,
         "duration": options.duration,
         "trials": options.trials,

@@ -180,7 +180,9 @@ def _assign(options: argparse.Namespace) -> int:
     from mjrig.tuning.assignment.assign_report import assign_report, report_data
 
     if options.write and options.set:
-        raise PropertyError("--write would write what --set says too; use --preset, or no --set")
+        raise PropertyError(
+            "--write would also write the values of --set; use --preset, or drop --set"
+        )
     scene = load_scene(options)
     wish = Wish(options.frequency, options.damping, options.step, Inertia(options.inertia))
     plan = assign(
@@ -195,14 +197,14 @@ def _assign(options: argparse.Namespace) -> int:
         print(json.dumps(report_data(plan), indent=2, ensure_ascii=False))
     else:
         print(assign_report(plan))
-    told = _keep(options, scene, plan)
-    if told and not options.json:
-        print(told)
+    message = _keep(options, scene, plan)
+    if message and not options.json:
+        print(message)
     return 0
 
 
 def _keep(options: argparse.Namespace, scene: Any, plan: Any) -> str:
-    """Write where the options say, and say what was done."""
+    """Write the result as the options request; returns a message."""
     if options.preset is not None and not options.dry_run:
         plan.save(options.preset)
         return f"wrote {options.preset}"
@@ -213,7 +215,7 @@ def _keep(options: argparse.Namespace, scene: Any, plan: Any) -> str:
     if options.dry_run:
         return _difference(before, scene.to_text(), str(options.scene))
     scene.save()
-    return f"wrote {options.scene}; {options.scene}~ is what it was"
+    return f"wrote {options.scene}; {options.scene}~ is the backup"
 
 
 def _difference(before: str, after: str, name: str) -> str:

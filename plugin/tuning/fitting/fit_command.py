@@ -76,13 +76,15 @@ def _bounds(text: str) -> tuple[str, tuple[float, float]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fit, print, and keep it where the options say."""
+    """Fit, print, and write the result as the options request."""
     from mjrig.errors import PropertyError
     from mjrig.tuning.fitting.fit import fit
     from mjrig.tuning.fitting.fit_report import fit_report, plot, report_data
 
     if options.write and options.set:
-        raise PropertyError("--write would write what --set says too; use --preset, or no --set")
+        raise PropertyError(
+            "--write would also write the values of --set; use --preset, or drop --set"
+        )
     scene = load_scene(options)
     found = fit(
         scene,
@@ -102,9 +104,9 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
     else:
         print(fit_report(found))
-    told = _keep(options, scene, found)
+    message = _keep(options, scene, found)
     if not options.json:
-        print(told)
+        print(message)
     return 0
 
 
@@ -122,4 +124,4 @@ def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
         return "nothing was written; --write puts it into the scene, --preset gains into a file"
     put_fit(found, scene)
     scene.save()
-    return f"wrote {options.scene}; {options.scene}~ is what it was"
+    return f"wrote {options.scene}; {options.scene}~ is the backup"

@@ -67,7 +67,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Search, and say what came out."""
+    """Search and print the result."""
     from mjrig.names import how_many
     from mjrig.tuning.objectives.variation import Randomisation
     from mjrig.tuning.sweeps.optimise import optimise

@@ -53,14 +53,14 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Sweep, and say what came out."""
+    """Sweep and print the result."""
     from mjrig.errors import PropertyError
     from mjrig.tuning.objectives.variation import Randomisation
     from mjrig.tuning.sweeps.space import Choices, Range, Space
     from mjrig.tuning.sweeps.sweep import sweep
 
     if not options.grid and not options.range:
-        raise PropertyError("there is nothing to sweep; give --grid or --range with --sample")
+        raise PropertyError("nothing to sweep; give --grid or --range with --sample")
     space = Space(
         tuple(Choices.read(text) for text in options.grid),
         tuple(Range.read(text) for text in options.range),
@@ -103,6 +103,6 @@ def _headline(options: argparse.Namespace, swept: Any) -> str:
     if swept.kept:
         text += f", {swept.kept} of {how_many(len(results), 'task')} done before"
     if bad:
-        text += f", {bad} did not work"
+        text += f", {bad} failed"
     why = swept.plan.why_not_batched
     return text + (f"\none world at a time: {why}" if why else "")

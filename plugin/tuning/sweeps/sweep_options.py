@@ -164,7 +164,7 @@ def finish(
     names: tuple[str, ...],
     objective: str,
 ) -> list[str]:
-    """Write what the options ask for; returns what there is to say."""
+    """Write the requested files; returns the lines to print."""
     from mjrig.errors import MjrigError
     from mjrig.tuning.sweeps.results_best import write_preset, write_scene
     from mjrig.tuning.sweeps.results_plot import heat_map, parallel_coordinates
@@ -174,7 +174,7 @@ def finish(
     if best is None or best.score == float("inf"):
         errors = [row.error or row.status for r in ranking for row in r.rows]
         raise MjrigError(
-            f"not one point worked; the first says: {next(iter(errors), 'nothing')}; "
+            f"no point succeeded; first error: {next(iter(errors), 'nothing')}; "
             f"all are in {options.output / 'results.csv'}"
         )
     if options.best is not None:

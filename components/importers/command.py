@@ -1,4 +1,4 @@
-"""`mjrig import`: make a scene of another stack's policy. Imports nothing heavy before it runs."""
+"""`mjrig import`: policies of other stacks as scenes. Imports nothing heavy before it runs."""
 
 import argparse
 import json

@@ -153,7 +153,7 @@ def test_a_configuration_drives_another_vendor_s_model(imported: Import, tmp_pat
         ("rl_sar/go2/robot_lab/config.yaml", "rlsar_go2_robotlab", "g1_29dof_unitree",
          "0 of the policy's 12 joints are in g1_29dof_unitree/scene.xml"),
         ("booster_gym/envs/T1.yaml", "booster_t1", "g1_12dof_rlgym",
-         "control.stiffness: says nothing of left_hip_pitch_joint"),
+         "control.stiffness: has no entry for left_hip_pitch_joint"),
         ("booster_gym/deploy/T1.yaml", "booster_t1", "t1_12dof_booster",
          "is the configuration of the real robot"),
         ("", "synthetic_beyondmimic_g1", "go2_unitree",

@@ -91,7 +91,7 @@ Feedback = Callable[[FloatArray, FloatArray], FloatArray]
 def _feedback(plant: LinearPlant, loop: Loop, inside: bool) -> Feedback:
     """The joint effort of a loop as a function of the state.
 
-    For a loop inside the step: the part the integrator does not take implicitly.
+    For a loop inside the step: the integral part only, the rest is in the step itself.
     """
     n, rows = len(plant.mass), loop.rows
     on_q, on_v = loop.kp[:, None] * rows, loop.kv[:, None] * rows

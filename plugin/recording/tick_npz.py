@@ -144,7 +144,7 @@ class _TickFile:
                 f"{len(names)} joints do not make nq {nq} and nv {nv} with free joints only"
             )
         # NOTE: names of other stacks (wheels called feet) leave more loose joints than free ones;
-        # a free joint is unnamed, or its name contains it.
+        # a free joint is unnamed, or is named as one.
         loose.sort(key=lambda i: (bool(names[i]), not _sounds_free(names[i]), i))
         found, qpos, dof = [], 0, 0
         for i, name in enumerate(names):

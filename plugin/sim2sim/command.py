@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
         help="largest position error that still counts as a match [rad or m] (0.001)",
     )
     parser.add_argument(
-        "--robot", default="", metavar="NAME", help="robot of the scene (the only one)"
+        "--robot", default="", metavar="NAME", help="robot of the scene (by name and joints)"
     )
     parser.add_argument(
         "--no-diagnosis", action="store_true", help="do not search for causes of the difference"

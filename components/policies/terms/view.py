@@ -33,7 +33,7 @@ class View:
         motion: the reference of a motion-tracking policy.
         steps: physics steps since the policy began.
         position, velocity: of the joints [rad, rad/s or m, m/s], rounded as in the file.
-        target: current position targets of the joints.
+        target: current targets of the joints.
         last: the action before this tick, in the form the file selects.
     """
 

@@ -39,9 +39,7 @@ class BatchSimulator:
         """Simulated minus recorded states of each job (samples, 2 dofs)."""
         windows = self._stage.windows
         lengths = np.array([windows[w].length for w in jobs.window])
-        order = np.argsort(
-            -lengths, kind="stable"
-        )  # jobs of equal length together: none waits long
+        order = np.argsort(-lengths, kind="stable")  # similar lengths run together
         found: list[FloatArray] = [np.zeros(0)] * len(jobs)
         model = self._batch.model
         width = int(model.nu + model.nq + model.nv)

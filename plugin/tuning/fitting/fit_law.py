@@ -26,7 +26,7 @@ CLEAR = 25.0
 PLATEAU = 0.03
 #: Within this many standard deviations of a limit a sample may be on either side.
 MARGIN = 3.0
-#: Largest residual autocorrelation at the distance of the instruments.
+#: Largest residual autocorrelation at the distance of the instruments, largest distance.
 FORGOTTEN, FARTHEST = 0.1, 32
 #: A column below this share of the effort carries no information.
 NOTHING = 1e-12

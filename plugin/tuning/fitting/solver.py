@@ -135,9 +135,7 @@ def solve(
         best = int(np.argmin(costs))
         gained = cost - costs[best]
         is_small = gained <= max(gain, CRAWL * size) * max(cost / size, 1e-6)
-        is_slow = (
-            is_small or gained > SLOW * last
-        )  # old derivatives still reduce the cost, but only a little
+        is_slow = is_small or gained > SLOW * last  # old derivatives bring little more
         if gained > 0.0:
             point, residuals, cost, last = trials[best], found[best], costs[best], gained
             damping = max(damping * DAMPINGS[best], LEAST_DAMPING)

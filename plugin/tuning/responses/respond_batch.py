@@ -135,7 +135,7 @@ class _Run:
         return lambda: values[copies, where], shares
 
     def _mover(self) -> Callable[[float], FloatArray]:
-        """Offsets the target of every copy; returns the targets."""
+        """A function that offsets the target of every copy and returns the targets."""
         base = np.empty(len(self._chosen))
         parts = []
         for robot in self._robots:

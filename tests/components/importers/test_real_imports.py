@@ -149,7 +149,7 @@ def test_a_configuration_drives_another_vendor_s_model(imported: Import, tmp_pat
         ("unitree_rl_gym/h1.yaml", "urlgym_g1", "h1_rlgym",
          "urlgym_g1.onnx gives 12 actions for 10 joints"),
         ("unitree_rl_lab/g1_velocity/params/deploy.yaml", "urllab_g1_velocity", "go2_unitree",
-         "the policy moves 29 joints and says only their places"),
+         "the policy moves 29 joints and has only their indices"),
         ("rl_sar/go2/robot_lab/config.yaml", "rlsar_go2_robotlab", "g1_29dof_unitree",
          "0 of the policy's 12 joints are in g1_29dof_unitree/scene.xml"),
         ("booster_gym/envs/T1.yaml", "booster_t1", "g1_12dof_rlgym",

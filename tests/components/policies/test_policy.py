@@ -499,7 +499,7 @@ def test_an_input_that_nothing_feeds_is_named(tmp_path: Path) -> None:
     linear(tmp_path / "policy.onnx", np.eye(2), leave="memory")
     message = (
         "robot.Policy.file: policy.onnx: also takes memory, which nothing feeds: declare "
-        "{memory: …} with one of the outputs actions, or time_step: memory"
+        "recurrent: {memory: …} with one of the outputs actions, or time_step: memory"
     )
     with refused(BindingError, message):
         make(tmp_path)

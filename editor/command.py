@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MissingExtraError, SceneError
+from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import add_trust
 
 
@@ -18,10 +19,21 @@ def add(commands: Any) -> None:
         help="open the editor",
         description="Open a scene, a model, or a recording with its scene, in the editor.",
     )
-    parser.add_argument("file", metavar="SCENE|MODEL|RECORDING", type=Path, nargs="?")
+    parser.add_argument(
+        "file",
+        metavar="SCENE|MODEL|RECORDING",
+        type=Path,
+        nargs="?",
+        help="file to open (none: an empty scene)",
+    )
     add_trust(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(run=run)
+    examples(
+        parser,
+        "mjrig edit config/scenes/quadruped.yaml",
+        "mjrig edit assets/arm/arm.xml",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

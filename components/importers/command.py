@@ -1,9 +1,11 @@
-"""`mjrig import`: make a scene of another stack's policy. Imports nothing heavy before it runs."""
+"""`mjrig import`: policies of other stacks as scenes. Imports nothing heavy before it runs."""
 
 import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from mjrig.terminal.help import examples
 
 if TYPE_CHECKING:
     from mjrig.components.importers.importing import Imported
@@ -13,30 +15,42 @@ def add(commands: Any) -> None:
     """Add the sub-command."""
     parser = commands.add_parser(
         "import",
-        help="make a scene of another stack's policy",
-        description="Make scene.yaml and policy.yaml of another stack's policy, and say what "
-        "does not fit.",
+        help="import a policy of another stack as a scene",
+        description="Write scene.yaml and policy.yaml for a policy of another stack, and list what "
+        "does\nnot match the robot.",
     )
     parser.add_argument(
-        "files", metavar="CONFIG|NETWORK", type=Path, nargs="+", help="configurations and network"
+        "files",
+        metavar="CONFIG|NETWORK",
+        type=Path,
+        nargs="+",
+        help="configuration files and the network",
     )
-    parser.add_argument("--model", type=Path, required=True, metavar="MODEL", help="the robot")
+    parser.add_argument("--model", type=Path, required=True, metavar="MODEL", help="robot model")
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR/scene.yaml", help="scene to write"
     )
-    parser.add_argument("--stack", default="", metavar="NAME", help="whose files these are")
     parser.add_argument(
-        "--height", type=float, metavar="M", help="of the base at the start (on its feet)"
+        "--stack", default="", metavar="NAME", help="stack the files come from (detected)"
+    )
+    parser.add_argument(
+        "--height", type=float, metavar="M", help="initial base height [m] (standing on its feet)"
     )
     parser.add_argument(
         "--no-probe", action="store_true", help="do not try other joint orders in short runs"
     )
     parser.add_argument("--copy", action="store_true", help="copy the network beside the scene")
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
-    parser.add_argument("--json", action="store_true", help="print the pre-flight as JSON")
+    parser.add_argument("--overwrite", action="store_true", help="replace existing files")
+    parser.add_argument("--json", action="store_true", help="print the pre-flight report as JSON")
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(run=run)
+    policy = "assets/walk/policy.yaml --model assets/quadruped/quadruped.xml"
+    examples(
+        parser,
+        f"mjrig import {policy} -o walk/scene.yaml",
+        f"mjrig import {policy} -o walk/scene.yaml --copy --overwrite --strict",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Import a policy of another stack: its files and a model become scene.yaml and policy.yaml."""
+"""Import of policies of other stacks: scene.yaml and policy.yaml from their files and a model."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -26,14 +26,14 @@ POLICY = "policy.yaml"
 
 
 class RefusedError(BindingError):
-    """The pre-flight found errors; nothing was written. `imported` has all it found."""
+    """The pre-flight found errors; nothing was written. `imported` has the findings."""
 
     imported: "Imported"
 
 
 @dataclass(frozen=True)
 class Imported:
-    """An import and what its pre-flight found."""
+    """An import and its pre-flight findings."""
 
     source: PolicySource
     found: FoundPolicy
@@ -60,18 +60,18 @@ def import_policy(
     height: float | None = None,
     probe: bool = False,
 ) -> Imported:
-    """Write scene.yaml and policy.yaml for the policy that these files describe.
+    """Write scene.yaml and policy.yaml for the policy described by these files.
 
     Args:
-        configs: configuration files of one stack; a network may stand among them.
+        configs: configuration files of one stack; a network may be among them.
         network: the network, where it is not among them.
-        model: the robot.
+        model: robot model.
         output: the scene to write; policy.yaml goes beside it.
-        stack: name of the stack; empty: recognised by what the files say.
-        copy: copy the network beside them; else it is named where it is.
-        overwrite: replace files that are there.
-        height: of the floating base at the start [m]; None: as the files say, else on its feet.
-        probe: run it for a few seconds with other joint orders too, and tell if one does better.
+        stack: name of the stack; empty: recognised by the contents of the files.
+        copy: copy the network beside them; else it is referenced in place.
+        overwrite: replace existing files.
+        height: initial height of the floating base [m]; None: from the files, else standing.
+        probe: also run it for a few seconds with other joint orders, and report a better one.
 
     Raises:
         RefusedError: the pre-flight found errors.
@@ -118,7 +118,7 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
 
 
 def _write(imported: Imported, *, copy: bool, height: float | None) -> None:
-    """Write both files and try them; what does not work leaves no trace."""
+    """Write both files and try them; a failure leaves no files behind."""
     source, scene, policy = imported.source, imported.scene, imported.policy
     assert source.network is not None
     path = source.network.path
@@ -140,7 +140,7 @@ def _write(imported: Imported, *, copy: bool, height: float | None) -> None:
 
 @contextmanager
 def _or_nothing(paths: Sequence[Path]) -> Iterator[None]:
-    """Files come out whole, or as they were."""
+    """Files are written completely, or left unchanged."""
     folder = paths[0].parent
     made = [p for p in (folder, *folder.parents) if not p.exists()]
     folder.mkdir(parents=True, exist_ok=True)

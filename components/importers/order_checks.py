@@ -1,4 +1,4 @@
-"""Pre-flight: is the order of the joints right? Sides, signs and ranges tell."""
+"""Pre-flight of the joint order: symmetry of sides, signs, ranges, short probe runs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"
 
 
 def about_order(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
-    """What an order that is not this robot's would look like."""
+    """Findings that point to a joint order of another robot."""
     by_place = found.order is not ValueOrder.NAMES
     yield from _about_ranges(found, matched, robot, by_place)
     yield from _about_sides(found, matched, by_place)
@@ -34,9 +34,9 @@ def about_order(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[
 
 
 def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) -> Iterator[Finding]:
-    """Short runs of what was written, with its order of joints and with others.
+    """Short runs of the imported policy, with its joint order and with others.
 
-    They tell something where a robot can fall, or where the policy has something to turn.
+    They are informative where a robot can fall, or where the policy turns an object to a goal.
     """
     if not robot.base and not any(term.data["type"] == TURNS for term in found.terms):
         return
@@ -63,7 +63,7 @@ def _about_ranges(
 
 
 def _about_sides(found: FoundPolicy, matched: Matched, by_place: bool) -> Iterator[Finding]:
-    """Left and right have the same gains and scales, and default positions alike up to a sign."""
+    """Left and right must have equal gains and scales, and equal default positions up to a sign."""
     for name, values in _compared(found).items():
         by_joint = dict(zip(matched.joints, values, strict=True))
         odd = []
@@ -73,7 +73,7 @@ def _about_sides(found: FoundPolicy, matched: Matched, by_place: bool) -> Iterat
             if not alike:
                 odd.append(f"{left} {one:g}, {right} {other:g}")
         if odd:
-            # Gains that differ between the sides are not a pose: by place, it is another order.
+            # Gains that differ between sides point to another order if joints are known by index.
             make = error if by_place and name != "default pose" else warning
             fix = "is this the order of this robot's joints?" if by_place else ""
             text = f"{name} differs between left and right: {listed(odd)}"

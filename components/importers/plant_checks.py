@@ -11,15 +11,15 @@ from mjrig.components.importers.writing import timing
 from mjrig.control.plant import PER_JOINT
 from mjrig.names import listed
 
-#: Numbers closer than this share are the same.
+#: Numbers with a smaller relative difference are equal.
 CLOSE = 0.005
-#: h·kv/M: the law shakes above 2; above this it deserves a word.
+#: h·kv/M: the law is unstable above 2; above this it is reported.
 BOUND, NEAR = 2.0, 1.0
 _DOFS = ("armature", "damping", "frictionloss")
 
 
 def about_plant(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
-    """What was trained with against what is here."""
+    """Training parameters against those of the model."""
     yield from _about_limits(found, matched, robot)
     for field in _DOFS:
         if field in found.trained:
@@ -77,7 +77,7 @@ def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterato
 
 
 def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
-    """The model closes the loop itself: its gains count, not the files'."""
+    """Servo models use their own gains, not those of the files."""
     if found.kp is None or found.kv is None:
         return
     model = robot.model
@@ -96,7 +96,7 @@ def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> It
 
 
 def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
-    """An effort held over a step of h shakes a joint where h·kv/M ≥ 2."""
+    """An effort held over a step h makes a joint unstable where h·kv/M ≥ 2."""
     if found.kv is None:
         return
     timestep, _ = timing(found, robot)
@@ -116,4 +116,4 @@ def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iter
             fix = "a smaller timestep, or armature as in training; efforts saturate otherwise"
             yield warning("stability", ACTOR, tuple(near), text, fix, spelled=True)
         else:
-            yield note("stability", ACTOR, tuple(near), f"{text}: stable, with little room")
+            yield note("stability", ACTOR, tuple(near), f"{text}: stable, with little margin")

@@ -1,4 +1,4 @@
-"""Pre-flight of an import: does what the files say fit this robot, and what would go wrong?"""
+"""Pre-flight of an import: does the policy described by the files fit this robot?"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.writing import timing
 from mjrig.names import listed
 
-#: A start farther from the default pose than this deserves a word [rad].
+#: Start farther from the default pose than this is reported [rad].
 AWAY = 0.05
 _BASE_TERMS = ("BaseAngularVelocity", "BaseLinearVelocity", "ProjectedGravity")
 
 
 @dataclass(frozen=True)
 class PreflightCase:
-    """What is judged."""
+    """The policy, network and robot to check."""
 
     source: PolicySource
     found: FoundPolicy
@@ -38,7 +38,7 @@ class PreflightCase:
 
 
 def findings(case: PreflightCase) -> list[Finding]:
-    """Everything that deserves a word, worst first."""
+    """All findings, most severe first."""
     return arranged(_findings(case))
 
 
@@ -74,21 +74,26 @@ def _about_joints(case: PreflightCase) -> Iterator[Finding]:
 
 
 def _about_observation(case: PreflightCase) -> Iterator[Finding]:
-    """The size that was built, the one the files say, and the one the network takes."""
+    """Observation size: of the terms, of the files, and of the network."""
     found, network = case.found, case.source.network
     unknown = [t.data["type"] for t in found.terms if not t.size]
     if unknown:
-        yield note("observation-size", ACTOR, (), f"how large {listed(unknown)} is, the run tells")
+        yield note(
+            "observation-size",
+            ACTOR,
+            (),
+            f"the size of {listed(unknown)} is only known at run time",
+        )
         return
     built = found.observation_size
     parts = " + ".join(f"{t.data['type']} {t.length}" for t in found.terms)
     if found.size is not None and found.size != built:
-        text = f"the files say {found.size} values, the terms make {built}: {parts}"
+        text = f"the files declare {found.size} values, the terms have {built}: {parts}"
         yield error("observation-size", ACTOR, (), text)
     takes = network.width(network.observation) if network else None
     if takes is not None and takes != built:
         assert network is not None
-        text = f"{network.path.name} takes {takes} values, the terms make {built}: {parts}"
+        text = f"{network.path.name} takes {takes} values, the terms have {built}: {parts}"
         yield error("observation-size", ACTOR, (), text, "is it the network of this configuration?")
     for term in found.terms:
         yield from _about_names(case, dict(term.data))
@@ -124,7 +129,7 @@ def _about_network(case: PreflightCase) -> Iterator[Finding]:
     special = {network.observation, *recurrent, case.found.network.get("time_step", "")}
     for name in network.inputs:
         if name not in special:
-            text = f"nothing is known to feed the input {name!r} of {network.path.name}"
+            text = f"unknown source for the input {name!r} of {network.path.name}"
             yield error("network-input", ACTOR, (), text)
     if recurrent:
         pairs = ", ".join(f"{a} ← {b}" for a, b in recurrent.items())
@@ -134,13 +139,13 @@ def _about_network(case: PreflightCase) -> Iterator[Finding]:
 def _about_timing(case: PreflightCase) -> Iterator[Finding]:
     timestep, decimation = timing(case.found, case.robot)
     if case.found.timestep is None:
-        text = f"the files name no timestep: {timestep:g} s × {decimation} is taken"
+        text = f"the files name no timestep: {timestep:g} s × {decimation} is assumed"
         yield note("timestep", ACTOR, (), text)
     elif abs(timestep - case.robot.timestep) > 1e-12:
         text = f"the model has a timestep of {case.robot.timestep:g} s, the policy {timestep:g} s"
         yield note("timestep", ACTOR, (), text, "the scene sets the policy's")
     phases = {
-        "after": f"the first tick comes after {decimation} steps, none before the first step",
+        "after": f"the first tick is after {decimation} steps, none before the first step",
         "inside": "ticks fall between the position stage and actuation, in the last step of each "
         f"{decimation}",
     }
@@ -148,7 +153,7 @@ def _about_timing(case: PreflightCase) -> Iterator[Finding]:
         yield note("phase", ACTOR, (), phases[case.found.phase])
     if case.found.state == "float32":
         yield note(
-            "float32", ACTOR, (), "the stack rounds what it measures to float32; so does this"
+            "float32", ACTOR, (), "the stack rounds measurements to float32; so does the import"
         )
 
 

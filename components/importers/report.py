@@ -1,4 +1,4 @@
-"""The pre-flight of an import as text and as data."""
+"""Pre-flight report of an import, as text and as data."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The stacks whose files can be read, by name: ours and third parties', by entry point.
+"""Registry of the stacks whose files can be read, built-in and third-party, by entry point.
 
 A stack is a module with `recognises(source) -> bool` and `read(source) -> FoundPolicy`, registered
 in the group `mjrig.stacks`.
@@ -13,12 +13,12 @@ from mjrig.errors import SceneError
 from mjrig.names import listed, suggestion
 
 GROUP = "mjrig.stacks"
-#: Asked last: a network that nothing else describes.
+#: Tried last: a network that nothing else describes.
 LAST = "mujoco_playground"
 
 
 class Stack(Protocol):
-    """What reads the files of one stack."""
+    """Reader for the files of one stack."""
 
     @staticmethod
     def recognises(source: PolicySource) -> bool:
@@ -27,12 +27,12 @@ class Stack(Protocol):
 
     @staticmethod
     def read(source: PolicySource) -> FoundPolicy:
-        """What they say."""
+        """The policy they describe."""
         ...
 
 
 def names() -> list[str]:
-    """Every stack there is."""
+    """All registered stacks."""
     found = sorted({point.name for point in entry_points(group=GROUP)})
     return sorted(found, key=lambda name: name == LAST)
 
@@ -45,16 +45,16 @@ def stack_named(name: str) -> Stack:
     """
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
-        raise SceneError(f"there is no stack {name!r}; {suggestion(name, names())}")
+        raise SceneError(f"unknown stack {name!r}; {suggestion(name, names())}")
     stack: Stack = points[name].load()
     return stack
 
 
 def recognised(source: PolicySource, wanted: str = "") -> str:
-    """The stack the files are of; `wanted` is asked alone.
+    """The stack of the files; with `wanted` only that one is tried.
 
     Raises:
-        SceneError: of none, or not of the one that is wanted.
+        SceneError: no stack, or not the wanted one, recognises them.
     """
     for name in [wanted] if wanted else names():
         if stack_named(name).recognises(source):

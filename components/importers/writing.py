@@ -1,4 +1,4 @@
-"""What was found as the text of policy.yaml and scene.yaml."""
+"""Text of policy.yaml and scene.yaml of an import."""
 
 import math
 import os
@@ -15,7 +15,7 @@ from mjrig.errors import SceneError
 from mjrig.scene.scene_text import FORMAT
 from mjrig.yaml_text.formatting import format_flow, format_inside_flow
 
-#: How far a tick may be from a whole number of steps.
+#: Largest deviation of a tick from a whole number of steps.
 ROUNDING = 1e-6
 #: Longest line of a file.
 WIDTH = 100
@@ -86,7 +86,7 @@ def policy_data(
 
 
 def _network(source: PolicySource) -> dict[str, Any]:
-    """Which input and output, where there are several."""
+    """Input and output names, where there are several."""
     net = source.network
     if net is None or len(net.inputs) + len(net.outputs) < 3:
         return {}
@@ -127,7 +127,7 @@ def _action(found: FoundPolicy, matched: Matched) -> dict[str, Any]:
             action[key] = compact(action[key])
     offset = found.action.get("offset")
     if offset is not None and not isinstance(offset, str) and [*offset] == [*found.default]:
-        del action["offset"]  # the default pose it is
+        del action["offset"]  # the default pose
     for key in ("clip", "clip_target"):
         if isinstance(action.get(key), list) and isinstance(action[key][0], list):
             action[key] = [compact(side) for side in action[key]]
@@ -179,7 +179,7 @@ def _policy() -> dict[str, Any]:
 def _base(
     found: FoundPolicy, robot: Robot, pose: Mapping[str, float], height: float | None
 ) -> dict[str, Any]:
-    """Where the floating base starts: as the files say, else on its feet."""
+    """Initial pose of the floating base: from the files, else standing on its feet."""
     if not robot.base:
         return {}
     if height is not None:
@@ -224,7 +224,7 @@ def _gains(found: FoundPolicy, matched: Matched, robot: Robot, which: str) -> An
 
 
 def _limits(found: FoundPolicy, matched: Matched) -> Any:
-    """What the code of the stack cuts at; else none: the model does it, as for the vendor."""
+    """Effort limits in the code of the stack; else none: the model limits, as for the vendor."""
     if found.limits is None:
         return math.inf
     by_joint = dict(zip(matched.joints, map(float, found.limits), strict=True))
@@ -232,7 +232,7 @@ def _limits(found: FoundPolicy, matched: Matched) -> Any:
 
 
 def text_of(data: Mapping[str, Any], head: str) -> str:
-    """YAML with a comment on top; what fits on a line stands on one."""
+    """YAML with a comment on top; values that fit on one line are not broken."""
     return f"# {head}\n{_block(data, 0)}\n"
 
 

@@ -1,4 +1,4 @@
-"""Commands: what a policy is told, by whoever tells it."""
+"""Commands of a policy: fixed values, a schedule, or the default."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from mjrig.components.policies.policy_parts import CommandInput
 from mjrig.errors import PropertyError
 from mjrig.names import how_many
 
-#: An entry counts as begun this much early [s]: times are sums of rounded steps.
+#: An entry may start this much early [s]: times are sums of rounded steps.
 TOLERANCE = 1e-6
 
 
@@ -18,8 +18,8 @@ class Commands:
     """The command at a time: a fixed one, else the schedule's, else the default.
 
     Args:
-        said: what the policy file says; None: it takes no command.
-        who: for messages.
+        said: `command` of the policy file; None: it takes no command.
+        who: label for error messages.
     """
 
     def __init__(self, said: CommandInput | None, who: str) -> None:
@@ -31,7 +31,7 @@ class Commands:
         self._fixed: FloatArray | None = None
 
     def fix(self, values: FloatArray) -> None:
-        """Take these values whatever the schedule says; none: the schedule again.
+        """Fix these values, overriding the schedule; none: the schedule again.
 
         Raises:
             PropertyError: another number of values.

@@ -1,4 +1,4 @@
-"""PolicyLoop: when a policy ticks, and what happens then."""
+"""PolicyLoop: the control loop of a policy: ticks, observations, targets."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from mjrig.model.binding import ActuatorBinding
 
 
 class PolicyLoop:
-    """A policy file brought to life on a robot.
+    """The control loop of a policy file on a robot.
 
     Steps are counted from the reset by the world's time. The policy begins after the start phase;
     with d = decimation it ticks before the steps 0, d, 2d, … from there (`before`), between the
@@ -67,7 +67,7 @@ class PolicyLoop:
 
     @property
     def observation(self) -> Float32:
-        """What the network saw in the last tick."""
+        """The observation of the last tick."""
         return self._observer.vector
 
     @property
@@ -108,7 +108,7 @@ class PolicyLoop:
     # Time ---------------------------------------------------------------------------------------
 
     def steps(self) -> int:
-        """Physics steps since the policy began; negative: it still stands."""
+        """Physics steps since the policy began; negative: in the start phase."""
         time: float = self._data.time
         return round(time / self.timestep) - self._start_steps
 
@@ -117,7 +117,7 @@ class PolicyLoop:
         return self.commands.at(max(self.steps(), 0) * self.timestep)
 
     def reset(self) -> None:
-        """Start over: forget everything, and command what holds until the first tick."""
+        """Start over: clear the memory, and command the targets that hold until the first tick."""
         self._gains.put_back()
         self.ticks = 0
         self.action[:] = 0.0
@@ -157,7 +157,7 @@ class PolicyLoop:
         if view.motion is not None:
             clip, network = self._clip, self._network
             view.motion.take((clip.frame if clip is not None else network.reference)(self.ticks))
-        with np.errstate(over="ignore"):  # beyond float32: what comes of it is looked at below
+        with np.errstate(over="ignore"):  # overflow of float32: the result is checked below
             self.action[:] = self._network.run(self._observer.look(), self.ticks)
         self.ticks += 1
         if np.isfinite(self.action).all():
@@ -176,18 +176,18 @@ class PolicyLoop:
         )
 
     def stop(self) -> None:
-        """Leave the robot as its scene says it is."""
+        """Stop, and restore the authored gains."""
         self._gains.put_back()
         self._begun = False
 
     # Memory -------------------------------------------------------------------------------------
 
     def signature(self) -> object:
-        """What must be the same for a memory to fit."""
+        """What must agree for a memory to be restored."""
         return str(self.said.network), self.said.joints, self.observation.size
 
     def memory(self) -> Any:
-        """What `restore` needs to continue bit-exactly, as an own copy."""
+        """What `restore` needs to continue bit-exactly, as a copy."""
         return (
             self._begun,
             self.ticks,
@@ -200,7 +200,7 @@ class PolicyLoop:
         )
 
     def restore(self, memory: Any) -> None:
-        """Take back what `memory` returned."""
+        """Restore what `memory` returned."""
         self._begun, self.ticks, action, standing, observer, network, targets, command = memory
         self.action[:], self.view.command[:] = action, command
         if standing and not self._gains.applied:
@@ -213,7 +213,7 @@ class PolicyLoop:
 
 
 class _Measure:
-    """Reads where the joints are and how fast they move, in the policy's order."""
+    """Reads joint positions and velocities in the policy's order."""
 
     def __init__(self, view: View, bindings: list[ActuatorBinding]) -> None:
         self._view = view
@@ -244,13 +244,13 @@ def _checked_timestep(said: PolicyFile, robot: Articulation) -> float:
     """The world's timestep.
 
     Raises:
-        BindingError: the policy was made for another one.
+        BindingError: the policy was trained with another one.
     """
     here = float(robot.model.opt.timestep)
     wanted = said.timestep
     if wanted is not None and abs(wanted - here) > 1e-9 * wanted:
         raise BindingError(
-            f"the policy was made for a timestep of {wanted:g} s, the world has {here:g} s; "
+            f"the policy needs a timestep of {wanted:g} s, the world has {here:g} s; "
             f"write sim: {{timestep: {wanted:g}}} in the scene"
         )
     return here

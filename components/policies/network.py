@@ -1,4 +1,4 @@
-"""Network: what maps an observation to an action, from an ONNX or a TorchScript file."""
+"""Network: maps observations to actions, from an ONNX or a TorchScript file."""
 
 import warnings
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(in
 
 
 class PolicyNetwork:
-    """A loaded network; what it remembers from tick to tick is its own.
+    """A loaded network with its recurrent state.
 
     Attributes:
-        size: how many values it takes, None where the file leaves it open.
+        size: size of the observation, None where the file leaves it open.
     """
 
     size: int | None = None
@@ -36,29 +36,29 @@ class PolicyNetwork:
         return PolicyError(f"{self.path.name}: {problem}")
 
     def run(self, observation: Float32, tick: int) -> Float32:
-        """The action; what it remembers advances unless the action is not finite."""
+        """The action; the recurrent state advances unless the action is not finite."""
         raise NotImplementedError
 
     def reference(self, tick: int) -> Mapping[str, npt.NDArray[Any]]:
-        """The frame of the motion inside the network for a tick; it remembers nothing of this."""
+        """The frame of the motion inside the network at a tick, without side effects."""
         raise self.error("gives no motion")
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Clear the recurrent state."""
 
     def memory(self) -> Any:
-        """What it remembers, as an own copy."""
+        """The recurrent state, as a copy."""
         return None
 
     def restore(self, memory: Any) -> None:
-        """Take back what `memory` returned."""
+        """Restore what `memory` returned."""
 
 
 class OnnxNetwork(PolicyNetwork):
     """A network run by onnxruntime, its recurrent state kept outside of it.
 
     Raises:
-        PolicyError: inputs or outputs do not fit what the policy file says.
+        PolicyError: inputs or outputs do not match the policy file.
         MissingExtraError: onnxruntime is not installed.
     """
 
@@ -93,7 +93,7 @@ class OnnxNetwork(PolicyNetwork):
         return name
 
     def _find_recurrent(self, said: PolicyFile) -> dict[str, str]:
-        """Input → output of the tick before: as said, or where names and shapes leave no doubt."""
+        """Input → output of the previous tick: as declared, or if names and shapes are clear."""
         for source, target in said.recurrent.items():
             self._named(source, "recurrent", self._file.inputs)
             self._named(str(target), "recurrent", self._file.outputs)
@@ -112,7 +112,7 @@ class OnnxNetwork(PolicyNetwork):
         unknown = [name for name in free if name != self._input]
         if unknown:
             raise self.error(
-                f"also takes {listed(unknown)}, which nothing feeds: say recurrent: "
+                f"also takes {listed(unknown)}, which nothing feeds: declare recurrent: "
                 f"{{{unknown[0]}: …}} with one of the outputs {listed(self._file.outputs)}, "
                 f"or time_step: {unknown[0]}"
             )
@@ -187,7 +187,7 @@ class TorchNetwork(PolicyNetwork):
     """A TorchScript module; its buffers are its memory.
 
     Raises:
-        PolicyError: PyTorch is not installed, or it is no TorchScript file.
+        PolicyError: PyTorch is not installed, or it is not a TorchScript file.
     """
 
     def __init__(self, path: Path, said: PolicyFile) -> None:
@@ -202,7 +202,7 @@ class TorchNetwork(PolicyNetwork):
         if said.recurrent or said.time_step or (said.motion and said.motion.from_network):
             raise self.error("recurrent, time_step and from_network need an ONNX file")
         try:
-            with warnings.catch_warnings():  # PyTorch would rather have its next format
+            with warnings.catch_warnings():  # PyTorch warns in favour of its newer format
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._module = self._torch.jit.load(str(path), map_location="cpu").eval()
         except (RuntimeError, ValueError) as error:
@@ -237,7 +237,7 @@ def load_network(said: PolicyFile) -> PolicyNetwork:
     """The network of a policy file.
 
     Raises:
-        PolicyError: it is not there, or does not fit the file.
+        PolicyError: it is missing, or does not match the file.
     """
     try:
         path = said.network_file()
@@ -248,12 +248,12 @@ def load_network(said: PolicyFile) -> PolicyNetwork:
 
 
 def check_sizes(network: PolicyNetwork, parts: Mapping[str, int], joints: int) -> None:
-    """Run a network once, to know that what goes in and comes out fits.
+    """Run a network once, to check its input and output sizes.
 
     Args:
         network: as loaded.
-        parts: the terms of the observation and how many values each has, in words and numbers.
-        joints: how many values the action must have.
+        parts: the terms of the observation, with the number of values of each.
+        joints: required size of the action.
 
     Raises:
         PolicyError: it does not fit; the message has the table of terms.

@@ -1,4 +1,4 @@
-"""Observer: terms become the vector a network sees, with their histories."""
+"""Observer: assembles the observation vector from terms and their histories."""
 
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ from mjrig.errors import BindingError
 
 
 class Observer:
-    """Builds the observation of one tick after the other.
+    """Builds the observation of every tick.
 
     One buffer holds the frames of the last ticks, oldest first; the observation is a fixed
     selection of it, whatever the order of histories.
@@ -37,7 +37,7 @@ class Observer:
         self._clip = recipe.clip if not isinstance(recipe.clip, str) else None
         self.vector: Float32 = np.zeros(self._select.size, dtype=np.float32)
         names = [type(term).__name__ for term in self._terms]
-        #: What the observation is made of, in words, and how many values each part has.
+        #: The parts of the observation by name, with the number of values of each.
         self.parts: dict[str, int] = {}
         for name, size, length in zip(names, sizes, lengths, strict=True):
             key = f"{name} {size} × {length} =" if length > 1 else name
@@ -72,7 +72,7 @@ class Observer:
         return np.concatenate(places).astype(np.intp)
 
     def reset(self) -> None:
-        """Forget the ticks before."""
+        """Clear the history."""
         self._history[:] = 0.0
         self._empty = self._kept.fill is HistoryFill.FIRST
         for term in self._terms:
@@ -95,12 +95,12 @@ class Observer:
         return self.vector
 
     def memory(self) -> Any:
-        """What `restore` needs, as an own copy."""
+        """What `restore` needs, as a copy."""
         terms = [term.memory() for term in self._terms]
         return self._history.copy(), self._empty, self.vector.copy(), terms
 
     def restore(self, memory: Any) -> None:
-        """Take back what `memory` returned."""
+        """Restore what `memory` returned."""
         history, self._empty, vector, terms = memory
         self._history[:], self.vector[:] = history, vector
         for term, own in zip(self._terms, terms, strict=True):

@@ -27,14 +27,14 @@ _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 class Policy(PolicyComponent):
     """Runs a network trained elsewhere: observations in, setpoints out, at its own rate.
 
-    The file says how: see docs/policies.md. It holds the setpoints of the joints it names; the
-    others keep their pose. The controllers of the actor turn setpoints into efforts.
+    The policy file describes how: see docs/policies.md. It owns the setpoints of the joints it
+    names; the others keep their pose. The controllers of the actor turn setpoints into efforts.
     """
 
     enabled = Bool(True, doc="Off: the policy is not evaluated and writes no setpoints.")
     file = FilePath(suffixes=(".yaml", ".yml"), doc="The policy file.")
     command = Samples(
-        [], category="Command", doc="What it is told; none: the file's schedule or default."
+        [], category="Command", doc="Constant command; none: the file's schedule or default."
     )
 
     def prepare(self) -> None:
@@ -98,10 +98,10 @@ class Policy(PolicyComponent):
 
     @action
     def reload(self) -> None:
-        """Read the file and its network again; what it remembers is forgotten.
+        """Read the file and its network again; the recurrent state is cleared.
 
         Raises:
-            BindingError: they do not fit; what ran before goes on.
+            BindingError: they do not fit; the previous policy continues.
         """
         if self._robot is None:
             raise BindingError(f"{self.label} is on no actor of a world")
@@ -111,7 +111,7 @@ class Policy(PolicyComponent):
             self._parent._child_changed(self)
 
     def _update_lease(self) -> None:
-        """Hold the setpoints while running, so that nobody else moves the joints meanwhile."""
+        """Own the setpoints while running, so that nothing else moves the joints meanwhile."""
         assert self._robot is not None and self._loop is not None
         if self.enabled and self._lease is None:
             own = "|".join(literal(b.actuator) for b in self._loop.bindings)
@@ -160,7 +160,7 @@ class Policy(PolicyComponent):
 
     @property
     def policy_file(self) -> PolicyFile:
-        """What the file says."""
+        """The policy file."""
         return self._running().said
 
     @property

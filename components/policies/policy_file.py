@@ -1,4 +1,4 @@
-"""PolicyFile: what a policy.yaml says, declared once."""
+"""PolicyFile: the declaration of policy.yaml."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,25 +43,28 @@ class PolicyFile(Component):
 
     network = FilePath(suffixes=(".onnx", ".pt"), doc="The network, relative to this file.")
     joints = Names(doc="Joints (or actuators) it moves, in its own order.")
-    aliases = Table(a_name, doc="Names the source uses → ours; information.")
+    aliases = Table(a_name, doc="Joint names in the source → names here; for information.")
     timestep = OptionalFloat(
-        None, min=0.0, above=True, unit="s", doc="Physics timestep it was made for; none: any."
+        None, min=0.0, above=True, unit="s", doc="Physics timestep it was trained with; none: any."
     )
     decimation = Int(1, min=1, max=100_000, unit="steps", doc="Physics steps per tick.")
-    phase = Choice(Phase.BEFORE, doc="Where in the loop of physics steps a tick falls.")
+    phase = Choice(Phase.BEFORE, doc="When a tick occurs relative to the physics step.")
     state = Choice(Precision.FLOAT64, doc="float32: measurements are rounded first.")
     default = PerJoint(unit="rad", doc="Default joint positions.")
-    start = Nested(StartPhase, doc="What is commanded before the first tick.")
-    observation = Nested(ObservationRecipe, doc="What the network sees.")
-    action = Nested(ActionRecipe, doc="How its output becomes targets.")
-    command = Nested(CommandInput, doc="What it is told.")
-    recurrent = Table(a_name, doc="Network input → output of the tick before; found if clear.")
+    start = Nested(StartPhase, doc="Targets and gains before the first tick.")
+    observation = Nested(ObservationRecipe, doc="Observation of the network.")
+    action = Nested(ActionRecipe, doc="Mapping from the network's output to targets.")
+    command = Nested(CommandInput, doc="Command input, such as velocities.")
+    recurrent = Table(
+        a_name,
+        doc="Recurrent state: network input → output of the previous tick; found if unambiguous.",
+    )
     input = Text("", doc="Network input of the observation; empty: the first that is free.")
     output = Text("", doc="Network output of the action; empty: the first that is free.")
-    time_step = Text("", doc="Network input that is fed the number of the tick; empty: none.")
-    motion = Nested(MotionReference, doc="The motion that motion terms refer to.")
-    trained = Nested(TrainedWith, doc="What the robot was like in training.")
-    source = Table(anything, doc="Where it comes from: stack, files with sha256, notes.")
+    time_step = Text("", doc="Network input that receives the tick count; empty: none.")
+    motion = Nested(MotionReference, doc="Reference motion of the motion terms.")
+    trained = Nested(TrainedWith, doc="Robot parameters in training.")
+    source = Table(anything, doc="Provenance: stack, files with sha256, notes.")
 
     def _own_prepare(self) -> None:
         self._path: Path | None = None
@@ -98,7 +101,7 @@ class PolicyFile(Component):
         """Read a policy.yaml; the modules of `trusted` folders may be run.
 
         Raises:
-            PolicyError: it cannot be read, or something in it does not fit:
+            PolicyError: it cannot be read, or a value is invalid:
                 `file:line:column: path: …`.
         """
         path = Path(path)
@@ -113,10 +116,10 @@ class PolicyFile(Component):
     def parse(
         cls, text: str, path: Path, gate: Gate | None = None, trusted: tuple[Path, ...] = ()
     ) -> Self:
-        """What a text says; file names in it are relative to the folder of `path`.
+        """Parse a text; file names in it are relative to the folder of `path`.
 
         Raises:
-            PolicyError: something in it does not fit.
+            PolicyError: a value is invalid.
         """
         try:
             document = Document(text, str(path))
@@ -138,14 +141,14 @@ class PolicyFile(Component):
         """Write it as a policy.yaml; `load` gives it back.
 
         Raises:
-            PropertyError: something that must be there is missing, or does not fit.
+            PropertyError: a required value is missing or invalid.
         """
         self.complete()
         write_atomically(Path(path), format_block(self.to_data(), 0) + "\n")
         self._path = Path(path)
 
     def complete(self) -> None:
-        """Check what must be there, and spread the values per joint over `joints`.
+        """Check required values, and expand values per joint over `joints`.
 
         Raises:
             PropertyError: something is missing, or a list or pattern does not fit the joints.
@@ -170,7 +173,7 @@ class PolicyFile(Component):
 
     @property
     def action_recipe(self) -> ActionRecipe:
-        """How the output becomes targets."""
+        """Mapping from the network's output to targets."""
         return self.action if self.action is not None else _spread_like(ActionRecipe(), self)
 
     @property
@@ -182,12 +185,12 @@ class PolicyFile(Component):
 
     @property
     def terms(self) -> tuple[ObservationTerm, ...]:
-        """What the network sees, in order."""
+        """The observation terms, in order."""
         return self.observation.terms if self.observation is not None else ()
 
     @property
     def target_kinds(self) -> tuple[TargetKind, ...]:
-        """What each joint is commanded."""
+        """The command kind of each joint."""
         slots = Slots([(name,) for name in self.joints], "", "joint")
         chosen = slots.spread(self.action_recipe.targets)
         return tuple(

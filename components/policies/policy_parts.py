@@ -19,7 +19,7 @@ from mjrig.properties.scalar_kinds import Bool, Choice, FilePath, Float, Int, Te
 
 
 class Phase(StrEnum):
-    """Where in the loop of physics steps a tick falls."""
+    """When a tick occurs relative to the physics step."""
 
     BEFORE = "before"
     INSIDE = "inside"
@@ -27,28 +27,28 @@ class Phase(StrEnum):
 
 
 class HistoryOrder(StrEnum):
-    """Which value of a history comes first."""
+    """Order of the values in a history."""
 
     OLDEST_FIRST = "oldest_first"
     NEWEST_FIRST = "newest_first"
 
 
 class HistoryFill(StrEnum):
-    """What stands for values before the first tick."""
+    """Fill of a history before the first tick."""
 
     FIRST = "first"
     ZEROS = "zeros"
 
 
 class HistoryBy(StrEnum):
-    """Whether the values of one term stand together, or those of one tick."""
+    """Layout of histories: grouped by term, or by tick."""
 
     TERM = "term"
     FRAME = "frame"
 
 
 class ActionMode(StrEnum):
-    """What an action is added to."""
+    """Reference that an action is added to."""
 
     ABSOLUTE = "absolute"
     DELTA = "delta"
@@ -56,7 +56,7 @@ class ActionMode(StrEnum):
 
 
 class LastSeen(StrEnum):
-    """Which form of the action the next observation sees."""
+    """Form of the action in the next observation."""
 
     RAW = "raw"
     CLIPPED = "clipped"
@@ -64,7 +64,7 @@ class LastSeen(StrEnum):
 
 
 class TargetKind(StrEnum):
-    """What an action commands."""
+    """Quantity that an action commands."""
 
     POSITION = "position"
     VELOCITY = "velocity"
@@ -72,14 +72,18 @@ class TargetKind(StrEnum):
 
 
 class StartPhase(HasProperties):
-    """What is commanded from the reset to the first tick.
+    """Targets and gains from the reset to the first tick.
 
-    With a duration the robot stands first; without, the target holds until the first tick.
+    With a duration the robot stands first; without, the target is held until the first tick.
     """
 
     duration = Float(0.0, min=0.0, unit="s", doc="Time before the policy begins.")
-    kp = PerJoint(min=0.0, unit="N·m/rad", doc="Stiffness meanwhile; none: as the controller's.")
-    kv = PerJoint(min=0.0, unit="N·m·s/rad", doc="Damping meanwhile; none: as the controller's.")
+    kp = PerJoint(
+        min=0.0, unit="N·m/rad", doc="Stiffness during this time; none: the controller's."
+    )
+    kv = PerJoint(
+        min=0.0, unit="N·m·s/rad", doc="Damping during this time; none: the controller's."
+    )
     target = PerJoint(
         words=("default", "pose"),
         word="default",
@@ -89,29 +93,29 @@ class StartPhase(HasProperties):
 
 
 class HistoryDefault(HasProperties):
-    """How the values of earlier ticks are kept, unless a term says otherwise."""
+    """History of observations, unless a term overrides it."""
 
     length = Int(1, min=1, max=1000, doc="Values kept, the present one included.")
-    order = Choice(HistoryOrder.OLDEST_FIRST, doc="Which value comes first.")
-    fill = Choice(HistoryFill.FIRST, doc="What stands for values before the first tick.")
+    order = Choice(HistoryOrder.OLDEST_FIRST, doc="Order of the values.")
+    fill = Choice(HistoryFill.FIRST, doc="Fill before the first tick.")
     by = Choice(HistoryBy.TERM, doc="Histories term by term, or frame by frame.")
 
 
 class ObservationRecipe(HasProperties):
-    """What the network sees: terms in order."""
+    """Observation of the network: terms in order."""
 
-    clip = Limits(doc="Bound of the whole vector, after the terms' scales.")
-    history = Nested(HistoryDefault, doc="How earlier values are kept.")
-    terms = NestedList(ObservationTerm, doc="What it is made of, in order.")
+    clip = Limits(doc="Clip bound for the whole vector, after the terms' scales.")
+    history = Nested(HistoryDefault, doc="History of earlier values.")
+    terms = NestedList(ObservationTerm, doc="Observation terms, in order.")
 
     @property
     def kept(self) -> HistoryDefault:
-        """How earlier values are kept."""
+        """History of earlier values."""
         return self.history if self.history is not None else HistoryDefault()
 
 
 class ActionRecipe(HasProperties):
-    """How an action becomes a target: `scale · a + offset`, in the order of the joints."""
+    """Mapping from action to target: `scale · a + offset`, in the order of the joints."""
 
     mode = Choice(
         ActionMode.ABSOLUTE,
@@ -121,29 +125,31 @@ class ActionRecipe(HasProperties):
     offset = PerJoint(
         words=("default",), word="default", unit="rad", doc="The default pose, or values."
     )
-    clip = Limits(each=True, doc="Of the action, before the scale.")
+    clip = Limits(each=True, doc="Clip bound for the action, before the scale.")
     clip_target = Limits(
-        words=("ctrlrange", "joint_range"), each=True, doc="Of the target; or whose range it is."
+        words=("ctrlrange", "joint_range"),
+        each=True,
+        doc="Limits of the target: bounds, or the range to use.",
     )
     smoothing = Float(
         1.0, min=0.0, max=1.0, above=True, doc="β in a ← (1 − β)·a_last + β·net; 1: none."
     )
-    last = Choice(LastSeen.RAW, doc="What LastAction sees.")
+    last = Choice(LastSeen.RAW, doc="Form of the action in LastAction.")
     targets = Table(one_of(TargetKind), doc="Joint pattern → position, velocity or effort.")
-    dtype = Choice(Precision.FLOAT32, doc="Targets are computed so.")
+    dtype = Choice(Precision.FLOAT32, doc="Precision in which targets are computed.")
 
 
 class CommandInput(HasProperties):
-    """What a person or a script tells the policy: speeds, usually."""
+    """Command input of the policy from a user or script, usually velocities."""
 
-    names = Names(doc="What the values are.")
-    default = Samples([], doc="Values while nobody says anything; none: zeros.")
-    ranges = Samples([], doc="[lowest, highest] per value: what it was trained for.")
+    names = Names(doc="Names of the values.")
+    default = Samples([], doc="Values without a user command or schedule; none: zeros.")
+    ranges = Samples([], doc="Training range [lowest, highest] per value.")
     schedule = Samples([], doc="Rows of time [s] and values; each holds until the next.")
 
     @property
     def size(self) -> int:
-        """How many values it takes."""
+        """Number of values."""
         if self.names:
             return len(self.names)
         if self.default.size:
@@ -170,10 +176,10 @@ class CommandInput(HasProperties):
 
 
 class MotionReference(HasProperties):
-    """The motion that motion terms refer to."""
+    """Reference motion of the motion terms."""
 
     file = FilePath(suffixes=(".npz",), doc="Clip: fps, joint_pos, joint_vel, body_pos_w, …")
-    from_network = Bool(False, doc="The network gives the motion beside the action.")
+    from_network = Bool(False, doc="The network outputs the motion besides the action.")
     anchor = Text("", doc="Body that is compared with the motion.")
     bodies = Names(doc="The bodies of the motion, in its order.")
     joints = Names(doc="The joints of the motion, in its order; none: the policy's.")
@@ -188,7 +194,7 @@ class MotionReference(HasProperties):
 
 
 class TrainedWith(HasProperties):
-    """What the robot was like in training; compared, never applied. None: not known."""
+    """Robot parameters in training; compared, never applied. None: unknown."""
 
     kp = PerJoint(min=0.0, unit="N·m/rad", doc="Stiffness during training.")
     kv = PerJoint(min=0.0, unit="N·m·s/rad", doc="Damping during training.")
@@ -196,11 +202,11 @@ class TrainedWith(HasProperties):
     armature = PerJoint(min=0.0, unit="kg·m²", doc="Rotor inertia at the joint.")
     damping = PerJoint(min=0.0, unit="N·m·s/rad", doc="Passive damping.")
     frictionloss = PerJoint(min=0.0, unit="N·m", doc="Dry friction.")
-    recovered = Names(doc="Which of these were deduced, not read.")
+    recovered = Names(doc="Names of values that were deduced, not read.")
 
 
 def given(part: HasProperties | None, name: str) -> Any:
-    """The values per joint of a part, or None where nothing was written."""
+    """The values per joint of a part, or None where none are given."""
     if part is None or part.authored(name) is None:
         return None
     values = part.__dict__[name]

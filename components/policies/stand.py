@@ -1,4 +1,4 @@
-"""StandGains: other gains for a while, without touching what was authored."""
+"""StandGains: temporary gains of the start phase; authored gains are kept."""
 
 from mjrig.arrays import FloatArray, frozen
 from mjrig.components.policies.policy_parts import StartPhase, given
@@ -25,7 +25,7 @@ class StandGains:
         self.applied = False
 
     def apply(self) -> None:
-        """Let these gains hold; what was authored stays as it is."""
+        """Apply these gains; authored values stay unchanged."""
         self.applied = True
         for name, values in self._gains.items():
             for controller, places in self._owners(name).items():
@@ -36,7 +36,7 @@ class StandGains:
                 self._tell(controller, name)
 
     def put_back(self) -> None:
-        """Let the authored gains hold again."""
+        """Restore the authored gains."""
         if not self.applied:
             return
         self.applied = False

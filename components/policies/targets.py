@@ -1,4 +1,4 @@
-"""TargetMap: actions become setpoints of the joints a policy moves."""
+"""TargetMap: maps actions to setpoints of the joints of a policy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def actuators_of(robot: Articulation, joints: Sequence[str], who: str) -> list[A
     """The actuator of each joint, by local joint or actuator name.
 
     Raises:
-        BindingError: a joint has none, or several; or two names mean one actuator.
+        BindingError: a joint has none, or several; or two names refer to one actuator.
     """
     single = [b for b in robot.actuators if b.output_count == 1]
     found: list[ActuatorBinding] = []
@@ -106,7 +106,7 @@ class TargetMap:
             ranges = [b.ctrl_range if wanted == "ctrlrange" else b.joint_range
                       for b in self._bindings]  # fmt: skip
             pairs = np.array([r or (-np.inf, np.inf) for r in ranges]).reshape(-1, 2)
-            if wanted == "joint_range":  # a velocity or an effort is not inside it
+            if wanted == "joint_range":  # it does not apply to velocities and efforts
                 pairs[[kind is not TargetKind.POSITION for kind in self._kinds]] = -np.inf, np.inf
             wanted = pairs[:, 0], pairs[:, 1]
         low, high = self._spread("action.clip_target", wanted, size)
@@ -124,7 +124,7 @@ class TargetMap:
     # Where targets go ---------------------------------------------------------------------------
 
     def find_rows(self) -> None:
-        """Look which actuators a law drives: only those know velocities and efforts."""
+        """Find the actuators driven by a law: only those take velocities and efforts."""
         ruled = {
             b.actuator_id
             for c in self._robot.controllers
@@ -137,12 +137,12 @@ class TargetMap:
         ]
 
     def commanded(self) -> FloatArray:
-        """What the joints are commanded now, each in its own kind."""
+        """Current commands of the joints, each in its own kind."""
         values: FloatArray = self._robot.setpoints.values[self._rows, self.columns]
         return values
 
     def hold(self, positions: FloatArray) -> None:
-        """Command positions; joints that are moved by velocity or effort are told zero."""
+        """Command positions; joints commanded by velocity or effort get zero."""
         store = self._robot.setpoints.values
         moves = np.array([kind is TargetKind.POSITION for kind in self._kinds])
         store[self._rows, self.columns] = 0.0
@@ -151,14 +151,14 @@ class TargetMap:
     # Every tick ---------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """Forget the action before; a delta starts from what is commanded now."""
+        """Clear the last action; a delta starts from the current command."""
         self._smoothed[:] = 0.0
         self._targets[:] = self.commanded()
         self._view.target[:] = self._targets
         self._view.last[:] = 0.0
 
     def act(self, action: Float32) -> None:
-        """Take the output of the network, and command what it means."""
+        """Map the output of the network to targets and command them."""
         smoothed: Float32 = action
         if self._beta != 1.0:
             mixed = (np.float32(1.0) - self._beta) * self._smoothed + self._beta * action
@@ -186,7 +186,7 @@ class TargetMap:
         return clipped if self._last is LastSeen.CLIPPED else smoothed
 
     def memory(self) -> Any:
-        """What `restore` needs, as an own copy."""
+        """What `restore` needs, as a copy."""
         view = self._view
         return (
             self._smoothed.copy(), self._targets.copy(), self._rows.copy(), view.target.copy(),
@@ -194,7 +194,7 @@ class TargetMap:
         )  # fmt: skip
 
     def restore(self, memory: Any) -> None:
-        """Take back what `memory` returned."""
+        """Restore what `memory` returned."""
         view = self._view
         mine: tuple[npt.NDArray[Any], ...] = (
             self._smoothed, self._targets, self._rows, view.target, view.last,

@@ -1,4 +1,4 @@
-"""Pre-flight: the binding table of a world, and what looks wrong in it."""
+"""Pre-flight: the binding table of a world, and findings about it."""
 
 from typing import TYPE_CHECKING
 

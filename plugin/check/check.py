@@ -1,4 +1,4 @@
-"""Pre-flight: the binding table of a world, and what looks wrong in it."""
+"""Pre-flight: the binding table of a world, and findings about it."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def _why_direct(binding: ActuatorBinding, controller: ArticulationController | N
 
 
 def findings(world: World) -> list[Finding]:
-    """Everything that deserves a word, worst first; the world is as it starts."""
+    """All findings, most severe first; the world must be in its initial state."""
     return arranged(_findings(world))
 
 
@@ -82,7 +82,7 @@ def _findings(world: World) -> Iterator[Finding]:
 
 
 def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:
-    """1 where there is an error, with `strict` also a warning; else 0."""
+    """1 if there is an error, with `strict` also for a warning; else 0."""
     bad = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
     return int(any(f.level in bad for f in found))
 
@@ -112,7 +112,7 @@ def report(world: World, found: Sequence[Finding] | None = None) -> str:
 
 
 def report_data(world: World, found: Sequence[Finding] | None = None) -> dict[str, object]:
-    """The same as plain data, for JSON; a number without bound is the text `inf`."""
+    """The same as plain data, for JSON; infinite numbers are written as the text `inf`."""
     found = findings(world) if found is None else found
     return {
         "actors": [

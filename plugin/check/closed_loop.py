@@ -1,4 +1,4 @@
-"""What one tick of feedback does to small motions, exactly as the integrator takes its steps."""
+"""Linearised closed loop over one control tick, exact for the integrator in use."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 
-#: Growth per tick below which rounding may be all there is.
+#: Growth per tick below which rounding may be the only cause.
 ROUNDING = 1e-6
 #: Controllers whose common period is longer are judged over the longest tick.
 LONGEST_PERIOD = 240
 
 
 class Carrier(Enum):
-    """Who computes the effort of a loop."""
+    """What computes the effort of a loop."""
 
     #: A law before the step; its effort is held until the next tick.
     HELD = "held"
@@ -30,7 +30,7 @@ class Carrier(Enum):
 
 @dataclass(frozen=True)
 class LinearPlant:
-    """Joints that feel forces, linearised: M q̈ + D q̇ + K q = τ.
+    """Linearised joint dynamics: M q̈ + D q̇ + K q = τ.
 
     `damped_ahead`: Euler takes D at the end of the step (MuJoCo's `eulerdamp`).
     """
@@ -45,7 +45,7 @@ class LinearPlant:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """PD or PID feedback: τ = −Jᵀ (kp J q + kv J q̇ − ki z), once every so many steps."""
+    """PD or PID feedback: τ = −Jᵀ (kp J q + kv J q̇ − ki z), computed every `every` steps."""
 
     rows: FloatArray
     kp: FloatArray
@@ -56,7 +56,7 @@ class Loop:
 
 
 def transition(plant: LinearPlant, loops: Sequence[Loop]) -> FloatArray:
-    """The matrix that takes (q, q̇, z) from one common tick of all loops to the next."""
+    """The transition matrix of (q, q̇, z) over one common tick of all loops."""
     n = len(plant.mass)
     sizes = [len(loop.kp) if loop.ki.any() else 0 for loop in loops]
     every = np.eye(2 * n + sum(sizes))
@@ -89,7 +89,10 @@ Feedback = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def _feedback(plant: LinearPlant, loop: Loop, inside: bool) -> Feedback:
-    """The joint effort of a loop as a function of the state; of one inside the step, its rest."""
+    """The joint effort of a loop as a function of the state.
+
+    For a loop inside the step: the integral part only, the rest is in the step itself.
+    """
     n, rows = len(plant.mass), loop.rows
     on_q, on_v = loop.kp[:, None] * rows, loop.kv[:, None] * rows
     on_z = np.diag(loop.ki)
@@ -114,7 +117,7 @@ def _feedback(plant: LinearPlant, loop: Loop, inside: bool) -> Feedback:
 
 
 def _one_step(plant: LinearPlant, inside: Sequence[Loop]) -> tuple[FloatArray, FloatArray]:
-    """x⁺ = free x + pushed τ of one physics step; the loops inside it are part of it."""
+    """x⁺ = free x + pushed τ over one physics step, the loops inside the step included."""
     n, h = len(plant.mass), plant.step
     damping, stiffness = plant.damping, plant.stiffness
     for loop in inside:
@@ -153,7 +156,7 @@ def _runge_kutta(
 
 
 def growth(plant: LinearPlant, loops: Sequence[Loop]) -> float:
-    """The factor by which the worst small motion grows per tick; up to 1 it does not."""
+    """Spectral radius: growth of the worst mode per tick; stable up to 1."""
     with np.errstate(all="ignore"):
         matrix = transition(plant, loops)
         if not np.isfinite(matrix).all():
@@ -162,12 +165,12 @@ def growth(plant: LinearPlant, loops: Sequence[Loop]) -> float:
 
 
 def is_stable(plant: LinearPlant, loops: Sequence[Loop]) -> bool:
-    """Whether no small motion grows."""
+    """Whether no mode grows."""
     return growth(plant, loops) <= 1.0 + ROUNDING
 
 
 def growing_joints(plant: LinearPlant, loops: Sequence[Loop]) -> npt.NDArray[np.bool_]:
-    """Which joints take part in the motions that grow, by their participation factors."""
+    """Joints that take part in the growing modes, by their participation factors."""
     n = len(plant.mass)
     matrix = transition(plant, loops)
     if not np.isfinite(matrix).all():
@@ -183,7 +186,7 @@ def growing_joints(plant: LinearPlant, loops: Sequence[Loop]) -> npt.NDArray[np.
 
 
 def largest(stable: Callable[[float], bool], low: float, high: float) -> float:
-    """The largest factor in between that is stable, to 1 %; `low` is, `high` is not."""
+    """The largest stable factor between `low` (stable) and `high` (unstable), to 1 %."""
     while high > 1.01 * low:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if stable(middle) else (low, middle)

@@ -1,4 +1,4 @@
-"""Pre-flight: who drives what, and is that meant?"""
+"""Pre-flight: which controllers drive which actuators and joints."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from mjrig.names import listed
 
 
 def about_drives(robot: Articulation, model: Any) -> Iterator[Finding]:
-    """Controllers that own nothing or are off, joints driven twice, robots nobody drives."""
+    """Controllers that own nothing or are off, joints driven twice, robots without a drive."""
     yield from _about_controllers(robot)
     yield from _about_joints(robot)
     yield from _about_the_undriven(robot, model)

@@ -1,4 +1,4 @@
-"""The feedback that acts on a world's joints: whose it is, and its linear form."""
+"""Feedback loops of a world: the controllers and actuators behind them, linearised."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ SERVOS = ("position", "velocity", "intvelocity", "pid")
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """One actuator with feedback on position or velocity; gains as the row measures them."""
+    """One actuator with feedback on position or velocity; gains in units of its Jacobian row."""
 
     actor: str
     actuator: str
@@ -38,7 +38,7 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Joints that push each other, and the drives on them; rows are over `dofs`."""
+    """Dynamically coupled joints and the drives on them; rows are over `dofs`."""
 
     dofs: Indices
     plant: LinearPlant
@@ -59,8 +59,8 @@ class Group:
             kp: factor on kp, for all or per drive.
             kv: factor on kv.
             ki: factor on ki.
-            carrier: who would run the controllers; None: as they are.
-            every: their longest tick [steps]; None: as it is.
+            carrier: execution of the controllers to assume; None: the present one.
+            every: their longest tick [steps]; None: the present one.
         """
         size = len(self.drives)
         gains = tuple(np.broadcast_to(factor, size) for factor in (kp, kv, ki))
@@ -91,7 +91,7 @@ class Group:
 
 
 def inverse_mass(model: Any, data: Any) -> FloatArray:
-    """M⁻¹ in the present pose, armature included."""
+    """M⁻¹ at the current pose, armature included."""
     solved = np.zeros((model.nv, model.nv))
     if model.nv:
         mujoco.mj_solveM(model, data, solved, np.eye(model.nv))
@@ -113,7 +113,7 @@ def moments(model: Any, data: Any) -> FloatArray:
 
 
 def groups(world: World) -> list[Group]:
-    """The world's joints that feel feedback, in groups that do not push each other."""
+    """The world's joints under feedback, in dynamically uncoupled groups."""
     model, data = world.model, world.data
     rows = moments(model, data)
     drives = [d for robot in world.articulations.values() for d in _drives(robot, model, rows)]
@@ -126,7 +126,7 @@ def groups(world: World) -> list[Group]:
         mine = dofs[felt]
         block = np.ix_(mine, mine)
         plant = LinearPlant(
-            # The joints left out feel no force of their own: they only make these lighter.
+            # No force acts on the joints left out: they only lower the effective inertia of these.
             mass=np.asarray(np.linalg.inv(compliance[block]), float),
             damping=damping[block],
             stiffness=np.diag(stiffness[mine]),
@@ -139,7 +139,7 @@ def groups(world: World) -> list[Group]:
 
 
 def passive(model: Any, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Damping (nv, nv), that of actuators included, and spring stiffness (nv,)."""
+    """Damping (nv, nv), actuator damping included, and spring stiffness (nv,)."""
     damping = np.diag(model.dof_damping).astype(float)
     for i in np.flatnonzero(model.actuator_damping):
         row = rows[int(model.actuator_outadr[i])]
@@ -151,7 +151,7 @@ def passive(model: Any, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _coupled(model: Any, drives: Sequence[Drive]) -> Iterator[tuple[list[Drive], Indices]]:
-    """Drives whose kinematic trees hang together, with the dofs of those trees."""
+    """Drives on coupled kinematic trees, with the dofs of those trees."""
     parts: list[tuple[set[int], list[Drive]]] = []
     for drive in drives:
         trees = set(model.dof_treeid[np.flatnonzero(drive.row)].tolist())
@@ -204,7 +204,7 @@ def _of_controller(
 
 
 def carrier_of(controller: ArticulationController) -> Carrier:
-    """Who computes a controller's effort."""
+    """What computes a controller's effort."""
     if controller.lowered is not None:
         return Carrier.ENGINE
     solved = getattr(controller, "effort", "explicit") == "implicit"
@@ -212,7 +212,7 @@ def carrier_of(controller: ArticulationController) -> Carrier:
 
 
 def _row(binding: ActuatorBinding, model: Any, rows: FloatArray) -> FloatArray:
-    """∂(what the law measures)/∂q: gains of a law on a joint are in joint units."""
+    """∂(measured length)/∂q: gains of a law on a joint are in joint units."""
     row = np.zeros(model.nv)
     if binding.on_joint:
         row[binding.dof_address] = 1.0

@@ -1,4 +1,4 @@
-"""Finding: one thing the pre-flight noticed, how bad it is, and what to do about it."""
+"""Finding: one result of the pre-flight, its severity, and the fix."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from mjrig.names import how_many
 
 
 class Level(StrEnum):
-    """How bad a finding is; in this order they are shown."""
+    """Severity of a finding, in the order they are shown."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -24,9 +24,9 @@ SHOWN = 8
 class Finding:
     """One finding.
 
-    `code` is a short name that stays the same, to filter by. `names` are what it is about on
+    `code` is a short, stable name to filter by. `names` are what it is about on
     `actor`: actuators, joints, bodies or a component; empty: the actor itself, and without an
-    actor the world. `fix` says what would be right; empty: that is plain from the text. `spelled`:
+    actor the world. `fix` is what would be right; empty: evident from the text. `spelled`:
     the text has the names already, each with its own numbers.
     """
 
@@ -52,7 +52,7 @@ class Finding:
 
     @property
     def paths(self) -> list[str]:
-        """Each thing it is about, in full."""
+        """Full path of everything it is about."""
         prefix = f"{self.actor}." if self.actor else ""
         return [prefix + name for name in self.names] or [self.actor or "world"]
 
@@ -60,7 +60,7 @@ class Finding:
         return f"{self.where}: {self.text}" + (f"; {self.fix}" if self.fix else "")
 
     def data(self) -> dict[str, object]:
-        """Itself as plain data."""
+        """The finding as plain data."""
         return {
             "level": str(self.level),
             "code": self.code,
@@ -73,26 +73,26 @@ class Finding:
 def error(
     code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
 ) -> Finding:
-    """What makes the simulation meaningless."""
+    """A finding that makes the simulation meaningless."""
     return Finding(Level.ERROR, code, actor, tuple(names), text, fix, spelled)
 
 
 def warning(
     code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
 ) -> Finding:
-    """What is probably not meant."""
+    """A finding that is probably a mistake."""
     return Finding(Level.WARNING, code, actor, tuple(names), text, fix, spelled)
 
 
 def note(
     code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
 ) -> Finding:
-    """What is worth knowing."""
+    """A finding for information."""
     return Finding(Level.NOTE, code, actor, tuple(names), text, fix, spelled)
 
 
 def arranged(found: Iterable[Finding]) -> list[Finding]:
-    """Worst first; what is said alike of several names or actors is said once."""
+    """Most severe first; equal findings about several names or actors are merged."""
     merged: dict[tuple[str, ...], Finding] = {}
     for finding in found:
         key = (finding.level, finding.code, finding.actor, finding.text, finding.fix)
@@ -103,7 +103,7 @@ def arranged(found: Iterable[Finding]) -> list[Finding]:
 
 
 def _of_copies(found: Iterable[Finding]) -> list[Finding]:
-    """What is said alike of the same names of several actors, as one finding of the world."""
+    """Equal findings about the same names on several actors, merged into one of the world."""
     alike: dict[Finding, list[Finding]] = {}
     for finding in found:
         alike.setdefault(replace(finding, actor=""), []).append(finding)

@@ -14,7 +14,7 @@ from mjrig.model.binding import ActuatorBinding
 
 
 def about_limits(robot: Articulation, model: Any) -> Iterator[Finding]:
-    """Limits that are missing, pointless, zero or upside down."""
+    """Limits that are missing, ineffective, zero or inverted."""
     for controller in robot.controllers:
         for index, binding, gains in owned(controller):
             if "torque_limit" in gains:
@@ -35,9 +35,9 @@ def _about_limit(
     known = model_ranges(binding)
     if not known and math.isinf(our_limit(controller, index)):
         text = "has no effort limit, neither here nor in the model"
-        yield warning("no-limit", robot.name, who, text, "torque_limit: what the motor can give")
+        yield warning("no-limit", robot.name, who, text, "torque_limit: the motor's peak effort")
     if limit == 0.0:
-        yield warning("zero-limit", robot.name, who, "torque limit 0: it cannot push at all")
+        yield warning("zero-limit", robot.name, who, "torque limit 0: it cannot apply any effort")
     if not known or math.isinf(limit):
         return
     name, bound = min(((n, symmetric(r)) for n, r in known.items()), key=lambda item: item[1])
@@ -61,7 +61,7 @@ def _about_limit(
 
 
 def _is_said(controller: ArticulationController) -> bool:
-    """Whether somebody gave a torque limit; else it is only the default."""
+    """Whether the scene sets a torque limit; otherwise it is the default."""
     return any(
         controller.is_authored(n)
         for n in ("torque_limit", "default_torque_limit")
@@ -70,7 +70,7 @@ def _is_said(controller: ArticulationController) -> bool:
 
 
 def _about_direct(robot: Articulation) -> Iterator[Finding]:
-    """Actuators no law owns: what goes into them, and what comes out, may be without bound."""
+    """Actuators without a control law whose input and output may both be unbounded."""
     taken = {b.actuator_id for c in robot.controllers for b in c.bindings}
     for binding in robot.actuators:
         if binding.actuator_id in taken or binding.output_count != 1:
@@ -90,7 +90,7 @@ def _limited(binding: ActuatorBinding) -> bool:
 
 
 def _about_ranges(robot: Articulation, model: Any) -> Iterator[Finding]:
-    """NOTE: with autolimits MuJoCo compiles a range that is upside down as no range at all."""
+    """NOTE: with autolimits MuJoCo compiles an inverted range as no range at all."""
     for binding in robot.actuators:
         i, ctrl = binding.actuator_id, binding.ctrl_address
         ranges = {"forcerange": model.actuator_forcerange[i]}
@@ -110,7 +110,7 @@ def _upside_down(robot: Articulation, name: str, ranges: dict[str, Any]) -> Iter
                 "inverted-range",
                 robot.name,
                 (name,),
-                f"{attribute} {low:g} {high:g} is upside down: MuJoCo leaves it out without a word",
+                f"{attribute} {low:g} {high:g} is inverted: MuJoCo silently ignores it",
                 f"{attribute} {high:g} {low:g}",
             )
 
@@ -124,5 +124,5 @@ def _about_endless_joints(robot: Articulation) -> Iterator[Finding]:
                     "no-range",
                     robot.name,
                     (binding.actuator,),
-                    "clamp_targets has nothing to hold to: the joint has no range",
+                    "clamp_targets has no effect: the joint has no range",
                 )

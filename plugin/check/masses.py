@@ -1,4 +1,4 @@
-"""Pre-flight: masses and inertias that no real robot has."""
+"""Pre-flight: implausible masses and inertias."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,14 +13,14 @@ from mjrig.control.articulation import Articulation
 
 #: A moving part lighter than this [kg], or than this share of its robot, is called tiny.
 TINY, TINY_SHARE = 1e-5, 1e-6
-#: Mass a joint carries over the mass of the link it carries it with.
+#: Ratio of the mass a link carries to its own mass.
 RATIO = 1000.0
-#: Radius of gyration over the reach of the body's geoms: beyond 1 no mass distribution has it.
+#: Radius of gyration over the reach of the body's geoms: above 1 no mass distribution can have it.
 WIDEST, NARROWEST = 1.5, 0.02
 
 
 def about_masses(robot: Articulation, model: Any) -> Iterator[Finding]:
-    """Moving bodies whose mass or inertia cannot be meant."""
+    """Moving bodies with an implausible mass or inertia."""
     bodies = _moving_bodies(robot, model)
     if not len(bodies):
         return
@@ -97,7 +97,7 @@ def _reach(model: Any, body: int) -> float:
 
 
 def _about_weight(robot: Articulation, model: Any, bodies: Any) -> Iterator[Finding]:
-    """Rigid parts, bodies welded together counted as one, that weigh next to nothing."""
+    """Rigid parts (welded bodies counted as one) with a negligible mass."""
     parts: dict[int, float] = {}
     for body in bodies:
         weld = int(model.body_weldid[body])
@@ -132,19 +132,19 @@ def _about_weight(robot: Articulation, model: Any, bodies: Any) -> Iterator[Find
 
 
 def _bare(model: Any, body: int) -> bool:
-    """Whether a body hangs on joints without armature."""
+    """Whether a body's joints have no armature."""
     dofs = np.arange(model.body_dofnum[body]) + int(model.body_dofadr[body])
     armature: FloatArray = model.dof_armature[dofs]
     return bool(len(dofs)) and not armature.any()
 
 
 def _about_shape(robot: Articulation, model: Any, bodies: Any) -> Iterator[Finding]:
-    """Outermost parts that weigh something and have no geom."""
+    """Leaf bodies that have mass but no geom."""
     shaped = set(model.body_weldid[model.geom_bodyid].tolist())
     parents = model.body_weldid[model.body_parentid]
     carrying = set(parents[parents != model.body_weldid].tolist())
     parts = dict.fromkeys(model.body_weldid[bodies].tolist())
     bare = [_name(robot, model, part) for part in parts if part not in shaped | carrying]
     if bare:
-        text = "has mass but no geom: nobody sees it, and it touches nothing"
+        text = "has mass but no geom: it is invisible and has no contacts"
         yield note("no-shape", robot.name, bare, text)

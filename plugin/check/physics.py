@@ -1,4 +1,4 @@
-"""Pre-flight: what touches what at the start, and what the solver makes of it."""
+"""Pre-flight: initial penetrations, overlapping floors, solver time constants."""
 
 import math
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from mjrig.check.finding import Finding, note, warning
 from mjrig.names import listed
 from mjrig.sim.world import World
 
-#: How deep bodies may start inside each other [m]: standing on the floor is not worth a word.
+#: How deep bodies may start inside each other [m]: standing on the floor is not reported.
 DEPTH = 1e-3
 #: How many pairs are listed.
 SHOWN = 6
@@ -47,7 +47,7 @@ def _penetrations(model: Any, data: Any, sunk: set[int]) -> Iterator[Finding]:
     by_actors: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for (one, two), depth in _deepest(model, data).items():
         if one == 0 and int(model.body_rootid[two]) in roots:
-            continue  # said of the whole actor already
+            continue  # reported for the whole actor already
         (actor, name), (other, where) = (_split(_body_name(model, b)) for b in (two, one))
         inside = f"{name} and {where}" if one else name
         by_actors.setdefault((actor, other), []).append((depth, f"{inside} {_length(depth)}"))
@@ -71,7 +71,7 @@ def _length(metres: float) -> str:
 
 
 def _raised(actor: str, floor_of: str, depth: float) -> str:
-    """How to start higher: an actor's pose moves its own floor along."""
+    """How to start higher; an actor's pose would move its own floor too."""
     up = math.ceil(1e4 * depth - 1e-6) / 1e4
     if floor_of and floor_of != actor:
         return f"pose: {{position: [x, y, z + {up:g}]}}"
@@ -131,7 +131,7 @@ def _below_floors(model: Any, data: Any) -> Iterator[tuple[int, int, float]]:
 
 
 def _over(model: Any, data: Any, floor: int, body: int) -> bool:
-    """Whether a body stands over the part of a plane that is there; size 0 is endless."""
+    """Whether a body is above the extent of a plane; size 0 is infinite."""
     local = data.geom_xmat[floor].reshape(3, 3).T @ (data.subtree_com[body] - data.geom_xpos[floor])
     size = model.geom_size[floor][:2]
     return bool(((np.abs(local[:2]) <= size) | (size == 0.0)).all())
@@ -170,7 +170,8 @@ def _same_floors(model: Any, data: Any) -> Iterator[Finding]:
             "two-floors",
             "",
             [n for n in names if n],
-            f"{len(names)} floors lie in one plane: whatever stands there touches each of them",
+            f"{len(names)} floors lie in one plane: everything standing there is in contact with "
+            "each of them",
             f"scenery: false for {listed(others)}" if others else "leave one out",
         )
 
@@ -179,7 +180,7 @@ def _same_floors(model: Any, data: Any) -> Iterator[Finding]:
 
 
 def _time_constants(model: Any) -> Iterator[Finding]:
-    """Constraints that are to act faster than two steps."""
+    """Constraints with a time constant below two steps."""
     least = 2.0 * float(model.opt.timestep)
     solid = (model.geom_contype | model.geom_conaffinity) != 0
     kinds = {

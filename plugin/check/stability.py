@@ -1,4 +1,4 @@
-"""Pre-flight: does feedback shake the robot apart, and what would not?"""
+"""Pre-flight: stability of the feedback loops, and gains or timesteps that would be stable."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -20,11 +20,11 @@ _UPWARDS = tuple(2.0 ** (n / 2) for n in range(1, 49))
 
 
 def about_stability(world: World) -> Iterator[Finding]:
-    """PD and PID loops that let small motions grow, or would with twice the gains."""
+    """PD and PID loops that are unstable, or would be with twice the gains."""
     known: dict[object, list[Verdict]] = {}
     for group in groups(world):
         key = _fingerprint(group)
-        if key not in known:  # copies of a robot are judged once
+        if key not in known:  # copies of a robot are checked once
             known[key] = list(StabilityCase(group).verdicts())
         for make, code, culprits, text, fix in known[key]:
             for actor, names in _by_actor([group.drives[i] for i in culprits]):
@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
 
 def _fingerprint(group: Group) -> object:
-    """Equal for groups that behave alike; a copy elsewhere in the world has other last digits."""
+    """Equal for equivalent groups; rounded, as a copy elsewhere differs in the last digits."""
     mass = group.plant.mass
     scale = float(np.abs(mass).max())
     rounded = f"{scale:.9e}", np.round(mass / scale, 9).tobytes()
@@ -55,7 +55,7 @@ def _fingerprint(group: Group) -> object:
 
 @dataclass(frozen=True)
 class StabilityCase:
-    """One group of joints under judgement: what if its numbers were others?"""
+    """One group of joints, and its stability with other timesteps and gains."""
 
     group: Group
 
@@ -76,7 +76,7 @@ class StabilityCase:
         return is_stable(plant, self.group.loops(*scales))
 
     def culprits(self, gains: float = 1.0) -> list[Drive]:
-        """The drives that would have to change, were all gains so much higher.
+        """The drives that would cause instability if all gains were scaled by this factor.
 
         Those on the joints whose motion grows; and as long as it grows without them too, those on
         the joints whose motion then does.
@@ -97,25 +97,25 @@ class StabilityCase:
     # Verdicts -----------------------------------------------------------------------------------
 
     def verdicts(self) -> Iterator[Verdict]:
-        """What is to be said of the group."""
+        """The findings about the group."""
         if not self.holds():
             yield self._unstable()
         elif not self.holds(gains=ROOM):
             yield self._close()
         undamped = [i for i, d in enumerate(self.group.drives) if self._swings(d)]
         if undamped:
-            text = "kv is 0 and the joint has no damping: it swings for ever"
+            text = "kv is 0 and the joint has no damping: it oscillates forever"
             yield Verdict(note, "undamped", undamped, text, "kv, or damping on the joint")
 
     def _unstable(self) -> Verdict:
-        """Small motions grow."""
+        """The group is unstable."""
         culprits = self.culprits()
         text = f"{_law(culprits)} is unstable in this pose: {self._why(culprits)}"
         fix = either(self._remedies(culprits))
         return Verdict(error, "unstable-pd", self._places(culprits), text, fix)
 
     def _close(self) -> Verdict:
-        """Small motions would grow with somewhat higher gains."""
+        """The group would be unstable with slightly higher gains."""
         culprits = self.culprits(ROOM)
         numbers = max(_numbers(d, self.group) for d in culprits)[1]
         room = largest(lambda f: self.holds(gains=f), 1.0, ROOM)
@@ -124,7 +124,7 @@ class StabilityCase:
             f"{_law(culprits)} is close to its stability bound, {room:.2f} times these gains: "
             f"{numbers}"
         )
-        fix = f"timestep: {rounded_down(share * self.group.plant.step):g} has twice the room"
+        fix = f"timestep: {rounded_down(share * self.group.plant.step):g} doubles the margin"
         return Verdict(warning, "close-to-unstable", self._places(culprits), text, fix)
 
     def _swings(self, drive: Drive) -> bool:
@@ -144,7 +144,7 @@ class StabilityCase:
             return f"too little damping for an effort held over {tick:g} s; {numbers}"
         if any(d.ki for d in culprits):
             return f"the integral gain is too high; {numbers}"
-        return f"the joints drive each other, each alone would be stable; {numbers}"
+        return f"the joints are coupled, each alone would be stable; {numbers}"
 
     # Remedies, each of them tried ----------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class StabilityCase:
         return holds
 
     def _from_above(self, culprits: Sequence[Drive]) -> bool:
-        """Whether more damping would do."""
+        """Whether more damping would be enough."""
         return any(self.holds(kv=f, only=culprits) for f in _UPWARDS)
 
     def _implicitly(self) -> Iterator[str]:
@@ -200,7 +200,7 @@ class StabilityCase:
 
 
 def nearest_below(holds: Callable[[float], bool]) -> float | None:
-    """The largest factor below 1 that holds, to 1 %; None: there is none, or it is too far."""
+    """The largest stable factor below 1, to 1 %; None: none within the range searched."""
     above = 1.0
     for up in _UPWARDS:
         if holds(1.0 / up):
@@ -210,7 +210,7 @@ def nearest_below(holds: Callable[[float], bool]) -> float | None:
 
 
 def nearest_above(holds: Callable[[float], bool]) -> float | None:
-    """The smallest factor above 1 that holds, to 1 %."""
+    """The smallest stable factor above 1, to 1 %."""
     found = nearest_below(lambda f: holds(1.0 / f))
     return None if found is None else 1.0 / found
 
@@ -220,7 +220,7 @@ def _lowers(controller: ArticulationController) -> bool:
 
 
 def _bound(name: str, values: Sequence[float], holds: Callable[[float], bool]) -> Iterator[str]:
-    """The gain at which it becomes stable, if one of its own makes it so."""
+    """The gain at which it becomes stable, if changing a single gain is enough."""
     one = len(set(values)) == 1
     said, value = (f"{name}:", values[0]) if one else (f"{name} times", 1.0)
     if (share := nearest_below(holds)) is not None:
@@ -230,7 +230,7 @@ def _bound(name: str, values: Sequence[float], holds: Callable[[float], bool]) -
 
 
 def rounded_down(value: float) -> float:
-    """To two digits, never up: what was stable stays so."""
+    """Rounded down to two digits, so that a stable value stays stable."""
     if value <= 0.0 or not math.isfinite(value):
         return value
     digit = 10.0 ** (math.floor(math.log10(value)) - 1)
@@ -238,7 +238,7 @@ def rounded_down(value: float) -> float:
 
 
 def rounded_up(value: float) -> float:
-    """To two digits, never down."""
+    """Rounded up to two digits."""
     digit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.ceil(value / digit * (1 - 1e-12)) * digit:.3g}")
 
@@ -252,7 +252,7 @@ def _law(culprits: Sequence[Drive]) -> str:
 
 
 def _numbers(drive: Drive, group: Group) -> tuple[float, str]:
-    """The two numbers of a joint alone, as a share of their bounds; the worse one as text.
+    """The two stability numbers of an isolated joint over their bounds; the worse one as text.
 
     Alone and with an effort held over one step, v⁺ = v − h (D + kv) v / (I + h D) and q⁺ = q + h v⁺
     are stable iff kv·h < 2 I' and kp·h² + 2·kv·h < 4 I', with I' = I + h·D/2.

@@ -17,7 +17,7 @@ from mjrig.model.binding import ActuatorBinding
 
 #: A joint may be this far outside its range: keyframes are written with a few digits.
 TOLERANCE = 1e-3
-#: Below this a droop is not worth a word [rad or m].
+#: A gravity sag below this is not reported [rad or m].
 DROOP = {"hinge": 0.05, "slide": 0.005}
 UNIT = {"hinge": "rad", "slide": "m"}
 
@@ -28,7 +28,7 @@ def about_start(robot: Articulation, model: Any, loads: FloatArray) -> Iterator[
     Args:
         robot: the actor.
         model: the world's MjModel.
-        loads: what `holding_efforts` says.
+        loads: the result of `holding_efforts`.
     """
     yield from _about_poses(robot, model)
     yield from _about_setpoints(robot, _outside(robot, model, robot.model_map.initial.qpos))
@@ -54,7 +54,7 @@ def _about_poses(robot: Articulation, model: Any) -> Iterator[Finding]:
 
 
 def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, str]:
-    """Joint → where it is and where it may be, of those that are out of their range."""
+    """Joint → its position and range, for joints outside their range."""
     where = robot.model_map
     values = dict(zip(where.qpos.tolist(), qpos.tolist(), strict=True))
     found = {}
@@ -70,7 +70,7 @@ def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, str
 
 
 def _about_setpoints(robot: Articulation, outside: Container[str]) -> Iterator[Finding]:
-    """What the actuators are told at the start, unless their joint is said to be outside."""
+    """Initial setpoints outside ctrlrange, unless their joint is reported already."""
     owned = {b.actuator_id for c in robot.controllers if c.enabled for b in c.bindings}
     column = {name: i for i, name in enumerate(robot.actuator_names)}
     for binding in robot.actuators:
@@ -84,7 +84,7 @@ def _about_setpoints(robot: Articulation, outside: Container[str]) -> Iterator[F
                 "setpoint-out-of-range",
                 robot.name,
                 (binding.actuator,),
-                f"is told {value:.4g} at the start, clipped to ctrlrange {low:.4g} to {high:.4g}",
+                f"is commanded {value:.4g} at start, clipped to ctrlrange {low:.4g} to {high:.4g}",
                 "change the keyframe's ctrl, or start inside the range",
             )
 
@@ -135,7 +135,7 @@ def _about_loads(robot: Articulation, model: Any, loads: FloatArray) -> Iterator
 def _holders(
     robot: Articulation,
 ) -> Iterator[tuple[ActuatorBinding, ArticulationController | None, int]]:
-    """What holds a joint in place: laws with kp, and position actuators driven directly."""
+    """Position-holding drives of a joint: laws with kp, and position actuators driven directly."""
     owned: set[int] = set()
     for controller in robot.controllers:
         if controller.enabled:
@@ -152,7 +152,7 @@ def _holders(
 def _stiffness(
     binding: ActuatorBinding, controller: ArticulationController | None, index: int, model: Any
 ) -> float:
-    """kp at the joint; 0 where an integral takes the droop away."""
+    """kp at the joint; 0 where an integral term removes the sag."""
     if controller is None:
         return -float(model.actuator_biasprm[binding.actuator_id][1]) * binding.gear**2
     gains = controller.gains()
@@ -160,10 +160,10 @@ def _stiffness(
 
 
 def holding_efforts(model: Any, data: Any) -> FloatArray:
-    """Effort per dof that keeps the present pose against gravity and springs.
+    """Effort per dof that holds the current pose against gravity and springs.
 
-    NaN where that is no question of one motor: on a tree with a free or ball joint, and where a
-    contact, an equality or a joint limit holds too.
+    NaN where one motor alone does not determine it: on a tree with a free or ball joint, and
+    where a contact, an equality or a joint limit holds too.
     """
     still = mujoco.MjData(model)
     still.qpos[:], still.mocap_pos[:], still.mocap_quat[:] = (
@@ -181,7 +181,7 @@ def holding_efforts(model: Any, data: Any) -> FloatArray:
 
 
 def _at_stops(model: Any, data: Any) -> npt.NDArray[np.bool_]:
-    """Which dofs are at an end of their range, or beyond."""
+    """Dofs at or beyond a limit of their range."""
     scalar = model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)
     joints = np.flatnonzero(scalar & model.jnt_limited.astype(bool))
     value = data.qpos[model.jnt_qposadr[joints]]
@@ -192,7 +192,7 @@ def _at_stops(model: Any, data: Any) -> npt.NDArray[np.bool_]:
 
 
 def _constrained(model: Any, data: Any) -> npt.NDArray[np.bool_]:
-    """Which dofs a contact, an equality or a limit acts on."""
+    """Dofs that a contact, an equality or a limit acts on."""
     if not data.nefc:
         return np.zeros(model.nv, bool)
     dense = np.zeros((data.nefc, model.nv))

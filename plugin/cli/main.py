@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
+from mjrig.terminal.help import GroupedCommands, examples
 from mjrig.terminal.scene_options import (
     add_scene_options,
     add_trust,
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mjrig: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `mjrig check … | head`
-        # Python flushes once more on its way out; let that go nowhere.
+        # Python flushes stdout once more at exit; discard that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -49,10 +50,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="mjrig", description="Actors, components and live properties for MuJoCo."
+        prog="mjrig",
+        description="Actors, components and live properties for MuJoCo.",
     )
+    examples(
+        parser,
+        "mjrig check config/scenes/quadruped.yaml",
+        "mjrig run config/scenes/quadruped.yaml --duration 2 --record run.h5",
+    )
+    parser.formatter_class = GroupedCommands
     parser.add_argument("--version", action="version", version=f"mjrig {version('mjrig')}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True
+    )
     _add_run(_command(commands, "run", _run, "run a scene without a window"))
     check = _command(commands, "check", _check, "show the binding table and pre-flight warnings")
     check.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
@@ -62,14 +72,23 @@ def _parser() -> argparse.ArgumentParser:
         "--watch", action="store_true", help="check again whenever the scene or its files change"
     )
     add_scene_options(check)
-    _add_diff(_command(commands, "diff", _diff, "show what two scenes say differently"))
-    listing = _command(commands, "components", _components, "list what can be put on an actor")
+    examples(
+        check,
+        "mjrig check config/scenes/quadruped.yaml --strict",
+        "mjrig check config/scenes/arm.yaml --set arm.PDController.kp=40 --json",
+    )
+    _add_diff(_command(commands, "diff", _diff, "list the differences between two scenes"))
+    listing = _command(
+        commands, "components", _components, "list component, actuator, prop and policy term types"
+    )
     listing.add_argument("type", metavar="TYPE", nargs="?", help="show one type in full")
     listing.add_argument(
         "--reference", action="store_true", help="print the reference page (Markdown)"
     )
+    examples(listing, "mjrig components", "mjrig components PDController")
     schema = _command(commands, "schema", _schema, "print the JSON Schema of scene files")
-    schema.add_argument("--policy", action="store_true", help="of policy files instead")
+    schema.add_argument("--policy", action="store_true", help="the schema of policy files instead")
+    examples(schema, "mjrig schema > scene.schema.json", "mjrig schema --policy")
     _add_export(_command(commands, "export", _export, "write a scene as a plain MuJoCo model"))
     for point in sorted(entry_points(group=COMMANDS), key=lambda p: p.name):
         point.load()(commands)
@@ -96,10 +115,10 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--execution",
         default="auto",
         choices=("auto", "python", "native", "compiled"),
-        help="how the controllers run (auto)",
+        help="execution mode of the controllers (auto)",
     )
-    parser.add_argument("--picture", type=Path, metavar="F.png", help="picture of the end")
-    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of targets and efforts")
+    parser.add_argument("--picture", type=Path, metavar="F.png", help="image of the final state")
+    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of setpoints and efforts")
     parser.add_argument("--record", type=Path, metavar="F.h5", help="record every physics step")
     parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
     add_scene_options(parser)
@@ -109,6 +128,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH[=ARGS]",
         help="call an action before the run: dog.hold=home, dog.PDController.set_gains=[40, 1, 30]",
+    )
+    examples(
+        parser,
+        "mjrig run config/scenes/quadruped.yaml --duration 2 --record run.h5",
+        "mjrig run config/scenes/arm.yaml --set arm.PDController.kp=40 --plot arm.png",
     )
 
 
@@ -121,13 +145,23 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         "--partial", action="store_true", help="leave out what MuJoCo has no actuator for"
     )
     add_scene_options(parser)
+    examples(
+        parser,
+        "mjrig export config/scenes/quadruped.yaml -o quadruped.xml",
+        "mjrig export config/scenes/arm.yaml -o arm.mjb --set arm.PDController.kp=40",
+    )
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="A.yaml", type=Path)
-    parser.add_argument("after", metavar="B.yaml", type=Path)
+    parser.add_argument("before", metavar="A.yaml", type=Path, help="first scene file")
+    parser.add_argument("after", metavar="B.yaml", type=Path, help="second scene file")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
     add_trust(parser)
+    examples(
+        parser,
+        "mjrig diff config/scenes/quadruped.yaml config/scenes/quadruped_trot.yaml",
+        "mjrig diff config/scenes/arm.yaml config/scenes/arm_pair.yaml --exit-code",
+    )
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -162,7 +196,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _watch(options: argparse.Namespace) -> NoReturn:
-    """Check again and again, until interrupted."""
+    """Check after every change of the files, until interrupted."""
     from mjrig.check.check import report
     from mjrig.scene_edit.watch import files_of, watch
     from mjrig.sim.world import World

@@ -1,7 +1,7 @@
-"""A picture of a world, drawn without a window.
+"""Off-screen rendering of a world to a PNG.
 
-MuJoCo chooses its graphics backend when it is imported, so each backend is tried in a process of
-its own: EGL, then OSMesa, then a window on a virtual screen.
+MuJoCo chooses its graphics backend when it is imported, so each backend is tried in its
+own process: EGL, then OSMesa, then a window on a virtual screen.
 """
 
 import os
@@ -23,11 +23,11 @@ TIMEOUT_S = 120
 
 
 def draw(model: Any, data: Any, path: Path, camera: str = "") -> str | None:
-    """Draw the present state to a PNG; returns why it could not be done, or None.
+    """Render the current state to a PNG; returns the reason if it failed, else None.
 
     Args:
-        model, data: what is drawn.
-        path: of the picture.
+        model, data: the state to render.
+        path: file to write.
         camera: its name; empty: one called `hero` where a model has one, else a view of everything.
     """
     if find_spec("PIL") is None:
@@ -43,7 +43,7 @@ def draw(model: Any, data: Any, path: Path, camera: str = "") -> str | None:
             mocap_pos=data.mocap_pos,
             mocap_quat=data.mocap_quat,
         )
-        reason = "nothing to draw with"
+        reason = "no rendering backend"
         for backend, prefix in _backends():
             command = [
                 *prefix, sys.executable, "-m", "mjrig.cli.picture",
@@ -65,7 +65,7 @@ def _backends() -> list[tuple[str, list[str]]]:
 
 
 def _attempt(command: list[str], backend: str) -> str:
-    """Why a backend did not work; empty if it did."""
+    """Why a backend failed; empty if it worked."""
     environment = {**os.environ, "MUJOCO_GL": backend}
     try:
         done = subprocess.run(
@@ -80,7 +80,7 @@ def _attempt(command: list[str], backend: str) -> str:
 
 
 def _render(model_file: str, state_file: str, picture: str, camera: str) -> None:
-    """In the process of its own: draw one state."""
+    """In the rendering process: draw one state."""
     from PIL import Image
 
     model = mujoco.MjModel.from_binary_path(model_file)

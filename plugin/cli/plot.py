@@ -8,7 +8,7 @@ import numpy as np
 from mjrig.errors import MissingExtraError
 from mjrig.readings.sampler import SampleLog
 
-#: More curves than this in one panel are a tangle.
+#: Curves per panel; more are unreadable.
 MOST = 6
 
 
@@ -39,7 +39,7 @@ def plot_samples(logs: dict[str, SampleLog], path: Path) -> None:
 def _draw(axes: Any, name: str, log: SampleLog) -> None:
     time, target = log.time, log.values("target")
     position, effort = log.values("position"), log.values("effort")
-    # The joints that move most say most.
+    # The joints that move most are the most informative.
     busiest = np.argsort(-np.ptp(position, axis=0), kind="stable")[:MOST]
     for k, i in enumerate(sorted(busiest)):
         axes[0].plot(time, position[:, i], color=f"C{k}", label=log.names[i])

@@ -1,4 +1,4 @@
-"""A run without a window: step, measure, tell what happened."""
+"""Headless runs: step, measure, summarise."""
 
 import os
 import time
@@ -106,7 +106,7 @@ def _about(robot: Articulation, log: SampleLog, start: FloatArray | None) -> lis
             return [f"{robot.name}: {moved}"]
         lines.append(f"  {moved}")
     elif not robot.actuators:
-        return []  # a table or a lamp: it cannot have done anything
+        return []  # scenery, such as a table: nothing to report
     if len(log) and log.names and owned:
         error = np.sqrt(np.mean((log.values("target") - log.values("position")) ** 2, axis=0))
         worst = int(error.argmax())
@@ -131,7 +131,7 @@ def _about_events(world: World) -> list[str]:
 
 
 def _prepare(path: Path) -> None:
-    """Find out before a long run, not after it."""
+    """Check that a file can be written, before a long run rather than after it."""
     if path.suffix.lower() != ".png":
         raise MjrigError(f"{path}: must end in .png")
     try:
@@ -150,7 +150,7 @@ def _picture(world: World, path: Path) -> str:
 
 
 def _own_camera(world: World) -> str:
-    """The first camera that the scene itself puts up, as a prop; empty: none."""
+    """The first camera prop of the scene; empty: none."""
     props = {p.name for p in world.placements.actors if p.item.prop is not None}
     names = (str(world.model.camera(i).name) for i in range(world.model.ncam))
     return next((name for name in names if name.partition("/")[0] in props), "")

@@ -56,7 +56,7 @@ def file_schema(name: str) -> Schema:
 
 
 def _without_variables(schema: Any) -> Any:
-    """A schema for files that know no variables."""
+    """A schema for files without variables."""
     if isinstance(schema, list):
         return [_without_variables(item) for item in schema if item != VARIABLE]
     if not isinstance(schema, dict):
@@ -139,6 +139,6 @@ def _reference(cls: type[HasProperties], definitions: Schema, *, typed: bool = F
     untyped = issubclass(cls, Component) and not typed
     name = f"{cls.__name__} block" if untyped else cls.__name__
     if name not in definitions:
-        definitions[name] = {}  # holds the place: types may nest each other
+        definitions[name] = {}  # placeholder: types may nest each other
         definitions[name] = _object(cls, definitions, typed=typed)
     return {"$ref": f"#/$defs/{name}"}

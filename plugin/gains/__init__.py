@@ -1,4 +1,4 @@
-"""Gains: tables and presets of them, where they come from, and how joints respond."""
+"""Gains: tables, presets, origins, and joint responses."""
 
 from typing import TYPE_CHECKING
 

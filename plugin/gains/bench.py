@@ -1,4 +1,4 @@
-"""Bench: a world of its own in which robots hang still, to test how their joints follow."""
+"""Bench: suspended robots (base fixed, contacts off) in a separate world, for joint tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from mjrig.names import suggestion
 from mjrig.readings.sampler import SampleLog
 from mjrig.sim.world import World
 
-#: Inertia given to free roots, so that nothing a robot does moves them [kg and kg·m²].
+#: Inertia given to free roots, so that the robot cannot move them [kg and kg·m²].
 HELD = 1e9
 #: The solver's tolerance is relative to the mean inertia: with 1e-8 beside a huge one dry friction
-#: is lost; with 0 the solver never believes that it is done.
+#: is lost; with 0 the solver never terminates early.
 TOLERANCE = 1e-20
-#: How long a robot hangs before a signal begins [s].
+#: Settling time before a signal begins [s].
 SETTLE = 0.5
 #: Steady-state errors below this share of the amplitude need no explanation.
 SMALL = 0.01
@@ -31,9 +31,9 @@ NAMED = 0.2
 
 @dataclass(frozen=True)
 class Response:
-    """How one actuator followed a signal.
+    """Response of one actuator to a test signal.
 
-    `causes` are words for what keeps it from its target; `problem` says why there are no metrics.
+    `causes` describe what keeps it from its target; `problem` is why there are no metrics.
     """
 
     actuator: str
@@ -45,7 +45,7 @@ class Response:
 
 
 class ResponseRecorder(SampleLog):
-    """Takes down what some bindings of a robot do, step by step."""
+    """Samples some bindings of a robot at every step."""
 
     def __init__(self, robot: Articulation, bindings: Sequence[ActuatorBinding]) -> None:
         super().__init__(robot, bindings)
@@ -65,14 +65,14 @@ class ResponseRecorder(SampleLog):
 
 
 class Bench:
-    """Runs test signals on a world that it takes over.
+    """Runs test signals in a world of which it takes ownership.
 
     Free roots are held by a huge inertia, which changes no address and no contact filter; contacts
-    are off; components that command (gaits, policies) are taken off.
+    are off; components that command (gaits, policies) are removed.
 
     Args:
-        world: nobody else may use it afterwards.
-        settle: how long robots hang before a signal begins [s].
+        world: must not be used elsewhere afterwards.
+        settle: time before a signal begins [s].
     """
 
     def __init__(self, world: World, *, settle: float = SETTLE) -> None:
@@ -94,7 +94,7 @@ class Bench:
         after: float = 0.0,
         stop: Callable[[], bool] = lambda: False,
     ) -> list[Response]:
-        """Let actuators follow a signal, one after the other from the same state, or together.
+        """Drive actuators by a signal, one after the other from the same state, or together.
 
         Args:
             actor: name of the robot.
@@ -102,7 +102,7 @@ class Bench:
             signal: what is added to their setpoints.
             together: all at once.
             after: how long traces go on after the signal [s].
-            stop: asked now and then; true ends the run, with what is done so far.
+            stop: polled during the run; true ends it, with the results so far.
 
         Raises:
             BindingError: no such actor, or no law is bound to an actuator.
@@ -121,7 +121,7 @@ class Bench:
         return found
 
     def rest(self) -> str:
-        """Let the robots hang from the start until they are still; why they are not, if so."""
+        """Simulate from the start until the robots have settled; returns why they did not."""
         self.world.reset()
         events = self._events()
         self.world.step(round(self.settle / self.world.timestep))
@@ -177,7 +177,7 @@ def bound(robot: Articulation, actuator: str) -> ActuatorBinding:
     """The binding of an actuator that a law drives.
 
     Raises:
-        BindingError: there is no such actuator, or it has no law; the message says why.
+        BindingError: there is no such actuator, or it has no law; the message gives the reason.
     """
     laws = {b.actuator: b for c in robot.controllers if c.follows_pose for b in c.bindings}
     if actuator in laws:
@@ -191,7 +191,7 @@ def bound(robot: Articulation, actuator: str) -> ActuatorBinding:
 def respond(
     world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, signal: Signal
 ) -> Response:
-    """The response that a trace shows; the world is in the state after its last step."""
+    """The response in a trace; the world must be in the state after its last step."""
     metrics = measure(trace.until(signal.duration), signal.kind)
     causes: tuple[str, ...] = ()
     error = metrics.steady_state_error
@@ -205,7 +205,7 @@ def failed(binding: ActuatorBinding, text: str) -> Response:
     return Response(binding.actuator, binding.joint, None, None, problem=text)
 
 
-# Why a joint does not get there -----------------------------------------------------------------
+# Causes of a steady-state error ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -223,28 +223,28 @@ class Loads:
 def explain(
     world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, error: float
 ) -> list[str]:
-    """Words for what keeps a joint from its target, the likeliest first; from its last step."""
+    """Causes of the steady-state error, the likeliest first, judged at the last step."""
     unit = binding.effort_unit or "N·m"
     found: list[str] = []
     held = float(np.mean(tail(is_saturated(trace).astype(float))))
     if held > 0.5:
-        found.append(f"saturation: the effort stands at {abs(trace.applied_effort[-1]):.3g} {unit}")
+        found.append(f"saturation: the effort stays at {abs(trace.applied_effort[-1]):.3g} {unit}")
     if np.ptp(tail(trace.position)) > 0.1 * abs(error):
-        found.append("it still moves: test longer, or damp more")
+        found.append("still moving: test longer, or add damping")
     kp, ki = _gain(robot, binding, "kp"), _gain(robot, binding, "ki")
-    if kp is None:  # a network, say: nothing to divide a load by
+    if kp is None:  # such as a network: no stiffness to divide a load by
         return found
     if kp == 0.0:
-        return [*found, "kp is 0: nothing pulls it to the target"]
+        return [*found, "kp is 0: no stiffness towards the target"]
     if ki and held <= 0.5:
-        found.append(f"the integral is not done yet: ki {ki:g} needs more time")
+        found.append(f"the integral has not converged: ki {ki:g} needs more time")
     if not binding.on_joint:
         return found
     return [*found, *_loads_in_words(_loads(world, binding), kp, error, unit)]
 
 
 def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[str]:
-    """Loads that kp · error holds a good part of, largest first."""
+    """Loads that account for a good part of kp · error, largest first."""
     named = [
         (loads.gravity, "gravity sag: {0:.3g} {unit} of gravity"),
         (-loads.passive, "the joint's own spring: {0:.3g} {unit}"),
@@ -253,12 +253,12 @@ def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[st
         (-loads.contact, "contact: it pushes with {0:.3g} {unit}"),
         (-loads.other, "a constraint: it pushes with {0:.3g} {unit}"),
     ]
-    told = []
+    causes = []
     for load, text in sorted(named, key=lambda pair: -abs(pair[0])):
         if load / (kp * error) > NAMED:
             sag = f", {abs(load) / kp:.2g} of {abs(error):.2g} at kp {kp:g}"
-            told.append(text.format(abs(load), unit=unit) + sag)
-    return told
+            causes.append(text.format(abs(load), unit=unit) + sag)
+    return causes
 
 
 def _loads(world: World, binding: ActuatorBinding) -> Loads:

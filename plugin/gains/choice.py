@@ -1,4 +1,4 @@
-"""Which actuators a tuning command is about."""
+"""Selection of the actuators a tuning command works on."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from mjrig.sim.world import World
 
 @dataclass(frozen=True)
 class Chosen:
-    """One actuator that a law drives: the controller's `index`-th binding."""
+    """One actuator driven by a law: the controller's `index`-th binding."""
 
     robot: Articulation
     controller: ArticulationController
@@ -32,7 +32,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Skipped:
-    """An actuator that was meant but cannot be tuned, and why."""
+    """An actuator that was selected but cannot be tuned, and why."""
 
     actor: str
     actuator: str
@@ -45,7 +45,7 @@ class Skipped:
 def choose(
     world: World, actor: str | None = None, joint: str = ".*"
 ) -> tuple[list[Chosen], list[Skipped]]:
-    """The actuators that a pattern of joint or actuator names means, of one actor or of all.
+    """The actuators that match a pattern by joint or actuator name, of one actor or of all.
 
     Raises:
         BindingError: there is no such actor, nothing matches, or no law drives what does.
@@ -91,8 +91,8 @@ def _nothing(
     robots: list[Articulation], skipped: list[Skipped], refusals: list[BindingError]
 ) -> str:
     if skipped:
-        return f"there is nothing to tune: {'; '.join(map(str, skipped[:3]))}"
+        return f"nothing to tune: {'; '.join(map(str, skipped[:3]))}"
     if not any(r.actuators for r in robots):
         names = listed(r.name for r in robots)
-        return f"there is nothing to tune: no actor has an actuator (actors: {names})"
+        return f"nothing to tune: no actor has an actuator (actors: {names})"
     return str(refusals[0])

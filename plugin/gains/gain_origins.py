@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def sources(live: HasProperties, name: str) -> list[str]:
-    """In words, per actuator of a bound property of a controller or its law; else as `origins`."""
+    """As text, per actuator for a bound property of a controller or its law; else as `origins`."""
     found = [str(origin) for origin in origins(live, name)]
     controller = _above(live, ArticulationController)
     robot = _above(live, Articulation)
@@ -37,7 +37,7 @@ def _above(obj: HasProperties | None, kind: type[T]) -> T | None:
 
 
 def _trained(robot: Articulation, name: str) -> tuple[str, Mapping[str, float]]:
-    """What the policy on a robot says of a gain by joint, and what that is called."""
+    """A gain by joint from the policy on a robot, and the name of that source."""
     for component in robot.components:
         if isinstance(component, PolicyComponent):
             return component.provenance, component.plant().joints.get(name, {})

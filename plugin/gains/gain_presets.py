@@ -1,4 +1,4 @@
-"""Gain presets: the gains of an actor's controllers in a file of their own.
+"""Gain presets: the gains of an actor's controllers in a separate file.
 
     mjrig_gains: 1
     PDController:
@@ -27,9 +27,9 @@ Gains = dict[str, dict[str, dict[str, float]]]
 
 @dataclass(frozen=True)
 class PresetFit:
-    """What a preset means for some rows.
+    """A preset matched to gain rows.
 
-    `missing` are actuators the preset says nothing of, `extra` names in it that are not there.
+    `missing` are actuators without an entry in the preset, `extra` its names that match none.
     """
 
     changes: tuple[Change, ...]
@@ -53,7 +53,7 @@ def preset_of(rows: Sequence[GainRow]) -> Gains:
     """
     actors = dict.fromkeys(r.actor for r in rows)
     if len(actors) != 1:
-        raise PropertyError(f"a preset is of one actor; these are of {listed(actors)}")
+        raise PropertyError(f"a preset holds the gains of one actor; these are of {listed(actors)}")
     found: Gains = {}
     for row in rows:
         for name, value in row.values.items():
@@ -81,7 +81,7 @@ def read_preset(path: Path) -> Gains:
     """Read a preset.
 
     Raises:
-        SceneError: it cannot be read or is no preset; the message says where.
+        SceneError: it cannot be read or is not a preset; the message has the line.
     """
     try:
         text = path.read_bytes().decode("utf-8")
@@ -91,9 +91,9 @@ def read_preset(path: Path) -> Gains:
     document = Document(text, str(path))
     data = document.data
     if not isinstance(data, Mapping) or MARK not in data:
-        raise document.error((), f"is no gain preset; its first line is `{MARK}: {FORMAT}`")
+        raise document.error((), f"is not a gain preset; the first line must be `{MARK}: {FORMAT}`")
     if data[MARK] != FORMAT:
-        text = f"version {data[MARK]} is not known; this mjrig reads {FORMAT}"
+        text = f"unknown version {data[MARK]}; this mjrig reads {FORMAT}"
         raise document.error((MARK,), text)
     return {
         role: _controller(document, role, gains) for role, gains in data.items() if role != MARK
@@ -116,7 +116,7 @@ def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> PresetFit:
     """Match a preset to the rows of one actor, by controller and actuator name.
 
     Raises:
-        BindingError: a controller or a gain is not there, or not one name fits.
+        BindingError: a controller or a gain is not there, or no name matches.
     """
     roles = list(dict.fromkeys(r.component for r in rows))
     gains: dict[str, dict[str, float]] = {}
@@ -135,13 +135,13 @@ def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> PresetFit:
     changes = tuple((r, gains[r.key]) for r in rows if r.key in gains)
     if not changes:
         names = listed(r.actuator for r in rows)
-        raise BindingError(f"not one name of the preset fits; the actor has {names}")
+        raise BindingError(f"no name in the preset matches; the actor has {names}")
     missing = tuple(r.actuator for r in rows if r.key not in gains)
     return PresetFit(changes, missing, tuple(extra))
 
 
 def _role(role: str, given: list[str], roles: list[str]) -> str:
-    """The controller a preset's entry is for: of that name, or the only one there is."""
+    """The controller for an entry of a preset: the one of that name, or the only one."""
     if role in roles:
         return role
     if len(given) == len(roles) == 1:

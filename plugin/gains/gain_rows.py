@@ -1,4 +1,4 @@
-"""The gains of controllers as rows, and changes of them as small edits of what a scene says."""
+"""Gains of controllers as table rows, and their changes as small edits of the scene."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from mjrig.scene.scene_path import find
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
-#: The columns everybody wants, in this order; others follow by name.
+#: The first columns, in this order; others follow by name.
 FIRST = ("kp", "kv", "ki", "torque_limit")
 LIMIT = "torque_limit"
 #: Digits an edited gain is written with.
@@ -28,7 +28,7 @@ DIGITS = 5
 class GainRow:
     """One bound actuator: its gains in force, where they come from, and where they are authored.
 
-    `paths` lead from the scene to the property of each gain; `locked` says why there are none.
+    `paths` lead from the scene to the property of each gain; `locked` is why there are none.
     `place` counts in the robot's bindings, `column` in its actuator names, `index` in its
     controller's bindings; `dof` is -1 where the law does not act on a joint.
     """
@@ -50,12 +50,12 @@ class GainRow:
 
     @property
     def key(self) -> str:
-        """A name that stays the same while values change."""
+        """A stable name, independent of the values."""
         return f"{self.actor}.{self.component}.{self.actuator}"
 
     @property
     def is_on(self) -> bool:
-        """Whether it may give any effort."""
+        """Whether its limit allows any effort."""
         return self.values.get(LIMIT, math.inf) > 0.0
 
 
@@ -142,7 +142,7 @@ def _authored_at(
         return f"it is described in {file}, which this scene includes; edit that file", {}
     described = scene.actors[where.keys[1]]
     if position >= len(described.components):
-        return "a script put it there; the scene does not know it", {}
+        return "it was added by a script and is not part of the scene", {}
     base = f"{described.name}.{described.components[position]._role}"
     inside = {n: "" if holder_of(controller, n) is controller else ".law" for n in names}
     return "", {n: f"{base}{inside[n]}.{n}" for n in names}
@@ -167,18 +167,18 @@ def columns(rows: Sequence[GainRow]) -> list[str]:
 
 
 def rounded(value: float) -> float:
-    """A gain with as many digits as a file should have, and no point where none is needed."""
+    """A gain rounded for a file, without a trailing decimal point."""
     short = float(f"{value:.{DIGITS}g}")
     return int(short) if short.is_integer() else short
 
 
 def set_gains(scene: Scene, changes: Sequence[Change], *, group: str = "") -> None:
-    """Write gains into a scene, as small changes of what it says, all or nothing.
+    """Write gains into a scene as small edits, all or nothing.
 
     Args:
-        scene: where the rows say that they are authored.
+        scene: where the rows are authored.
         changes: the new gains by row.
-        group: what the rows were found by; written as a pattern where it means just them.
+        group: search text that selected the rows; written as a pattern if it matches exactly them.
 
     Raises:
         BindingError: a row is authored elsewhere.
@@ -199,14 +199,14 @@ def set_gains(scene: Scene, changes: Sequence[Change], *, group: str = "") -> No
 
 
 def _by_value(patch: Mapping[str, float]) -> list[dict[str, float]]:
-    """A patch in parts of one value each: a pattern may mean just one of them."""
+    """A patch split by value: a pattern may match exactly one part."""
     return [{a: v for a, v in patch.items() if v == one} for one in dict.fromkeys(patch.values())]
 
 
 def merged(
     holder: HasProperties, name: str, patch: Mapping[str, float], slots: Slots, group: str = ""
 ) -> object:
-    """What a described component should say of a gain after a patch by actuator."""
+    """The value to write for a gain of a described component after a patch by actuator."""
     values = list(patch.values())
     if set(slots.names) <= set(patch) and all(v == values[0] for v in values):
         return values[0]
@@ -220,7 +220,7 @@ def merged(
 
 
 def shortest(patch: Mapping[str, float], slots: Slots, patterns: Sequence[str]) -> dict[str, float]:
-    """A patch by the first pattern that means just its actuators; else by their names."""
+    """A patch by the first pattern that matches exactly its actuators; else by their names."""
     values = set(patch.values())
     if len(patch) > 1 and len(values) == 1:
         for pattern in patterns:
@@ -237,7 +237,7 @@ def _meant(slots: Slots, pattern: str) -> set[str]:
 
 
 def _patterns(found_by: str) -> list[str]:
-    """What a search text is as a pattern of whole names."""
+    """A search text as a pattern of whole names."""
     if not found_by:
         return []
     return [found_by, f".*{found_by}", f"{found_by}.*", f".*{found_by}.*"]

@@ -1,4 +1,4 @@
-"""Test signals, and the numbers that say how well a joint follows them."""
+"""Test signals and response metrics: rise time, overshoot, settling time, RMSE."""
 
 import math
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class Signal:
 
     Attributes:
         kind: its shape.
-        amplitude: of the offset [rad or m]; negative goes the other way.
-        frequency: of sine and square, and where a chirp begins [Hz].
-        end_frequency: where a chirp ends [Hz].
+        amplitude: offset [rad or m]; negative reverses it.
+        frequency: of sine and square; start frequency of a chirp [Hz].
+        end_frequency: end frequency of a chirp [Hz].
         duration: how long it lasts [s].
     """
 
@@ -47,8 +47,8 @@ class Signal:
         kinds = [kind.value for kind in Kind]
         if self.kind not in kinds:
             hint = suggestion(self.kind, kinds)
-            raise PropertyError(f"there is no test signal {str(self.kind)!r}; {hint}")
-        object.__setattr__(self, "kind", Kind(self.kind))  # a plain word is fine
+            raise PropertyError(f"unknown test signal {str(self.kind)!r}; {hint}")
+        object.__setattr__(self, "kind", Kind(self.kind))  # a plain string is accepted
         for name in ("frequency", "end_frequency", "duration"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
@@ -78,7 +78,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Trace:
-    """What one joint did: arrays over time, from the moment the signal began.
+    """Sampled signals of one joint: arrays over time, from the moment the signal began.
 
     `start` is the position at that moment; `raw_effort` is what the law asked for, `effort` what
     the clamps left of it, `applied_effort` what MuJoCo used.
@@ -108,12 +108,12 @@ class Trace:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Numbers of one response; None: it did not happen within the run, or has no meaning for it.
+    """Metrics of one response; None: not reached within the run, or undefined for the signal.
 
     Attributes:
-        rise_time: from 10 to 90 % of the way to the final value [s].
-        overshoot: beyond the final value, as a share of the way there.
-        settling_time: after which it stays within ±2 % of the way around the final value [s].
+        rise_time: from 10 to 90 % of the step to the final value [s].
+        overshoot: beyond the final value, as a share of the step.
+        settling_time: time after which it stays within ±2 % of the step around the final value [s].
         steady_state_error: target minus final value [rad or m].
         rmse: root of the mean squared error [rad or m].
         saturation: share of the steps in which a clamp or a limit of the model acted.
@@ -128,7 +128,7 @@ class Metrics:
 
 
 def measure(trace: Trace, kind: Kind) -> Metrics:
-    """The numbers of a response; those of a step only where the signal is one."""
+    """Metrics of a response; step metrics only for step signals."""
     rmse = float(np.sqrt(np.mean((trace.target - trace.position) ** 2)))
     saturation = float(np.mean(is_saturated(trace)))
     if kind is not Kind.STEP:
@@ -136,7 +136,7 @@ def measure(trace: Trace, kind: Kind) -> Metrics:
     final = float(np.mean(tail(trace.position)))
     way = final - trace.start
     error = float(trace.target[-1]) - final
-    if abs(way) < 1e-9:  # it did not move: there is no way to speak of
+    if abs(way) < 1e-9:  # it did not move: a ratio is undefined
         return Metrics(None, None, None, error, rmse, saturation)
     share = (trace.position - trace.start) / way
     return Metrics(
@@ -150,12 +150,12 @@ def measure(trace: Trace, kind: Kind) -> Metrics:
 
 
 def tail(values: FloatArray) -> FloatArray:
-    """The end of a run."""
+    """The samples at the end of a run."""
     return values[-max(1, round(len(values) * TAIL)) :]
 
 
 def is_saturated(trace: Trace) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """In which steps a clamp or a limit of the model acted."""
+    """Steps in which a clamp or a limit of the model acted."""
     scale = 1e-6 * np.maximum(1.0, np.abs(trace.raw_effort))
     ours = np.abs(trace.raw_effort - trace.effort) > scale
     models = np.abs(trace.effort - trace.applied_effort) > scale

@@ -1,4 +1,4 @@
-"""A joint under PD as a mass on a damped spring: M q̈ + kv q̇ + kp q = kp q*."""
+"""Second-order model of a joint under PD: M q̈ + kv q̇ + kp q = kp q*."""
 
 import math
 
@@ -9,7 +9,7 @@ def frequency(kp: float, inertia: float) -> float:
 
 
 def damping_ratio(kp: float, kv: float, inertia: float) -> float:
-    """1: critically damped; infinite without stiffness."""
+    """Damping ratio; 1: critically damped, infinite without stiffness."""
     return kv / (2.0 * math.sqrt(kp * inertia)) if kp > 0.0 else math.inf
 
 

@@ -1,4 +1,4 @@
-"""Recordings: a time series of state, setpoints and efforts, and how it came about."""
+"""Recordings: time series of states, setpoints and efforts, with their provenance."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What every reader of recordings checks: the file, the column and the row are named."""
+"""Checks shared by all readers of recordings; errors name file, column and row."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ def number_column(
     """A column of numbers: (rows,) for width None, else (rows, width).
 
     Raises:
-        RecordingError: another shape, no numbers, or one that is not finite.
+        RecordingError: wrong shape, not numeric, or not finite.
     """
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":
@@ -33,7 +33,7 @@ def number_column(
 
 
 def check_finite(path: Path, name: str, column: FloatArray) -> None:
-    """Refuse what is no number.
+    """Refuse values that are not finite.
 
     Raises:
         RecordingError: names the first row that has one.
@@ -61,10 +61,10 @@ def positive(path: Path, name: str, value: Any) -> float:
 
 
 def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
-    """A column that must be there.
+    """A required column.
 
     Raises:
-        RecordingError: it is not; lists what is.
+        RecordingError: it is missing; lists the columns there are.
     """
     if name not in columns:
         raise RecordingError(f"{path}: {name}: is missing; has: {listed(columns)}")

@@ -1,4 +1,4 @@
-"""Chunk: room for some hundred rows of a recording, filled by one thread and emptied by another."""
+"""Chunk: buffer for some hundred rows of a recording, between the stepping and writing threads."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mjrig.arrays import FloatArray
 from mjrig.readings.effort_log import Columns, EffortLog, StepRows
 from mjrig.readings.sampler import BindingReader
 
-#: What is recorded of MjData as a whole, besides the time.
+#: Fields of MjData recorded for the whole world, besides the time.
 STATE = ("qpos", "qvel", "act", "ctrl")
 #: (source, target, stride, width): row k of the target begins at k · stride. Slices of memoryviews
 #: are the fastest way to copy a few numbers.
@@ -35,9 +35,8 @@ LEAST_ROWS, MOST_ROWS = 64, 2048
 class ActorPlan:
     """Where the efforts of one robot's actuators come from.
 
-    `by_ctrl` actuators have the effort that ctrl asks for, unless a log says otherwise; `reader`
-    has their addresses;
-    `direct` ones are what MuJoCo applied, noted after the step.
+    `by_ctrl` actuators have the effort that ctrl asks for, unless a log overrides it; `reader`
+    has their addresses. `direct` ones have what MuJoCo applied, read after the step.
     """
 
     by_ctrl: Columns
@@ -54,14 +53,14 @@ class ActorPlan:
         raw = effort.copy()
         for log, where in self.logs:
             columns = log.columns
-            told = log.efforts(rows, noted[:, :, where], effort[:, columns])
-            raw[:, columns], effort[:, columns] = told
+            efforts = log.efforts(rows, noted[:, :, where], effort[:, columns])
+            raw[:, columns], effort[:, columns] = efforts
         return raw, effort
 
 
 @dataclass(frozen=True)
 class Piece:
-    """From a row of the chunk on, this is where efforts come from, robot by robot."""
+    """Effort sources of each robot, valid from a row of the chunk on."""
 
     row: int
     plans: Sequence[ActorPlan]
@@ -69,7 +68,7 @@ class Piece:
 
 @dataclass
 class Tick:
-    """What a policy saw and gave before one step."""
+    """Observation and action of a policy before one step."""
 
     actor: int
     step: int
@@ -87,7 +86,7 @@ class ChunkLayout:
         self.actuators = tuple(actuators)
         row = 1 + sum(self.state.values()) + 7 * sum(actuators)
         self.rows = min(max(CHUNK_BYTES // (8 * row), LEAST_ROWS), MOST_ROWS)
-        #: Room a chunk takes in the file, full states and policy ticks included, generously.
+        #: Upper bound on a chunk's size in the file, full states and policy ticks included.
         self.file_bytes = 10 * row * self.rows
 
 
@@ -117,14 +116,14 @@ class Chunk:
         self._efforts = [np.zeros((2, layout.rows, n)) for n in layout.actuators]
 
     def reuse(self) -> None:
-        """Forget everything; the arrays stay."""
+        """Clear the contents; the arrays are kept."""
         self.count = self.written = 0
         self.pieces = []
 
     def work_out(self, actor: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Raw effort and effort (all rows, n) of one robot; those before `stop` are right."""
         start, found = self.written, self._efforts[actor]
-        pieces = list(self.pieces)  # somebody may be adding
+        pieces = list(self.pieces)  # another thread may be appending
         ends = [piece.row for piece in pieces[1:]] + [stop]
         for piece, next_row in zip(pieces, ends, strict=True):
             begin, end = max(piece.row, start), min(next_row, stop)

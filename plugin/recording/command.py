@@ -5,37 +5,45 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import RecordingError
+from mjrig.terminal.help import examples
 
 
 def add(commands: Any) -> None:
     """Add the sub-commands."""
     info = commands.add_parser(
-        "info", help="summarise a recording", description="Say what is in a recording."
+        "info", help="summarise a recording", description="Summarise a recording."
     )
-    info.add_argument("recording", metavar="F", type=Path)
+    info.add_argument("recording", metavar="F", type=Path, help="recording of any known format")
     info.set_defaults(run=_info)
+    examples(info, "mjrig info run.h5", "mjrig info run.csv --hint robot=quadruped")
     convert = commands.add_parser(
         "convert",
         help="write a recording in another format",
         description="Read a recording of any known format, write it as .npz or .csv.",
     )
-    convert.add_argument("recording", metavar="A", type=Path)
-    convert.add_argument("output", metavar="B.npz|B.csv", type=Path)
+    convert.add_argument("recording", metavar="A", type=Path, help="recording of any known format")
+    convert.add_argument("output", metavar="B.npz|B.csv", type=Path, help="file to write")
     convert.add_argument("--overwrite", action="store_true", help="replace B if it exists")
     convert.set_defaults(run=_convert)
+    examples(
+        convert,
+        "mjrig convert run.h5 run.csv",
+        "mjrig convert run.h5 run.npz --overwrite",
+    )
     for parser in (info, convert):
         add_hints(parser)
         parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
 def add_hints(parser: argparse.ArgumentParser) -> None:
-    """Add `--hint`, for formats that do not say everything."""
+    """Add `--hint`, for formats that do not state everything."""
     parser.add_argument(
         "--hint",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="what the file does not say: fps=50, joints=[a, b], quaternion=xyzw, timestep, robot",
+        help="what the file does not state: fps=50, joints=[a, b], quaternion=xyzw, timestep, "
+        "robot",
     )
 
 

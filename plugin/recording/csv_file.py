@@ -1,4 +1,4 @@
-"""Recordings as `.csv`: one row per step, one column per number, a header that says which.
+"""Recordings as `.csv`: one row per step, one column per number, a header that names them.
 
 `step, time`, then for each robot `<robot>/qpos/<joint>`, `qvel`, `position`, `velocity`,
 `feedforward` (setpoints per actuator), `effort`, `raw_effort`, `observation/<k>`, `action/<k>` and
@@ -102,7 +102,7 @@ def _columns(actor: ActorRecording) -> Iterator[tuple[str, Any, Any]]:
 
 
 def read_csv(path: Path, hints: Mapping[str, object]) -> Recording | None:
-    """A table as described above; None: it is something else.
+    """A table as described above; None: another format.
 
     Raises:
         RecordingError: it is broken; names the line and the column.
@@ -115,7 +115,7 @@ def read_csv(path: Path, hints: Mapping[str, object]) -> Recording | None:
         try:
             meta = json.loads(first.removeprefix(MARK)) if marked else {}
         except ValueError as error:
-            raise RecordingError(f"{path}: line 1 is no JSON: {error}") from error
+            raise RecordingError(f"{path}: line 1 is not JSON: {error}") from error
         header = next(csv.reader([stream.readline() if marked else first]), [])
         _check_header(path, header)
         table = _table(path, header, stream, 3 if marked else 2)
@@ -128,7 +128,7 @@ def _is_header(text: str) -> bool:
 
 
 def _unknown(name: str) -> bool:
-    """Whether it is no `<robot>/<group>/<joint or actuator>`."""
+    """Whether it is not of the form `<robot>/<group>/<joint or actuator>`."""
     parts = name.split("/", 2)
     return len(parts) != 3 or parts[1] not in _GROUPS
 
@@ -140,7 +140,8 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
     for name in header[2:]:
         if _unknown(name):
             raise RecordingError(
-                f"{path}: {name!r} is no column: <robot>/<group>/<name>, groups: {listed(_GROUPS)}"
+                f"{path}: {name!r} is not a valid column: <robot>/<group>/<name>, groups: "
+                f"{listed(_GROUPS)}"
             )
         if name in seen:
             raise RecordingError(f"{path}: the column {name!r} is there twice")
@@ -202,7 +203,7 @@ def _recording(
 
 
 def _complete(arrays: dict[str, Any], actor: str, size: int, step: Any, time: Any) -> None:
-    """What a table need not say: a robot without joints, setpoints that are zero."""
+    """Fill in what a table may omit: a robot without joints, setpoints that are zero."""
     if f"{actor}/qpos" not in arrays:
         arrays |= {f"{actor}/step": step, f"{actor}/time": time}
         arrays[f"{actor}/qpos"] = np.zeros((len(step), 0))
@@ -224,11 +225,11 @@ def _guessed(
     time: Any,
     hints: Mapping[str, object],
 ) -> dict[str, Any]:
-    """What a table without its first line says about itself."""
+    """The metadata of a table without its first line."""
     timestep = hints.get("timestep")
     if timestep is None:
         if len(step) < 2 or not time[-1] > time[0]:
-            raise RecordingError(f"{path}: the timestep is not known; give the hint timestep")
+            raise RecordingError(f"{path}: the timestep is unknown; give the hint timestep")
         timestep = float(np.median(np.diff(time) / np.diff(step)))
     actors = {}
     for actor in dict.fromkeys(name for name, _ in groups):
@@ -254,5 +255,5 @@ def _guessed(
         "timestep": timestep,
         "steps": int(step[-1]),
         "actors": actors,
-        "notes": ["it says nothing of the scene, gains and kinds of joints: hinges were assumed"],
+        "notes": ["it has no scene, gains or joint types: hinges were assumed"],
     }

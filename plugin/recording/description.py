@@ -1,4 +1,4 @@
-"""What a recording says about the world it is of: names, addresses, gains, versions, hashes."""
+"""Metadata of a recording: names, addresses, gains, versions, hashes."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def about_world(world: World, path: Path) -> dict[str, object]:
 
 
 def moved(recording: Recording, path: Path) -> Recording:
-    """A recording that is to be written elsewhere: the way to its scene is another one."""
+    """A recording to be written elsewhere, with the relative path to its scene adjusted."""
     way = recording.attributes.get("scene_folder")
     if way is None:
         return recording
@@ -50,15 +50,15 @@ def moved(recording: Recording, path: Path) -> Recording:
 
 
 def _way(start: Path, end: Path) -> str:
-    """How to get from one folder to another, so that both can move together."""
+    """Relative path between two folders, so that both can move together."""
     try:
         return Path(os.path.relpath(end.resolve(), start.resolve())).as_posix()
-    except ValueError:  # on another drive there is no way
+    except ValueError:  # on another drive there is no relative path
         return end.resolve().as_posix()
 
 
 def versions() -> dict[str, str]:
-    """What a run depends on."""
+    """Versions and platform a run depends on."""
     return {
         "mjrig": version("mjrig"),
         "mujoco": str(mujoco.__version__),

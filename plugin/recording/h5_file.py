@@ -1,7 +1,7 @@
 """The HDF5 file of a recording while it is written: columns that grow, and a log of JSON lines.
 
-Single-writer-multiple-reader from the first row on: whatever happens to the process, what was
-flushed can be read. Nothing can be created any more then, hence the log.
+Single-writer-multiple-reader mode from the first row on: flushed rows stay readable even if the
+process dies. No dataset can be created in that mode, hence the log.
 """
 
 import errno
@@ -21,9 +21,9 @@ from mjrig.errors import MissingExtraError, RecordingError
 FORMAT, VERSION = "mjrig", 1
 #: Bytes of one HDF5 chunk, about.
 _CHUNK_BYTES = 1 << 17
-#: Disk space that is asked for at a time, and what is kept for HDF5's own records [bytes].
+#: Disk space reserved at a time, and the part kept for HDF5's own records [bytes].
 _AHEAD, _OWN = 8 << 20, 1 << 20
-#: Where a superblock (version 2 or 3) says how wide addresses are, and where its file ends.
+#: Offsets in a superblock (version 2 or 3) of the address width and the end of the file.
 _OFFSET_SIZE, _END = 9, 28
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
@@ -92,7 +92,7 @@ class H5File:
         self._lengths: dict[str, int] = {}
 
     def reserve(self, size: int) -> None:
-        """Make sure of disk space for so many bytes of columns in all.
+        """Reserve disk space for the given total size of the columns.
 
         HDF5 cannot even close a file after a write has failed, so that must not happen.
 
@@ -132,7 +132,7 @@ class H5File:
         dataset = self._columns.get(name)
         if dataset is None or not len(rows):
             return
-        # The low-level calls: three times as fast as slicing, and all the while nobody can step.
+        # Low-level calls: three times as fast as slicing, and the simulation waits meanwhile.
         h5s, rest = h5py_package().h5s, rows.shape[1:]
         start = self._lengths.get(name, 0)
         self._lengths[name] = end = start + len(rows)
@@ -167,7 +167,7 @@ class H5File:
         self._file.flush()
 
     def close(self) -> None:
-        """Finish the file; disk space that was asked for and not needed is given back."""
+        """Finish the file; reserved disk space that was not needed is released."""
         path = self._file.filename
         self._file.close()
         with open(path, "r+b") as stream:
@@ -183,7 +183,7 @@ def line(entry: Mapping[str, object]) -> bytes:
 
 
 def reason(error: BaseException) -> str:
-    """What an error of the operating system or of HDF5 says, in few words."""
+    """Short text of an error of the operating system or of HDF5."""
     text = getattr(error, "strerror", None) or " ".join(str(error).split())
     _, found, rest = text.partition("error message = '")
     return rest.partition("'")[0] if found else text

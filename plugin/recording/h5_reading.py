@@ -25,9 +25,9 @@ from mjrig.recording.recording import (
 from mjrig.recording.values import from_json
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-#: Where a superblock has its version and the flag that somebody writes.
+#: Offsets in a superblock of its version and of the flag of an open writer.
 _VERSION, _FLAGS = 8, 11
-#: Bits of the flag: somebody writes, and lets others read meanwhile.
+#: Bits of the flag: a writer is open, and allows concurrent readers.
 _WRITING, _READABLE = 1, 4
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 Log = list[dict[str, Any]]
@@ -35,23 +35,23 @@ _TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_fold
 
 
 def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
-    """A recording of ours; None: it is something else.
+    """A recording in mjrig's HDF5 format; None: another format.
 
     Raises:
         RecordingError: it is broken; names the column and the row.
     """
-    del hints  # the file says everything
+    del hints  # the file is self-contained
     with path.open("rb") as stream:
         head = stream.read(len(SIGNATURE) + 4)
     if not head.startswith(SIGNATURE):
         return None
     h5py = h5py_package()
-    # NOTE: a file whose writer was killed, or is still at it, opens in another mode only; that one
-    # would look at a damaged file for minutes, so it is not for others.
+    # NOTE: a file whose writer was killed or is still running opens in SWMR mode only; on a damaged
+    # file that mode takes minutes, so it is not used for others.
     flags = head[_FLAGS] if len(head) > _FLAGS and head[_VERSION] >= 3 else 0
     unfinished = bool(flags & _WRITING)
     if unfinished and not flags & _READABLE:
-        raise RecordingError(f"{path}: is damaged: whoever wrote it ended before the first row")
+        raise RecordingError(f"{path}: is damaged: its writer ended before the first row")
     mode = {"libver": "latest", "swmr": True} if unfinished else {}
     try:
         with h5py.File(path, "r", **mode) as file:
@@ -75,9 +75,7 @@ class _H5Reader:
         path, attrs = self._path, self._file.attrs
         version = self._whole(attrs, "version")
         if version > VERSION:
-            raise RecordingError(
-                f"{path}: is of version {version}; this mjrig reads up to {VERSION}"
-            )
+            raise RecordingError(f"{path}: has version {version}; this mjrig reads up to {VERSION}")
         names = list(self._file["actors"])
         facts = {name: self._facts(name) for name in names}
         steps, states = self._counts(facts)
@@ -106,7 +104,7 @@ class _H5Reader:
         )
 
     def _divergences(self, steps: int, known: set[int]) -> Log:
-        """Where MuJoCo put everything back by itself, amid many steps: its clock says so."""
+        """Where MuJoCo reset itself in the middle of a run: its clock jumps back."""
         time = self._column("time", None, steps)
         found = (np.flatnonzero(np.diff(time) <= 0.0) + 1).tolist()
         return [{"step": step, "segment": "divergence"} for step in found if step not in known]
@@ -126,7 +124,7 @@ class _H5Reader:
             return json.loads(self._attribute(attrs, name))
         except ValueError as error:
             raise RecordingError(
-                f"{self._path}: is damaged: the attribute {name} is no JSON: {error}"
+                f"{self._path}: is damaged: the attribute {name} is not JSON: {error}"
             ) from error
 
     def _facts(self, actor: str) -> dict[str, Any]:
@@ -153,12 +151,12 @@ class _H5Reader:
         text = bytes(required(self._path, self._columns, "log")[:]).decode(errors="replace")
         entries = []
         for number, row in enumerate(text.splitlines(keepends=True), 1):
-            if row.endswith("\n"):  # the last line of a killed process may be cut off
+            if row.endswith("\n"):  # the last line of a killed process may be truncated
                 try:
                     entries.append(json.loads(row))
                 except ValueError as error:
                     raise RecordingError(
-                        f"{self._path}: log: line {number} is no JSON: {error}"
+                        f"{self._path}: log: line {number} is not JSON: {error}"
                     ) from error
         ends = [int(e["step"]) for e in entries if "end" in e and int(e["step"]) > steps]
         if ends:
@@ -208,7 +206,7 @@ class _H5Reader:
             and (a["outputs"] != 1 or not set(a["inputs"]) <= {"pos", "vel", "ff"})
         }
         effort = self._column(f"{at}/effort", size, steps)
-        # A raw effort may well be none: that is what the guard holds back.
+        # A raw effort may be non-finite: the guard holds such values back.
         raw = self._column(f"{at}/raw_effort", size, steps, finite=False)
         return ActorRecording(
             name=name,
@@ -256,7 +254,7 @@ class _H5Reader:
         )
 
     def _ticks(self, name: str, given: Any, rows: int) -> FloatArray:
-        """A column of a policy; what a network gave may well be no number."""
+        """A column of a policy; the output of a network may be non-finite."""
         if given is None:
             return np.zeros((rows, 0))
         width = given.shape[1] if given.ndim == 2 else 1
@@ -283,7 +281,7 @@ def _joint_columns(
     found, qpos, dof = [], list[int](), list[int]()
     for joint in joints:
         if joint["kind"] not in SIZES:
-            raise RecordingError(f"{path}: actors/{actor}: {joint['name']!r} is no kind of joint")
+            raise RecordingError(f"{path}: actors/{actor}: {joint['name']!r} is not a joint type")
         nq, nv = SIZES[joint["kind"]]
         places = slice(len(qpos), len(qpos) + nq), slice(len(dof), len(dof) + nv)
         found.append(JointColumns(joint["name"], joint["kind"], *places))
@@ -306,7 +304,7 @@ def plant_from(data: Mapping[str, Any]) -> Plant:
 def gain_changes(
     actor: str, start: Mapping[str, Any], log: list[dict[str, Any]]
 ) -> tuple[GainChange, ...]:
-    """The gains that differ from those at the start, from each change on."""
+    """The gains that differ from the initial ones, after each change."""
     changes: dict[int, GainChange] = {}
     for entry in log:
         if entry.get("actor") == actor and "gains" in entry:

@@ -1,4 +1,4 @@
-"""What happened to a world while it was recorded: live edits, and the gains they led to."""
+"""Journal of live edits during a recording, and the gains they led to."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,13 +26,13 @@ class Journal:
         self._watch()
 
     def close(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         for stop_watching in self._unwatch:
             stop_watching()
         self._unwatch = []
 
     def news(self) -> list[dict[str, object]]:
-        """What changed since the last time: components, properties as authored, gains in force."""
+        """Changes since the last call: components, properties as authored, gains in force."""
         entries: list[dict[str, object]] = []
         if [c for robot in self._robots for c in robot.components] != self._components:
             self._watch()

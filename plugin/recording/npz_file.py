@@ -14,12 +14,12 @@ from mjrig.errors import RecordingError
 from mjrig.recording.recording import Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
 
-#: The entry that says the file is one of ours.
+#: The entry that identifies the format.
 META = "mjrig_recording"
 
 
 def write_npz(recording: Recording, path: Path) -> None:
-    """Write a recording; all of it, bit by bit.
+    """Write a recording without any loss.
 
     Raises:
         RecordingError: it cannot be written there.
@@ -38,12 +38,12 @@ def write_npz(recording: Recording, path: Path) -> None:
 
 
 def read_npz(path: Path, hints: Mapping[str, object]) -> Recording | None:
-    """A recording that `write_npz` wrote; None: it is something else.
+    """A recording written by `write_npz`; None: another format.
 
     Raises:
         RecordingError: it is broken.
     """
-    del hints  # the file says everything
+    del hints  # the file is self-contained
     if not zipfile.is_zipfile(path):
         if path.suffix.lower() == ".npz":
             raise RecordingError(f"{path}: is damaged: not a whole zip file")

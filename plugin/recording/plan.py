@@ -1,4 +1,4 @@
-"""Which numbers of one robot are copied in every step, and what becomes efforts later."""
+"""What is copied for one robot in every step, and how efforts are computed from it later."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ Note = Callable[[int], None]
 
 @dataclass
 class ActorWork:
-    """What is done in every step for one robot."""
+    """The work of every step for one robot."""
 
     plan: ActorPlan
     copies: list[Copy] = field(default_factory=list)
@@ -51,7 +51,7 @@ class ActorNotes:
         return columns
 
     def note_tick(self, chunk: Chunk, step: int) -> None:
-        """Take down what the policy saw and gave, if it ticked before this step."""
+        """Record observation and action of the policy, if it ticked before this step."""
         policy = self.policy
         if policy is None or policy.ticks == self._ticks:
             return
@@ -69,7 +69,7 @@ class ActorNotes:
 
 
 def looks_after(robot: Articulation) -> bool:
-    """Whether some efforts of a robot can only be seen after a step."""
+    """Whether some efforts of a robot are only known after a step."""
     logs = (c.effort_log() for c in robot.controllers if c.enabled and c.is_bound)
     return bool(_direct(robot)) or any(log is not None and log.looks for log in logs)
 
@@ -81,7 +81,7 @@ def _direct(robot: Articulation) -> list[ActuatorBinding]:
 
 
 def work_for(notes: ActorNotes, chunk: Chunk) -> ActorWork:
-    """Where a robot's efforts come from now, and what that takes in every step."""
+    """The present effort sources of a robot, and the work they need in every step."""
     robot, i = notes.robot, notes.index
     noted, size = chunk.noted[i], len(robot.actuator_names)
     column = {name: k for k, name in enumerate(robot.actuator_names)}

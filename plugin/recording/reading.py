@@ -1,4 +1,4 @@
-"""Reading recordings, whatever wrote them: by content, over readers found by entry point."""
+"""Reading recordings of any known format: readers are found by entry point, chosen by content."""
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
@@ -10,12 +10,12 @@ from mjrig.recording.recording import Recording
 
 #: Entry points of this group are `read(path, hints) -> Recording | None`; None: not my format.
 GROUP = "mjrig.recordings"
-#: What a user may say about a file that does not say it itself.
+#: Hints for files that do not state everything themselves.
 HINTS = {
     "fps": "frames per second",
     "joints": "joint names, in the order of the columns",
     "quaternion": "wxyz or xyzw",
-    "timestep": "of the physics [s]",
+    "timestep": "physics timestep [s]",
     "robot": "name of the robot",
     "episode": "which of several episodes in one file",
 }
@@ -31,12 +31,12 @@ def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) 
         hints: see `HINTS`; for formats that need them.
 
     Raises:
-        RecordingError: there is no such file, nobody can read it, or it is broken.
+        RecordingError: there is no such file, no reader knows its format, or it is damaged.
     """
     path, hints = Path(path), dict(hints or {})
     for name in hints:
         if name not in HINTS:
-            raise RecordingError(f"there is no hint {name!r}; {suggestion(name, HINTS)}")
+            raise RecordingError(f"unknown hint {name!r}; {suggestion(name, HINTS)}")
     if not path.exists():
         raise RecordingError(f"{path}: there is no such file")
     if path.is_file() and not path.stat().st_size:
@@ -49,17 +49,17 @@ def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) 
             raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
         except MjrigError:
             raise
-        except Exception as error:  # bytes that nobody foresaw
+        except Exception as error:  # malformed content a reader did not expect
             what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise RecordingError(f"{path}: is damaged: the reader {name} met {what}") from error
+            raise RecordingError(f"{path}: is damaged: reader {name} failed with {what}") from error
         if recording is not None:
             return recording
         tried.append(name)
-    raise RecordingError(f"{path}: is no recording that is known; tried {', '.join(tried)}")
+    raise RecordingError(f"{path}: is not in a known recording format; tried {', '.join(tried)}")
 
 
 def readers() -> dict[str, Reader]:
-    """The registered readers by name, ours first."""
+    """The registered readers by name, mjrig's own first."""
     points = sorted(
         entry_points(group=GROUP), key=lambda p: (not p.name.startswith("mjrig"), p.name)
     )

@@ -25,13 +25,13 @@ def scene_of(
     text = str(recording.attributes.get("scene", ""))
     if not text:
         raise RecordingError(
-            f"{recording.path}: does not say in which scene it was made; choose one: "
+            f"{recording.path}: does not name the scene it was made in; choose one: "
             "--scene SCENE, or drop it on a robot in the editor"
         )
     name = str(recording.attributes.get("scene_file", ""))
     folders = _folders(recording)
     folder = next((f for f in folders if name and (f / name).is_file()), folders[0])
-    if name and (folder / name).is_file():  # unchanged since, it is the file: reports name it
+    if name and (folder / name).is_file():  # unchanged: the file, which reports name
         scene = Scene.load(folder / name, vars=variables, sandbox=sandbox, trust=trust)
         if scene.to_text() == text:
             return scene
@@ -39,6 +39,6 @@ def scene_of(
 
 
 def _folders(recording: Recording) -> list[Path]:
-    """Where the scene may be: where it was, or beside or above a recording that was moved."""
+    """Candidate paths of the scene: the original one, or beside or above a moved recording."""
     here = recording.path.resolve().parent
     return [here / str(recording.attributes.get("scene_folder", "")), here, here.parent]

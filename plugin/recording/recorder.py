@@ -1,4 +1,4 @@
-"""Recorder: takes down every physics step of a world, into an HDF5 file."""
+"""Recorder: records every physics step of a world to an HDF5 file."""
 
 import atexit
 import logging
@@ -29,7 +29,8 @@ class Recorder:
 
     Row k is the state before the k-th step since the start, with the setpoints, ctrl and efforts of
     that step; steps are taken one by one meanwhile. A `reset` or `restore` begins a new segment:
-    time jumps, the count of rows goes on. All methods are for whoever steps the world.
+    time jumps, the count of rows goes on. Call all methods from the
+    thread that steps the world.
 
     Args:
         world: what is recorded.
@@ -67,12 +68,12 @@ class Recorder:
 
     @property
     def is_recording(self) -> bool:
-        """Whether steps are taken down now."""
+        """Whether it is recording now."""
         return self._recording
 
     @property
     def error(self) -> RecordingError | None:
-        """Why it stopped by itself: the file could not be written. `stop` raises it."""
+        """The write error that ended the recording, if any. `stop` raises it."""
         return self._error
 
     # Start and stop -----------------------------------------------------------------------------
@@ -85,7 +86,7 @@ class Recorder:
         """
         world = self._world
         if world.notes is not None:
-            other = getattr(world.notes, "path", "somebody else")
+            other = getattr(world.notes, "path", "another recorder")
             raise RecordingError(f"{self._path}: the world is recorded already, to {other}")
         if self._writer is not None:
             raise RecordingError(f"{self._path}: was recorded already; make a new Recorder")
@@ -171,7 +172,7 @@ class Recorder:
     # Every step ---------------------------------------------------------------------------------
 
     def before_step(self) -> None:
-        """Take down the state a step begins with, and what is commanded in it."""
+        """Record the state before a step, and the commands in it."""
         if self._stale and not self._begin_piece():
             return
         k = self._k
@@ -190,7 +191,7 @@ class Recorder:
                 self._next_chunk()
 
     def after_step(self) -> None:
-        """Take down what can be seen only afterwards; called where `looks_after`."""
+        """Record what is only known after a step; called if `looks_after`."""
         if self._chunk.count < self._k:
             for look in self._after:
                 look(self._k - 1)
@@ -212,7 +213,7 @@ class Recorder:
         self._stale = True
 
     def _give_up(self, writer: Writer) -> None:
-        """The simulation goes on, unrecorded."""
+        """Stop recording; the simulation continues."""
         self._note_failure()
         _logger.error("%s", self._error)
         self._detach()
@@ -229,7 +230,7 @@ class Recorder:
     # Between steps ------------------------------------------------------------------------------
 
     def plan_changed(self) -> None:
-        """Components came, went or run otherwise."""
+        """Components were added, removed or run differently."""
         self._stale = True
         self.looks_after = self._model.na > 0 or any(looks_after(n.robot) for n in self._actors)
 
@@ -244,9 +245,9 @@ class Recorder:
         self._stale = True
 
     def _begin_piece(self) -> bool:
-        """Something changed since the last row: look anew at where everything comes from.
+        """Something changed since the last row: find all sources again.
 
-        False: nothing is recorded any more.
+        False: the recording has ended.
         """
         if not self._recording:
             return False

@@ -1,4 +1,4 @@
-"""Recording: what happened in a world, ours or another, in one form whatever file it came from.
+"""Recording: a recorded run in one common form, whatever the file format.
 
 Row k of a physics-rate column is the state before physics step k; ctrl and efforts of row k were
 used in step k. Setpoints hold from their step on until the next row.
@@ -59,7 +59,7 @@ class Efforts:
 
 @dataclass(frozen=True)
 class PolicyTicks:
-    """What a policy saw and gave, tick by tick; `step[p]` is the first step its target acts in.
+    """Observations and actions of a policy per tick; its target acts from `step[p]` on.
 
     `joints` are the columns of `action`.
     """
@@ -76,7 +76,7 @@ class GainChange:
     """From a physics step on, these gains hold: property → values over `actuators`.
 
     Only properties that differ from the start of the recording are there; not a number: an actuator
-    without that gain. No values: those of `plant` again, that is, whatever the scene says.
+    without that gain. No values: those of `plant` again, that is, the gains of the scene.
     """
 
     step: int
@@ -87,7 +87,7 @@ class GainChange:
 class ActorRecording:
     """One robot's share.
 
-    `step` and `time` are of the state samples: every physics step in our own files, fewer in
+    `step` and `time` are of the state samples: every physics step in mjrig's own files, fewer in
     others. `qvel` is None where the file has no velocities. `actuators` are the columns of
     commands and efforts; `driven` the joint each drives, empty for none. `act` (rows of `step`) and
     `ctrl` (rows of `efforts.step`) are the robot's share of MuJoCo's arrays, in the model that was
@@ -129,13 +129,13 @@ class Recording:
     Attributes:
         path: where it came from.
         format: the layout it was read from: `mjrig`, `npz`, `csv`, `urlab`, …
-        timestep: of the physics [s].
+        timestep: physics timestep [s].
         steps: physics steps that were taken: the state after the last is row `steps`, if there.
         actors: by name.
         states: full states for exact seeking, ours only.
         attributes: scene text, model_hash, execution, versions, seed, source: what is known.
-        notes: what the file lacks or what was assumed, in words, for people.
-        segments: first steps of the stretches between which the state was put to something else.
+        notes: what the file lacks or what was assumed, as text for the user.
+        segments: first step of each stretch between which the state was reset or restored.
     """
 
     path: Path

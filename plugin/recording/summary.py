@@ -1,4 +1,4 @@
-"""`mjrig info`: what is in a recording, on one screen."""
+"""`mjrig info`: summary of a recording on one screen."""
 
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def _about(recording: Recording, actor: ActorRecording) -> list[str]:
     known = gains or {n: list(v.values()) for n, v in actor.plant.joints.items()}
     lines += [f"  {name}: {_spread(values)}" for name, values in known.items()]
     for change in actor.gain_changes:
-        names = "those of the start" if change.gains is None else listed(change.gains)
+        names = "initial values" if change.gains is None else listed(change.gains)
         lines.append(f"  gains changed at step {change.step}: {names}")
     if (policy := actor.policy) is not None and len(policy.step):
         every = float(np.median(np.diff(policy.step))) if len(policy.step) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""A recording as plain data and named arrays: what `.npz` files hold, and `.csv` files in part."""
+"""A recording as plain data and named arrays, the content of `.npz` and, in part, `.csv` files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -98,7 +98,7 @@ def recording_of(
     """The reverse of `meta_of` and `arrays_of`.
 
     Raises:
-        RecordingError: something is missing, has another shape or is no number.
+        RecordingError: something is missing, has the wrong shape or is not numeric.
     """
     count = required(path, meta, "steps")
     if not isinstance(count, int) or count < 0:
@@ -138,7 +138,7 @@ def joint_columns(path: Path, joints: list[list[str]]) -> tuple[JointColumns, ..
     q = v = 0
     for name, kind in joints:
         if kind not in SIZES:
-            raise RecordingError(f"{path}: joint {name!r}: {kind!r} is no kind of joint")
+            raise RecordingError(f"{path}: joint {name!r}: {kind!r} is not a joint type")
         nq, nv = SIZES[kind]
         found.append(JointColumns(name, kind, slice(q, q + nq), slice(v, v + nv)))
         q, v = q + nq, v + nv
@@ -153,7 +153,7 @@ def _actor(
         return number_column(path, key, required(path, arrays, key), width, finite=finite)
 
     def wide(part: str, *, finite: bool = True) -> Any:
-        """Columns of whatever width."""
+        """Columns of any width."""
         values = np.asarray(required(path, arrays, f"{name}/{part}"))
         return column(part, values.shape[1] if values.ndim == 2 else 1, finite=finite)
 
@@ -178,7 +178,7 @@ def _actor(
         raw = column("raw_effort", size, finite=False) if has("raw_effort") else None
         efforts = Efforts(steps("effort/step"), column("effort", size), raw)
     if has("policy/step"):
-        # What a network gave may well be no number: it is then there to be found.
+        # The output of a network may be non-finite; it is kept so that it can be found.
         observation, action = (
             wide(f"policy/{n}", finite=False).astype(np.float32) for n in ("observation", "action")
         )

@@ -1,4 +1,4 @@
-"""Read the `.npz` layout that keeps a run by policy ticks: targets and states at every tick.
+"""Read the `.npz` layout with targets and states at every policy tick.
 
 Keys: `meta` (JSON), `policy_step`, `policy_target`, `tick_qpos`, `tick_qvel`, `qpos0`, `qvel0`,
 `final_qpos`, `final_qvel`; optional: `head_*` (the first steps at physics rate), `policy_obs`,
@@ -54,7 +54,7 @@ FREE_QPOS, FREE_DOF = 7, 6
 def read(path: Path, hints: Mapping[str, object]) -> Recording | None:
     """The recording in a file of this layout; None: it is another layout.
 
-    The robot is called as the hint `robot` says, or as in the file.
+    The robot is named by the hint `robot`, or as in the file.
 
     Raises:
         RecordingError: it is this layout, but broken.
@@ -72,7 +72,7 @@ def read(path: Path, hints: Mapping[str, object]) -> Recording | None:
 
 
 class _TickFile:
-    """One file, checked; then taken apart."""
+    """One file, checked and converted."""
 
     def __init__(self, path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self.path, self.arrays = path, arrays
@@ -110,7 +110,7 @@ class _TickFile:
         return value
 
     def _names(self, key: str) -> list[str]:
-        """Different names; one may be missing, as a floating base's often is."""
+        """Distinct names; one may be missing, as that of a floating base often is."""
         names = self.meta[key]
         if not isinstance(names, list) or not all(isinstance(n, str | None) for n in names):
             raise self._fail(f"meta.{key} must be a list of names, got {names!r:.40}")
@@ -133,7 +133,7 @@ class _TickFile:
     # Joints -------------------------------------------------------------------------------------
 
     def _joints(self) -> tuple[JointColumns, ...]:
-        """All joints of the model; those that no actuator drives are free where nq says so."""
+        """All joints of the model; undriven ones are free where nq implies it."""
         names = self._names("joint_names_mj")
         nq, nv = self._whole("nq"), self._whole("nv")
         free, rest = divmod(nq - len(names), FREE_QPOS - 1)
@@ -144,7 +144,7 @@ class _TickFile:
                 f"{len(names)} joints do not make nq {nq} and nv {nv} with free joints only"
             )
         # NOTE: names of other stacks (wheels called feet) leave more loose joints than free ones;
-        # a free joint is unnamed, or says that it is one.
+        # a free joint is unnamed, or is named as one.
         loose.sort(key=lambda i: (bool(names[i]), not _sounds_free(names[i]), i))
         found, qpos, dof = [], 0, 0
         for i, name in enumerate(names):
@@ -181,7 +181,7 @@ class _TickFile:
         ):
             raise self._fail("meta.policy_to_actuator does not name one actuator per policy joint")
         for name, actuator in zip(names, order, strict=True):
-            # Names of other stacks are not known here, but one that is must be the same joint.
+            # Names of other stacks may be unknown here, but a known one must be the same joint.
             if name in self.driven and name != self.driven[actuator]:
                 raise self._fail(
                     f"meta.joint_names_policy and meta.policy_to_actuator contradict each other: "
@@ -241,7 +241,7 @@ class _TickFile:
     # Parts --------------------------------------------------------------------------------------
 
     def recording(self, name: str) -> Recording:
-        """The whole."""
+        """The whole recording."""
         robot = name or str(self.meta.get("robot", "robot"))
         step, qpos, qvel = self._states()
         actor = ActorRecording(
@@ -349,7 +349,7 @@ class _TickFile:
         found = []
         for tick, *gains in zip(*changes, strict=True):
             if not 0 <= tick < len(self.arrays["policy_step"]):
-                raise self._fail(f"gain_tick {tick} is no tick")
+                raise self._fail(f"gain_tick {tick} is not a tick")
             step = int(self.arrays["policy_step"][tick])
             if all(np.array_equal(a, b) for a, b in zip(gains, own, strict=True)):
                 found.append(GainChange(step, None))

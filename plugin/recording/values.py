@@ -1,4 +1,4 @@
-"""Numbers in JSON: what JSON has no word for is written in words."""
+"""Numbers in JSON: non-finite values as text or null."""
 
 import math
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from mjrig.arrays import FloatArray
 
 
 def to_json(values: Iterable[float]) -> list[float | str | None]:
-    """Floats for JSON: `inf` and `-inf` as text, no number as null."""
+    """Floats for JSON: `inf` and `-inf` as text, NaN as null."""
     return [_word(float(value)) for value in values]
 
 
@@ -25,7 +25,7 @@ def from_json(values: Iterable[float | str | None]) -> FloatArray:
 
 
 def plain(value: object) -> object:
-    """A value for JSON, whatever it is made of."""
+    """A value for JSON, nested values included."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

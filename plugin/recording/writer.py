@@ -1,4 +1,4 @@
-"""The thread that writes a recording, so that the one that steps does not wait for a disk."""
+"""Writer thread of a recording, so that stepping does not wait for the disk."""
 
 import threading
 import time
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 #: Chunks in flight; when all are full the simulation waits.
 CHUNKS = 4
-#: What was recorded is in the file at most this much later [s of wall time].
+#: Recorded rows reach the file within this time [s of wall time].
 EVERY = 0.4
 
 
 class Writer:
-    """Writes chunks in order, and what there is of the unfinished one every now and then.
+    """Writes chunks in order, and the unfinished one at regular intervals.
 
     Args:
         file: an open file; the writer closes it.
@@ -47,7 +47,7 @@ class Writer:
         self._thread.start()
 
     def hand_over(self) -> Chunk:
-        """Give the current chunk away; returns the next one, after a wait if the disk is slow."""
+        """Hand over the current chunk; returns the next one, after a wait if the disk is slow."""
         full = self.current
         fresh = self._free.get()
         fresh.reuse()
@@ -59,7 +59,7 @@ class Writer:
     def finish(self, last: dict[str, Any], lines: list[bytes]) -> None:
         """Write what is left, one more row of some columns and the end of the log; close the file.
 
-        Whether that worked is in `error`.
+        A failure is in `error`.
         """
         self._full.put(self.current)
         self._full.put(None)
@@ -95,12 +95,12 @@ class Writer:
             if flush:
                 self._file.flush()
                 self._flushed = time.monotonic()
-        except Exception as error:  # whatever it is, it must reach the one who steps
+        except Exception as error:  # any error must reach the stepping thread
             self.error = error
 
     def _write(self, chunk: Chunk) -> None:
         start, stop = chunk.written, chunk.count
-        # What a later look needs in order to understand the rows goes first.
+        # What a reader needs in order to interpret the rows goes first.
         self._file.append_lines(_drained(chunk.lines))
         if start == stop:
             return
@@ -141,5 +141,5 @@ class Writer:
 
 
 def _drained(items: deque[T]) -> list[T]:
-    """Take everything out, while somebody may be adding."""
+    """Empty the list while another thread may be appending."""
     return [items.popleft() for _ in range(len(items))]

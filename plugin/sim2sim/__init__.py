@@ -1,4 +1,4 @@
-"""Sim2sim: replay a recording or a policy, compare, and say what differs."""
+"""Sim2sim: replay a recording or a policy, compare and diagnose."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`mjrig replay`: its options. Imports nothing heavy before it runs."""
+"""`mjrig replay`: command and options. Imports nothing heavy before it runs."""
 
 import argparse
 import json
@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
+from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import add_scene_options, assignment, number_from_zero, split
 
 
 def add(commands: Any) -> None:
     """Add the sub-command."""
-    summary = "replay a recording or a policy in a scene, compare, and say what differs"
+    summary = "replay a recording or a policy in a scene, compare and diagnose"
     parser = commands.add_parser(
         "replay", help=summary, description=summary[0].upper() + summary[1:] + "."
     )
@@ -23,7 +24,7 @@ def add(commands: Any) -> None:
         help="a recording, a policy file (YAML), or a folder of recordings",
     )
     parser.add_argument(
-        "--scene", type=Path, metavar="SCENE", help="scene file (YAML); none: the recording's"
+        "--scene", type=Path, metavar="SCENE", help="scene file (YAML) (the recording's own)"
     )
     parser.add_argument(
         "--mode",
@@ -33,22 +34,26 @@ def add(commands: Any) -> None:
         "in the loop (policy for a policy, else targets)",
     )
     parser.add_argument("--report", type=Path, metavar="DIR", help="write report.json and .html")
-    parser.add_argument("--json", action="store_true", help="print report.json instead of words")
+    parser.add_argument("--json", action="store_true", help="print report.json instead of text")
     parser.add_argument(
         "--fail-above",
         type=number_from_zero,
         metavar="X",
-        help="exit with 1 if a position is off by more than this [rad or m], or a robot fell",
+        help="exit with 1 if a position error exceeds this [rad or m], or a robot fell",
     )
     parser.add_argument(
         "--tolerance",
         type=number_from_zero,
         default=TOLERANCE,
         metavar="X",
-        help="how far a position may be off and still match [rad or m] (0.001)",
+        help="largest position error that still counts as a match [rad or m] (0.001)",
     )
-    parser.add_argument("--robot", default="", metavar="NAME", help="which robot of the scene")
-    parser.add_argument("--no-diagnosis", action="store_true", help="do not look for what differs")
+    parser.add_argument(
+        "--robot", default="", metavar="NAME", help="robot of the scene (by name and joints)"
+    )
+    parser.add_argument(
+        "--no-diagnosis", action="store_true", help="do not search for causes of the difference"
+    )
     parser.add_argument(
         "--resample", action="store_true", help="allow another timestep than the recording's"
     )
@@ -56,25 +61,31 @@ def add(commands: Any) -> None:
     _add_reading(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(run=run)
+    examples(
+        parser,
+        "mjrig replay run.h5 --report report",
+        "mjrig replay assets/walk/policy.yaml --scene config/scenes/quadruped_walk.yaml "
+        "--command 0.5,0,0",
+    )
 
 
 def _add_policy(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--policy", type=Path, metavar="F.yaml", help="policy of a recording")
+    parser.add_argument("--policy", type=Path, metavar="F.yaml", help="policy file for a recording")
     parser.add_argument(
-        "--duration", type=number_from_zero, metavar="S", help="of a policy's run [s] (10)"
+        "--duration", type=number_from_zero, metavar="S", help="duration of a policy run [s] (10)"
     )
     parser.add_argument(
         "--command",
         type=_numbers,
-        dest="told",
+        dest="constant_command",
         metavar="VX,VY,WZ",
-        help="what a policy is commanded throughout",
+        help="constant command of a policy",
     )
     parser.add_argument(
         "--schedule",
         type=_schedule,
         metavar="T:VX,VY,WZ;…",
-        help="commands from a time on: 0:0,0,0;1:0.5,0,0",
+        help="commands by start time: 0:0,0,0;1:0.5,0,0",
     )
     parser.add_argument(
         "--trials",
@@ -83,9 +94,9 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"perturbed runs of a policy besides the nominal one ({TRIALS})",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the perturbations (0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed for the perturbations (0)")
     parser.add_argument(
-        "--workers", type=int, default=0, metavar="N", help="processes (as many as cores)"
+        "--workers", type=int, default=0, metavar="N", help="worker processes (one per core)"
     )
 
 
@@ -94,7 +105,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--execution",
         default="auto",
         choices=("auto", "python", "native", "compiled"),
-        help="how the controllers run (auto)",
+        help="execution mode of the controllers (auto)",
     )
     add_scene_options(parser)
     parser.add_argument(
@@ -103,7 +114,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         type=assignment,
         default=[],
         metavar="NAME=VALUE",
-        help="what a recording does not say itself: fps=50, quaternion=xyzw, joints=[a, b]",
+        help="what a recording does not state: fps=50, quaternion=xyzw, joints=[a, b]",
     )
 
 
@@ -133,7 +144,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "diagnose": not options.no_diagnosis,
         "resample": options.resample,
         "policy": options.policy,
-        "command": options.told,
+        "command": options.constant_command,
         "schedule": options.schedule,
         "duration": options.duration,
         "trials": options.trials,

@@ -24,7 +24,7 @@ SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
 
 @dataclass(frozen=True)
 class ReplayJob:
-    """How to replay: the scene, what is changed in it, and the options of `replay`.
+    """Settings of a replay: the scene, its overrides, and the options of `replay`.
 
     No scene: the recording's own.
     """
@@ -44,7 +44,7 @@ class ReplayJob:
         if self.scene is not None:
             scene = Scene.load(self.scene, vars=variables, sandbox=self.sandbox, trust=self.trust)
         elif is_policy(source):
-            raise RecordingError(f"{source}: replay it in which scene? say --scene SCENE")
+            raise RecordingError(f"{source}: needs a scene to be replayed in: --scene SCENE")
         else:
             what = as_recording(source, self.settings.get("hints"))
             scene = scene_of(what, variables, sandbox=self.sandbox, trust=self.trust)
@@ -54,14 +54,14 @@ class ReplayJob:
 
 
 def workers_of(asked: int) -> int:
-    """How many processes: what was asked for, or one per core."""
+    """Number of processes: as requested, or one per core."""
     return asked if asked > 0 else cores()
 
 
 def replay_folder(
     folder: Path, job: ReplayJob, workers: int = 0, report: Path | None = None
 ) -> dict[str, Replay | str]:
-    """Every recording of a folder by file name: what came out, or why it could not be replayed.
+    """Every recording of a folder by file name: its result, or why it could not be replayed.
 
     Reports go to `report/<file name>/`.
 
@@ -89,14 +89,14 @@ class FolderReplayer:
     report: Path | None
 
     def run(self, source: Path) -> Replay | str:
-        """What came out of one file, or why it could not be replayed."""
+        """The result of one file, or why it could not be replayed."""
         try:
             result = self.job.replay(source)
             if self.report is not None:
                 write_report(result, self.report / source.name)
         except MjrigError as error:
             return " ".join(str(error).split())
-        # Curves have done their work in the report; they are long.
+        # The curves are in the report already; they are long.
         result.comparison, result.series = None, {}
         return result
 

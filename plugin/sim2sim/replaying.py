@@ -1,4 +1,4 @@
-"""replay: run a recording or a policy in a world, compare, and say what differs."""
+"""replay: run a recording or a policy in a world, compare and diagnose."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ def replay(
     workers: int = 1,
     hints: dict[str, object] | None = None,
 ) -> Replay:
-    """Run a recording or a policy in a world and say how it went.
+    """Run a recording or a policy in a world and report the result.
 
     Args:
         source: a recording or its file, or a policy or its file (YAML).
@@ -46,17 +46,17 @@ def replay(
             `kinematic`: the recorded poses, nothing is simulated; `policy`: the network in the
             loop. Empty: `policy` for a policy, else `targets`.
         robot: which robot of the world; empty: found by its name and joints.
-        tolerance: how far a position may be off and still match [rad or m].
-        diagnose: find out what differs, by running again without one difference at a time.
+        tolerance: largest position error that still counts as a match [rad or m].
+        diagnose: find the causes by re-running without one difference at a time.
         resample: allow another timestep than the recording's; setpoints are held by time.
         policy: the policy of a recording that is run in the loop.
-        command: what a policy is commanded throughout: vx, vy [m/s], yaw rate [rad/s], …
+        command: constant command of a policy: vx, vy [m/s], yaw rate [rad/s], …
         schedule: (time [s], command) pairs instead.
-        duration: of a policy's run [s]; None: the recording's, or 10 s.
+        duration: duration of a policy run [s]; None: the recording's, or 10 s.
         trials: perturbed runs of a policy besides the nominal one.
-        seed: of the perturbations.
+        seed: random seed for the perturbations.
         workers: processes to run trials on; 1: here.
-        hints: what a recording file does not say itself: `fps`, `joints`, `quaternion`, …
+        hints: what a recording file does not state itself: `fps`, `joints`, `quaternion`, …
 
     Raises:
         RecordingError: the recording cannot be read, is of another robot or another rate; nothing
@@ -64,7 +64,7 @@ def replay(
     """
     mode = mode or ("policy" if is_policy(source) else "targets")
     if mode not in MODES:
-        raise RecordingError(f"there is no mode {mode!r}; {suggestion(mode, MODES)}")
+        raise RecordingError(f"unknown mode {mode!r}; {suggestion(mode, MODES)}")
     if mode == "policy":
         recording = None if is_policy(source) else as_recording(source, hints)
         return replay_policy(

@@ -1,6 +1,6 @@
-"""What `replay` does unless somebody says otherwise."""
+"""Defaults of `replay`."""
 
-#: Perturbed runs of a policy besides the nominal one: each way to make it harder once.
+#: Perturbed runs of a policy besides the nominal one: each kind of perturbation once.
 TRIALS = 5
-#: How far a position may be off and still match [rad or m].
+#: Largest position error that still counts as a match [rad or m].
 TOLERANCE = 1e-3

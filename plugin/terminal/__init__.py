@@ -1,1 +1,1 @@
-"""What every command shares: tables, progress bars, scene options."""
+"""Shared by all commands: help pages, tables, progress bars, scene options."""

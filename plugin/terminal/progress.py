@@ -22,7 +22,7 @@ class Progress:
         return self
 
     def update(self, done: int) -> None:
-        """Say how many steps are done."""
+        """Show that `done` steps are done."""
         now = time.perf_counter()
         if not self._active or now - self._began < PATIENCE_S or now - self._shown < 0.1:
             return

@@ -1,4 +1,4 @@
-"""Options of every command that reads a scene: variables, sandbox, properties set on top.
+"""Options shared by every command that loads a scene: variables, sandbox, property overrides.
 
 Scenes and YAML are imported where they are used: `mjrig --help` must start quickly.
 """
@@ -8,19 +8,19 @@ from typing import Any
 
 
 def add_scene_options(parser: argparse.ArgumentParser) -> None:
-    """How a scene is read, and what is changed in it before it is used."""
+    """Add the options for loading a scene and overriding its properties."""
     parser.add_argument(
         "--var",
         action="append",
         type=_variable,
         default=[],
         metavar="NAME=VALUE",
-        help="give a variable of the scene another value: kp=40",
+        help="override a variable of the scene: kp=40",
     )
     parser.add_argument(
         "--sandbox",
         action="store_true",
-        help="refuse every file outside of the scene's folder",
+        help="refuse files outside the scene's folder",
     )
     add_trust(parser)
     parser.add_argument(
@@ -34,7 +34,7 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:
-    """Whether code beside a scene may be run."""
+    """Add `--trust`, which allows code in the scene's folder to run."""
     parser.add_argument(
         "--trust",
         action="store_true",
@@ -75,7 +75,7 @@ def split(text: str) -> tuple[str, object]:
 
 
 def load_scene(options: argparse.Namespace) -> Any:
-    """The scene the options name, with what they change in it."""
+    """The scene named by the options, with their overrides applied."""
     from mjrig.scene_edit.scene import Scene
 
     variables = dict(split(text) for text in options.var)

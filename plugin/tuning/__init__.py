@@ -1,4 +1,4 @@
-"""Tuning: find gains by response, assignment, identification and search."""
+"""Tuning: joint responses, gain assignment, identification, sweeps and search."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,7 @@
-"""`mjrig tune …`: gains found, not guessed. Imports nothing heavy before a command runs."""
+"""`mjrig tune`: step responses, gain assignment, parameter fitting.
+
+Imports nothing heavy before a command runs.
+"""
 
 import argparse
 import json
@@ -6,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import add_scene_options, load_scene
 from mjrig.tuning.fitting import fit_command
 
@@ -20,12 +24,22 @@ DEFAULTS = {
 
 def add(commands: Any) -> None:
     """Add the sub-command with its own sub-commands."""
-    text = "find gains"
-    parser = commands.add_parser("tune", help=text, description="Find gains.")
+    parser = commands.add_parser(
+        "tune",
+        help="test joint responses, assign gains, fit parameters to recordings",
+        description="Test joint responses, assign gains, fit parameters to recordings.",
+    )
+    examples(
+        parser,
+        "mjrig tune respond config/scenes/arm.yaml --signal step --amplitude 0.2",
+        "mjrig tune assign config/scenes/arm.yaml --frequency 5 --damping 1",
+    )
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
-    _add_respond(_job(jobs, "respond", _respond, "test how joints follow a signal"))
-    _add_assign(_job(jobs, "assign", _assign, "give gains by natural frequency and damping ratio"))
-    fit_command.add(_job(jobs, "fit", fit_command.run, "find parameters that explain recordings"))
+    _add_respond(_job(jobs, "respond", _respond, "test how joints track a signal"))
+    _add_assign(
+        _job(jobs, "assign", _assign, "compute gains from natural frequency and damping ratio")
+    )
+    fit_command.add(_job(jobs, "fit", fit_command.run, "fit parameters to recordings"))
 
 
 def _job(
@@ -35,9 +49,12 @@ def _job(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
-    parser.add_argument("--actor", metavar="NAME", help="of which actor (all)")
+    parser.add_argument("--actor", metavar="NAME", help="actor (all)")
     parser.add_argument(
-        "--joint", metavar="PATTERN", default=".*", help="which joints or actuators (.*)"
+        "--joint",
+        metavar="PATTERN",
+        default=".*",
+        help="joints or actuators, a regular expression (.*)",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -47,24 +64,43 @@ def _job(
 
 
 def _add_respond(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--signal", choices=tuple(DEFAULTS), default="step", help="shape (step)")
-    parser.add_argument("--amplitude", type=float, default=0.1, metavar="A", help="rad or m (0.1)")
     parser.add_argument(
-        "--frequency", type=float, metavar="HZ", help="of sine and square (1), chirps begin (0.2)"
+        "--signal", choices=tuple(DEFAULTS), default="step", help="shape of the setpoint (step)"
     )
-    parser.add_argument("--end-frequency", type=float, metavar="HZ", help="where chirps end (20)")
     parser.add_argument(
-        "--duration", type=float, metavar="S", help="step 1 s, square 2, sine 3, chirp 5"
+        "--amplitude", type=float, default=0.1, metavar="A", help="amplitude [rad or m] (0.1)"
+    )
+    parser.add_argument(
+        "--frequency",
+        type=float,
+        metavar="HZ",
+        help="frequency of sine and square (1), start of a chirp (0.2)",
+    )
+    parser.add_argument("--end-frequency", type=float, metavar="HZ", help="end of a chirp (20)")
+    parser.add_argument(
+        "--duration",
+        type=float,
+        metavar="S",
+        help="duration [s] (step 1, square 2, sine 3, chirp 5)",
     )
     parser.add_argument(
         "--execution",
         default="auto",
         choices=("auto", "python", "native", "compiled"),
-        help="how the controllers run (auto)",
+        help="execution mode of the controllers (auto)",
     )
-    parser.add_argument("--workers", type=_count, metavar="N", help="how many cores (all)")
-    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot over time and frequency")
-    parser.add_argument("--csv", type=Path, metavar="F.csv", help="the traces, step by step")
+    parser.add_argument(
+        "--workers", type=_count, metavar="N", help="worker processes (one per core)"
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="F.png", help="plot of the responses over time and frequency"
+    )
+    parser.add_argument("--csv", type=Path, metavar="F.csv", help="write the sampled signals")
+    examples(
+        parser,
+        'mjrig tune respond config/scenes/quadruped.yaml --joint ".*_calf" --amplitude 0.2',
+        "mjrig tune respond config/scenes/pendulum.yaml --signal chirp --csv chirp.csv",
+    )
 
 
 def _count(text: str) -> int:
@@ -102,27 +138,39 @@ def _respond(options: argparse.Namespace) -> int:
 
 def _add_assign(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--frequency", type=float, required=True, metavar="HZ", help="natural frequency"
+        "--frequency", type=float, required=True, metavar="HZ", help="natural frequency [Hz]"
     )
     parser.add_argument(
         "--damping", type=float, default=1.0, metavar="Z", help="damping ratio (1: critical)"
     )
     parser.add_argument(
-        "--step", type=float, metavar="S", help="lower joints that a step of S rad or m saturates"
+        "--step",
+        type=float,
+        metavar="S",
+        help="lower the gains of joints that a step of S rad or m saturates",
     )
     parser.add_argument(
         "--inertia",
         choices=("pose", "largest"),
         default="pose",
-        help="gains for the pose of the scene, or for the largest inertia of all poses (pose)",
+        help="inertia at the initial pose, or the largest over the sampled poses (pose)",
     )
-    parser.add_argument("--poses", type=int, default=32, metavar="N", help="random poses (32)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the poses (0)")
+    parser.add_argument(
+        "--poses", type=int, default=32, metavar="N", help="number of sampled poses (32)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="random seed for the sampled poses (0)"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--write", action="store_true", help="write the gains into the scene")
-    where.add_argument("--preset", type=Path, metavar="F.yaml", help="write them to a preset")
+    where.add_argument("--preset", type=Path, metavar="F.yaml", help="write the gains to a preset")
     parser.add_argument(
-        "--dry-run", action="store_true", help="write nothing; with --write show the lines"
+        "--dry-run", action="store_true", help="write nothing; with --write show the changed lines"
+    )
+    examples(
+        parser,
+        "mjrig tune assign config/scenes/quadruped.yaml --frequency 5 --damping 0.8",
+        "mjrig tune assign config/scenes/pendulum.yaml --frequency 4 --write --dry-run",
     )
 
 
@@ -132,7 +180,9 @@ def _assign(options: argparse.Namespace) -> int:
     from mjrig.tuning.assignment.assign_report import assign_report, report_data
 
     if options.write and options.set:
-        raise PropertyError("--write would write what --set says too; use --preset, or no --set")
+        raise PropertyError(
+            "--write would also write the values of --set; use --preset, or drop --set"
+        )
     scene = load_scene(options)
     wish = Wish(options.frequency, options.damping, options.step, Inertia(options.inertia))
     plan = assign(
@@ -147,14 +197,14 @@ def _assign(options: argparse.Namespace) -> int:
         print(json.dumps(report_data(plan), indent=2, ensure_ascii=False))
     else:
         print(assign_report(plan))
-    told = _keep(options, scene, plan)
-    if told and not options.json:
-        print(told)
+    message = _keep(options, scene, plan)
+    if message and not options.json:
+        print(message)
     return 0
 
 
 def _keep(options: argparse.Namespace, scene: Any, plan: Any) -> str:
-    """Write where the options say, and say what was done."""
+    """Write the result as the options request; returns a message."""
     if options.preset is not None and not options.dry_run:
         plan.save(options.preset)
         return f"wrote {options.preset}"
@@ -165,7 +215,7 @@ def _keep(options: argparse.Namespace, scene: Any, plan: Any) -> str:
     if options.dry_run:
         return _difference(before, scene.to_text(), str(options.scene))
     scene.save()
-    return f"wrote {options.scene}; {options.scene}~ is what it was"
+    return f"wrote {options.scene}; {options.scene}~ is the backup"
 
 
 def _difference(before: str, after: str, name: str) -> str:

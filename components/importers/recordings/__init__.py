@@ -1,1 +1,1 @@
-"""Recordings of other systems."""
+"""Readers for recordings of other systems."""

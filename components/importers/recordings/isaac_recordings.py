@@ -34,7 +34,7 @@ def read(path: Path, hints: Hints) -> Recording | None:
     Joint names and the rate (`fps`) come as hints: the file has neither.
 
     Raises:
-        RecordingError: it is one, but broken, or something is missing.
+        RecordingError: it has this format, but is damaged or incomplete.
         MissingExtraError: h5py is not installed.
     """
     if path.suffix not in _SUFFIXES or not path.is_file():
@@ -67,7 +67,7 @@ class _Episode:
             wanted = f"demo_{wanted}"
         if not wanted and len(demos) > 1:
             raise RecordingError(
-                f"{path.name}: has {len(demos)} episodes ({listed(demos)}); say which: "
+                f"{path.name}: has {len(demos)} episodes ({listed(demos)}); choose one: "
                 f"--hint episode={demos[0]}"
             )
         self.name = wanted or demos[0]
@@ -152,7 +152,7 @@ class _Episode:
         if "quaternion" in self.hints or abs(w_first - w_last) < 0.2:
             if "quaternion" not in self.hints:
                 raise RecordingError(
-                    f"{self.path.name}: the order of quaternions cannot be told from the start; "
+                    f"{self.path.name}: the order of quaternions is ambiguous in the first pose; "
                     "give it: --hint quaternion=wxyz (Isaac Lab 2) or xyzw (3)"
                 )
             return quaternion_hint(self.path, self.hints, "wxyz")
@@ -199,7 +199,7 @@ def _number(name: str) -> tuple[int, str]:
 
 
 def _attributes(data: Any) -> dict[str, Any]:
-    """What the file says about itself: plain values only."""
+    """Attributes of the file: plain values only."""
     found: dict[str, Any] = {}
     text = data.attrs.get("env_args")
     if isinstance(text, str | bytes):

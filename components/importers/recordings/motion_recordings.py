@@ -38,7 +38,7 @@ def read_motion_npz(path: Path, hints: Hints) -> Recording | None:
     """A motion with `fps`, joints and bodies; joint names come as a hint.
 
     Raises:
-        RecordingError: it is one, but broken, or the names are missing.
+        RecordingError: it has this format, but is damaged, or the names are missing.
     """
     arrays = npz_arrays(path)
     if arrays is None or not _MOTION <= set(arrays):
@@ -70,7 +70,7 @@ def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
     """A LocoMuJoCo 0.x file: one array `q_<joint>` and `dq_<joint>` each; `fps` comes as a hint.
 
     Raises:
-        RecordingError: it is one, but broken, or the rate is missing.
+        RecordingError: it has this format, but is damaged, or the rate is missing.
     """
     arrays = npz_arrays(path)
     if arrays is None:
@@ -92,10 +92,10 @@ def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
 def read_motion_csv(path: Path, hints: Hints) -> Recording | None:
     """Columns without a header: base position, quaternion xyzw, joints; `fps` comes as a hint.
 
-    29 joints are taken to be those of Unitree's G1 unless the hint `joints` says otherwise.
+    29 joints are taken to be those of Unitree's G1 unless the hint `joints` overrides it.
 
     Raises:
-        RecordingError: it is one, but broken, or the rate is missing.
+        RecordingError: it has this format, but is damaged, or the rate is missing.
     """
     if path.suffix != ".csv":
         return None
@@ -117,7 +117,7 @@ def read_motion_csv(path: Path, hints: Hints) -> Recording | None:
 
 
 def _numbers(path: Path) -> list[list[float]] | None:
-    """Rows of numbers; None: there is a header, or it is no table of a base and joints."""
+    """Rows of numbers; None: there is a header, or it is not a table of a base and joints."""
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Motions and recordings that are pickles: recognised and refused, with the way out."""
+"""Pickled motions and recordings: recognised and refused, with the alternative."""
 
 import zipfile
 from pathlib import Path
@@ -12,7 +12,7 @@ _PROTOCOLS = tuple(bytes([0x80, version]) for version in range(2, 6))
 
 
 def read(path: Path, hints: Hints) -> None:
-    """Nothing, ever.
+    """Always refuse.
 
     Raises:
         RecordingError: it is a pickle.

@@ -35,7 +35,7 @@ def read(path: Path, hints: Hints) -> Recording | None:
     """A log; joint names and rates come from the config.json beside it, or as hints.
 
     Raises:
-        RecordingError: it is one, but broken, or something is missing.
+        RecordingError: it has this format, but is damaged or incomplete.
         MissingExtraError: msgpack is not installed.
     """
     if path.suffix not in _SUFFIXES:
@@ -101,7 +101,7 @@ def _frames(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _decoded(path: Path, value: Any) -> Any:
-    """Plain data, with arrays for what stands for arrays."""
+    """Plain data, with encoded arrays decoded."""
     if isinstance(value, dict):
         if _ND in value or "nd" in value:
             return _array(path, {k.encode() if isinstance(k, str) else k: v
@@ -148,11 +148,11 @@ def _column(
     try:
         table = np.stack([np.asarray(row, dtype=np.float64) for row in rows])
     except (TypeError, ValueError) as error:
-        raise RecordingError(f"{path.name}: {key} is not alike in all frames") from error
+        raise RecordingError(f"{path.name}: {key} differs in shape between frames") from error
     return finite(path, key, table, (len(frames), size))
 
 
-# What they mean ---------------------------------------------------------------------------------
+# Interpretation ---------------------------------------------------------------------------------
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _commands(
     try:
         table = np.stack([np.asarray(t, dtype=np.float64) for t in targets])
     except (TypeError, ValueError) as error:
-        raise RecordingError(f"{path.name}: pd_target is not alike in all frames") from error
+        raise RecordingError(f"{path.name}: pd_target differs in shape between frames") from error
     position = finite(path, "pd_target", table, (len(frames), len(names)))
     return names, RecordedCommands(
         steps, position, np.zeros_like(position), np.zeros_like(position)

@@ -1,4 +1,4 @@
-"""What the readers of other stacks' recordings share: hints, safe files, and columns by joint."""
+"""Helpers of the readers for other stacks' recordings: hints, safe files, columns by joint."""
 
 import zipfile
 import zlib
@@ -30,7 +30,7 @@ SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 
 
 def npz_arrays(path: Path) -> Arrays | None:
-    """Every array of an npz; None: it is none.
+    """Every array of an npz; None: another format.
 
     Raises:
         RecordingError: it is broken, or holds Python objects.
@@ -45,14 +45,14 @@ def npz_arrays(path: Path) -> Arrays | None:
 
 
 def number_hint(path: Path, hints: Hints, key: str, default: float | None = None) -> float:
-    """A number > 0 that a person gives.
+    """A number > 0 from a hint.
 
     Raises:
-        RecordingError: it is missing, and the file does not say it.
+        RecordingError: it is missing, and the file does not state it.
     """
     value = hints.get(key, default)
     if value is None:
-        raise RecordingError(f"{path.name}: does not say its {key}; give it: --hint {key}=50")
+        raise RecordingError(f"{path.name}: does not state its {key}; give it: --hint {key}=50")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -65,7 +65,7 @@ def number_hint(path: Path, hints: Hints, key: str, default: float | None = None
 def joint_hint(
     path: Path, hints: Hints, count: int, known: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Joint names a person gives: a list, names with commas between, or a policy.yaml.
+    """Joint names from a hint: a list, names with commas between, or a policy.yaml.
 
     Raises:
         RecordingError: they are missing or not `count`.
@@ -161,13 +161,13 @@ def steps_of(path: Path, time: FloatArray, timestep: float) -> npt.NDArray[np.in
     """Physics steps of ascending times.
 
     Raises:
-        RecordingError: times do not rise.
+        RecordingError: times do not increase.
     """
     if not len(time):
         raise RecordingError(f"{path.name}: has no rows")
     if np.any(np.diff(time) <= 0.0):
         row = int(np.argwhere(np.diff(time) <= 0.0)[0][0]) + 1
-        raise RecordingError(f"{path.name}: the time does not rise in row {row}")
+        raise RecordingError(f"{path.name}: the time does not increase in row {row}")
     return np.asarray(np.round((time - time[0]) / timestep), dtype=np.int64)
 
 

@@ -30,7 +30,7 @@ _PART = re.compile(r"(.+)\[(\d+)\]")
 _KIND = {7: "free", 4: "ball", 1: "hinge"}
 _DOF = {7: 6, 4: 3, 1: 1}
 _LACKS = "URLab records no setpoints, gains or efforts"
-#: Header lines of our own CSV start so; that reader is another.
+#: Start of the header of mjrig's own CSV, which has another reader.
 _OURS = "#"
 
 
@@ -38,7 +38,7 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
     """One column per joint, `name[0]` … for several numbers; free joints are xyz and wxyz.
 
     Raises:
-        RecordingError: it is one, but broken.
+        RecordingError: it has this format, but is damaged.
     """
     if path.suffix != ".csv":
         return None
@@ -60,7 +60,7 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
     step = number_hint(path, hints, "timestep", TIMESTEP)
     rows_at = np.arange(len(table)) * step
     time = np.asarray(table[:, times[0]] if times else rows_at, dtype=np.float64)
-    keep = np.concatenate([[True], np.diff(time) != 0.0])  # it writes on while it is paused
+    keep = np.concatenate([[True], np.diff(time) != 0.0])  # rows repeat while it is paused
     qpos = table[keep][:, [places[c] for cells in joints.values() for c in cells]]
     kinds = [(name, _KIND[len(cells)]) for name, cells in joints.items()]
     notes = [_LACKS, "it has no velocities"]
@@ -77,7 +77,7 @@ def _joints(path: Path, named: Sequence[str]) -> dict[str, list[str]]:
         joint = part.group(1) if part else name
         cells = joints.setdefault(joint, [])
         if (part and int(part.group(2)) != len(cells)) or (not part and cells):
-            raise RecordingError(f"{path.name}: the column {name!r} is twice or out of place")
+            raise RecordingError(f"{path.name}: the column {name!r} is duplicated or out of order")
         cells.append(name)
     for joint, cells in joints.items():
         if len(cells) not in _KIND:
@@ -108,7 +108,7 @@ def read_json(path: Path, hints: Hints) -> Recording | None:
     """`{"Frames": [{"timestamp": …, "jointStates": {name: {"qPos": […], "qVel": […]}}}]}`.
 
     Raises:
-        RecordingError: it is one, but broken.
+        RecordingError: it has this format, but is damaged.
     """
     if path.suffix != ".json":
         return None
@@ -122,14 +122,14 @@ def read_json(path: Path, hints: Hints) -> Recording | None:
     try:
         return _frames(path, hints, frames)
     except (TypeError, ValueError, AttributeError) as error:
-        raise RecordingError(f"{path.name}: a frame is not as the others: {error}") from error
+        raise RecordingError(f"{path.name}: a frame differs from the others: {error}") from error
 
 
 def _frames(path: Path, hints: Hints, frames: list[Any]) -> Recording:
     kept, last = [], None
     for frame in frames:
         now = _get(frame, "timestamp")
-        if now != last:  # it writes on while it is paused
+        if now != last:  # rows repeat while it is paused
             kept.append(frame)
         last = now
     names = list(_get(kept[0], "jointStates"))
@@ -159,7 +159,7 @@ def _frames(path: Path, hints: Hints, frames: list[Any]) -> Recording:
 
 
 def _get(data: Any, key: str) -> Any:
-    """A value by a key of whatever case; None: there is none."""
+    """A value by a case-insensitive key; None: there is none."""
     if not isinstance(data, Mapping):
         return None
     return next((v for k, v in data.items() if str(k).lower() == key.lower()), None)

@@ -1,1 +1,1 @@
-"""What an import reads: vendor files, networks, the robot they are matched with."""
+"""Sources of an import: vendor files, networks, and the robot model."""

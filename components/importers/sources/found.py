@@ -1,6 +1,6 @@
-"""FoundPolicy: what a vendor's files say about a policy, in one form whatever stack they are of.
+"""FoundPolicy: a policy as described by a vendor's files, in one form for all stacks.
 
-Lists are in policy order. What a file does not say is absent or said to be assumed, never guessed
+Lists are in policy order. What a file does not state is absent or marked as assumed, never guessed
 silently.
 """
 
@@ -13,7 +13,7 @@ Values = Sequence[float]
 
 
 class ValueOrder(StrEnum):
-    """How the policy's joints are known."""
+    """How the policy's joints are identified."""
 
     NAMES = "names"
     #: The i-th is the i-th actuated joint of the model.
@@ -32,7 +32,7 @@ class Begin(StrEnum):
 
 @dataclass(frozen=True)
 class Term:
-    """One observation term: what policy.yaml says of it, and how many numbers one sample has."""
+    """One observation term: its entry in policy.yaml, and the number of values per sample."""
 
     data: Mapping[str, Any]
     size: int
@@ -40,13 +40,13 @@ class Term:
 
     @property
     def length(self) -> int:
-        """How many numbers of the observation it is."""
+        """Number of values in the observation."""
         return self.size * self.history
 
 
 @dataclass(frozen=True)
 class Start:
-    """The stand before the policy: the default pose, held with gains of its own."""
+    """The stand before the policy: the default pose, held with separate gains."""
 
     duration: float
     kp: Values
@@ -65,33 +65,33 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundPolicy:
-    """What the files say.
+    """A policy as described by the files.
 
     Attributes:
         stack: name of the stack.
         robot: the robot the files are for, as far as they name it.
-        count: how many joints the policy drives.
-        order: how they are known.
+        count: number of joints the policy drives.
+        order: how they are identified.
         names: their names in the source, if it has any.
         motors: with `Order.MOTORS`, their places among the motors.
-        timestep: of the physics [s]; None: the files do not say.
+        timestep: physics timestep [s]; None: not in the files.
         tick: from one action to the next [s].
         phase, state, default, start, terms, action, command: as in policy.yaml.
         kp, kv: gains; None: those of the model's own actuators.
         kinds: per joint `position`, `velocity` or `effort`.
-        clip: of the whole observation.
-        history: how samples of the past are put together.
-        begin: the pose a run starts in; `keyframe` names it where it is one.
+        clip: clip bound of the whole observation.
+        history: layout of earlier samples.
+        begin: the initial pose; `keyframe` names it where it is one.
         base: position (3) and quaternion (4, wxyz) the floating base starts in.
         single: the control law runs in float32.
-        size: of the observation, as the files say; None: they do not.
-        trained: what it was trained with, in policy order: keys of `plant.PER_JOINT`.
+        size: size of the observation in the files; None: not stated.
+        trained: training parameters, in policy order: keys of `plant.PER_JOINT`.
         recovered: which of them were deduced.
         network: keys of policy.yaml about the network: input, output, recurrent, time_step, motion.
-        limits: efforts the code of the stack cuts at, beside what the model does.
+        limits: effort limits in the code of the stack, besides those of the model.
         held: motors it does not drive.
-        notes: what was read or taken over, for people.
-        assumed: what no file says.
+        notes: what was read or adopted, as text for the user.
+        assumed: what no file states.
     """
 
     stack: str
@@ -129,11 +129,11 @@ class FoundPolicy:
 
     @property
     def observation_size(self) -> int:
-        """How many numbers the terms make."""
+        """Number of values of all terms."""
         return sum(term.length for term in self.terms)
 
 
 def compact(values: Values) -> float | list[float]:
-    """One number where all are alike."""
+    """One number where all are equal."""
     numbers = [float(v) for v in values]
     return numbers[0] if numbers and len(set(numbers)) == 1 else numbers

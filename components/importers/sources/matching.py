@@ -1,4 +1,4 @@
-"""Which joint of the model each joint of a policy is, or why it is another robot."""
+"""Matching of a policy's joints to the model's, and detection of a different robot."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from mjrig.components.importers.sources.robot import Robot
 from mjrig.errors import BindingError
 from mjrig.names import how_many, listed, nearest
 
-#: Words of names that mean the same part in other files.
+#: Synonyms in joint names of other files.
 _SYNONYMS = (("foot", "wheel"),)
 _SUFFIXES = ("_joint", "_motor", "_act", "_actuator")
 #: Robots that files and models name; a name inside another one is not meant: go2 in go2w.
@@ -23,7 +23,7 @@ class Matched:
 
     Attributes:
         joints: local joint names, in policy order.
-        aliases: names of the source → ours, where they differ.
+        aliases: names in the source → names here, where they differ.
         extra: joints with a motor that the policy does not drive.
     """
 
@@ -40,7 +40,7 @@ def match(found: FoundPolicy, robot: Robot) -> Matched:
     """
     named = other_robot(found, robot)
     if named and found.order is not ValueOrder.NAMES:
-        raise BindingError(f"{named}; the files have no joint names that would tell")
+        raise BindingError(f"{named}; the files have no joint names to decide by")
     if not robot.driven:
         raise BindingError(
             f"{robot.label}: has no actuator on a joint; add them to the model, or to a scene "
@@ -61,7 +61,7 @@ def _by_index(found: FoundPolicy, robot: Robot) -> tuple[str, ...]:
     whole = found.order is ValueOrder.INDEX or sorted(places) == list(range(found.count))
     if highest > len(motors) or (whole and found.count != len(motors)):
         raise BindingError(
-            f"the policy moves {how_many(found.count, 'joint')} and says only their places, but "
+            f"the policy moves {how_many(found.count, 'joint')} and has only their indices, but "
             f"{robot.label} has {how_many(len(motors), 'motor')} ({listed(motors)}). "
             f"A policy for another robot{_whose(found)}?"
         )
@@ -105,7 +105,7 @@ def _whose(found: FoundPolicy) -> str:
 
 
 def _find(name: str, robot: Robot) -> str | None:
-    """A joint by its own name, its actuator's, or what other files call the same."""
+    """A joint by its own name, its actuator's, or a synonym."""
     by_name = {b.actuator: b.joint for b in robot.driven} | {j: j for j in robot.joints}
     if name in by_name:
         return by_name[name]
@@ -125,7 +125,7 @@ def _essence(name: str) -> str:
 
 
 def other_robot(found: FoundPolicy, robot: Robot) -> str:
-    """The complaint where the files name a robot and the model's folder another one; or empty."""
+    """An error text if the files and the model's folder name different robots; or empty."""
     theirs = known_robot(found.robot)
     ours = known_robot(robot.path.resolve().parent.name) or known_robot(robot.path.stem)
     if theirs and ours and theirs != ours:

@@ -1,4 +1,4 @@
-"""What ONNX exporters of BeyondMimic and mjlab write into a file: texts, comma separated."""
+"""Metadata written by the ONNX exporters of BeyondMimic and mjlab: comma-separated texts."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from mjrig.names import suggestion
 
 
 class Metadata:
-    """The texts of one file; every complaint names the file and the key."""
+    """The texts of one file; every error names the file and the key."""
 
     def __init__(self, file: str, texts: Mapping[str, str]) -> None:
         self.file, self.texts = file, texts
@@ -24,7 +24,7 @@ class Metadata:
         """A list of names.
 
         Raises:
-            SceneError: it is missing, or a name stands twice.
+            SceneError: it is missing, or a name is listed twice.
         """
         names = [n.strip("'\" ") for n in self._items(key)]
         for i, name in enumerate(names):
@@ -36,7 +36,7 @@ class Metadata:
         """One number per entry; a single one stands for all.
 
         Raises:
-            SceneError: it is missing, of another length, or no list of numbers.
+            SceneError: it is missing, of the wrong length, or not a list of numbers.
         """
         values = [self._number(key, text) for text in self._items(key)]
         if finite and not all(map(math.isfinite, values)):
@@ -48,7 +48,7 @@ class Metadata:
         return values
 
     def pairs(self, key: str, size: int) -> list[list[float] | None]:
-        """Pairs [low, high]; None where both are infinite or it says None."""
+        """Pairs [low, high]; None where both are infinite or the text is None."""
         found: list[list[float] | None] = []
         for text in self._items(key):
             inner = text.strip("[]() ")

@@ -1,4 +1,4 @@
-"""The robot an import is for: the model as mjrig builds it, and what a policy asks of it."""
+"""The robot of an import: the model as mjrig builds it, with the quantities a policy needs."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -31,7 +31,7 @@ class Robot:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.exists():
-            raise SceneError(f"there is no model {str(path)!r}")
+            raise SceneError(f"model {str(path)!r} does not exist")
         scene = Scene()
         scene.add_actor(ACTOR, model=path.resolve())
         self.world = World(scene, "python")
@@ -40,12 +40,12 @@ class Robot:
 
     @property
     def label(self) -> str:
-        """What messages call it: folder and file."""
+        """Name for messages: folder and file."""
         return f"{self.path.resolve().parent.name}/{self.path.name}"
 
     @property
     def timestep(self) -> float:
-        """Of the model's own options [s]."""
+        """Timestep of the model's own options [s]."""
         return float(self.model.opt.timestep)
 
     @cached_property
@@ -66,7 +66,7 @@ class Robot:
 
     @property
     def is_servo(self) -> bool:
-        """Whether the model's own actuators take positions: no law belongs in front of them."""
+        """Whether the model's own actuators take positions: they need no law."""
         return bool(self.driven) and all(b.kind in ("position", "pid") for b in self.driven)
 
     def actuator_of(self, joint: str) -> ActuatorBinding:
@@ -132,7 +132,7 @@ class Robot:
     # The plant ----------------------------------------------------------------------------------
 
     def limit(self, joint: str) -> tuple[float, str]:
-        """The smallest effort limit of a joint in the model and what says so; inf, empty: none."""
+        """The smallest effort limit of a joint in the model and its source; inf, empty: none."""
         ranges = model_ranges(self.actuator_of(joint))
         if not ranges:
             return float("inf"), ""
@@ -145,7 +145,7 @@ class Robot:
         return float(np.ravel(values[self.actuator_of(joint).dof_address])[0])
 
     def inertias(self, pose: Mapping[str, float]) -> dict[str, float]:
-        """What each motor feels of the robot in a pose, 1/(M⁻¹)ᵢᵢ  [kg·m²]."""
+        """Effective inertia at each motor in a pose, 1/(M⁻¹)ᵢᵢ [kg·m²]."""
         model = self.model
         data = mujoco.MjData(model)
         for binding in self.driven:
@@ -158,7 +158,7 @@ class Robot:
         return {b.joint: float(1.0 / inverse[b.dof_address, b.dof_address]) for b in self.driven}
 
     def range_of(self, joint: str) -> tuple[float, float] | None:
-        """The range of a joint; None: endless."""
+        """The range of a joint; None: unlimited."""
         return self.actuator_of(joint).joint_range
 
 

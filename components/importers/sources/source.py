@@ -1,4 +1,4 @@
-"""Source: the files of one import, opened, before anybody knows what they are."""
+"""Source: the opened files of one import, before their stack is recognised."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -16,10 +16,10 @@ _ZIP = b"PK\x03\x04"
 
 
 class NetworkFile:
-    """A network file; `onnx` is None where it cannot be looked into here (TorchScript).
+    """A network file; `onnx` is None where it cannot be inspected (TorchScript).
 
     Raises:
-        SceneError: there is none, or it is no network.
+        SceneError: there is none, or it is not a network.
         PropertyError: an ONNX file that cannot be loaded.
     """
 
@@ -44,7 +44,7 @@ class NetworkFile:
 
     @property
     def inputs(self) -> list[str]:
-        """Names of the inputs; none where it cannot be looked into."""
+        """Names of the inputs; none where it cannot be inspected."""
         return self.onnx.inputs if self.onnx else []
 
     @property
@@ -59,11 +59,11 @@ class NetworkFile:
 
     @property
     def action(self) -> str:
-        """The output that is the action: one whose name says so, or the first."""
+        """The output that is the action: by its name, or the first."""
         return next((n for n in self.outputs if "action" in n), (self.outputs or [""])[0])
 
     def width(self, name: str) -> int | None:
-        """How many numbers an input or output has; None: it does not say."""
+        """Size of an input or output; None: not stated."""
         if self.onnx is None or not name:
             return None
         shape: list[Any] = self.onnx.shape(name)
@@ -89,7 +89,7 @@ def _partner(name: str, outputs: Sequence[str]) -> str:
 
 
 class PolicySource:
-    """What was given: configurations, a network, and the robot it is for."""
+    """The input of an import: configurations, a network, and the robot."""
 
     def __init__(self, configs: Sequence[VendorFile], network: NetworkFile | None, robot: Robot):
         self.configs, self.network, self.robot = tuple(configs), network, robot
@@ -108,7 +108,7 @@ class PolicySource:
 
 
 def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> PolicySource:
-    """Open what was given; a network may stand among the configurations.
+    """Open the given files; a network may be among the configurations.
 
     Raises:
         SceneError: a file cannot be read, is a pickle, or there are two networks.

@@ -23,12 +23,12 @@ def term(kind: str, size: int, scale: Scale = None, **more: Any) -> Term:
 
 
 def angular_velocity(scale: Scale = None, **more: Any) -> Term:
-    """Of the base, in its own frame [rad/s]."""
+    """Angular velocity of the base, in its own frame [rad/s]."""
     return term("BaseAngularVelocity", 3, scale, **more)
 
 
 def linear_velocity(scale: Scale = None, **more: Any) -> Term:
-    """Of the base, in its own frame [m/s]."""
+    """Linear velocity of the base, in its own frame [m/s]."""
     return term("BaseLinearVelocity", 3, scale, **more)
 
 
@@ -43,17 +43,17 @@ def command(scale: Scale = None, size: int = 3, **more: Any) -> Term:
 
 
 def positions(count: int, scale: Scale = None, **more: Any) -> Term:
-    """Of the joints, relative to the default pose unless said otherwise [rad]."""
+    """Joint positions, relative to the default pose by default [rad]."""
     return term("JointPositions", count, scale, **more)
 
 
 def velocities(count: int, scale: Scale = None, **more: Any) -> Term:
-    """Of the joints [rad/s]."""
+    """Joint velocities [rad/s]."""
     return term("JointVelocities", count, scale, **more)
 
 
 def last_action(count: int, scale: Scale = None, **more: Any) -> Term:
-    """The action of the tick before."""
+    """The action of the previous tick."""
     return term("LastAction", count, scale, **more)
 
 
@@ -73,7 +73,7 @@ _SIZES = {
 
 
 def known_size(data: Mapping[str, Any], count: int, commands: int) -> int | None:
-    """How many values a term has by what policy.yaml says of it; None: the model decides."""
+    """Number of values of a term of policy.yaml; None: it depends on the model."""
     kind = data["type"]
     if kind == "CommandTerm":
         return commands

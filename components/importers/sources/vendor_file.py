@@ -1,6 +1,6 @@
-"""Vendors' configuration files: read as plain data, never constructed, and every value has a place.
+"""Vendors' configuration files, read as plain data only; every value knows its line.
 
-YAML with Python tags is read as what stands behind the tag: `!!python/tuple [1, 2]` is a list.
+YAML with Python tags is read as the content behind the tag: `!!python/tuple [1, 2]` is a list.
 """
 
 import json
@@ -23,7 +23,7 @@ _MISSING = object()
 
 
 class VendorDocument(Document):
-    """A document whose Python tags are passed over: what they name is never looked up."""
+    """A document whose Python tags are ignored and never resolved."""
 
     def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
         if str(node.tag).startswith(_PYTHON):
@@ -35,7 +35,7 @@ class VendorFile:
     """One configuration file.
 
     Raises:
-        SceneError: it cannot be read, or is no YAML or JSON.
+        SceneError: it cannot be read, or is neither YAML nor JSON.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,12 +59,12 @@ class VendorFile:
         return VendorEntry(self.document, (), self.data)
 
     def has(self, *keys: str) -> bool:
-        """Whether all of these stand at the top."""
+        """Whether all of these are top-level keys."""
         return isinstance(self.data, dict) and all(key in self.data for key in keys)
 
 
 def _check_json(path: Path, text: str) -> None:
-    """JSON is YAML, nearly; what is wrong in it is better said in its own words."""
+    """JSON is almost YAML; errors in it are clearer from a JSON parser."""
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -72,7 +72,7 @@ def _check_json(path: Path, text: str) -> None:
 
 
 class VendorEntry:
-    """A value in a configuration file; complaints name file, line, column and path."""
+    """A value in a configuration file; errors name file, line, column and path."""
 
     def __init__(self, document: Document, path: Keys, data: Any) -> None:
         self.document, self.path, self.data = document, path, data
@@ -91,10 +91,10 @@ class VendorEntry:
         return self.data
 
     def at(self, key: str) -> "VendorEntry":
-        """What stands under a key.
+        """The value of a key.
 
         Raises:
-            SceneError: nothing does.
+            SceneError: the key is missing.
         """
         data = self.mapping()
         if key not in data:
@@ -139,15 +139,15 @@ class VendorEntry:
         return values
 
     def indices(self, key: str, size: int, count: int) -> list[int]:
-        """`size` different places in a list of `count`."""
+        """`size` distinct indices into a list of `count`."""
         entry = self.at(key)
         values = self.numbers(key, size)
         for value in values:
             if value != int(value) or not 0 <= value < count:
-                raise entry.error(f"must be places from 0 to {count - 1}, got {value:g}")
+                raise entry.error(f"must be indices from 0 to {count - 1}, got {value:g}")
         if len(set(values)) != len(values):
             twice = next(v for i, v in enumerate(values) if v in values[:i])
-            raise entry.error(f"the place {twice:g} stands twice")
+            raise entry.error(f"the index {twice:g} is listed twice")
         return [int(v) for v in values]
 
     def texts(self, key: str, *, distinct: bool = False) -> list[str]:
@@ -156,7 +156,7 @@ class VendorEntry:
         texts = [str(e.data) for e in entry.items()]
         if distinct and len(set(texts)) != len(texts):
             twice = next(t for i, t in enumerate(texts) if t in texts[:i])
-            raise entry.error(f"the name {twice!r} stands twice")
+            raise entry.error(f"the name {twice!r} is listed twice")
         return texts
 
     def text(self, key: str, default: str = "") -> str:

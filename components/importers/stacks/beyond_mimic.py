@@ -1,4 +1,4 @@
-"""BeyondMimic and mjlab: an ONNX file that says nearly everything itself, in its metadata.
+"""BeyondMimic and mjlab: an ONNX file with nearly everything in its metadata.
 
 Timestep, decimation, effort limits and armature are not in it. The exporters choose
 `kp = armature·ω²`, `kd = 4·armature·ω` with ω = 2π·10 Hz and `action_scale = effort/(4·kp)`, so the
@@ -17,7 +17,7 @@ from mjrig.names import suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4
 OMEGA = 2.0 * math.pi * 10.0
-#: How far kd may be from what the other gains say.
+#: Largest relative deviation of kd from the value implied by the other gains.
 TOLERANCE = 0.01
 #: What is written with three decimals is off by up to this.
 HALF_DIGIT = 0.0005
@@ -30,7 +30,7 @@ def recognises(source: PolicySource) -> bool:
 
 
 def read(source: PolicySource) -> FoundPolicy:
-    """What the metadata says, and what follows from it.
+    """The policy described by the metadata, and what follows from it.
 
     Raises:
         SceneError: a key is missing or has a wrong value.

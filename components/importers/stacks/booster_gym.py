@@ -1,7 +1,7 @@
 """booster_gym: the training YAML (`envs/T1.yaml`) and a network; gains by part of the name.
 
-Everything is seen and computed in float32. The YAML of the real robot (`deploy/configs/T1.yaml`)
-has other joints, gains and limits, and is refused.
+All values are float32. The YAML of the real robot (`deploy/configs/T1.yaml`) has other joints,
+gains and limits, and is refused.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def recognises(source: PolicySource) -> bool:
 
 
 def read(source: PolicySource) -> FoundPolicy:
-    """What the training YAML says.
+    """The policy described by the training YAML.
 
     Raises:
         SceneError: a key is missing or has a wrong value, a joint gets no gain, or it is the
@@ -79,7 +79,7 @@ def read(source: PolicySource) -> FoundPolicy:
 
 
 def _by_part(entry: VendorEntry, joints: Sequence[str], matches: list[str]) -> list[float]:
-    """Values by part of a joint's name; the last part that fits wins, and all are told."""
+    """Values by part of a joint's name; the last part that matches wins; all are reported."""
     what = str(entry.path[-1])
     parts = {key: value.as_number() for key, value in entry.entries()}
     values, without = [], []
@@ -94,7 +94,7 @@ def _by_part(entry: VendorEntry, joints: Sequence[str], matches: list[str]) -> l
         matches.append(f"{what} of {joint}: {parts[part]:g} by {part!r}{also}")
     if without:
         raise entry.error(
-            f"says nothing of {listed(without)}; its keys are parts of names: {listed(parts)}. "
+            f"has no entry for {listed(without)}; its keys are parts of names: {listed(parts)}. "
             "A configuration for another robot?"
         )
     return values

@@ -1,4 +1,4 @@
-"""A policy.yaml of our own as the configuration: only the scene is new."""
+"""mjrig's own policy.yaml as the configuration: only the scene is new."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ _NETWORK = ("time_step", "motion")
 
 
 def recognises(source: PolicySource) -> bool:
-    """By what every policy.yaml has."""
+    """By the keys of every policy.yaml."""
     config = source.one("joints", "observation")
     return config is not None and isinstance(config.data["observation"], dict)
 
 
 def read(source: PolicySource) -> FoundPolicy:
-    """What the file says.
+    """The policy described by the file.
 
     Raises:
-        PolicyError: something in it does not fit.
-        SceneError: it does not say what a scene needs.
+        PolicyError: a value is invalid.
+        SceneError: it lacks what a scene needs.
     """
     config = source.one("joints", "observation")
     assert config is not None

@@ -1,4 +1,4 @@
-"""mujoco_playground: a bare network. Its numbers are in code; templates of ours stand for a file.
+"""mujoco_playground: a bare network. Its settings are in code; bundled templates replace a file.
 
 Which template it is follows from the sensors and sites the model has and from the size of the
 observation; gains and limits are the model's own.
@@ -43,7 +43,7 @@ class Template:
         return _first(self.data["needs"]["keyframe"], robot.articulation.keyframes)
 
     def lacks(self, robot: Robot) -> list[str]:
-        """What the model would need and does not have."""
+        """What the model lacks for it."""
         needs = self.data["needs"]
         lacking = [f"sensor {n}" for n in needs["sensors"] if not _first(n, robot.sensors)]
         lacking += [f"site {n}" for n in needs["sites"] if not _first(n, robot.sites)]

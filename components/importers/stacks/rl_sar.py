@@ -22,7 +22,7 @@ def recognises(source: PolicySource) -> bool:
 
 
 def _inside(config: VendorFile) -> VendorEntry | None:
-    """What stands under the only key, if it looks like rl_sar's."""
+    """The value of the only key, if it looks like rl_sar's."""
     if not isinstance(config.data, dict) or len(config.data) != 1:
         return None
     _, entry = next(config.root.entries())
@@ -31,13 +31,13 @@ def _inside(config: VendorFile) -> VendorEntry | None:
 
 
 class Layers:
-    """Both files as one: what config.yaml does not say, base.yaml does."""
+    """Both files merged: config.yaml overrides base.yaml."""
 
     def __init__(self, entries: list[VendorEntry]) -> None:
         self.entries = entries
 
     def where(self, key: str) -> VendorEntry:
-        """The file that says it, or the first, which then complains."""
+        """The file that has the key, or the first, which then raises."""
         return next((e for e in self.entries if key in e), self.entries[0])
 
     def __contains__(self, key: str) -> bool:
@@ -54,7 +54,7 @@ class Layers:
 
 
 def read(source: PolicySource) -> FoundPolicy:
-    """What both files say.
+    """The policy described by both files.
 
     Raises:
         SceneError: a file or a key is missing, or has a wrong value.
@@ -156,7 +156,7 @@ def _term(name: str, said: Layers, count: int, wheels: list[str]) -> Term:
 
 def _joint_term(name: str, said: Layers, count: int, wheels: list[str], **more: Any) -> Term:
     if name == "dof_pos":
-        zero = wheels or None  # the stack shows nothing of how far a wheel has turned
+        zero = wheels or None  # the stack hides the angle of wheels
         return terms.positions(count, said.number("dof_pos_scale"), zero=zero, **more)
     if name == "dof_vel":
         return terms.velocities(count, said.number("dof_vel_scale"), **more)

@@ -1,6 +1,6 @@
 """RoboJuDo: the `config.json` beside a log, or the settings of one policy as JSON or YAML.
 
-Only policies whose observation is known to be one of two layouts are read; BeyondMimic's describe
+Only policies with one of two known observation layouts are read; BeyondMimic's describe
 themselves: give the network alone.
 """
 
@@ -14,7 +14,7 @@ from mjrig.components.importers.stacks.unitree_rl_gym import GAIT
 from mjrig.errors import SceneError
 from mjrig.names import listed
 
-#: Where the settings of the simulation are missing [s].
+#: Timestep where the settings of the simulation are missing [s].
 TIMESTEP, FREQUENCY = 0.001, 50.0
 _LAYOUTS = ("UnitreePolicy", "UnitreeWoGaitPolicy")
 
@@ -33,7 +33,7 @@ def _policy_of(config: VendorFile) -> VendorEntry | None:
 
 
 def read(source: PolicySource) -> FoundPolicy:
-    """What the settings say.
+    """The policy described by the settings.
 
     Raises:
         SceneError: a key is missing or has a wrong value, or the policy is of an unknown kind.
@@ -44,7 +44,7 @@ def read(source: PolicySource) -> FoundPolicy:
     kind = policy.text("policy_type")
     if kind not in _LAYOUTS:
         raise policy.at("policy_type").error(
-            f"the observation of {kind} is not known; known are {listed(_LAYOUTS)}. "
+            f"unknown observation layout of {kind}; known are {listed(_LAYOUTS)}. "
             "A BeyondMimicPolicy is read from its network alone; others need a policy.yaml"
         )
     env = config.root.at("env") if config.has("env") else None
@@ -89,7 +89,7 @@ def _same_joints(policy: VendorEntry, names: list[str]) -> None:
     if seen != names:
         others = [n for n in seen if n not in names] or seen
         raise policy.at("obs_dof").error(
-            f"the policy sees joints it does not move, or in another order: {listed(others)}"
+            f"the policy observes joints it does not move, or in another order: {listed(others)}"
         )
 
 
@@ -105,7 +105,7 @@ def _values(
         known = dict(zip(of.texts("joint_names", distinct=True), of.numbers(key), strict=False))
         lacking = [n for n in names if n not in known]
         if lacking:
-            raise of.at(key).error(f"says nothing of {listed(lacking)}")
+            raise of.at(key).error(f"has no entry for {listed(lacking)}")
         return [known[n] for n in names]
     if needed:
         raise SceneError(f"{dof.document.file}: action_dof.{key} is missing, and env.dof's too")
@@ -137,10 +137,10 @@ def _command(policy: VendorEntry) -> dict[str, Any]:
 
 
 def _rate(timestep: float, env: VendorEntry | None, policy: VendorEntry) -> tuple[str, ...]:
-    """Nothing in the stack checks that its two rates agree."""
+    """Check that the two rates agree; the stack itself does not."""
     if env is None or "sim_decimation" not in env:
         return ()
     run, made = timestep * env.whole("sim_decimation"), 1.0 / policy.number("freq", FREQUENCY)
     if abs(run - made) < 1e-9:
         return ()
-    return (f"the simulation ticks every {run:g} s, the policy was made for {made:g} s",)
+    return (f"the simulation ticks every {run:g} s, the policy was trained with {made:g} s",)

@@ -1,6 +1,6 @@
 """unitree_rl_gym: one YAML beside a TorchScript or ONNX network; joints by index, no names.
 
-The file for the real robot (`control_dt`, `leg_joint2motor_idx`) says which motors they are.
+The file for the real robot (`control_dt`, `leg_joint2motor_idx`) names their motors.
 """
 
 import re
@@ -22,7 +22,7 @@ def recognises(source: PolicySource) -> bool:
 
 
 def read(source: PolicySource) -> FoundPolicy:
-    """What the YAML says.
+    """The policy described by the YAML.
 
     Raises:
         SceneError: a key is missing or has a wrong value.

@@ -22,7 +22,7 @@ def recognises(source: PolicySource) -> bool:
 
 
 def read(source: PolicySource) -> FoundPolicy:
-    """What the deploy.yaml says.
+    """The policy described by deploy.yaml.
 
     Raises:
         SceneError: a key is missing or has a wrong value.
@@ -47,7 +47,7 @@ def read(source: PolicySource) -> FoundPolicy:
         history={"order": "oldest_first", "fill": "first", "by": "term"},
         action=action,
         command=_command(root),
-        notes=("stiffness and damping were turned from motor order into policy order",),
+        notes=("stiffness and damping were reordered from motor order to policy order",),
         assumed=(
             "the file has no joint names: motor i is taken to be actuator i of the model",
             "the file gives values rounded to three digits, and no physics timestep",
@@ -103,7 +103,7 @@ _TERMS: dict[str, tuple[Callable[..., Term], bool]] = {
 
 
 def _term(name: str, entry: VendorEntry, count: int) -> Term:
-    """One term: the stack clips first and scales then."""
+    """One term: the stack clips first, then scales."""
     more: dict[str, Any] = {"history": entry.whole("history_length", 1)}
     if "clip" in entry:
         more |= {"clip": entry.numbers("clip", 2, "bound"), "order": "clip_then_scale"}

@@ -1,1 +1,1 @@
-"""Observation terms: what a policy sees, one class per kind of measurement."""
+"""Observation terms, one class per kind of measurement."""

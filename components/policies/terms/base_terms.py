@@ -1,4 +1,4 @@
-"""Terms about the base: its velocities, and where down is."""
+"""Base terms: velocities of the base, and the direction of gravity."""
 
 import mujoco
 import numpy as np
@@ -11,10 +11,10 @@ from mjrig.properties.scalar_kinds import Text
 
 
 def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = None) -> FloatArray:
-    """A view of what a sensor reads.
+    """A view of a sensor's values.
 
     Raises:
-        BindingError: there is none of that name, or it has another number of values.
+        BindingError: there is none of that name, or it has the wrong number of values.
     """
     sensors = view.robot.sensors
     if name not in sensors:
@@ -27,9 +27,9 @@ def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = N
 
 
 class _BaseVelocityTerm(ObservationTerm):
-    """What the velocities of the base share: a sensor instead of the free joint."""
+    """Base class of base velocities, from a sensor or the free joint."""
 
-    sensor = Text("", doc="Sensor that is read instead of the free joint.")
+    sensor = Text("", doc="Sensor to read instead of the free joint.")
 
     def connect(self, view: View) -> int:
         self._view = view
@@ -64,10 +64,10 @@ class BaseLinearVelocity(_BaseVelocityTerm):
 
 
 class ProjectedGravity(ObservationTerm):
-    """Where down is, as a unit vector in the frame of the base, a framequat sensor or a site."""
+    """Direction of gravity: unit vector in the frame of the base, a framequat sensor or a site."""
 
-    sensor = Text("", doc="Sensor whose quaternion is read instead of the free joint's.")
-    site = Text("", doc="Site whose frame is taken instead.")
+    sensor = Text("", doc="Quaternion sensor to use instead of the free joint.")
+    site = Text("", doc="Site whose frame to use instead.")
 
     def connect(self, view: View) -> int:
         self._view = view

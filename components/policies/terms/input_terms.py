@@ -1,4 +1,4 @@
-"""Terms that are not measured: commands, the phase of a gait, constants."""
+"""Input terms: commands, gait phase, constants."""
 
 import math
 from enum import StrEnum
@@ -27,7 +27,7 @@ class CommandTerm(ObservationTerm):
 
 
 class Constant(ObservationTerm):
-    """Numbers that never change."""
+    """Constant values."""
 
     values = Numbers(0.0, doc="One number or a list.")
 
@@ -39,7 +39,7 @@ class Constant(ObservationTerm):
 
 
 class GaitForm(StrEnum):
-    """How a phase is shown."""
+    """Representation of a phase."""
 
     SIN_COS = "sin_cos"
     COS_SIN = "cos_sin"
@@ -47,14 +47,14 @@ class GaitForm(StrEnum):
 
 
 class GaitClock(StrEnum):
-    """What a phase counts from."""
+    """Zero of a phase."""
 
     START = "start"
     FIRST_TICK = "first_tick"
 
 
 class Standing(StrEnum):
-    """What a gait does while the command is zero."""
+    """Behaviour of a gait while the command is zero."""
 
     RUN = "run"
     STOP = "stop"
@@ -63,16 +63,18 @@ class Standing(StrEnum):
 class GaitPhase(ObservationTerm):
     """Sine and cosine of one or more gait phases: all sines, then all cosines, or the reverse.
 
-    With `standing: stop` the phase stands still and the values are zero while the command is.
+    With `standing: stop` the phase stops and the values are zero while the command is.
     """
 
-    period = OptionalFloat(None, min=0.0, above=True, unit="s", doc="Of one stride.")
-    frequency = OptionalFloat(None, min=0.0, unit="Hz", doc="Instead of the period.")
-    form = Choice(GaitForm.SIN_COS, doc="How it is shown; phase: in turns, 0 to 1.")
-    offsets = Samples([0.0], doc="Of each phase [turns]; [0, 0.5] for two legs.")
-    clock = Choice(GaitClock.START, doc="Zero where the policy begins, or at its first tick.")
-    standing = Choice(Standing.RUN, doc="What it does while the command is zero.")
-    threshold = Float(0.0, min=0.0, doc="A command counts as zero up to this size.")
+    period = OptionalFloat(None, min=0.0, above=True, unit="s", doc="Period of one stride.")
+    frequency = OptionalFloat(
+        None, min=0.0, unit="Hz", doc="Stride frequency, instead of the period."
+    )
+    form = Choice(GaitForm.SIN_COS, doc="Representation; phase: in turns, 0 to 1.")
+    offsets = Samples([0.0], doc="Offset of each phase [turns]; [0, 0.5] for two legs.")
+    clock = Choice(GaitClock.START, doc="Zero at the start of the policy, or at its first tick.")
+    standing = Choice(Standing.RUN, doc="Behaviour while the command is zero.")
+    threshold = Float(0.0, min=0.0, doc="Magnitude up to which a command counts as zero.")
 
     def _own_validate(self) -> None:
         if self.period is not None and self.frequency is not None:
@@ -110,7 +112,7 @@ class GaitPhase(ObservationTerm):
         return bool(np.any(np.abs(self._view.command) > self.threshold))
 
     def _clocked(self) -> float:
-        """Turns by the clock."""
+        """Turns by the time since the start."""
         steps = self._view.steps
         if self._first < 0:
             self._first = steps
@@ -122,7 +124,7 @@ class GaitPhase(ObservationTerm):
         return (time * float(self.frequency or 0.0)) % 1.0
 
     def _stepped(self, walks: bool) -> float:
-        """Turns summed step by step, at the rate that was right in the tick before."""
+        """Turns accumulated step by step, at the rate of the previous tick."""
         steps = self._view.steps
         for _ in range(steps - self._counted if self._counted >= 0 else 0):
             self._phase = math.fmod(self._phase + self._view.timestep * self._rate, 1.0)

@@ -1,4 +1,4 @@
-"""Terms about the joints: where they are, how fast, what they were told."""
+"""Joint terms: positions, velocities, target errors, last action."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from mjrig.properties.scalar_kinds import Bool, Patterns
 
 
 class _JointTerm(ObservationTerm):
-    """What terms about joints share: which joints, in which order."""
+    """Base class of joint terms: a selection of joints in order."""
 
-    joints = Names(doc="Which joints, in which order; none: all of the policy's.")
+    joints = Names(doc="Joints, in this order; none: all of the policy's.")
 
     def connect(self, view: View) -> int:
         self._view = view
@@ -26,7 +26,7 @@ class _JointTerm(ObservationTerm):
         return len(names)
 
     def matching(self, patterns: tuple[str, ...], what: str) -> Indices:
-        """Places, in this term, of the joints that patterns match.
+        """Indices in this term of the joints that match patterns.
 
         Raises:
             BindingError: one matches nothing.
@@ -40,9 +40,9 @@ class _JointTerm(ObservationTerm):
 
 
 class JointPositions(_JointTerm):
-    """Joint positions [rad or m], relative to the default pose or not."""
+    """Joint positions [rad or m], absolute or relative to the default pose."""
 
-    relative = Bool(True, doc="Minus the default pose.")
+    relative = Bool(True, doc="Subtract the default pose.")
     zero = Patterns((), doc="Joints whose entries are always zero: wheels.")
 
     def connect(self, view: View) -> int:
@@ -65,14 +65,14 @@ class JointVelocities(_JointTerm):
 
 
 class JointTargetErrors(_JointTerm):
-    """How far the joints are from what they are commanded: q − q* [rad or m]."""
+    """Joint position errors q − q* [rad or m]."""
 
     def measure(self, out: FloatArray) -> None:
         np.subtract(self._view.position[self._columns], self._view.target[self._columns], out=out)
 
 
 class LastAction(_JointTerm):
-    """The action of the tick before, zeros at first; `action.last` of the file says which form."""
+    """The action of the previous tick, zeros at first, in the form given by `action.last`."""
 
     def measure(self, out: FloatArray) -> None:
         out[:] = self._view.last[self._columns]

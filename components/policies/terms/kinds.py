@@ -37,7 +37,7 @@ class Names(Property[tuple[str, ...]]):
             if not isinstance(name, str) or not name:
                 raise self.error(obj, f"must be names, got {name!r}", (i,))
             if name in value[:i]:
-                raise self.error(obj, f"{name!r} stands twice", (i,))
+                raise self.error(obj, f"{name!r} is listed twice", (i,))
         return list(value), tuple(value)
 
     def json_schema(self) -> dict[str, object]:
@@ -51,7 +51,7 @@ class Limits(Property[Range | str | None]):
     """A bound c for ±c, a pair [low, high], a pair of lists, one of some words, or nothing.
 
     Args:
-        words: words that may stand instead; `none` always may.
+        words: words allowed instead; `none` always is.
         each: lists with one bound per entry are allowed.
     """
 
@@ -107,8 +107,8 @@ class PerJoint(PerActuator):
     """One value per joint of a policy: a number, a list in its order, or values by pattern.
 
     Args:
-        words: words that may stand instead; the array is then not a number everywhere, and
-            `word` tells which it was.
+        words: words allowed instead; the array is then NaN everywhere, and `word` is the one
+            that was given.
     """
 
     def __init__(

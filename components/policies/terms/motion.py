@@ -10,12 +10,12 @@ from mjrig.arrays import FloatArray
 from mjrig.errors import PolicyError
 from mjrig.names import how_many, suggestion
 
-#: What a frame has; the last axes of the arrays in a file, and of the network's outputs.
+#: Arrays of a frame; the last axes of the arrays in a file, and of the network's outputs.
 KEYS = ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w")
 
 
 class Motion:
-    """One frame at a time: of a clip, or of what a network gives.
+    """One frame at a time: of a clip, or of a network's output.
 
     Attributes:
         joint_pos, joint_vel: in the order of the policy's joints.
@@ -31,7 +31,7 @@ class Motion:
         self.anchor_quaternion = np.array([1.0, 0.0, 0.0, 0.0])
 
     def take(self, frame: Mapping[str, npt.NDArray[np.floating]]) -> None:
-        """Become a frame: `KEYS` → values, whatever leading axes of size 1 they have."""
+        """Set the current frame: `KEYS` → values; leading axes of size 1 are dropped."""
         self.joint_pos[:] = frame["joint_pos"].reshape(-1)
         self.joint_vel[:] = frame["joint_vel"].reshape(-1)
         self.anchor_position[:] = frame["body_pos_w"].reshape(-1, 3)[self._index]
@@ -84,6 +84,6 @@ class Clip:
         self.frames = lengths.pop()
 
     def frame(self, index: int) -> Mapping[str, FloatArray]:
-        """A frame; the last one holds."""
+        """A frame; the last one is held."""
         at = min(index, self.frames - 1)
         return {key: values[at] for key, values in self._arrays.items()}

@@ -1,4 +1,4 @@
-"""Terms that compare the robot with a motion: what motion-tracking policies see."""
+"""Motion terms: comparison of the robot with a reference motion."""
 
 from typing import ClassVar
 
@@ -23,9 +23,9 @@ class MotionJoints(ObservationTerm):
 
 
 class _AnchorTerm(ObservationTerm):
-    """What terms about the anchor share: the robot's body and the motion's."""
+    """Base class of anchor terms: the robot's body and the motion's."""
 
-    needs_position_stage: ClassVar[bool] = True  # a body's frame must be of the present state
+    needs_position_stage: ClassVar[bool] = True  # a body's frame must belong to the current state
 
     def connect(self, view: View) -> int:
         self._motion = view.motion_for(self.label)
@@ -38,7 +38,7 @@ class _AnchorTerm(ObservationTerm):
 
 
 class MotionAnchorPosition(_AnchorTerm):
-    """Where the motion's anchor body is, in the frame of the robot's own [m]."""
+    """Position of the motion's anchor body in the frame of the robot's anchor body [m]."""
 
     def measure(self, out: FloatArray) -> None:
         mujoco.mju_negQuat(self._inverse, self._data.xquat[self._body])
@@ -47,7 +47,7 @@ class MotionAnchorPosition(_AnchorTerm):
 
 
 class MotionAnchorOrientation(_AnchorTerm):
-    """How the motion's anchor body is turned against the robot's own: two columns, row by row."""
+    """Rotation of the motion's anchor body relative to the robot's: two columns, row by row."""
 
     size: ClassVar[int] = 6
 

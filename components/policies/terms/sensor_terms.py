@@ -1,4 +1,4 @@
-"""Terms read from sensors by name."""
+"""Sensor terms: sensors read by name."""
 
 import mujoco
 import numpy as np
@@ -13,10 +13,10 @@ from mjrig.properties.scalar_kinds import Text
 
 
 class SensorTerm(ObservationTerm):
-    """What a sensor reads, minus what another one reads."""
+    """Values of a sensor, optionally minus those of another."""
 
-    sensor = Text("", doc="The sensor, by local name.")
-    minus = Text("", doc="Another one, subtracted.")
+    sensor = Text("", doc="Sensor, by local name.")
+    minus = Text("", doc="Sensor to subtract.")
 
     def connect(self, view: View) -> int:
         self._view = view
@@ -35,8 +35,8 @@ class RelativeRotation(ObservationTerm):
     """Rows of the rotation matrix of q ⊗ q_other⁻¹, two framequat sensors."""
 
     sensor = Text("", doc="Sensor with the quaternion q.")
-    other = Text("", doc="Sensor with the quaternion it is compared with.")
-    rows = Samples([0, 1, 2], min=0, max=2, doc="Rows that are shown, counted from 0.")
+    other = Text("", doc="Sensor with the quaternion q_other.")
+    rows = Samples([0, 1, 2], min=0, max=2, doc="Rows to include, counted from 0.")
 
     def connect(self, view: View) -> int:
         self._view = view

@@ -1,4 +1,4 @@
-"""ObservationTerm: one piece of what a network sees."""
+"""ObservationTerm: one part of an observation."""
 
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -16,21 +16,21 @@ from mjrig.properties.scalar_kinds import Choice, Int
 
 
 class Order(StrEnum):
-    """Which of scale and clip comes first."""
+    """Order of scale and clip."""
 
     SCALE_FIRST = "scale_then_clip"
     CLIP_FIRST = "clip_then_scale"
 
 
 class ObservationTerm(Component):
-    """One piece of an observation: `value = clip(scale · measured)`, or clip first.
+    """One part of an observation: `value = clip(scale · measured)`, or clip first.
 
-    A subclass says its `size` and writes what it measures; scale, clip and history are done for it.
+    A subclass returns its size and writes its measurement; scale, clip and history are applied.
     """
 
     scale = Numbers(1.0, doc="Factor: one number, or one per value.")
-    clip = Limits(each=True, doc="Bound c for ±c, or [low, high].")
-    order = Choice(Order.SCALE_FIRST, doc="Which of scale and clip comes first.")
+    clip = Limits(each=True, doc="Clip bound: c for ±c, or [low, high].")
+    order = Choice(Order.SCALE_FIRST, doc="Order of scale and clip.")
     history = Int(0, min=0, max=1000, doc="Values kept, this one included; 0: as the observation.")
 
     #: Whether it reads what MuJoCo derives from the state: frames, lengths.
@@ -40,7 +40,7 @@ class ObservationTerm(Component):
         """Resolve names in the model, keep `view`, and return how many values it has.
 
         Raises:
-            BindingError: a name that is not there.
+            BindingError: a name is not in the model.
         """
         raise NotImplementedError
 
@@ -49,14 +49,14 @@ class ObservationTerm(Component):
         raise NotImplementedError
 
     def restart(self) -> None:
-        """Hook: the world was reset; forget everything."""
+        """Hook: the world was reset; clear all memory."""
 
     def memory(self) -> Any:
-        """Hook: what `restore` needs to continue bit-exactly, as an own copy."""
+        """Hook: what `restore` needs to continue bit-exactly, as a copy."""
         return None
 
     def restore(self, memory: Any) -> None:
-        """Hook: take back what `memory` returned."""
+        """Hook: restore what `memory` returned."""
 
     # Scale and clip -----------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ class ObservationTerm(Component):
         """Spread scale and clip over the values.
 
         Raises:
-            BindingError: a list of another length.
+            BindingError: a list of the wrong length.
         """
         self._scale = self._spread_over_values("scale", self.scale, size)
         self._plain = not np.any(self._scale != 1.0)
@@ -82,7 +82,7 @@ class ObservationTerm(Component):
         return np.broadcast_to(values, (size,)).astype(np.float64)
 
     def value(self, out: FloatArray) -> None:
-        """Write what the network sees of this tick."""
+        """Write the scaled and clipped values of this tick."""
         self.measure(out)
         first = self.order is Order.CLIP_FIRST
         if self._low is not None and first:

@@ -1,4 +1,4 @@
-"""View: what the terms of an observation look at in one tick."""
+"""View: the robot's state as observation terms read it in one tick."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,15 +26,15 @@ class View:
         robot: the actor.
         model, data: MuJoCo's.
         joints: names, in the policy's order; the order of `position` … `target`.
-        timestep: of the physics [s].
+        timestep: physics timestep [s].
         default: the default pose.
-        command: in force, unscaled.
+        command: the current command, unscaled.
         rounded: whether measurements are rounded to float32.
         motion: the reference of a motion-tracking policy.
         steps: physics steps since the policy began.
-        position, velocity: of the joints [rad, rad/s or m, m/s], rounded as the policy wants.
-        target: what the joints are commanded now.
-        last: the action before this tick, as the file wants it seen.
+        position, velocity: of the joints [rad, rad/s or m, m/s], rounded as in the file.
+        target: current targets of the joints.
+        last: the action before this tick, in the form the file selects.
     """
 
     robot: Articulation
@@ -55,13 +55,13 @@ class View:
         self.last: Float32 = np.zeros(size, dtype=np.float32)
 
     def seen(self, values: FloatArray) -> FloatArray:
-        """A measurement as the policy sees it: rounded to float32 if the file says so."""
+        """A measurement as the policy sees it: rounded to float32 if the file requires it."""
         return values.astype(np.float32).astype(np.float64) if self.rounded else values
 
     # Names in the model -------------------------------------------------------------------------
 
     def free_joint(self, who: str) -> tuple[int, int]:
-        """Where the first free joint of the actor is in qpos and qvel.
+        """Addresses in qpos and qvel of the first free joint of the actor.
 
         Raises:
             BindingError: it has none.
@@ -91,7 +91,7 @@ class View:
         """The motion.
 
         Raises:
-            BindingError: the file names none.
+            BindingError: the file has none.
         """
         if self.motion is None:
             raise BindingError(f"{who}: the policy file has no motion: give a file or from_network")

@@ -1,1 +1,1 @@
-"""Comparing a replay with its recording: robots matched, errors per joint, the result."""
+"""Comparing a replay with its recording: matching robots, errors per joint, the result."""

@@ -1,4 +1,4 @@
-"""Which measured joint a column of targets belongs to, from the numbers alone."""
+"""Assignment of target columns to measured joints, from the data alone."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from mjrig.arrays import FloatArray
 from mjrig.recording.recording import ActorRecording
 from mjrig.sim2sim.compare.matching import Indices
 
-#: A column that moves less than this says nothing about where it belongs [rad or m].
+#: A column that moves less than this cannot be assigned [rad or m].
 STILL = 1e-3
 #: Efforts at fewer steps than this are not used.
 LEAST = 20
@@ -28,9 +28,9 @@ class MatchSamples:
 
 
 def samples_of(actor: ActorRecording) -> MatchSamples | None:
-    """What was recorded of setpoints and the joints they drive, at the same steps.
+    """Recorded setpoints and the joints they drive, at the same steps.
 
-    With efforts only the steps they were recorded at. None where an actuator drives no joint that
+    With efforts: only the steps they were recorded at. None where an actuator drives no joint that
     was recorded.
     """
     commands = actor.commands
@@ -52,9 +52,9 @@ def samples_of(actor: ActorRecording) -> MatchSamples | None:
 
 
 def likely_order(samples: MatchSamples) -> Indices:
-    """For every joint the column of targets that fits it best: an assignment of least cost.
+    """The column of targets that fits each joint best: an assignment of least cost.
 
-    Columns that stand still keep their place.
+    Columns that do not move keep their place.
     """
     moving = samples.target.std(axis=0) > STILL
     order = np.arange(len(moving))
@@ -69,7 +69,7 @@ def costs(samples: MatchSamples, sign: float = 1.0) -> FloatArray:
     """Cost of giving joint i the target column j, (joints, columns).
 
     With efforts: the part of joint i's effort that no PD law towards column j explains. Without:
-    how far positions are from targets, and how little their changes go together.
+    how far positions are from targets, and how weakly their changes correlate.
     """
     t, q = sign * samples.target, samples.position
     if samples.effort is None or samples.velocity is None:
@@ -91,7 +91,7 @@ def costs(samples: MatchSamples, sign: float = 1.0) -> FloatArray:
 
 
 def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Of every column of a with every column of b; 0 where one stands still."""
+    """Correlation of every column of a with every column of b; 0 where one is constant."""
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     size = np.outer(np.linalg.norm(a, axis=0), np.linalg.norm(b, axis=0))
     found: FloatArray = np.divide(a.T @ b, size, out=np.zeros_like(size), where=size > 1e-9)

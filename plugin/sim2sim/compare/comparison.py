@@ -1,4 +1,4 @@
-"""How far a replay is from its recording: per joint, over time, at first."""
+"""Errors of a replay against its recording: per joint, over time, first divergence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class JointError:
 
 @dataclass(frozen=True)
 class Curve:
-    """What is plotted of a joint: recorded and replayed positions over time."""
+    """Curves of a joint for plots: recorded and replayed positions over time."""
 
     time: FloatArray
     recorded: FloatArray
@@ -63,13 +63,13 @@ def compare(
     ratio: float = 1.0,
     several: bool | None = None,
 ) -> Comparison:
-    """Compare what happened with what was recorded, at the recorded samples.
+    """Compare a run with a recording, at the recorded samples.
 
     Args:
-        recording: what was recorded.
-        matches: which robot is which.
-        track: what happened here, from the same start.
-        tolerance: how far a position may be off before it counts as diverged [rad or m].
+        recording: the reference.
+        matches: recorded robots paired with robots of the world.
+        track: the run here, from the same start.
+        tolerance: position error above which it counts as diverged [rad or m].
         ratio: steps here per recorded step.
         several: name joints `robot/joint`; None: where there are several robots.
     """
@@ -118,7 +118,7 @@ class _Compared:
         recorded = match.recorded
         self.match, self.track, self.ratio = match, track, ratio
         step = recorded.step - recorded.step[0]
-        # The first row of a new stretch is already the state it was put to.
+        # The first row of a new segment is already the state it was reset to.
         later = [s for s in recording.segments if s > 0]
         before = step < min(later, default=recording.steps + 1)
         self.used = np.flatnonzero(before & (step * ratio <= track.taken + 1e-9))
@@ -150,7 +150,7 @@ class _Compared:
         return True
 
     def first_beyond(self, tolerance: float) -> tuple[float, float, str] | None:
-        """Time, size and joint of the first position that is off by more than the tolerance."""
+        """Time, size and joint of the first position error above the tolerance."""
         rows = np.flatnonzero(~(self.worst <= tolerance))
         if not len(rows):
             return None
@@ -163,7 +163,7 @@ class _Compared:
         efforts, columns = self._efforts(), self._columns()
         found = {}
         for there, here in self.match.joints:
-            # The length of the difference: of a free joint its place, of others all they have.
+            # Norm of the difference: position only for a free joint, all components for others.
             position = self.differences[here.name or there.name]
             position = position[:, :3] if here.kind == "free" else position
             velocity = None
@@ -211,7 +211,7 @@ class _Compared:
         return found
 
     def base_drift(self) -> float | None:
-        """How far the base ended from where it ended in the recording [m]."""
+        """Distance of the final base position from the recorded one [m]."""
         base = self.match.base
         if base is None:
             return None

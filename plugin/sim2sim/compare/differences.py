@@ -1,4 +1,4 @@
-"""What two plants say differently."""
+"""Differences between two plants."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ import numpy as np
 from mjrig.control.plant import OVERALL, PER_JOINT, Plant
 from mjrig.names import how_many, listed
 
-#: Numbers closer than this share are the same: files round.
+#: Numbers with a smaller relative difference are equal: files round.
 SAME = 1e-6
-#: What does not decide how setpoints move a robot.
+#: Properties that do not affect how setpoints move a robot.
 NOT_COMPARED = ("joint_order", "model_hash", "mujoco")
-#: Only a policy, never a recorded setpoint, depends on these.
+#: Properties that affect only a policy, never recorded setpoints.
 OF_POLICIES = ("default_pose", "action_scale", "decimation", "phase")
 #: With more joints than this, or with all, a property is one difference, not one per joint.
 ONE_BY_ONE = 4
@@ -20,7 +20,7 @@ ONE_BY_ONE = 4
 
 @dataclass(frozen=True)
 class PlantDifference:
-    """One property that differs: of one or several joints, or of the whole (no joints)."""
+    """One property that differs: of one or several joints, or of the whole robot (no joints)."""
 
     what: str
     recorded: Mapping[str, float] | object
@@ -62,13 +62,13 @@ def _value(values: object, joints: tuple[str, ...]) -> object:
 def differences(
     recorded: Plant, here: Plant, names: Mapping[str, str], *, policy: bool = False
 ) -> list[PlantDifference]:
-    """What differs, as far as both sides say something; joints by their names here.
+    """Differences in what both sides state; joints by their names here.
 
     Args:
-        recorded: of a recording, or what a policy was made for.
-        here: of the running world.
+        recorded: plant of a recording, or the one a policy was trained for.
+        here: plant of the running world.
         names: recorded joint → joint here.
-        policy: compare what only a policy depends on too.
+        policy: also compare what only a policy depends on.
     """
     skipped = NOT_COMPARED if policy else (*NOT_COMPARED, *OF_POLICIES)
     found = []

@@ -1,13 +1,13 @@
-"""ReplayFinding: one difference between a recording and a world, and its sentence."""
+"""ReplayFinding: one difference between a recording and a world, and its text."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ReplayFinding:
-    """One difference, and what it does.
+    """One difference, and its effect.
 
-    `share` is the part of the divergence that goes away without it, None where it was not tried.
+    `share` is the part of the divergence it explains, None where it was not tried.
     """
 
     what: str
@@ -30,7 +30,7 @@ class ReplayFinding:
 
 
 def sentence(finding: ReplayFinding) -> str:
-    """One finding in words: `kp of FL_calf is 48 here, 40 in the recording: undoing it …`."""
+    """One finding as text: `kp of FL_calf is 48 here, 40 in the recording: undoing it …`."""
     where = f" of {finding.where}" if finding.where else ""
     if finding.recorded == "as recorded":
         return f"{finding.what}{where}: {finding.effect}"

@@ -1,4 +1,4 @@
-"""Which robot of the world a recorded robot is, joint by joint, by name."""
+"""Matching recorded robots to robots of the world, joint by joint, by name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.sim.world import World
 
 KINDS = {0: "free", 1: "ball", 2: "slide", 3: "hinge"}
-#: Ends of a joint's name that stacks add or leave out.
+#: Suffixes of joint names that stacks add or leave out.
 _ENDINGS = ("_joint", "_actuator", "_act", "_motor")
 Indices = npt.NDArray[np.intp]
 
@@ -32,10 +32,10 @@ class JointHere:
 
 @dataclass(frozen=True)
 class Match:
-    """A recorded robot and the robot here that it is.
+    """A recorded robot and the matching robot here.
 
     `joints` pairs recorded and present joints; `columns` are the recorded actuators' places among
-    the actuators here, -1 for none. `notes` say what was not matched by its exact name.
+    the actuators here, -1 for none. `notes` list what was not matched by its exact name.
     """
 
     recorded: ActorRecording
@@ -75,18 +75,18 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
     """Pair every recorded robot with one of the world; the names of the robots come first.
 
     Args:
-        recording: what was recorded.
+        recording: the recording.
         world: where it is replayed.
-        robot: the robot of the world that a recording of one robot is meant for; empty: found.
+        robot: robot of the world for a recording of one robot; empty: found by name.
 
     Raises:
-        RecordingError: a recorded robot is none of those here; the message says why.
+        RecordingError: a recorded robot matches none here; the message gives the reason.
     """
     if not recording.actors:
-        raise RecordingError(f"{recording.path}: there is no robot in it")
+        raise RecordingError(f"{recording.path}: it contains no robot")
     empty = [actor.name for actor in recording.actors.values() if not len(actor.step)]
     if empty:
-        raise RecordingError(f"{recording.path}: there is not one row of {empty[0]!r} in it")
+        raise RecordingError(f"{recording.path}: it has no rows of {empty[0]!r}")
     free = dict(world.articulations)
     if robot:
         free = {robot: world[robot]}
@@ -107,7 +107,7 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
 
 
 def _check_identity(recording: Recording, actor: ActorRecording, best: Match) -> None:
-    """Refuse another robot: half of its joints or more must be here, and all that are driven."""
+    """Refuse a different robot: at least half of its joints, and all driven ones, must be here."""
     here = best.robot
     names = [j.name for j in actor.joints if j.kind != "free"]
     matched = {a.name for a, _ in best.joints}
@@ -136,7 +136,7 @@ def match_robot(world: World, actor: ActorRecording, robot: Articulation) -> Mat
     ]
     pairs += _pair_free(actor.joints, here)
     pairs.sort(key=lambda pair: pair[1].qpos.start)
-    notes = [f"{a!r} is taken for {b!r} here" for a, b in names.items() if a != b]
+    notes = [f"{a!r} is matched to {b!r} here" for a, b in names.items() if a != b]
     columns, more = _pair_actuators(actor, robot, names)
     return Match(actor, robot, tuple(pairs), columns, (*notes, *more))
 
@@ -148,7 +148,7 @@ def _size(joint: JointColumns | JointHere) -> int:
 def _pair_free(
     recorded: Sequence[JointColumns], here: Sequence[JointHere]
 ) -> list[tuple[JointColumns, JointHere]]:
-    """Free joints by name, and the rest in order where there are as many: many have no name."""
+    """Free joints by name, the rest in order if their number agrees: many have no name."""
     there = [j for j in recorded if j.kind == "free"]
     present = [j for j in here if j.kind == "free"]
     exact = {j.name: j for j in present}

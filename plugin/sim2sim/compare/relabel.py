@@ -1,4 +1,4 @@
-"""The same recording told otherwise: columns in another order, signs, steps."""
+"""Relabelled recordings: columns in another order, with other signs, shifted in time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 from mjrig.recording.recording import ActorRecording, RecordedCommands, Recording
 from mjrig.sim2sim.compare.matching import Indices
 
-#: Words that stand for a side, in the names of joints.
+#: Parts of joint names that denote a side.
 SIDES = {
     "left and right": (("left", "right"), ("Left", "Right"), ("l", "r"), ("L", "R"),
                        ("FL", "FR"), ("RL", "RR"), ("HL", "HR"), ("LF", "RF"), ("LH", "RH")),
@@ -30,7 +30,7 @@ def mirrored(names: Sequence[str], sides: str) -> Indices | None:
 
 
 def _others(name: str, sides: str) -> Iterator[str]:
-    """What the joint of the other side may be called."""
+    """Possible names of the joint on the other side."""
     words = name.split("_")
     for pair in SIDES[sides]:
         for a, b in (pair, pair[::-1]):
@@ -74,7 +74,7 @@ def with_signs(recording: Recording, robot: str, flipped: Sequence[int]) -> Reco
 
 
 def shifted(recording: Recording, steps: int) -> Recording:
-    """Setpoints so many steps later; those of the first step stay."""
+    """Setpoints delayed by some steps; those of the first step stay."""
     actors = {}
     for name, actor in recording.actors.items():
         c = actor.commands

@@ -1,4 +1,4 @@
-"""Replay: what came out, as fields, as JSON and in words."""
+"""Replay: the result of a replay, as fields, JSON and text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ WITHIN = "matches within tolerance"
 DIFFERS = "differs"
 #: … on a policy in the loop …
 TRANSFERS = "transfers"
-REMARKS = "transfers with remarks"
+REMARKS = "transfers with caveats"
 FAILS = "does not transfer"
-#: … of which one run alone says only this …
+#: … the verdict on a single run of it …
 STAYS_UP = "stays up"
 #: … and on poses that were only shown.
 SHOWN = "shown"
@@ -24,7 +24,7 @@ SHOWN = "shown"
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a policy: what was done to it, and what became of it."""
+    """One run of a policy: the perturbation and the outcome."""
 
     name: str
     fell: bool
@@ -41,23 +41,23 @@ class Trial:
 
 @dataclass
 class Replay:
-    """The answer: a verdict, the evidence it rests on, and the figures behind it.
+    """Result of a replay: a verdict, its evidence, and the figures behind it.
 
     Attributes:
         mode: `targets`, `kinematic` or `policy`.
-        verdict: one of the words above.
-        evidence: the kind of evidence, in words: what the verdict can and cannot say.
+        verdict: one of the verdicts above.
+        evidence: the kind of evidence: what the verdict does and does not cover.
         bit_exact: every compared position and velocity is the same; None: nothing to compare.
         max_abs_position_error: of any position, rad or m; None: nothing to compare.
-        first_divergence: `time`, `joint` and `error` of the first excess; None: there is none.
-        diagnosis: what differs, the most important first.
+        first_divergence: `time`, `joint` and `error` where the tolerance is first exceeded.
+        diagnosis: findings, the most important first.
         fell: whether a floating base fell.
         fell_at: when [s].
         duration: simulated seconds.
         base_start, base_end: of the first robot with a floating base [m].
         joints: by name: `rmse_position`, `rmse_velocity`, `rmse_effort`, `saturation`, …
         trials: runs of a policy, the nominal one first.
-        notes: what was assumed, left out or found to be no finding.
+        notes: assumptions, omissions, and differences without effect.
     """
 
     mode: str
@@ -89,7 +89,7 @@ class Replay:
         return self.verdict in (MATCHES, WITHIN, TRANSFERS, REMARKS, SHOWN)
 
     def to_data(self) -> dict[str, object]:
-        """What report.json holds."""
+        """The content of report.json."""
         plain = (
             "mode", "source", "scene", "verdict", "evidence", "bit_exact",
             "max_abs_position_error", "tolerance", "first_divergence", "fell", "fell_at",
@@ -173,7 +173,7 @@ def _trials(replay: Replay) -> list[str]:
 
 
 def _joints(replay: Replay) -> list[str]:
-    """The worst joints; nothing to see where all is exact."""
+    """The worst joints; empty if the replay is exact."""
     if not replay.joints or replay.bit_exact:
         return []
     compared = replay.comparison is not None

@@ -1,4 +1,4 @@
-"""What is replayed and where: a recording or a policy, in a scene."""
+"""Sources of a replay: a recording or a policy, and the scene."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a world did, step by step: states, efforts, and whether a robot fell."""
+"""Track: states and efforts of a run, step by step, and falls."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,15 +47,15 @@ class Track:
 
 
 def record(world: World, steps: int, *, before: Callable[[int], object] | None = None) -> Track:
-    """Step a world and note everything; stops where MuJoCo had to reset it.
+    """Step a world and sample everything; stops where MuJoCo had to reset it.
 
     `before` is called with the number of every step before it is taken.
 
     Raises:
-        RecordingError: there is nothing to do.
+        RecordingError: there are no steps to simulate.
     """
     if steps < 1:
-        raise RecordingError("there is no step to take")
+        raise RecordingError("there are no steps to simulate")
     model, data, robots = world.model, world.data, world.articulations
     targets = {n: np.empty((steps, *r.setpoints.values.shape)) for n, r in robots.items()}
     rows = [(targets[n], r.setpoints.values) for n, r in robots.items()]
@@ -124,7 +124,7 @@ class BasePath:
         return [float(x) for x in self.position[-1]]
 
     def fell_at(self) -> int | None:
-        """The first step after which it lies: tilted by more than 60°, or below half its height.
+        """The step at which it has fallen: tilted by more than 60°, or below half its height.
 
         Height is measured from z = 0; a base that starts there can only fall by tilting.
         """

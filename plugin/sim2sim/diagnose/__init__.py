@@ -1,1 +1,1 @@
-"""Why a replay differs: one difference undone at a time, joint orders tried out."""
+"""Diagnosis of a replay: one difference undone at a time, other joint orders tried."""

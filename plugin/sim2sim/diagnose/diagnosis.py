@@ -1,4 +1,4 @@
-"""Why a replay differs from its recording: undo one difference at a time, and measure."""
+"""Diagnosis of a replay: undo one difference to the recording at a time, and measure."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -37,14 +37,14 @@ ROUND_OFF = 1e-11
 #: Walking humanoids multiply an error by a thousand in about two seconds.
 SLOWLY = 0.3
 GROWN = 1e-5
-#: An order, a sign or a shift is suspected only of errors above this [rad or m].
+#: An order, a sign or a shift is suspected only for errors above this [rad or m].
 GROSS = 1e-2
 #: What explains more than this share of the error is a cause.
 CAUSE = 0.5
 
 
 class Diagnosis:
-    """Finds out why; `run` gives the findings, the most important first, and remarks."""
+    """Finds the causes; `run` returns the findings, the most important first, and notes."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Diagnosis:
         self._notes: list[str] = []
 
     def run(self) -> tuple[list[ReplayFinding], list[str]]:
-        """Findings and remarks."""
+        """Findings and notes."""
         if self._is_round_off():
             above = _first_above(self._comparison, ROUND_OFF)
             since = "" if above is None else f" until {above:.2f} s, then it grows smoothly"
@@ -114,7 +114,7 @@ class Diagnosis:
         return np.inf if track.diverged else found.rms_until(self._until)
 
     def _share(self, error: float) -> float:
-        """Part of the error that is gone."""
+        """Part of the error that is removed."""
         if self._error <= 0.0 or not np.isfinite(error):
             return 0.0
         return 1.0 - error / self._error
@@ -149,7 +149,7 @@ class Diagnosis:
         )
 
     def _groups(self) -> Iterator[ReplayFinding]:
-        """The same property of several joints: together they may do what none does alone."""
+        """The same property of several joints, which may have an effect only together."""
         groups: dict[tuple[str, str], list[tuple[Match, PlantDifference]]] = {}
         for pair, difference in self._differences():
             if len(difference.joints) == 1:
@@ -177,7 +177,7 @@ class Diagnosis:
             return self.error()
 
     def _all_together(self) -> float:
-        """The share of the error that all differences make."""
+        """The share of the error that all differences explain together."""
         edits = []
         try:
             for pair, difference in self._differences():
@@ -197,7 +197,7 @@ class Diagnosis:
     # Orders, signs, phase -----------------------------------------------------------------------
 
     def _commands(self) -> list[ReplayFinding]:
-        """What may be wrong with the setpoints themselves: the best explanation, if it is good."""
+        """Errors in the setpoints themselves: the best explanation, if it is good enough."""
         tried = list(self._try_phase())
         if self._comparison.max_abs_position_error > GROSS:
             for pair in self._matches:
@@ -270,7 +270,7 @@ class Diagnosis:
     # The rest -----------------------------------------------------------------------------------
 
     def _state_edits(self) -> list[ReplayFinding]:
-        """Jumps that no step of the physics makes: the source wrote into its state."""
+        """Jumps that no physics step makes: the source wrote into its state."""
         found = OneStep(self._recording, self._world, self._robot, resample=self._resample).run()
         if found is None:
             return []
@@ -281,7 +281,7 @@ class Diagnosis:
         known = any("model_hash" in m.recorded.plant.overall for m in self._matches)
         if known and not is_same_model(self._world, self._recording):
             self._notes.append(
-                "the compiled model is another one than the recording's: masses, geometry or "
+                "the compiled model differs from the recording's: masses, geometry or "
                 "something else that the recording does not list may differ"
             )
 
@@ -302,7 +302,7 @@ def _first_above(comparison: Comparison, size: float) -> float | None:
 
 
 def apply(edit: PlantEdit, difference: PlantDifference) -> None:
-    """Give the robot what was recorded.
+    """Set the recorded value on the robot.
 
     Raises:
         CannotEdit: it cannot be changed in a running world.
@@ -327,14 +327,14 @@ def _different(orders: Sequence[tuple[str, Indices]]) -> list[tuple[str, Indices
 
 
 def remove(share: float) -> str:
-    """What several things do to the error."""
+    """Effect of several changes on the error, as text."""
     if share > 0.005:
         return f"remove {share:.0%} of the position error"
     return "make it worse" if share < -0.005 else "change nothing"
 
 
 def removes(share: float) -> str:
-    """What one thing does to the error."""
+    """Effect of one change on the error, as text."""
     if share > 0.005:
         return f"removes {share:.0%} of the position error"
     return "makes it worse" if share < -0.005 else "changes nothing"

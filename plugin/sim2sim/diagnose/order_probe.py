@@ -1,4 +1,4 @@
-"""Is the joint order of a policy right? Short runs with the orders it might have instead."""
+"""Probe of a policy's joint order: short runs with the declared and other plausible orders."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ from mjrig.errors import MjrigError, RecordingError
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.relabel import SIDES, mirrored
 from mjrig.sim2sim.compare.track import Track
-from mjrig.sim2sim.play.policy_loop import find_robot, in_the_loop, tell
+from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.sim2sim.play.trials import run_policy
 
 DECLARED = "as declared"
-#: What a walking policy is told while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].
-#: It turns, because straight ahead a gait with its sides swapped can look well.
+#: Command of a walking policy while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].
+#: It turns, because straight ahead a gait with its sides swapped can look right.
 COMMAND = (0.5, 0.0, 0.3)
 #: The term that shows a policy how far something it turns is from its goal.
 TURNS = "RelativeRotation"
@@ -28,7 +28,7 @@ TURNS = "RelativeRotation"
 SECONDS = 3.0
 #: Another order is suspected if its cost is below this share of the declared one's …
 CLEARLY = 0.6
-#: … and by at least this much: two orders that both do well say nothing.
+#: … and by at least this much: two orders that both do well prove nothing.
 GAP = 0.1
 #: Without a better order, this much tilt (cosine) or error (share of the command) is a bad run.
 TILTED, ASTRAY = 0.8, 0.9
@@ -68,10 +68,11 @@ def order_probe(
     """Run a policy with its declared order and with others, best first.
 
     Others are: left and right swapped, front and rear swapped, the model's joints in their order,
-    its actuators in theirs, and breadth first. A command that also turns tells more of them apart.
+    its actuators in theirs, and breadth first. A command that also turns distinguishes more
+    of them.
 
     Raises:
-        RecordingError: the file is no policy file, or which robot it is for cannot be known.
+        RecordingError: the file is not a policy file, or its robot is ambiguous.
     """
     actor = find_robot(world, robot)
     said = _read(policy)
@@ -89,7 +90,7 @@ def order_probe(
             _write({**said, "joints": list(joints)}, path, policy.resolve().parent)
             try:
                 with in_the_loop(path, world, actor) as component:
-                    tell(component, command, None)
+                    command_policy(component, command, None)
                     run = run_policy(world, actor, component, steps, start=world.reset)
             except MjrigError:
                 if name == DECLARED:
@@ -123,12 +124,12 @@ def order_probe(
 
 
 def telling_command(policy: Path) -> list[float] | None:
-    """What tells the orders of a policy apart, within the ranges it was trained for.
+    """The command that distinguishes joint orders, within the ranges the policy was trained for.
 
     None: it takes no command of a walking robot.
 
     Raises:
-        RecordingError: the file is no policy file.
+        RecordingError: the file is not a policy file.
     """
     said = _read(policy).get("command")
     takes = said if isinstance(said, dict) else {}
@@ -139,7 +140,7 @@ def telling_command(policy: Path) -> list[float] | None:
 
 
 def suspicion(probes: Sequence[OrderProbe]) -> str:
-    """Which other order does clearly better than the declared one, in words; empty: none."""
+    """The order that does clearly better than the declared one, as text; empty: none."""
     declared, best = _declared(probes), probes[0]
     bad = _bad(declared)
     clearly = bool(bad) or best.cost < CLEARLY * declared.cost
@@ -153,9 +154,9 @@ def suspicion(probes: Sequence[OrderProbe]) -> str:
 
 
 def doubt(probes: Sequence[OrderProbe], command: Sequence[float] | None = None) -> str:
-    """What is bad about the declared order though no other is better, in words; empty: nothing.
+    """Problems with the declared order when no other is better, as text; empty: none.
 
-    With the `command` they had, a robot that goes elsewhere is told too.
+    With the `command` of the runs, a robot that misses it is reported too.
     """
     bad = _bad(_declared(probes), command)
     if not bad:
@@ -172,7 +173,7 @@ def _declared(probes: Sequence[OrderProbe]) -> OrderProbe:
 
 
 def _bad(probe: OrderProbe, command: Sequence[float] | None = None) -> str:
-    """What is bad about a run by itself; empty: nothing."""
+    """Problems with a single run; empty: none."""
     if probe.fell:
         return f"falls after {probe.duration:.2g} s"
     if probe.upright < TILTED:
@@ -259,7 +260,7 @@ def _read(policy: Path) -> dict[str, Any]:
         why = " ".join(str(error).split())
         raise RecordingError(f"{policy}: cannot be read: {why}") from error
     if not isinstance(data, dict) or not isinstance(data.get("joints"), list):
-        raise RecordingError(f"{policy}: is no policy file: it has no list of joints")
+        raise RecordingError(f"{policy}: is not a policy file: it has no list of joints")
     return data
 
 

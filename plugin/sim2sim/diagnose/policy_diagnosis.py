@@ -1,4 +1,4 @@
-"""What differs between what a policy was made for and this world, by what it does in the loop."""
+"""Differences between the plant a policy was trained for and this world, by closed-loop effect."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,7 +16,7 @@ from mjrig.sim2sim.diagnose.diagnosis import apply
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 from mjrig.sim2sim.play.trials import PolicyRun
 
-#: Least change of uprightness, saturation and tracking that is worth a word.
+#: Least change of uprightness, saturation and tracking that is reported.
 NOTABLE = 0.02
 
 
@@ -36,13 +36,13 @@ class PolicyDiagnosis:
         self._asked = run.track.timestep * max(run.track.taken, 1)
 
     def run(self) -> tuple[list[ReplayFinding], list[str]]:
-        """Findings, the most important first, and remarks."""
+        """Findings, the most important first, and notes."""
         made_for = self._policy.plant()
         known = [w for w in PER_JOINT if w in made_for.joints and w != "default_pose"]
         notes = []
         if not set(known) - {"action_scale"}:
             notes.append(
-                "the policy file does not say what it was trained with (trained:): gains, limits "
+                "the policy file does not state what it was trained with (trained:): gains, limits "
                 "and joints could not be compared"
             )
         if made_for.recovered:
@@ -70,7 +70,7 @@ class PolicyDiagnosis:
             )
 
     def _effect(self, trial: Trial) -> tuple[float, str]:
-        """How much better it is without the difference, 0 to 1, and in words."""
+        """Improvement without the difference, 0 to 1, and as text."""
         before = self._nominal
         if before.fell:
             if not trial.fell:
@@ -79,7 +79,7 @@ class PolicyDiagnosis:
             if longer > 0.1:
                 share = min(1.0, longer / max(self._asked - before.duration, 1e-9))
                 return share, f"undoing it, the robot falls {longer:.1f} s later"
-            return 0.0, "undoing it, the robot falls just as well"
+            return 0.0, "undoing it, the robot still falls"
         if trial.fell:
             return 0.0, "undoing it, the robot falls: it is better as it is"
         parts, gains = [], [0.0]

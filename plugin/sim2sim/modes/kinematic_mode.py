@@ -1,4 +1,4 @@
-"""Mode kinematic: show the recorded poses, and look at them."""
+"""Mode kinematic: show the recorded poses without simulating."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import base_of
 from mjrig.sim2sim.play.players import KinematicPlayer
 
-EVIDENCE = "recorded poses, shown; nothing is simulated, so this says nothing about transfer"
+EVIDENCE = "recorded poses, shown without simulation: no evidence about transfer"
 
 
 def replay_poses(recording: Recording, world: World, *, robot: str = "") -> Replay:
-    """Show all poses, at the rate of the world, and say whether a base falls."""
+    """Show all poses at the rate of the world, and report whether a base falls."""
     player = KinematicPlayer(recording, world, robot=robot)
     count = max(1, round(player.duration / world.timestep))
     qpos = np.empty((count + 1, world.model.nq))

@@ -24,16 +24,16 @@ from mjrig.sim2sim.compare.track import Track, saturation
 from mjrig.sim2sim.diagnose.order_probe import order_probe, suspicion, telling_command
 from mjrig.sim2sim.diagnose.policy_diagnosis import PolicyDiagnosis
 from mjrig.sim2sim.modes.targets_mode import describe
-from mjrig.sim2sim.play.policy_loop import find_robot, in_the_loop, tell
+from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.sim2sim.play.start import start
 from mjrig.sim2sim.play.trial_pool import run_trials
 from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics
 
-#: How long a policy runs unless somebody says otherwise [s].
+#: Default duration of a policy run [s].
 DURATION = 10.0
-#: A joint at its limit for more than this share is worth a remark.
+#: A joint at its limit for more than this share is reported.
 SATURATED = 0.05
-#: More than this share of falls is no transfer.
+#: With more than this share of falls it does not transfer.
 MOST_FALLS = 0.5
 
 
@@ -52,12 +52,12 @@ def replay_policy(
     seed: int,
     workers: int,
 ) -> Replay:
-    """Run, judge, and say what differs from what the policy was made for."""
+    """Run, judge, and list differences from the plant the policy was trained for."""
     steps = _steps(world, recording, duration)
     matches = () if recording is None else match(recording, world, robot)
     actor = matches[0].robot if matches else find_robot(world, robot)
     with in_the_loop(policy, world, actor) as component:
-        tell(component, command, schedule)
+        command_policy(component, command, schedule)
         begin: Callable[[], object] = (
             world.reset if recording is None else partial(start, world, recording, matches)
         )
@@ -141,7 +141,7 @@ def _name(policy: Any, component: PolicyComponent) -> str:
 
 
 def _nothing(actor: Articulation) -> ActorRecording:
-    """A recording of a robot that has nothing in it."""
+    """An empty recording of a robot."""
     empty = np.zeros((1, 0))
     return ActorRecording(actor.name, (), np.zeros(1, np.int64), np.zeros(1), empty, empty)
 
@@ -173,14 +173,14 @@ def tracked(robot: Articulation, track: Track) -> dict[str, dict[str, float | No
 
 
 def saturated(result: Replay) -> list[str]:
-    """A remark on the joints that are at their limit for long, if there are any."""
+    """A note on joints that are often at their limit, if any."""
     shares = {n: j.get("saturation") or 0.0 for n, j in result.joints.items()}
     worst = sorted((n for n in shares if shares[n] > SATURATED), key=lambda n: -shares[n])
     if not worst:
         return []
     found = listed(f"{n} {shares[n]:.0%}" for n in worst[:4])
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
-    return [f"at the effort limit for long: {found}{more} of the time"]
+    return [f"often at the effort limit: {found}{more} of the time"]
 
 
 def _judge(result: Replay, run: PolicyRun, world: World, robot: Articulation) -> None:
@@ -204,5 +204,5 @@ def _judge(result: Replay, run: PolicyRun, world: World, robot: Articulation) ->
         result.verdict = TRANSFERS
     if not perturbed and result.verdict != FAILS:
         result.verdict = STAYS_UP
-        result.notes.append("whether it transfers takes perturbed runs too: trials")
+        result.notes.append("judging transfer needs perturbed runs too: trials")
     result.notes = [*remarks, *result.notes]

@@ -1,4 +1,4 @@
-"""Mode targets: the recorded setpoints once more, through the controllers of this world."""
+"""Mode targets: re-simulate the recorded setpoints with the controllers of this world."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def replay_targets(
     diagnose: bool,
     resample: bool,
 ) -> Replay:
-    """Play, compare, and find out what differs."""
+    """Play, compare and diagnose."""
     result = Replay("targets", str(recording.path), scene_name(world), evidence=EVIDENCE)
     result.tolerance = tolerance
     with TargetsPlayer(recording, world, robot=robot, resample=resample) as player:
@@ -47,7 +47,7 @@ def replay_targets(
 
 
 def verdict(comparison: Comparison, tolerance: float) -> str:
-    """In a word."""
+    """The verdict."""
     if comparison.bit_exact:
         return MATCHES
     return WITHIN if comparison.max_abs_position_error <= tolerance else DIFFERS
@@ -60,7 +60,7 @@ def describe(
     track: Track,
     comparison: Comparison | None,
 ) -> None:
-    """Put what happened into the result."""
+    """Fill the result from the run."""
     result.duration = track.duration
     if track.diverged:
         result.fell, result.fell_at = True, track.duration
@@ -87,7 +87,7 @@ def describe(
 
 
 def joint_data(error: JointError) -> dict[str, float | None]:
-    """What report.json says of a joint."""
+    """The entry of a joint in report.json."""
     return {
         "rmse_position": error.rmse_position,
         "rmse_velocity": error.rmse_velocity,

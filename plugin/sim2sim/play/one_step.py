@@ -1,4 +1,4 @@
-"""Every recorded step on its own: from the recorded state one step on, against the next state."""
+"""One-step predictions: one step from every recorded state, compared with the next state."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, Match
 from mjrig.sim2sim.play.players import TargetsPlayer
 
-#: Steps to look at; more tell nothing new.
+#: Steps to compare; more add nothing.
 MOST = 400
 #: A change of velocity in one step that physics did not make [rad/s or m/s].
 JUMP = 1e-2
@@ -21,7 +21,7 @@ SAME = 1e-5
 
 @dataclass
 class OneStepFound:
-    """Findings and remarks."""
+    """Findings and notes."""
 
     findings: list[ReplayFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class OneStep:
         self._robot, self._resample = robot, resample
 
     def run(self) -> OneStepFound | None:
-        """What single steps tell; None: there are none to look at."""
+        """The result of single steps; None: none can be compared."""
         with TargetsPlayer(
             self._recording, self._world, robot=self._robot, resample=self._resample
         ) as player:
@@ -75,7 +75,7 @@ class OneStep:
         names = [here.name for _, here in pair.joints]
         if 0 < jumps.sum() <= 0.3 * len(jumps) and np.median(worst[~jumps]) < SAME:
             jumped = residual[jumps].max(axis=0)
-            # The others feel it too; the one that was written jumps most.
+            # Coupled joints react too; the one that was written jumps most.
             most = max(JUMP, 0.5 * float(jumped.max()))
             joints = [n for n, r in zip(names, jumped, strict=True) if r > most]
             when = float(pair.recorded.time[int(rows[np.flatnonzero(jumps)[0]])])
@@ -94,6 +94,6 @@ class OneStep:
             joint = names[int(np.median(residual, axis=0).argmax())]
             found.notes.append(
                 f"single steps from recorded states differ too, most at {joint} (median "
-                f"{np.median(worst):.2g} rad/s or m/s a step): the physics or the law is another"
+                f"{np.median(worst):.2g} rad/s or m/s a step): the physics or the law differs"
             )
         return found

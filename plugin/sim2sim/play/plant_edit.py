@@ -1,4 +1,4 @@
-"""Change the plant of a running robot for a while: gains, limits, joints, solver."""
+"""Temporary changes to the plant of a running robot: gains, limits, joints, solver."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -123,7 +123,7 @@ class PlantEdit:
         self.assign(controller, what, array)
 
     def assign(self, controller: ArticulationController, what: str, value: object) -> None:
-        """Give a controller's property another value; what was written for it comes back."""
+        """Set a property of a controller; undoing restores its authored value."""
         prop = controller.property_named(what)
         if controller.is_authored(what):
             before = controller.authored(what)
@@ -252,5 +252,5 @@ class PlantEdit:
 
 
 def _name_in(binding: ActuatorBinding, names: Mapping[str, float]) -> str | None:
-    """The name under which an actuator is among others: its own, or its joint's."""
+    """The name by which an actuator is listed: its own, or its joint's."""
     return next((n for n in binding.names if n in names), None)

@@ -104,7 +104,7 @@ class RecordedTargets(ActorComponent):
     """Writes the recorded setpoints of one robot, step by step, and changes its gains with them."""
 
     def play(self, world: World, pair: Match, ratio: float = 1.0) -> Self:
-        """What to play; `ratio` are the steps here per recorded step."""
+        """Play a recording; `ratio` is the number of steps here per recorded step."""
         commands = pair.recorded.commands
         assert commands is not None
         first = int(pair.recorded.step[0])
@@ -207,7 +207,7 @@ class TargetsPlayer:
         steps = playable_steps(recording)
         if steps < recording.steps:
             self.notes += (
-                f"the state was put elsewhere after {steps * recording.timestep:g} s of "
+                f"the state was reset after {steps * recording.timestep:g} s of "
                 f"{recording.duration:g} s: only the time before that is replayed",
             )
         self.steps = round(steps * self.ratio)
@@ -225,7 +225,7 @@ class TargetsPlayer:
             raise
 
     def start(self) -> str:
-        """Put the robots where the recording begins; says what the state was taken from."""
+        """Put the robots into the initial recorded state; returns what it was taken from."""
         found = start(self._world, self._recording, self.matches)
         self.seek(0)
         return found
@@ -241,7 +241,7 @@ class TargetsPlayer:
         return self.steps * self._world.timestep
 
     def close(self) -> None:
-        """Take everything back; closing twice is fine."""
+        """Undo everything; closing twice is allowed."""
         while self._playing:
             pair, component = self._playing.pop()
             pair.robot.remove_component(component)
@@ -255,13 +255,13 @@ class TargetsPlayer:
 
 
 def playable_steps(recording: Recording) -> int:
-    """Steps until somebody put the state elsewhere: a reset, a rewind."""
+    """Steps until the recorded state was reset or rewound."""
     later = [s for s in recording.segments if 0 < s < recording.steps]
     return min(later, default=recording.steps)
 
 
 def driven(matches: Sequence[Match]) -> list[Match]:
-    """Those that have actuators; a ball on the floor has no setpoints, and needs none."""
+    """Robots with actuators; a ball on the floor has no setpoints, and needs none."""
     return [pair for pair in matches if pair.recorded.actuators]
 
 
@@ -271,7 +271,7 @@ def check_playable(
     """Steps here per recorded step, before anything runs.
 
     Raises:
-        RecordingError: there are no setpoints, or the timestep is another one.
+        RecordingError: there are no setpoints, or the timestep differs.
     """
     for pair in driven(matches) or matches[:1]:
         if pair.recorded.commands is None:

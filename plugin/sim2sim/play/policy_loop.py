@@ -18,7 +18,7 @@ def find_robot(world: World, name: str = "") -> Articulation:
     """The robot a policy is meant for: the named one, the one that has a policy, the only one.
 
     Raises:
-        RecordingError: it cannot be known.
+        RecordingError: it is ambiguous.
     """
     if name:
         return world[name]
@@ -29,7 +29,7 @@ def find_robot(world: World, name: str = "") -> Articulation:
         if len(candidates) == 1:
             return candidates[0]
     names = listed(r.name for r in with_policy or actuated)
-    raise RecordingError(f"which robot is the policy for? there are: {names}; say robot=…")
+    raise RecordingError(f"several robots could run the policy: {names}; choose one with robot=…")
 
 
 def policies(robot: Articulation) -> list[PolicyComponent]:
@@ -39,7 +39,7 @@ def policies(robot: Articulation) -> list[PolicyComponent]:
 
 @contextmanager
 def in_the_loop(policy: Any, world: World, robot: Articulation) -> Iterator[PolicyComponent]:
-    """A policy that commands the robot, and nothing else; afterwards all is as before.
+    """A context in which only this policy commands the robot; everything is restored afterwards.
 
     Raises:
         RecordingError: there is no policy.
@@ -82,7 +82,7 @@ def _own(policy: Any, robot: Articulation) -> PolicyComponent | None:
     if policy is None:
         if len(found) != 1:
             many = f"{len(found)} policies" if found else "no policy"
-            raise RecordingError(f"{robot.name} has {many}; say which one: policy=…, or --policy")
+            raise RecordingError(f"{robot.name} has {many}; choose one: policy=…, or --policy")
         return found[0]
     wanted = Path(policy).resolve()
     for component in found:
@@ -101,7 +101,7 @@ def _made(policy: Any) -> PolicyComponent:
     return registry.get("Policy", PolicyComponent)(file=path.resolve())
 
 
-def tell(
+def command_policy(
     component: PolicyComponent,
     command: Sequence[float] | None,
     schedule: Sequence[tuple[float, Sequence[float]]] | None,

@@ -22,7 +22,7 @@ _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 def start(world: World, recording: Recording, matches: Sequence[Match], row: int = 0) -> str:
     """Reset the world and put the recorded robots where sample `row` has them.
 
-    Returns what the state was taken from, in words. Robots that were not recorded stay at their
+    Returns what the state was taken from, as text. Robots that were not recorded stay at their
     own start.
     """
     world.reset()
@@ -53,9 +53,9 @@ def start(world: World, recording: Recording, matches: Sequence[Match], row: int
 def _full_state(
     world: World, recording: Recording, matches: Sequence[Match], row: int
 ) -> FloatArray | None:
-    """The full state at a sample, if it means the same in this world.
+    """The full state at a sample, if it is valid in this world.
 
-    It does if it has as many numbers and the recorded poses are in it where this world has them.
+    It is if it has as many numbers and the recorded poses are in it where this world has them.
     Gains and limits may differ.
     """
     states, recorded = recording.states, matches[0].recorded
@@ -79,7 +79,7 @@ def _full_state(
 
 
 def is_same_model(world: World, recording: Recording) -> bool:
-    """Whether a recording is of this very model, in all that decides how it moves."""
+    """Whether a recording is of this model, in all that affects its motion."""
     here = model_hash(world.model)
     plants = (actor.plant for actor in recording.actors.values())
     return any(plant.overall.get("model_hash") == here for plant in plants)
@@ -87,7 +87,7 @@ def is_same_model(world: World, recording: Recording) -> bool:
 
 @contextmanager
 def silenced(robots: Sequence[Articulation]) -> Iterator[list[str]]:
-    """Switch off what commands these robots by itself, gaits and policies; yields their labels."""
+    """Disable components that command these robots (gaits, policies); yields their labels."""
     off: list[ActorComponent] = []
     for robot in robots:
         for component in robot.components:

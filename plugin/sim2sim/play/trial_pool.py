@@ -1,4 +1,4 @@
-"""Trials on several processes, each with a world of its own."""
+"""Trials on several processes, each with its own world."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Trial
-from mjrig.sim2sim.play.policy_loop import tell
+from mjrig.sim2sim.play.policy_loop import command_policy
 from mjrig.sim2sim.play.trials import Perturbation, perturbations, run_policy
 from mjrig.sim2sim.play.world_copy import WorldCopy, copy_of
 from mjrig.workers.pool import ProcessPool
 
-Told = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[float]]] | None]
+PolicyCommand = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[float]]] | None]
 
 
 @dataclass(frozen=True)
 class TrialRunner:
-    """Runs trials in a process of its own, each in a fresh world."""
+    """Runs trials in a separate process, each in a fresh world."""
 
     copy: WorldCopy
     robot: str
     policy: PolicyComponent
-    told: Told
+    command: PolicyCommand
     steps: int
 
     def run(self, perturbation: Perturbation) -> Trial:
@@ -30,7 +30,7 @@ class TrialRunner:
         world = self.copy.make()
         robot, policy = world[self.robot], self.policy.copy()
         robot.add_component(policy)
-        tell(policy, *self.told)
+        command_policy(policy, *self.command)
         run = run_policy(
             world, robot, policy, self.steps, start=world.reset, perturbation=perturbation
         )
@@ -46,7 +46,7 @@ def run_trials(
     count: int,
     seed: int,
     workers: int,
-    told: Told,
+    command: PolicyCommand,
 ) -> list[Trial]:
     """Perturbed runs: here one after the other, or on processes.
 
@@ -61,6 +61,6 @@ def run_trials(
         ]
     index = robot.components.index(policy)
     made = copy_of(world, leave_out=(robot.name, index))
-    given = (made, robot.name, policy.copy(), told, steps)
+    given = (made, robot.name, policy.copy(), command, steps)
     with ProcessPool(min(workers, count), TrialRunner, *given) as pool:
         return list(pool.map(TrialRunner.run, chosen))

@@ -1,4 +1,4 @@
-"""Runs of a policy that are made a little harder, each in one way."""
+"""Perturbed trials of a policy: start pose, friction, payload, motor strength, pushes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ FRICTION = (0.5, 1.25)
 #: Part of the robot's mass that is put on its base.
 PAYLOAD = (0.0, 0.15)
 STRENGTH = (0.85, 1.15)
-#: A push changes the base's velocity by this much, so often [m/s, s].
+#: A push changes the base's velocity by this much, at this interval [m/s, s].
 PUSH, PUSH_EVERY = 0.4, 2.0
 #: Speeds are compared as means over this time: a gait sways [s].
 MEAN = 1.0
@@ -30,25 +30,25 @@ MEAN = 1.0
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One way to make it harder; drawn from a seed, so that it can be repeated."""
+    """One perturbation, drawn from a seed, so that it can be repeated."""
 
     kind: str
     seed: tuple[int, int]
 
     @property
     def random(self) -> np.random.Generator:
-        """Draws that belong to it."""
+        """Its random generator."""
         return np.random.default_rng(self.seed)
 
 
 def perturbations(count: int, seed: int) -> list[Perturbation]:
-    """So many, the kinds in turn."""
+    """`count` perturbations, the kinds in turn."""
     return [Perturbation(KINDS[i % len(KINDS)], (seed, i)) for i in range(count)]
 
 
 @dataclass
 class PolicyRun:
-    """What a run gave."""
+    """Result of a run."""
 
     track: Track
     trial: Trial
@@ -85,7 +85,7 @@ def run_policy(
 def _perturb(
     world: World, robot: Articulation, edit: PlantEdit, perturbation: Perturbation
 ) -> tuple[str, Callable[[int], object] | None]:
-    """Do it; returns its name and what is to be done between steps."""
+    """Apply it; returns its name and a function to call between steps."""
     random, data = perturbation.random, world.data
     if perturbation.kind == "start":
         for joint in joints_of(world, robot):
@@ -136,7 +136,7 @@ def _mass(world: World, robot: Articulation) -> float:
 def judged(
     name: str, world: World, robot: Articulation, track: Track, commands: FloatArray
 ) -> Trial:
-    """What became of a run; after a fall nothing counts any more."""
+    """The outcome of a run; what happens after a fall does not count."""
     base = base_of(world, robot, track.qpos)
     fallen = None if base is None else base.fell_at()
     end = track.taken if fallen is None else fallen

@@ -1,4 +1,4 @@
-"""A second world like one that runs: for other processes, and for what is fixed at its start."""
+"""Copies of a running world: for other processes, and for options fixed at build time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class WorldCopy:
 
 
 def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> WorldCopy:
-    """What is needed to make a world like this one; `leave_out` is an (actor, component index)."""
+    """What is needed to build a copy of this world; `leave_out` is an (actor, component index)."""
     scene = world.scene
     components = {
         name: tuple(

@@ -1,4 +1,4 @@
-"""report.html: one file with its plots inside, readable without a network."""
+"""report.html: one self-contained file with embedded plots."""
 
 from collections.abc import Iterator, Sequence
 from html import escape

@@ -13,7 +13,7 @@ from mjrig.sim2sim.report.html import page
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make sure that a report can be written, before a long run and not after it.
+    """Check that a report can be written, before a long run rather than after it.
 
     Raises:
         MjrigError: it cannot be written there.

@@ -1,4 +1,4 @@
-"""Plots as SVG text: lines over time, with axes; nothing to install, nothing to fetch."""
+"""Plots as SVG text: lines over time, with axes, without dependencies."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from mjrig.arrays import FloatArray
 
 WIDTH, HEIGHT = 460, 190
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 26, 30
-#: More points than this cannot be seen.
+#: More points than this cannot be distinguished.
 POINTS = 600
 Line = tuple[str, str, npt.ArrayLike, npt.ArrayLike]
 

@@ -1,1 +1,1 @@
-"""Gains from a wanted natural frequency and damping ratio."""
+"""Gain assignment from natural frequency and damping ratio."""

@@ -1,7 +1,7 @@
 """Gains from a natural frequency and a damping ratio: kp = M ω² − k, kv = 2 ζ M ω − d.
 
 M is the inertia a joint moves while the others are held (Mᵢᵢ, rotor inertia times gear² included):
-every joint is under a law of its own that holds it. k and d are the joint's own spring and damping.
+every joint is held by its own law. k and d are the joint's own spring and damping.
 """
 
 import math
@@ -24,23 +24,23 @@ from mjrig.tuning.assignment.stability import stable_shares
 
 
 class Inertia(StrEnum):
-    """Which inertia gains are computed with."""
+    """Inertia that gains are computed with."""
 
-    #: That of the pose the scene begins in.
+    #: At the initial pose of the scene.
     POSE = "pose"
-    #: The largest of all poses looked at: nowhere less damped than asked.
+    #: The largest over all sampled poses: nowhere less damped than requested.
     LARGEST = "largest"
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What every joint should be like.
+    """Requested dynamics of every joint.
 
     Attributes:
         frequency: natural frequency [Hz].
         damping: damping ratio; 1 is critical.
-        step: a step that must not saturate [rad or m]; None: any may.
-        inertia: which one to compute with.
+        step: a step that must not saturate [rad or m]; None: no such requirement.
+        inertia: inertia to compute with.
     """
 
     frequency: float
@@ -51,8 +51,8 @@ class Wish:
     def __post_init__(self) -> None:
         if self.inertia not in list(Inertia):
             hint = suggestion(str(self.inertia), [kind.value for kind in Inertia])
-            raise PropertyError(f"there is no inertia {str(self.inertia)!r}; {hint}")
-        object.__setattr__(self, "inertia", Inertia(self.inertia))  # a plain word is fine
+            raise PropertyError(f"unknown inertia {str(self.inertia)!r}; {hint}")
+        object.__setattr__(self, "inertia", Inertia(self.inertia))  # a plain string is accepted
         for name, least in (("frequency", "> 0"), ("step", "> 0"), ("damping", ">= 0")):
             value = getattr(self, name)
             if value is not None and not (0.0 <= value < math.inf and (value or least == ">= 0")):
@@ -69,12 +69,12 @@ class Assignment:
 
     Attributes:
         row: the joint, its gains so far and where they are authored.
-        seen: its inertias, own spring and damping, and what gravity asks of it.
-        hertz: the natural frequency given [Hz].
+        seen: its inertias, own spring and damping, and gravity load.
+        hertz: the natural frequency assigned [Hz].
         kp: new stiffness [N·m/rad or N/m].
         kv: new damping [N·m·s/rad or N·s/m].
         limit: the largest effort [N·m or N]; inf: nothing limits it.
-        notes: what bounds acted.
+        notes: bounds that limited it.
     """
 
     row: GainRow
@@ -95,7 +95,7 @@ class Assignment:
 
     @property
     def saturating_step(self) -> float:
-        """The step from rest in the pose of the scene that takes all the effort [rad or m]."""
+        """The step from rest at the initial pose that just saturates the effort [rad or m]."""
         return max(0.0, self.limit - abs(self.seen.load)) / self.kp if self.kp else math.inf
 
 
@@ -103,8 +103,8 @@ class Assignment:
 class AssignmentPlan:
     """New gains, and the actuators that get none.
 
-    `poses` is how many random ones were looked at; `unstable` are actors that other gains than
-    these make unstable in one of them.
+    `poses` is the number of sampled poses; `unstable` are actors that gains other than these
+    make unstable in one of them.
     """
 
     wish: Wish
@@ -119,7 +119,7 @@ class AssignmentPlan:
         return [(a.row, {"kp": rounded(a.kp), "kv": rounded(a.kv)}) for a in self.assignments]
 
     def put(self, scene: Scene) -> None:
-        """Write the gains into a scene, all or nothing; saving it is up to you.
+        """Write the gains into a scene, all or nothing; does not save it.
 
         Raises:
             BindingError: some are authored in another file.
@@ -146,19 +146,19 @@ def assign(
     poses: int = 32,
     seed: int = 0,
 ) -> AssignmentPlan:
-    """Work out gains that give joints a natural frequency and a damping ratio.
+    """Compute gains that give joints a natural frequency and a damping ratio.
 
-    Inertias are taken in the pose the scene begins in and in random ones inside the joint ranges.
+    Inertias are taken at the initial pose of the scene and at random ones within the joint ranges.
     The frequency of a joint is lowered where a step of `wish.step` would saturate it, and where
     the loops would be unstable with twice the gains in one of the poses, as `mjrig check` judges.
 
     Args:
         scene: a Scene, or the path of a scene file; it is not changed.
-        wish: what every joint should be like.
-        actor: of which robot; None: of all.
+        wish: the requested dynamics.
+        actor: name of the robot; None: all.
         joint: pattern of joint or actuator names.
-        poses: how many random poses to look at.
-        seed: of the random poses.
+        poses: number of random poses to sample.
+        seed: random seed for the sampled poses.
 
     Raises:
         BindingError: nothing matches, or nothing that does has kp and kv.
@@ -195,12 +195,12 @@ def _with_gains(
         else:
             found.append(c)
     if not found:
-        raise BindingError(f"there is nothing to tune: {'; '.join(map(str, left[:3]))}")
+        raise BindingError(f"nothing to tune: {'; '.join(map(str, left[:3]))}")
     return found, left
 
 
 def gains_for(wish: Wish, seen: Seen, hertz: float) -> tuple[float, float]:
-    """kp = M ω² − k, kv = 2 ζ M ω − d; what a joint has more of by itself stays."""
+    """kp = M ω² − k, kv = 2 ζ M ω − d; not below 0 where the joint itself has more."""
     inertia = wish.inertia_of(seen)
     total = stiffness_for(hertz, inertia)
     damped = 2.0 * wish.damping * math.sqrt(total * inertia)
@@ -208,7 +208,7 @@ def gains_for(wish: Wish, seen: Seen, hertz: float) -> tuple[float, float]:
 
 
 def _asked(wish: Wish, chosen: Chosen, row: GainRow, seen: Seen) -> Assignment:
-    """The gains before stability is looked at."""
+    """The gains before the stability check."""
     limit = effort_limit(chosen.binding, chosen.controller, chosen.index)
     hertz, notes = wish.frequency, []
     if wish.step is not None:
@@ -227,7 +227,7 @@ def _asked(wish: Wish, chosen: Chosen, row: GainRow, seen: Seen) -> Assignment:
 def _stable(
     wish: Wish, poses: SampledPoses, chosen: Sequence[Chosen], asked: Sequence[Assignment]
 ) -> tuple[list[Assignment], list[str]]:
-    """The assignments with frequencies lowered until all poses are stable; who never is."""
+    """The assignments with frequencies lowered until all poses are stable; and unstable actors."""
 
     def gains(i: int, share: float) -> tuple[float, float]:
         return gains_for(wish, asked[i].seen, asked[i].hertz * share)

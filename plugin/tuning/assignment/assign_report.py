@@ -1,4 +1,4 @@
-"""What gains were assigned, as a table and as plain data."""
+"""Report of assigned gains, as a table and as plain data."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ def assign_report(plan: AssignmentPlan) -> str:
     lines += [f"skipped {skipped}" for skipped in plan.skipped]
     if plan.unstable:
         names = listed(plan.unstable)
-        lines.append(f"{names}: unstable in some pose by other gains; `mjrig check` says more")
+        lines.append(f"{names}: unstable in some pose due to other gains; see `mjrig check`")
     return "\n".join(lines)
 
 
@@ -40,7 +40,7 @@ def row(a: Assignment) -> tuple[str, ...]:
 
 
 def _span(low: float, high: float) -> str:
-    """A range over the poses, or one value where it is one."""
+    """A range over the poses, or one value if they agree."""
     texts = f"{low:.3g}", f"{high:.3g}"
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
 

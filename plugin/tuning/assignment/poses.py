@@ -1,4 +1,4 @@
-"""What a robot is like in its own pose and in random ones."""
+"""Inertias and loads of a robot at its initial pose and at random ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from mjrig.sim.world import World
 
 @dataclass(frozen=True)
 class Seen:
-    """What an actuator has to do with.
+    """Inertia and loads seen by an actuator.
 
     Attributes:
-        inertia: Mᵢᵢ in the pose the scene begins in [kg·m² or kg].
-        smallest: of all poses.
-        largest: of all poses.
+        inertia: Mᵢᵢ at the initial pose [kg·m² or kg].
+        smallest: over all poses.
+        largest: over all poses.
         stiffness: of the joint's own spring [N·m/rad or N/m].
         damping: of the joint and its actuators themselves [N·m·s/rad or N·s/m].
-        load: the effort that gravity asks for in the pose the scene begins in, hanging [N·m or N].
+        load: effort against gravity at the initial pose, base fixed, contacts off [N·m or N].
     """
 
     inertia: float
@@ -36,8 +36,8 @@ class Seen:
 class SampledPoses:
     """The pose a world is in, and random ones inside the joint ranges.
 
-    A hinge without a range turns all the way; a slide without one stays where it is. The world is
-    taken over: nobody else may use it afterwards.
+    A hinge without a range turns all the way; a slide without one stays where it is. The world
+    must not be used elsewhere afterwards.
     """
 
     def __init__(self, world: World, count: int, seed: int) -> None:
@@ -59,7 +59,7 @@ class SampledPoses:
         return [groups(self.world) for _ in self._visit()]
 
     def seen(self, chosen: Sequence[Chosen]) -> list[Seen]:
-        """What each of some actuators has to do with."""
+        """Inertia and loads seen by some actuators."""
         model, data = self.world.model, self.world.data
         dofs = [c.binding.dof_address for c in chosen]
         inertias = np.array([_inertias(self.world)[dofs] for _ in self._visit()])

@@ -1,4 +1,4 @@
-"""Lower the frequencies of joints until no small motion grows, in any of some poses."""
+"""Lowering of natural frequencies until the loops are stable in all sampled poses."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ from mjrig.tuning.assignment.poses import SampledPoses
 LOWER = 0.95
 #: Joints that differ by less than this factor are lowered together.
 ALIKE = 0.99
-#: Frequencies that would be lowered further than this share are given up.
+#: Frequencies that would have to be lowered below this share are given up.
 LEAST = 0.01
 
 #: kp and kv of one of the chosen at a share of its frequency.
@@ -28,7 +28,7 @@ Gains = Callable[[int, float], tuple[float, float]]
 def stable_shares(
     poses: SampledPoses, chosen: Sequence[Chosen], gains: Gains
 ) -> tuple[list[float], list[str]]:
-    """The share of its frequency that each of the chosen may have, and what no share would cure.
+    """The stable share of each frequency, and the actors that no share makes stable.
 
     Stable means with twice the gains: then `mjrig check` does not call them close to the bound.
     """
@@ -38,7 +38,7 @@ def stable_shares(
 
 
 def _put(chosen: Sequence[Chosen], gains: Gains) -> None:
-    """Give the running controllers the gains that are asked for."""
+    """Set the requested gains on the running controllers."""
     for i, one in enumerate(chosen):
         name = literal(one.binding.actuator)
         for gain, value in zip(("kp", "kv"), gains(i, 1.0), strict=True):
@@ -46,14 +46,14 @@ def _put(chosen: Sequence[Chosen], gains: Gains) -> None:
 
 
 class _Search:
-    """Which share of its frequency each joint may have."""
+    """The share of its frequency each joint may have."""
 
     def __init__(self, every: Sequence[Group], chosen: Sequence[Chosen], gains: Gains) -> None:
         self._gains = gains
         self._index = {(c.robot.name, c.binding.actuator): i for i, c in enumerate(chosen)}
         self._share = [0.0] * len(chosen)
         lost = [g for g in every if not self._holds(g)]
-        #: Actors that are unstable in some pose although the chosen do nothing at all.
+        #: Actors that are unstable in some pose even with zero gains on the chosen joints.
         self.hopeless = sorted({d.actor for g in lost for d in g.drives})
         self._every = [g for g in every if not any(g is one for one in lost)]
         self._share = [1.0] * len(chosen)
@@ -87,7 +87,7 @@ class _Search:
         """Of the joints whose motion grows, lower the one that is damped most for its inertia.
 
         One at a time, since it relieves the others; but left and right alike. Any joint may have
-        to do it where those that grow are not to be changed.
+        to be lowered where those that grow must not be changed.
         """
         factors = self._factors(group)
         grows = growing_joints(group.plant, group.loops(*factors))

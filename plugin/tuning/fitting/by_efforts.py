@@ -39,7 +39,7 @@ from mjrig.tuning.fitting.plant import DELAY, Drives
 from mjrig.tuning.fitting.statistics import QUANTILE
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 
-#: Efforts of which more than this share is left unexplained are of another law.
+#: Efforts with a larger unexplained share come from another law.
 UNEXPLAINED = 0.2
 LIMIT = "torque_limit"
 
@@ -47,7 +47,7 @@ LIMIT = "torque_limit"
 def fit_efforts(
     world: World, drives: Drives, tracks: Sequence[RecordedTrack], wanted: Wanted, bounds: Bounds
 ) -> Findings:
-    """What efforts say about gains, delays and limits.
+    """Estimates of gains, delays and limits from efforts.
 
     Args:
         wanted: parameter → places, all of joints that `why_not` has nothing against.
@@ -77,8 +77,8 @@ def _notes(odd: Sequence[str]) -> tuple[str, ...]:
     if not odd:
         return ()
     return (
-        f"much of the recorded efforts is left unexplained: {listed(odd)}; another law gave them, "
-        "or they are not of the step they are recorded with",
+        f"much of the recorded efforts is unexplained: {listed(odd)}; they come from another law, "
+        "or belong to another step than the one they are recorded with",
     )
 
 
@@ -88,7 +88,7 @@ def _rms(values: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class _Joint:
-    """One joint: which gains, which delays."""
+    """One joint: its gains and delays."""
 
     drives: Drives
     tracks: Sequence[RecordedTrack]
@@ -128,7 +128,7 @@ class _Joint:
         return samples, explain(samples)
 
     def _lag(self, names: Sequence[str]) -> tuple[int, list[int]]:
-        """The delay that explains most, and all that explain as much."""
+        """The delay that explains the efforts best, and all that do so equally well."""
         old = int(self.drives.lags[self.place])
         if not self.delayed:
             return old, [old]
@@ -143,7 +143,7 @@ class _Joint:
         count = len(laws[best].left)
         floor = count * (ROUNDING * self.efforts.most) ** 2
         good = equally_good([law.cost for law in laws], count, inflation, floor)
-        # What the scene says is as good as any other that is as good.
+        # Among equally good delays the scene's is kept.
         return (old if old - self.bounds[0] in good else lags[best]), [lags[k] for k in good]
 
     def _gap(self, lag: int, gains: Sequence[Unknown]) -> int:
@@ -170,7 +170,7 @@ class _Joint:
     def _limit(self, unknown: Unknown, samples: LawSamples, law: FittedLaw) -> Estimate:
         own = float(self.drives.own_limits[self.place])
         if np.isinf(law.limit):
-            # The largest of many efforts is one whose noise points upwards.
+            # The largest of many noisy efforts is biased upwards.
             most = max(self.efforts.most - MARGIN * _rms(law.left), 0.0)
             drop = unreached(self.drives, unknown, min(most, own))
             return left_alone(self.drives, drop, self._old(unknown))
@@ -181,7 +181,7 @@ class _Joint:
         return estimate(self.drives, unknown, *self._inside(unknown, law.limit, error))
 
     def rms_of_scene(self) -> float:
-        """What the gains, the delay and the limit of the scene leave unexplained."""
+        """Residuals with the gains, the delay and the limit of the scene."""
         samples = self.efforts.samples(int(self.drives.lags[self.place]), [], 1)
         limit = float(self.drives.values[LIMIT][self.place])
         if self.efforts.has_integral:
@@ -199,4 +199,4 @@ def _resting_on(found: Estimate, gone: Sequence[Dropped]) -> Estimate:
     if not gone:
         return found
     names = listed(d.unknown.parameter for d in gone)
-    return replace(found, reason=f"if {names} is as the scene says")
+    return replace(found, reason=f"if {names} is as in the scene")

@@ -1,6 +1,6 @@
-"""A fit to recorded motion: gains, delays and joint parameters with which the scene moves so.
+"""A fit to recorded motion: gains, delays and joint parameters that reproduce it.
 
-Each recording is cut into windows (one for a robot that hangs or is fixed), whose initial states
+Each recording is cut into windows (one for a suspended or fixed robot), whose initial states
 are unknowns too, so that noise in the states biases nothing. Simulations of the windows, driven by
 the recorded setpoints, are compared with the recorded states; the parameters are found by
 Levenberg-Marquardt on finite differences, each a world of a batch, and delays by trying them.
@@ -39,9 +39,9 @@ from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns
 
 #: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
 WINDOW = 0.04
-#: Numbers the derivatives may take; beyond it samples are left out.
+#: Most numbers in the derivatives; beyond that samples are left out.
 ROOM = 1e8
-#: Residuals with more memory than this show that the model lacks something.
+#: More strongly autocorrelated residuals show that the model lacks something.
 MEMORY = 4.0
 
 
@@ -57,7 +57,7 @@ def fit_motion(
     window: float | None,
     report: Report,
 ) -> Findings:
-    """What recorded states say.
+    """Estimates from recorded states.
 
     Args:
         wanted: parameter → places.
@@ -92,7 +92,7 @@ def _stage(
     length = None if math.isinf(window) else max(round(window / world.timestep), 2)
     if length is not None and drives.remembers:
         raise FitError(
-            f"{drives.actor}: its laws have memory, which no window in the middle knows; "
+            f"{drives.actor}: its laws have internal state, unknown at the start of a window; "
             "fit whole recordings: window inf"
         )
     windows = cut(tracks, length, int(np.lcm.reduce(drives.ticks)), skip)
@@ -111,7 +111,7 @@ def _simulator(scene: Scene, stage: Stage) -> Simulator:
 
 @dataclass(frozen=True)
 class _Task:
-    """All choices made: what is left is work."""
+    """A prepared fit to motion."""
 
     world: World
     stage: Stage
@@ -128,7 +128,7 @@ class _Task:
         problem.refuse_divergence(residuals)
         efforts = asked_efforts(problem, start, residuals)
         limit = start.values["torque_limit"]
-        # No limit is as good as one nothing reaches, and can be moved.
+        # No limit is replaced by an unreached finite one, which can be varied.
         start.values["torque_limit"] = np.where(np.isinf(limit), 2.0 * efforts + 1.0, limit)
         unknowns = unknowns_of(self.world, self.stage.drives, self.wanted, self.bounds, efforts)
         problem = problem.with_unknowns(unknowns)
@@ -147,7 +147,7 @@ class _Task:
     def _without(
         self, problem: Problem, outcome: FitOutcome, gone: Sequence[Dropped]
     ) -> tuple[Problem, FitOutcome]:
-        """Leave out what cannot be known, as the scene has it, and solve for the rest."""
+        """Keep unidentifiable unknowns at the scene's values, and solve for the rest."""
         out = [d.unknown for d in gone]
         point = outcome.solution.point
         old = np.array([self.stage.drives.values[u.parameter][u.place] for u in out])
@@ -191,7 +191,7 @@ class _Task:
 
 
 def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
-    """Say where a value holds only together with one that was left alone."""
+    """Mark values that are valid only together with one that was kept fixed."""
     joints = problem.stage.drives.joints
     for drop in gone:
         partner = drop.partner
@@ -203,7 +203,7 @@ def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> E
                 if drop.unknown.place == partner.place
                 else (f" of {joints[drop.unknown.place]!r}")
             )
-            text = f"if {drop.unknown.parameter}{whose} is as the scene says"
+            text = f"if {drop.unknown.parameter}{whose} is as in the scene"
             return replace(found, reason=text)
     return found
 
@@ -214,11 +214,11 @@ def _notes(errors: Spread, *, free: bool) -> tuple[str, ...]:
         found.append(
             "the base is free: impacts make the cost rough, so that the search can end beside the "
             "best values, delays one step off, and the intervals are too narrow; record efforts, "
-            "or hang the robot up to be sure"
+            "or suspend the robot to be sure"
         )
     if errors.inflation >= MEMORY:
         found.append(
-            "what is left over has memory, so the model lacks something; the intervals are "
+            "the residuals are autocorrelated, so the model lacks something; the intervals are "
             f"{math.sqrt(errors.inflation):.1f} times as wide as noise alone would make them"
         )
     return tuple(found)

@@ -1,4 +1,4 @@
-"""What recorded efforts say about the laws that gave them: gains, delays and limits, per joint."""
+"""Recorded efforts as linear functions of gains, delays and limits, per joint."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +14,19 @@ from mjrig.tuning.fitting.fit_data import LEAST_SAMPLES, RecordedTrack
 from mjrig.tuning.fitting.fit_law import LawSamples, neighbours
 from mjrig.tuning.fitting.plant import Drives
 
-#: What is found by efforts: parameters of laws.
+#: Parameters of laws, which efforts identify.
 OF_LAWS = ("kp", "kv", "delay", "torque_limit")
 
 
 def why_not(
     world: World, drives: Drives, tracks: Sequence[RecordedTrack], place: int, name: str
 ) -> str:
-    """Why recorded efforts say nothing about a parameter of a joint's law; empty: they do."""
+    """Why recorded efforts cannot identify a parameter of a joint's law; empty: they can."""
     controller: Any = world[drives.actor].part(drives.controllers[place])
     if np.isnan(drives.values["kp"][place]):
         return "its law is neither PD nor PID"
     if getattr(controller, "effort", "explicit") == "implicit":
-        return "its effort is implicit, of a state that is not recorded"
+        return "its effort is implicit, computed from a state that is not recorded"
     if controller.clamps and name == "torque_limit":
         return "its clamps limit efforts too"
     return _what_is_missing(tracks, int(drives.columns[place]), has_clamps=bool(controller.clamps))
@@ -39,7 +39,7 @@ def _what_is_missing(tracks: Sequence[RecordedTrack], column: int, *, has_clamps
     if not any(t.has_velocity for t in seen):
         return "no velocities are recorded"
     if has_clamps and not any(np.isfinite(t.raw_efforts[:, column]).any() for t in seen):
-        return "its clamps act on what is recorded, and raw efforts are not"
+        return "recorded efforts are clamped, and raw efforts are not recorded"
     return ""
 
 
@@ -59,14 +59,14 @@ class _Stretch:
 
 
 class JointEfforts:
-    """The efforts of one joint, with what its law saw and was told.
+    """The efforts of one joint, with the states and commands of its law.
 
     Args:
-        world: the scene's, for what stands between the setpoints and the law.
+        world: the scene's, for what lies between the setpoints and the law.
         drives: the joints.
         tracks: recordings; those without efforts or velocities are left out.
-        place: which joint.
-        longest: the longest delay that will be asked for [ticks].
+        place: index of the joint.
+        longest: the longest delay to be evaluated [ticks].
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class JointEfforts:
 
     @property
     def has_integral(self) -> bool:
-        """Whether the law has an integral, which is found along."""
+        """Whether the law has an integral, which is estimated too."""
         return self._integral_max is not None
 
     @property
@@ -120,7 +120,7 @@ class JointEfforts:
         Args:
             lag: delay of the commands [ticks].
             names: of kp and kv; columns of an integral follow.
-            gap: how far the neighbours are that instruments are made of.
+            gap: distance of the neighbouring samples used as instruments.
         """
         parts = [self._part(s, lag, gap) for s in self._stretches]
         terms, near = _joined([p.terms for p in parts]), _joined([p.near for p in parts])

@@ -1,8 +1,8 @@
-"""fit: gains, delays and joint parameters from recordings of a robot that has others.
+"""fit: gains, delays and joint parameters identified from recordings.
 
-There are two kinds of evidence. Motion: simulations are made to move as was recorded, which says
-something about every parameter. Efforts: a law is linear in its gains, so what it gave says what
-they are, without a simulation; impacts, which make simulations unpredictable, do no harm then.
+There are two kinds of evidence. Motion: simulations are fitted to the recorded motion, which
+informs every parameter. Efforts: a law is linear in its gains, so its recorded efforts identify
+them without a simulation; impacts, which make simulations unpredictable, do no harm then.
 """
 
 import time
@@ -30,7 +30,7 @@ from mjrig.tuning.fitting.plant import DELAY, GAINS, Drives, check_parameters, d
 from mjrig.tuning.fitting.tangent import Tangent
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, check_bounds
 
-#: What a fit may look at; auto: at efforts for laws of robots whose base is free, else at motion.
+#: Kinds of evidence; auto: efforts for laws of free-base robots, else motion.
 AUTO = "auto"
 EVIDENCE = (AUTO, MOTION, EFFORTS)
 #: Two kinds of evidence disagree if they differ by more than so many half widths of intervals, ...
@@ -41,17 +41,17 @@ WORTH_SAYING = 0.02
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit found.
+    """Result of a fit.
 
     Attributes:
         actor: name of the robot.
         estimates: one per joint and parameter, parameter by parameter.
         recordings: names of the files.
         rms_before, rms_after: joint → root mean square of simulated minus recorded position
-            [rad or m], with what the scene says and with what was found; empty: not simulated.
-        effort_before, effort_after: joint → root mean square of what is left unexplained of the
-            efforts [N·m or N], likewise; empty: they were not looked at.
-        notes: what to know about the whole, in words.
+            [rad or m], with the scene's and with the fitted values; empty: not simulated.
+        effort_before, effort_after: joint → root mean square of the effort residuals [N·m or N],
+            likewise; empty: efforts were not used.
+        notes: remarks on the whole fit.
         seconds: how long it took.
     """
 
@@ -91,22 +91,22 @@ def fit(
     window: float | None = None,
     report: Report = lambda text: None,
 ) -> Fit:
-    """Find parameters with which the scene does what was recorded.
+    """Find parameters with which the scene reproduces recordings.
 
     Args:
-        scene: where the fit begins; nothing is changed in it.
+        scene: initial values of the fit; it is not changed.
         recordings: files or objects, all explained by the same parameters.
         parameters: some of kp, kv, delay, armature, damping, frictionloss, torque_limit.
-        actor: whose; None: of the only actor that laws drive.
+        actor: name of the robot; None: the only actor driven by laws.
         joints: patterns of joint or actuator names.
         evidence: `motion`; `efforts`, for kp, kv, delay and torque_limit; `auto`: efforts for these
             where they are recorded and the base is free to touch the ground, motion for the rest.
-        together: how joints shake each other is part of the derivatives; False: joint by joint,
-            which is faster, and as good for joints that hardly do.
-        bounds: parameter → (low, high), inside of what the properties allow; delay in steps.
+        together: include dynamic coupling between joints in the derivatives; False: joint by
+            joint, which is faster, and as good for weakly coupled joints.
+        bounds: parameter → (low, high), within the bounds of the properties; delay in steps.
         window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
             robots, 0.04 s of free ones.
-        report: told in words what is going on.
+        report: called with progress messages.
 
     Raises:
         FitError: a recording is not of this robot or timestep, lacks something or holds numbers
@@ -116,7 +116,7 @@ def fit(
     """
     began = time.perf_counter()
     if evidence not in EVIDENCE:
-        raise FitError(f"there is no evidence {evidence!r}; {suggestion(evidence, EVIDENCE)}")
+        raise FitError(f"unknown evidence {evidence!r}; {suggestion(evidence, EVIDENCE)}")
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     read = [r if isinstance(r, Recording) else read_recording(r) for r in recordings]
     world = World(scene)
@@ -167,12 +167,12 @@ def _only(world: World) -> str:
     return driven[0]
 
 
-# What to look at --------------------------------------------------------------------------------
+# Choice of evidence -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Which parameters of which joints rest on what; `is_check`: efforts are a second opinion."""
+    """Evidence for each parameter and joint; `is_check`: efforts serve as a cross-check."""
 
     efforts: Wanted
     motion: Wanted
@@ -187,27 +187,27 @@ def _plan(
         return _Plan({}, wanted)
     laws = {name: places for name, places in wanted.items() if name in OF_LAWS}
     silent: dict[str, list[int]] = {}
-    told: dict[str, list[int]] = {}
+    by_effort: dict[str, list[int]] = {}
     for name, places in laws.items():
         for place in places:
             reason = why_not(world, drives, tracks, place, name)
             if reason:
                 silent.setdefault(reason, []).append(place)
             else:
-                told.setdefault(name, []).append(place)
+                by_effort.setdefault(name, []).append(place)
     lines = [f"{_whose(drives, places)}: {reason}" for reason, places in silent.items()]
     if evidence == EFFORTS:
         others = [name for name in wanted if name not in OF_LAWS]
         if others:
-            raise FitError(f"efforts say nothing about {listed(others)}; look at motion, or auto")
+            raise FitError(f"efforts cannot identify {listed(others)}; use motion, or auto")
         if lines:
             raise FitError(f"{drives.actor}: efforts cannot be used: {'; '.join(lines)}")
-        return _Plan(told, {})
+        return _Plan(by_effort, {})
     if not _touches(world, drives):
-        return _Plan(told, wanted, is_check=True)
-    rest = {n: [p for p in places if p not in told.get(n, ())] for n, places in wanted.items()}
+        return _Plan(by_effort, wanted, is_check=True)
+    rest = {n: [p for p in places if p not in by_effort.get(n, ())] for n, places in wanted.items()}
     notes = tuple(f"found by motion, not by efforts: {line}" for line in lines)
-    return _Plan(told, {n: places for n, places in rest.items() if places}, notes)
+    return _Plan(by_effort, {n: places for n, places in rest.items() if places}, notes)
 
 
 def _whose(drives: Drives, places: Sequence[int]) -> str:
@@ -216,7 +216,7 @@ def _whose(drives: Drives, places: Sequence[int]) -> str:
 
 
 def _touches(world: World, drives: Drives) -> bool:
-    """Whether the base is free and may touch something: then simulations are unpredictable."""
+    """Whether the base is free and can make contact: then simulations are unpredictable."""
     tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
     flags = int(world.model.opt.disableflags)
     return bool(tangent.turns) and not flags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -236,7 +236,7 @@ def _with(drives: Drives, found: Sequence[Estimate]) -> Drives:
 
 
 def _disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> tuple[str, ...]:
-    """A note where what the efforts say is not what moved the joints."""
+    """A note where efforts and motion disagree."""
     other = {(e.actuator, e.parameter): e for e in efforts if e.identifiable}
     found = []
     for e in motion:
@@ -249,6 +249,6 @@ def _disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> t
     if not found:
         return ()
     return (
-        f"recorded efforts say {listed(found)}: they are not what moved the joints, or the model "
-        "is not what was moved",
+        f"recorded efforts imply {listed(found)}: they are not what moved the joints, or the model "
+        "differs from the recorded robot",
     )

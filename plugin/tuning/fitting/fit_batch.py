@@ -29,17 +29,17 @@ class BatchSimulator:
 
     def _make(self, count: int) -> Batch:
         batch = Batch(self._scene, count, bare=True)
-        batch.expand("actuator_delay")[:] = 0.0  # the commands come delayed already
+        batch.expand("actuator_delay")[:] = 0.0  # the commands are delayed already
         return batch
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def run(self, jobs: Jobs) -> list[FloatArray]:
-        """What was simulated minus what was recorded, for each job (samples, 2 dofs)."""
+        """Simulated minus recorded states of each job (samples, 2 dofs)."""
         windows = self._stage.windows
         lengths = np.array([windows[w].length for w in jobs.window])
-        order = np.argsort(-lengths, kind="stable")  # those of a kind together: none waits long
+        order = np.argsort(-lengths, kind="stable")  # similar lengths run together
         found: list[FloatArray] = [np.zeros(0)] * len(jobs)
         model = self._batch.model
         width = int(model.nu + model.nq + model.nv)
@@ -66,7 +66,7 @@ class BatchSimulator:
         return [stage.residual(int(w), positions[i], speeds[i]) for i, w in enumerate(jobs.window)]
 
     def _load(self, jobs: Jobs) -> None:
-        """Give each world the parameters of its job."""
+        """Set the parameters of its job on each world."""
         count, drives, batch = len(jobs), self._stage.drives, self._batch
         for name, field in DYNAMICS.items():
             batch.expand(field)[:count, drives.dofs] = jobs.values[name]

@@ -1,4 +1,4 @@
-"""`mjrig tune fit`: parameters from recordings. Imports nothing heavy before it runs."""
+"""`mjrig tune fit`: parameters fitted to recordings. Imports nothing heavy before it runs."""
 
 import argparse
 import json
@@ -6,48 +6,62 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import load_scene
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Give a parser, which has SCENE, --actor, --joint and --json, what a fit needs besides."""
+    """Add the options of a fit to a parser that has SCENE, --actor, --joint and --json."""
     parser.add_argument(
-        "recordings", metavar="RECORDING", nargs="+", type=Path, help="what was recorded"
+        "recordings", metavar="RECORDING", nargs="+", type=Path, help="recordings to fit to"
     )
     parser.add_argument(
         "--parameters",
         type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
         default=["kp", "kv"],
         metavar="A,B,…",
-        help="of kp, kv, delay, armature, damping, frictionloss, torque_limit (kp,kv)",
+        help="comma-separated: kp, kv, delay, armature, damping, frictionloss,"
+        " torque_limit (kp,kv)",
     )
     parser.add_argument(
         "--evidence",
         choices=("auto", "motion", "efforts"),
         default="auto",
-        help="look at recorded motion or efforts (auto: at efforts for laws of free robots)",
+        help="compare recorded motion or efforts (auto: efforts for controllers of "
+        "free-base robots)",
     )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--together", action="store_true", help="all joints in one problem (default)")
-    how.add_argument("--each", action="store_true", help="joint by joint: faster")
+    how.add_argument(
+        "--together", action="store_true", help="fit all joints as one problem (default)"
+    )
+    how.add_argument("--each", action="store_true", help="fit joint by joint: faster")
     parser.add_argument(
         "--bounds",
         type=_bounds,
         action="append",
         default=[],
         metavar="NAME=LOW:HIGH",
-        help="look between these only: kp=20:200, delay=0:10",
+        help="bounds of a parameter: kp=20:200, delay=0:10",
     )
     parser.add_argument(
         "--window",
         type=float,
         metavar="S",
-        help="simulate so long from each recorded state (fixed robots: all; free ones: 0.04)",
+        help="simulated time from each recorded state (fixed base: all; free base: 0.04)",
     )
-    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of the intervals")
+    parser.add_argument(
+        "--plot", type=Path, metavar="F.png", help="plot of the confidence intervals"
+    )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--write", action="store_true", help="write what was found into the scene")
+    where.add_argument(
+        "--write", action="store_true", help="write the fitted values into the scene"
+    )
     where.add_argument("--preset", type=Path, metavar="F.yaml", help="write the gains to a preset")
+    examples(
+        parser,
+        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --parameters kp,kv",
+        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --bounds kp=20:400 --preset kp.yaml",
+    )
 
 
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:
@@ -62,13 +76,15 @@ def _bounds(text: str) -> tuple[str, tuple[float, float]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fit, print, and keep it where the options say."""
+    """Fit, print, and write the result as the options request."""
     from mjrig.errors import PropertyError
     from mjrig.tuning.fitting.fit import fit
     from mjrig.tuning.fitting.fit_report import fit_report, plot, report_data
 
     if options.write and options.set:
-        raise PropertyError("--write would write what --set says too; use --preset, or no --set")
+        raise PropertyError(
+            "--write would also write the values of --set; use --preset, or drop --set"
+        )
     scene = load_scene(options)
     found = fit(
         scene,
@@ -88,9 +104,9 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
     else:
         print(fit_report(found))
-    told = _keep(options, scene, found)
+    message = _keep(options, scene, found)
     if not options.json:
-        print(told)
+        print(message)
     return 0
 
 
@@ -108,4 +124,4 @@ def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
         return "nothing was written; --write puts it into the scene, --preset gains into a file"
     put_fit(found, scene)
     scene.save()
-    return f"wrote {options.scene}; {options.scene}~ is what it was"
+    return f"wrote {options.scene}; {options.scene}~ is the backup"

@@ -1,4 +1,4 @@
-"""What recordings say that a fit needs: commands at every step, and states to compare with."""
+"""Recordings prepared for a fit: commands at every step, and states to compare with."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from mjrig.sim.world import World
 from mjrig.tuning.fitting.tangent import KINDS, Tangent
 
 Places = npt.NDArray[np.intp]
-#: Fewer samples than this say nothing.
+#: Least number of samples for a fit.
 LEAST_SAMPLES = 20
 
 
@@ -25,13 +25,13 @@ class RecordedTrack:
     """One recording, in the columns of the world.
 
     Attributes:
-        name: of its file.
+        name: file name.
         commands: actor → (steps, 3, actuators): what was commanded in each physics step.
         step: physics steps before which the state was sampled, ascending.
         qpos: (samples, nq) of the whole model: recorded where it was, else the initial state.
         qvel: (samples, nv), likewise; estimated where velocities were not recorded.
         has_velocity: whether those of the fitted actor were recorded.
-        segments: first steps of the stretches between which the state was put to something else.
+        segments: first step of each stretch between which the state was reset or restored.
         efforts: (samples, actuators) of the fitted actor, in the step that begins with a sample;
             not a number where none was recorded.
         raw_efforts: likewise, before any clamp.
@@ -53,7 +53,7 @@ class RecordedTrack:
         return len(next(iter(self.commands.values())))
 
     def signal(self, tangent: Tangent, rows: Places | slice, origin: int) -> FloatArray:
-        """Positions seen from a sample as tangent vectors, and velocities: (rows, 2 dofs)."""
+        """Positions relative to a sample as tangent vectors, and velocities: (rows, 2 dofs)."""
         positions = tangent.difference(self.qpos[rows], self.qpos[origin])
         return np.concatenate([positions, self.qvel[rows][:, tangent.dofs]], axis=1)
 
@@ -63,7 +63,7 @@ def read_tracks(world: World, actor: str, recordings: Iterable[Recording]) -> li
 
     Raises:
         FitError: a recording is of another timestep or robot, lacks commands or states, holds
-            numbers that are not finite, or its gains change on the way.
+            numbers that are not finite, or its gains change during it.
     """
     found = [_track(world, actor, recording) for recording in recordings]
     if not found:
@@ -80,7 +80,7 @@ def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
         )
     if actor not in recording.actors:
         hint = suggestion(actor, recording.actors)
-        raise FitError(f"{name}: there is no actor {actor!r} in it; {hint}")
+        raise FitError(f"{name}: it has no actor {actor!r}; {hint}")
     main = recording.actors[actor]
     keep = _samples(name, main, recording.steps)
     qpos = np.tile(np.asarray(world.data.qpos), (len(keep), 1))
@@ -91,7 +91,7 @@ def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
         if share is None:
             continue
         commands[robot.name] = _commands(name, robot, share, recording.steps)
-        # Others are simulated along; between their samples they are where they were last.
+        # Other robots are simulated too; between their samples they keep their last state.
         rows = np.searchsorted(share.step, main.step[keep], side="right") - 1
         _put_states(name, world, robot, share, np.maximum(rows, 0), recording, qpos, qvel)
     step = main.step[keep]
@@ -205,7 +205,7 @@ def _joint(
 ) -> JointColumns:
     if local not in columns and kind == "free":
         raise FitError(
-            f"{name}: it does not say where the base of {robot.name!r} is; fit with the base "
+            f"{name}: it has no base pose of {robot.name!r}; fit with the base "
             f"fixed, as it was recorded: {robot.name}.base: fixed"
         )
     if local not in columns:
@@ -231,7 +231,7 @@ def _refuse_odd(
 
 @dataclass(frozen=True)
 class FitWindow:
-    """A stretch of a track that is simulated from an own initial state.
+    """A stretch of a track that is simulated from its own initial state.
 
     Attributes:
         track: index of the track.
@@ -256,7 +256,7 @@ def cut(
     """Windows of about so many steps that cover the tracks; None: one per track.
 
     They begin at sampled steps that are multiples of `multiple`, `skip` steps after the beginning:
-    what was commanded before a recording began is not known, and delays would bring it back.
+    commands before the start of a recording are unknown, and delays would need them.
 
     Raises:
         FitError: a track has no such step.

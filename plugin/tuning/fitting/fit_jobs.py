@@ -1,4 +1,4 @@
-"""Jobs: simulations a fit asks for, and how what they give differs from what was recorded."""
+"""Jobs: simulations requested by a fit, and their residuals against the recording."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ class Jobs:
     """Simulations of windows, N of them.
 
     Attributes:
-        window: (N,) which window each is of.
+        window: (N,) index of the window of each.
         values: parameter → (N, n) over the driven joints.
         lags: (N, n) delays in ticks.
-        moves: (N, 2 dofs) how far the initial state is from the recorded one: positions as
+        moves: (N, 2 dofs) offset of the initial state from the recorded one: positions as
             tangent vectors, then velocities.
     """
 
@@ -34,7 +34,7 @@ class Jobs:
         return len(self.window)
 
     def part(self, rows: npt.NDArray[np.intp]) -> "Jobs":
-        """Some of them."""
+        """A subset of the jobs."""
         values = {name: array[rows] for name, array in self.values.items()}
         return Jobs(self.window[rows], values, self.lags[rows], self.moves[rows])
 
@@ -43,19 +43,19 @@ class Simulator(Protocol):
     """Runs jobs."""
 
     def run(self, jobs: Jobs) -> list[FloatArray]:
-        """For each job what was simulated minus what was recorded, (samples, 2 dofs).
+        """Simulated minus recorded states of each job, (samples, 2 dofs).
 
-        Not a number from where on a simulation diverged.
+        NaN after a simulation diverged.
         """
         ...
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release its resources."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What all simulators need to set jobs up."""
+    """Shared data of all simulators."""
 
     drives: Drives
     tracks: Sequence[RecordedTrack]

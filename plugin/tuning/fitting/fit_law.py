@@ -1,9 +1,9 @@
-"""A law found in the efforts it gave: τ = clamp(ff + kp (q* − q) + kv (v* − v) [+ ki ∫(q* − q)]).
+"""A law identified from its efforts: τ = clamp(ff + kp (q* − q) + kv (v* − v) [+ ki ∫(q* − q)]).
 
-No simulation: for a given delay the efforts between the limits are linear in the gains. States
-that were measured with noise the law did not see would make the gains too small. So the normal
-equations are formed with instruments: the same columns with the states of neighbouring samples,
-whose noise is another. What the law did see of the noise does no harm either.
+No simulation: for a given delay the efforts between the limits are linear in the gains. Measurement
+noise that the law did not see would bias the gains towards zero. So the normal equations are
+formed with instruments: the same columns with the states of neighbouring samples, whose noise is
+independent. Noise that the law did see does no harm either.
 """
 
 from collections.abc import Sequence
@@ -20,24 +20,24 @@ Mask = npt.NDArray[np.bool_]
 ROUNDING = 1e-9
 #: Passes over gains and limit; each sorts the samples by the ones before.
 PASSES = 6
-#: A clamp must explain so many times the variance of what is left over to be believed.
+#: A clamp must explain this many times the residual variance to be accepted.
 CLEAR = 25.0
-#: Efforts at a limit spread by less than this share of it; others are of a law that does not fit.
+#: Efforts at a limit spread by less than this share of it, unless the law does not fit.
 PLATEAU = 0.03
-#: So many standard deviations around a limit a sample may be on either side.
+#: Within this many standard deviations of a limit a sample may be on either side.
 MARGIN = 3.0
-#: Neighbours for instruments: what is left over must have forgotten so much over the distance.
+#: Largest residual autocorrelation at the distance of the instruments, largest distance.
 FORGOTTEN, FARTHEST = 0.1, 32
-#: A column that is so small beside its effort says nothing.
+#: A column below this share of the effort carries no information.
 NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
 class LawSamples:
-    """What one law was told and gave, in n samples, for one delay.
+    """Commands and efforts of one law in n samples, for one delay.
 
     Attributes:
-        effort: (n,) less what is known: feedforward, and gains that are not asked for.
+        effort: (n,) minus the known part: feedforward, and gains that are not estimated.
         known: (n,) that part.
         columns: (n, p) what each gain multiplies.
         instruments: (n, p) the same with states of other samples.
@@ -51,13 +51,13 @@ class LawSamples:
 
 @dataclass(frozen=True)
 class FittedLaw:
-    """Gains (p,), a limit, and what they leave.
+    """Gains (p,), a limit, and the residuals.
 
     Attributes:
-        limit: of the effort; inf where nothing shows one.
+        limit: effort limit; inf: none visible.
         left: (n,) recorded minus explained effort.
-        free: (n,) which samples the gains rest on.
-        held: (n,) which samples the limit rests on.
+        free: (n,) samples that determine the gains.
+        held: (n,) samples that determine the limit.
     """
 
     gains: FloatArray
@@ -68,7 +68,7 @@ class FittedLaw:
 
     @property
     def cost(self) -> float:
-        """Sum of squares of what is left over."""
+        """Sum of squared residuals."""
         return float(self.left @ self.left)
 
 
@@ -121,9 +121,9 @@ def _solve(samples: LawSamples, free: Mask) -> FloatArray:
 
 
 def errors_of(samples: LawSamples, law: FittedLaw) -> tuple[FloatArray, float]:
-    """Standard errors (p,): how the equations vary along time, memory included, at least as white.
+    """Standard errors (p,) from the score covariance, autocorrelation included.
 
-    Also how much that memory adds to the variances, as a factor of 1 or more.
+    Also the factor, 1 or more, by which autocorrelation inflates the variances.
     """
     inverse, z, sizes = _normal(samples, law.free)
     r = law.left[law.free]
@@ -142,7 +142,7 @@ def errors_of(samples: LawSamples, law: FittedLaw) -> tuple[FloatArray, float]:
 
 
 def _limit(effort: FloatArray, asked: FloatArray) -> tuple[float, Mask]:
-    """The limit that explains best what is left, and which samples it holds; inf: none does."""
+    """The limit that explains the residuals best, and the samples at it; inf: none does."""
     along = effort * np.sign(asked)
     wanted = np.abs(asked)
     noise = max(_noise(effort - asked), ROUNDING * float(np.abs(effort).max(initial=0.0)))
@@ -160,11 +160,11 @@ def _limit(effort: FloatArray, asked: FloatArray) -> tuple[float, Mask]:
 
 
 def limit_error(samples: LawSamples, law: FittedLaw) -> float:
-    """The standard error of a limit; inf where none shows."""
+    """The standard error of a limit; inf: no limit visible."""
     if not law.held.any():
         return np.inf
     spread = np.abs((samples.effort + samples.known)[law.held])
-    # A median varies 1.25 times as much as a mean; memory makes values count for fewer.
+    # A median varies 1.25 times as much as a mean; autocorrelation reduces the effective number.
     centred = (spread - np.median(spread))[:, None]
     variance = max(float(long_run(centred)[0, 0]) / len(spread), float(np.var(spread)))
     return float(1.2533 * np.sqrt(variance / len(spread)))
@@ -174,7 +174,7 @@ def limit_error(samples: LawSamples, law: FittedLaw) -> float:
 
 
 def distance(left: FloatArray) -> int:
-    """How many samples apart noise has been forgotten."""
+    """Distance in samples at which the noise is uncorrelated."""
     power = float(left @ left)
     if power <= 0.0:
         return 1
@@ -186,7 +186,7 @@ def distance(left: FloatArray) -> int:
 
 
 def neighbours(values: FloatArray, gap: int) -> FloatArray:
-    """The mean of the samples `gap` before and after, (n,); not a number near the ends."""
+    """The mean of the samples `gap` before and after, (n,); NaN near the ends."""
     found = np.full(len(values), np.nan)
     if len(values) > 2 * gap:
         found[gap:-gap] = 0.5 * (values[2 * gap :] + values[: -2 * gap])
@@ -194,7 +194,7 @@ def neighbours(values: FloatArray, gap: int) -> FloatArray:
 
 
 def equally_good(costs: Sequence[float], count: int, inflation: float, floor: float) -> list[int]:
-    """Indices of the costs a 95 % interval cannot tell from the least (χ² of one number)."""
+    """Indices of the costs within a 95 % interval of the least (χ² of one number)."""
     costs_ = np.maximum(costs, floor)
     worse = count * np.log(costs_ / costs_.min())
     return np.flatnonzero(worse <= 3.84 * inflation).tolist()

@@ -16,7 +16,7 @@ from mjrig.workers.pool import ProcessPool, cores
 
 
 class WorldSimulator:
-    """Runs jobs one after the other in a world of its own."""
+    """Runs jobs one after the other in a single world."""
 
     def __init__(self, scene: Scene, stage: Stage) -> None:
         self._stage = stage
@@ -26,10 +26,10 @@ class WorldSimulator:
             without_delay(robot)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def run(self, jobs: Jobs) -> list[FloatArray]:
-        """What was simulated minus what was recorded, for each job (samples, 2 dofs)."""
+        """Simulated minus recorded states of each job (samples, 2 dofs)."""
         return [self._run(jobs.part(np.array([i]))) for i in range(len(jobs))]
 
     def _run(self, job: Jobs) -> FloatArray:
@@ -71,7 +71,7 @@ class WorldSimulator:
 
 
 class PoolSimulator:
-    """Shares jobs among processes, each with a world of its own."""
+    """Shares jobs among processes, each with its own world."""
 
     def __init__(self, scene: Scene, stage: Stage, workers: int | None = None) -> None:
         self._pool = ProcessPool(
@@ -88,7 +88,7 @@ class PoolSimulator:
         self._pool.kill()
 
     def run(self, jobs: Jobs) -> list[FloatArray]:
-        """What was simulated minus what was recorded, for each job (samples, 2 dofs)."""
+        """Simulated minus recorded states of each job (samples, 2 dofs)."""
         parts = [jobs.part(np.array([i])) for i in range(len(jobs))]
         return [found for share in self._pool.map(WorldSimulator.run, parts) for found in share]
 

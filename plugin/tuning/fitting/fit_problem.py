@@ -1,4 +1,4 @@
-"""The least-squares problem of a fit: unknowns, residuals, and how they depend on each other."""
+"""The least-squares problem of a fit: unknowns, residuals and derivatives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ AROUND = 8
 
 @dataclass(frozen=True)
 class Unknown:
-    """A number to find: a parameter of the joint at a place, its bounds and its usual size."""
+    """An unknown: a parameter of one joint, its bounds and its scale."""
 
     parameter: str
     place: int
@@ -42,7 +42,7 @@ class Point:
         return np.array([self.values[u.parameter][u.place] for u in unknowns])
 
     def put(self, unknowns: Sequence[Unknown], values: FloatArray) -> "Point":
-        """The same with unknowns at these values, held inside their bounds."""
+        """The same with unknowns at these values, clipped to their bounds."""
         changed = {name: array.copy() for name, array in self.values.items()}
         for unknown, value in zip(unknowns, values, strict=True):
             inside = min(max(float(value), unknown.low), unknown.high)
@@ -73,13 +73,13 @@ def _smoothed(stage: Stage, window: FitWindow) -> FloatArray:
     curve = powers @ np.linalg.lstsq(powers, signal, rcond=None)[0]
     at = int(np.flatnonzero(near == first)[0])
     rough, left = roughness(signal), np.sqrt(np.mean((signal - curve) ** 2, axis=0))
-    # What the parabola misses by more than noise is motion: an impact, say.
+    # A deviation from the parabola beyond the noise is motion, such as an impact.
     moved: FloatArray = np.where(left < 2.0 * rough, curve[at] - signal[at], 0.0)
     return moved
 
 
 def roughness(signal: FloatArray) -> FloatArray:
-    """The noise of each column of a signal (samples, columns), guessed from third differences.
+    """The noise of each column of a signal (samples, columns), estimated from third differences.
 
     Those of a smooth signal are small; those of noise have 20 times its variance.
     """
@@ -90,7 +90,7 @@ def roughness(signal: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Group:
-    """Something is moved to `point`: (column, by how much, rows it is judged by; None: all)."""
+    """A perturbed `point`: (column, step size, rows it is evaluated on; None: all)."""
 
     point: Point
     columns: list[tuple[int, float, Places | None]]
@@ -102,7 +102,7 @@ class Problem:
     Args:
         stage: windows and what was recorded.
         simulator: runs jobs.
-        unknowns: what is to be found.
+        unknowns: the numbers to find.
         apart: joint by joint: derivatives are of a joint's own motion only, which takes far fewer
             simulations, one for all joints together.
     """
@@ -129,7 +129,7 @@ class Problem:
         return Problem(self.stage, self._simulator, self.unknowns, apart=True)
 
     def with_unknowns(self, unknowns: Sequence[Unknown]) -> "Problem":
-        """The same, looking for something else."""
+        """The same with other unknowns."""
         return Problem(self.stage, self._simulator, unknowns, apart=self.apart)
 
     @property
@@ -138,7 +138,7 @@ class Problem:
         return len(self.stage.windows)
 
     def start(self) -> Point:
-        """What the scene says, from the recorded states."""
+        """The scene's values, with the recorded initial states."""
         drives = self.stage.drives
         values = {name: array.copy() for name, array in drives.values.items()}
         moves = np.stack([_smoothed(self.stage, w) for w in self.stage.windows])
@@ -226,7 +226,7 @@ class Problem:
         return np.array([own, own + len(dofs)], dtype=np.intp)
 
     def refuse_divergence(self, residuals: Sequence[FloatArray]) -> None:
-        """Raise if a simulation did not come to its end.
+        """Raise if a simulation diverged.
 
         Raises:
             FitError: it names the recording and the time.
@@ -236,7 +236,7 @@ class Problem:
             if len(odd):
                 track = self.stage.tracks[window.track]
                 raise FitError(
-                    f"{track.name}: with what the scene says the simulation diverges at step "
-                    f"{track.step[window.samples[odd[0]]]}; begin with gains that are stable, or "
+                    f"{track.name}: with the scene's values the simulation diverges at step "
+                    f"{track.step[window.samples[odd[0]]]}; start from stable gains, or "
                     "with shorter windows"
                 )

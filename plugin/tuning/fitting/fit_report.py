@@ -1,4 +1,4 @@
-"""What a fit found: as a table, as data, as a plot, and written into scenes and presets."""
+"""Report of a fit: table, data and plot; writing it into scenes and presets."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from mjrig.tuning.fitting.plant import DELAY, DYNAMICS, GAINS, UNITS
 
 
 def fit_report(found: Fit) -> str:
-    """A table and notes, for people."""
+    """A table and notes, for the terminal."""
     header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
     rows = [
         (
@@ -96,7 +96,7 @@ def _finite(value: float) -> float | None:
 
 
 def put_fit(found: Fit, scene: Scene) -> None:
-    """Write what could be identified into a scene, all or nothing; saving it is up to you.
+    """Write the identified values into a scene, all or nothing; does not save it.
 
     Raises:
         BindingError: gains are authored in another file.
@@ -154,7 +154,7 @@ def _live(world: World, path: str) -> Any:
 
 
 def _put_dynamics(scene: Scene, actor: str, name: str, values: Mapping[str, float]) -> None:
-    """Joints by their own names; patterns that spoke for them are spelled out for the others."""
+    """Entries by joint name; patterns that covered them are expanded for the others."""
     model = World(scene)[actor]
     dynamics: Any = existing(scene, f"{actor}.dynamics")
     kept: dict[str, float] = {}
@@ -172,7 +172,7 @@ def _put_dynamics(scene: Scene, actor: str, name: str, values: Mapping[str, floa
 
 
 def save(found: Fit, scene: Scene, path: Path) -> None:
-    """Write the gains that could be identified to a preset.
+    """Write the identified gains to a preset.
 
     Raises:
         FitError: there are none: delays and parameters of joints do not go into presets.
@@ -189,7 +189,7 @@ def save(found: Fit, scene: Scene, path: Path) -> None:
 
 
 def plot(found: Fit, path: Path) -> None:
-    """The values with their intervals against what the scene says, one panel per parameter.
+    """The values with their intervals against the scene's, one panel per parameter.
 
     Raises:
         MissingExtraError: matplotlib is not installed.

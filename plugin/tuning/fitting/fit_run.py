@@ -1,4 +1,4 @@
-"""How a fit proceeds: coarse delays and limits, a solution, its noise, neighbouring delays."""
+"""The stages of a fit: coarse delays and limits, solution, noise, neighbouring delays."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from mjrig.tuning.fitting.search import (
 from mjrig.tuning.fitting.solver import Solution, System, cost_of, solve
 from mjrig.tuning.fitting.statistics import first_weights, fitted_weights
 
-#: Most rounds of solving, weighing anew and trying neighbouring delays.
+#: Most rounds of solving, reweighting and trying neighbouring delays.
 MOST_ROUNDS = 8
-#: Coming near: a step that gains less than this many mean squared residuals is the last.
+#: Coarse stage: it ends when a step gains less than this many mean squared residuals.
 ROUGH = 10.0
-#: Noise that differs by less than this share need not be weighed anew.
+#: No reweighting if the noise changes by less than this share.
 SAME_NOISE = 0.15
 
 Report = Callable[[str], object]
@@ -30,7 +30,7 @@ Report = Callable[[str], object]
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """The end of a fit; `before` are the residuals of what the scene says."""
+    """The end of a fit; `before` are the residuals with the scene's values."""
 
     solution: Solution
     profiles: tuple[Profile, ...]
@@ -41,10 +41,10 @@ class FitRun:
     """One fit.
 
     Args:
-        problem: what is to be solved.
-        delayed: places of the joints whose delay is unknown.
+        problem: the least-squares problem.
+        delayed: indices of the joints whose delay is unknown.
         lags: bounds of the delays.
-        report: told in words what is going on.
+        report: called with progress messages.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class FitRun:
     def finish(
         self, point: Point, weights: list[FloatArray], before: list[FloatArray]
     ) -> FitOutcome:
-        """Find everything from a point that is near, with weights that are about right."""
+        """Find everything from a nearby point, with approximate weights."""
         solution, weights = self._settle(self._inside(point), weights, None)
         found: tuple[Profile, ...] = ()
         for _ in range(MOST_ROUNDS):
@@ -82,7 +82,7 @@ class FitRun:
         return FitOutcome(solution, found, before)
 
     def _approach(self, point: Point) -> tuple[Point, list[FloatArray], list[FloatArray]]:
-        """Come near, joint by joint; returns also weights, and the residuals of the start."""
+        """Coarse fit, joint by joint; also returns weights and the initial residuals."""
         problem = self._problem.joint_by_joint()
         weights, before = first_weights(problem), None
         whole = list(range(self._bounds[0], self._bounds[1] + 1))
@@ -128,7 +128,7 @@ class FitRun:
     def _settle(
         self, point: Point, weights: list[FloatArray], linear: Linearised | None
     ) -> tuple[Solution, list[FloatArray]]:
-        """Solve, and weigh by the noise that was found, until that stays the same."""
+        """Solve and reweight by the estimated noise until it converges."""
         self._report("everything together")
         solution = self._solve(point, weights, linear)
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""What the data can say about each parameter, and if not, why: in words."""
+"""Identifiability: whether the data determine each parameter, and if not, why."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,9 +15,9 @@ from mjrig.tuning.fitting.statistics import QUANTILE, Spread
 
 #: Kinds of evidence.
 MOTION, EFFORTS = "motion", "efforts"
-#: An interval wider than this share of a value, on each side, is no knowledge.
+#: An interval wider than this share of a value, on each side, makes it unidentifiable.
 VAGUE = 0.5
-#: Correlations above this say that two parameters do the same to the motion.
+#: Correlation above which two parameters have the same effect on the motion.
 ALIKE = 0.9
 #: Δχ² of a 95 % interval of one number.
 CHI2 = 3.84
@@ -27,15 +27,15 @@ STILL = 1.5
 
 @dataclass(frozen=True)
 class Estimate:
-    """What was found for one parameter of one joint.
+    """The estimate of one parameter of one joint.
 
     Attributes:
-        value: the best one; where the data say nothing, what the scene says.
-        old: what the scene says.
+        value: the best one; without information in the data, the scene's.
+        old: the scene's value.
         low, high: 95 % interval; infinite where nothing bounds it.
-        identifiable: whether the data say enough to use the value.
+        identifiable: whether the data determine the value well enough to use it.
         reason: why not, or what the value rests on.
-        evidence: what was looked at: `motion` or `efforts`.
+        evidence: `motion` or `efforts`.
     """
 
     joint: str
@@ -52,10 +52,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Findings:
-    """What one kind of evidence says.
+    """Estimates from one kind of evidence.
 
-    `before` and `after`: joint → root mean square of what the scene, and what was found, leave
-    unexplained, of positions [rad or m] or of efforts [N·m or N].
+    `before` and `after`: joint → root mean square of the residuals with the scene's and with the
+    fitted values, of positions [rad or m] or of efforts [N·m or N].
     """
 
     estimates: tuple[Estimate, ...] = ()
@@ -66,7 +66,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Dropped:
-    """An unknown that is left as the scene has it, and why; `partner` does the same as it."""
+    """An unknown kept at the scene's value, and why; `partner` has the same effect."""
 
     unknown: Unknown
     reason: str
@@ -75,7 +75,7 @@ class Dropped:
 
 
 def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]:
-    """The unknowns that the data say nothing about; of two that are alike, the joint's own."""
+    """The unidentifiable unknowns; of two with the same effect, the joint's own."""
     unknowns, value = problem.unknowns, solution.point.get(problem.unknowns)
     asked = asked_efforts(problem, solution.point, solution.residuals)
     found: list[Dropped] = []
@@ -106,19 +106,19 @@ def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
     if most > own:
         text = f"the model's own limit of {own:.4g} N·m acts first"
     else:
-        text = f"never reached: all that is known is that it is above {most:.4g} N·m"
+        text = f"never reached: it is above {most:.4g} N·m"
     return Dropped(unknown, text, low=min(most, own))
 
 
 def too_little(vague: float) -> str:
-    """Why a number with such an interval, as a share of it, is no knowledge."""
+    """Why an estimate with such a relative interval is not identifiable."""
     if vague > 1e3:
-        return "it changes nothing that was recorded"
-    return f"too little of it is seen: ±{100.0 * vague:.0f} %; move the joint more, or longer"
+        return "it has no effect on what was recorded"
+    return f"too little excitation: ±{100.0 * vague:.0f} %; move the joint more, or longer"
 
 
 def _twin(unknowns: Sequence[Unknown], correlation: FloatArray, i: int) -> int | None:
-    """The unknown of the same joint, or else of any, that is most alike."""
+    """The most correlated unknown of the same joint, or else of any."""
     row = np.abs(correlation[i]).copy()
     row[i] = 0.0
     best = int(np.argmax(row))
@@ -126,7 +126,7 @@ def _twin(unknowns: Sequence[Unknown], correlation: FloatArray, i: int) -> int |
 
 
 def _goes_first(a: Unknown, b: Unknown) -> bool:
-    """Whether a is left alone rather than b: parameters of joints before gains."""
+    """Whether a is kept fixed rather than b: parameters of joints before gains."""
     order = [*DYNAMICS, "torque_limit", "kv", "kp"]
     return order.index(a.parameter) <= order.index(b.parameter)
 
@@ -138,14 +138,14 @@ def _alike(
     other = kept.parameter
     if kept.place != out.place:
         other += f" of {problem.stage.drives.joints[kept.place]!r}"
-    text = f"{other} does the same to the motion ({how})"
+    text = f"{other} has the same effect on the motion ({how})"
     if {out.parameter, kept.parameter} == {"damping", "kv"}:
-        text += "; velocity setpoints other than 0 would tell them apart"
+        text += "; velocity setpoints other than 0 would separate them"
     return Dropped(out, text, partner=kept)
 
 
 def why_still(problem: Problem, unknown: Unknown) -> str:
-    """Why a joint's recorded motion says nothing, if that can be seen in it."""
+    """Why a joint's recorded motion carries no information, if that is evident from it."""
     stage, name = problem.stage, unknown.parameter
     dof = int(stage.drives.dofs[unknown.place])
     own = int(np.searchsorted(stage.tangent.dofs, dof))
@@ -160,7 +160,7 @@ def why_still(problem: Problem, unknown: Unknown) -> str:
     if not moves:
         return "the joint never moves"
     if name == "frictionloss" and not turns:
-        return "the joint never turns back: friction looks like any other load"
+        return "the joint never reverses: friction cannot be separated from other loads"
     return ""
 
 
@@ -170,7 +170,7 @@ def why_still(problem: Problem, unknown: Unknown) -> str:
 def delay_estimate(
     problem: Problem, point: Point, profile: Profile, spread: Spread, bounds: tuple[int, int]
 ) -> Estimate:
-    """A delay and the ones near it that explain the data as well."""
+    """A delay and nearby ones that explain the data equally well."""
     least = min(profile.costs)
     near = CHI2 * spread.variance * spread.inflation
     good = [k for k, c in zip(profile.lags, profile.costs, strict=True) if c - least <= near]
@@ -191,12 +191,12 @@ def delay_of(
     old = int(drives.lags[place])
     found = Estimate(drives.joints[place], drives.actuators[place], DELAY, now, old, low, high)
     if is_constant(drives, tracks, place):
-        reason = "the setpoint never changes: any delay would do"
+        reason = "the setpoint never changes: any delay fits"
         return replace(
             found, value=old, low=bounds[0], high=bounds[1], identifiable=False, reason=reason
         )
     if low != high:
-        reason = f"anything from {low} to {high} steps fits; setpoints that change faster tell more"
+        reason = f"anything from {low} to {high} steps fits; faster setpoints would narrow it"
         return replace(found, identifiable=False, reason=reason)
     if now == bounds[1] and old != now:
         return replace(found, reason=f"the longest that was tried: bounds end at {bounds[1]}")
@@ -229,7 +229,7 @@ def estimate(drives: Drives, unknown: Unknown, value: float, error: float) -> Es
 
 
 def left_alone(drives: Drives, drop: Dropped, value: float) -> Estimate:
-    """A number nothing is known about."""
+    """An estimate without information."""
     unknown = drop.unknown
     old = float(drives.values[unknown.parameter][unknown.place])
     return Estimate(

@@ -1,4 +1,4 @@
-"""The joints a fit is about: what drives them now, and what they could be given instead."""
+"""The driven joints of a fit: their present parameters, and the ones that can be fitted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,10 +41,10 @@ class Drives:
         controllers: path of the controller of each, `PDController`.
         columns: places in the setpoint arrays.
         dofs: addresses in qvel.
-        values: parameter → (n,), as the scene says; a gain its law does not have is not a number.
+        values: parameter → (n,), as in the scene; NaN for a gain its law does not have.
         lags: delay of each in ticks of its controller.
         ticks: physics steps per tick.
-        remembers: whether a law has memory of its own, so that it can start at a reset only.
+        remembers: whether a law has internal state, so that it can start at a reset only.
     """
 
     actor: str
@@ -77,7 +77,7 @@ class Drives:
 
 
 def drives_of(world: World, actor: str) -> Drives:
-    """The joints of an actor that laws drive.
+    """The joints of an actor that are driven by laws.
 
     Raises:
         FitError: there is no such actor, it has no law, or a delay is drawn at random.
@@ -95,7 +95,7 @@ def drives_of(world: World, actor: str) -> Drives:
         if binding.on_joint
     ]
     if not rows:
-        raise FitError(f"{actor}: no law drives a joint of it; there is nothing to fit")
+        raise FitError(f"{actor}: no law drives any of its joints; nothing to fit")
     bindings = [c.bindings[k] for c, k in rows]
     dofs = np.array([b.dof_address for b in bindings], dtype=np.intp)
     values = {name: np.array([_gain(c, k, name) for c, k in rows]) for name in GAINS}
@@ -149,7 +149,7 @@ def _lag(controller: ArticulationController, k: int, timestep: float) -> int:
     if delay is None:
         return 0
     if delay.is_authored("random"):
-        raise FitError(f"{delay.label}: a delay that is drawn at random cannot be fitted around")
+        raise FitError(f"{delay.label}: a random delay cannot be fitted")
     return int(delay.lags(timestep * _ticks(controller))[k])
 
 
@@ -169,11 +169,11 @@ def check_parameters(names: Sequence[str], drives: Drives, chosen: Sequence[int]
     """Refuse parameters that do not exist or that a law does not have.
 
     Raises:
-        FitError: the message names the parameter, and what there is.
+        FitError: the message names the parameter and the valid ones.
     """
     for name in names:
         if name not in PARAMETERS:
-            raise FitError(f"there is no parameter {name!r} to fit; {suggestion(name, PARAMETERS)}")
+            raise FitError(f"unknown parameter {name!r} to fit; {suggestion(name, PARAMETERS)}")
         if name in GAINS:
             without = [drives.joints[i] for i in chosen if np.isnan(drives.values[name][i])]
             if without:

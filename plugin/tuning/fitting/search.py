@@ -1,4 +1,4 @@
-"""What derivatives cannot find: delays, which are whole steps, and limits far from their place."""
+"""Searches without derivatives: delays, which are whole steps, and coarse effort limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,9 +35,9 @@ def coarse_lags(
     weights: Sequence[FloatArray],
     tried: Mapping[int, Sequence[int]],
 ) -> Point:
-    """Give all joints another delay at a time, and each joint the one that suits it best.
+    """Try delays on all joints at once, and give each joint the one that fits it best.
 
-    A joint is judged by its own motion, with its own unknowns fitted again, linearly.
+    A joint is judged by its own motion, with its own unknowns refitted linearly.
 
     Args:
         tried: place → delays, as many for all of them.

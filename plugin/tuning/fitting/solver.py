@@ -1,7 +1,7 @@
-"""Levenberg-Marquardt for parameters that all windows share, and initial states of their own.
+"""Levenberg-Marquardt for parameters shared by all windows, and an initial state per window.
 
 The initial states are eliminated window by window, so that the system that is solved has the size
-of the parameters. The derivatives are kept as long as they lead down.
+of the parameters. The derivatives are reused as long as they reduce the cost.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +14,18 @@ from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
 
 #: Most steps of one solution.
 MOST_STEPS = 30
-#: Damping is tried at these multiples of the present one, together.
+#: Multiples of the present damping that are tried together.
 DAMPINGS = (1e-4, 1.0, 1e4)
 LEAST_DAMPING = 1e-6
 #: Shares of the step of an initial state that are tried.
 SHARES = (1.0, 0.3, 0.0)
 #: No parameter moves by more than this share of its scale in a step.
 LONGEST = 0.7
-#: A step that gains more than this share of what the one before gained asks for new derivatives.
+#: A step that gains more than this share of what the one before gained triggers new derivatives.
 SLOW = 0.3
 #: Done when a step gains less than this much of the mean squared residual: 0.1 standard errors.
 GAIN = 1e-2
-#: Nor is a step worth it that gains less than this share of the cost: contacts make it crawl.
+#: Nor is a step worth it that gains less than this share of the cost: contacts make progress slow.
 CRAWL = 2e-6
 
 
@@ -112,13 +112,13 @@ def solve(
     most: int = MOST_STEPS,
     on_step: Callable[[float], object] = lambda cost: None,
 ) -> Solution:
-    """Go down from a point until the parameters stand still.
+    """Minimise from a point until the parameters converge.
 
     Args:
         linear: derivatives from somewhere near, to begin with.
         gain: done when a step gains less than this, in mean squared residuals.
         most: steps.
-        on_step: told the cost after every step.
+        on_step: called with the cost after every step.
     """
     residuals = problem.residuals([point])[0] if linear is not None else None
     if linear is None or residuals is None:
@@ -135,7 +135,7 @@ def solve(
         best = int(np.argmin(costs))
         gained = cost - costs[best]
         is_small = gained <= max(gain, CRAWL * size) * max(cost / size, 1e-6)
-        is_slow = is_small or gained > SLOW * last  # old derivatives lead down, but not far
+        is_slow = is_small or gained > SLOW * last  # old derivatives bring little more
         if gained > 0.0:
             point, residuals, cost, last = trials[best], found[best], costs[best], gained
             damping = max(damping * DAMPINGS[best], LEAST_DAMPING)
@@ -194,7 +194,7 @@ def _is_near(problem: Problem, linear: Linearised, point: Point) -> bool:
 def _step(
     problem: Problem, system: System, point: Point, residuals: Sequence[FloatArray], damping: float
 ) -> Point:
-    """One damped step, held inside the bounds: what would leave them does not move."""
+    """One damped step within the bounds: unknowns that would leave them do not move."""
     unknowns = problem.unknowns
     flat = system.weighted(residuals)
     now = point.get(unknowns)

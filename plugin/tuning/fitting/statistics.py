@@ -1,4 +1,4 @@
-"""How large the noise is, and how far from the truth a fit may be."""
+"""Noise estimates, standard errors and correlations of a fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from mjrig.tuning.fitting.solver import Solution
 
 #: Half width of a 95 % interval in standard errors.
 QUANTILE = 1.96
-#: Noise below this is taken for this: what is recorded to the last bit has none [rad, rad/s].
+#: Smallest noise assumed: exact recordings have none [rad, rad/s].
 LEAST_NOISE = 1e-7
 #: Directions with less than this share of the information of others are not inverted.
 SINGULAR = 1e-13
 
 
 def first_weights(problem: Problem) -> list[FloatArray]:
-    """One over the noise of each column, guessed from how rough the recorded signals are."""
+    """One over the noise of each column, estimated from the roughness of the recorded signals."""
     stage, found = problem.stage, []
     for window, columns in zip(stage.windows, problem.measured, strict=True):
         track = stage.tracks[window.track]
@@ -34,7 +34,7 @@ def _floor(signal: FloatArray) -> FloatArray:
 
 
 def fitted_weights(problem: Problem, solution: Solution) -> list[FloatArray]:
-    """One over the noise of each column, from what the fit left, per recording."""
+    """One over the noise of each column, from the residuals of the fit, per recording."""
     stage = problem.stage
     freedom = _freedom(problem, solution)
     found: list[FloatArray] = [np.zeros(0)] * len(stage.windows)
@@ -58,7 +58,7 @@ def _freedom(problem: Problem, solution: Solution) -> float:
 class Spread:
     """Standard errors and correlations of the unknowns.
 
-    `inflation` is how much larger the variances are than noise without memory would make them.
+    `inflation` is how much larger the variances are than white noise would make them.
     """
 
     errors: FloatArray
@@ -68,9 +68,9 @@ class Spread:
 
 
 def spread(problem: Problem, solution: Solution) -> Spread:
-    """A sandwich: the curvature, and how the gradient varies along time, its memory included.
+    """Sandwich covariance: the curvature, and the autocorrelated variation of the gradient.
 
-    Where residuals have no memory this is the textbook's s² (JᵀJ)⁻¹; the larger of both counts.
+    For white residuals this is the textbook's s² (JᵀJ)⁻¹; the larger of both counts.
     """
     system = solution.system
     freedom = _freedom(problem, solution)
@@ -108,8 +108,8 @@ def _scores(problem: Problem, solution: Solution, flat: Sequence[FloatArray]) ->
 def long_run(scores: FloatArray) -> FloatArray:
     """Σ over all lags of the autocovariance, times the length.
 
-    Andrews and Monahan: what each score repeats of the sample before is taken out first, and put
-    back at the end; Bartlett's weights with Andrews' bandwidth see to the rest.
+    Andrews and Monahan: the scores are prewhitened by a first-order autoregression and recoloured
+    at the end; Bartlett's weights with Andrews' bandwidth cover the rest.
     """
     count = len(scores)
     memory = _memory(scores)
@@ -126,14 +126,14 @@ def long_run(scores: FloatArray) -> FloatArray:
 
 
 def _memory(scores: FloatArray) -> FloatArray:
-    """How much of a sample is left in the next one, per column."""
+    """First-order autocorrelation per column."""
     power = np.maximum((scores**2).sum(axis=0), 1e-300)
     found: FloatArray = np.clip((scores[:-1] * scores[1:]).sum(axis=0) / power, -0.97, 0.97)
     return found
 
 
 def _inverse(hessian: FloatArray, known: npt.NDArray[np.bool_]) -> FloatArray:
-    """The inverse, huge where little is known, and 0 for what changes nothing at all."""
+    """The inverse; huge where information is low, 0 for unknowns without any effect."""
     size = np.sqrt(np.where(known, np.diag(hessian), 1.0))
     values, vectors = np.linalg.eigh(hessian / size / size[:, None])
     values = np.maximum(values, SINGULAR)

@@ -1,4 +1,4 @@
-"""Which numbers a fit looks for: their bounds, from the declarations, and their usual size."""
+"""Unknowns of a fit: their bounds, from the declarations, and their scale."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,9 +15,9 @@ from mjrig.tuning.fitting.fit_problem import Unknown
 from mjrig.tuning.fitting.plant import DELAY, GAINS, PARAMETERS, Drives
 
 Bounds = Mapping[str, tuple[float, float]]
-#: Parameter → places of the joints it is looked for.
+#: Parameter → indices of the joints it is estimated for.
 Wanted = Mapping[str, Sequence[int]]
-#: Delays that are tried when nobody says how long they may be [ticks].
+#: Largest delay that is tried without bounds [ticks].
 LONGEST_DELAY = 20
 
 
@@ -52,7 +52,7 @@ def delay_bounds(bounds: Bounds) -> tuple[int, int]:
 
 
 def check_bounds(bounds: Bounds, parameters: Sequence[str]) -> None:
-    """Refuse bounds of what is not looked for, and intervals that are none.
+    """Refuse bounds of parameters that are not fitted, and invalid intervals.
 
     Raises:
         FitError: the message names the parameter.
@@ -87,7 +87,7 @@ def _range(
 def _scale(
     drives: Drives, name: str, place: int, inertia: FloatArray, efforts: FloatArray
 ) -> float:
-    """How large a change of a parameter is worth speaking of."""
+    """The size of a relevant change of a parameter."""
     value = float(drives.values[name][place])
     kp, kv = (float(np.nan_to_num(drives.values[n][place])) for n in ("kp", "kv"))
     least = {
@@ -102,7 +102,7 @@ def _scale(
 
 
 def joint_inertia(world: World, drives: Drives) -> FloatArray:
-    """(n,) what a joint has to turn at the initial pose, its rotor included."""
+    """(n,) inertia of each joint at the initial pose, rotor included."""
     model, data = world.model, world.data
     mujoco.mj_forward(model, data)
     unit = np.zeros((len(drives), model.nv))

@@ -1,1 +1,1 @@
-"""What a sweep minimises: metrics of signals, free runs and replays."""
+"""Objectives of sweeps: metrics of test signals, free runs and replays."""

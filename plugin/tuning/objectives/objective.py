@@ -1,4 +1,4 @@
-"""What is to be small: a metric, or a weighted sum of metrics."""
+"""Objective to minimise: a metric, or a weighted sum of metrics."""
 
 import math
 import re
@@ -16,7 +16,7 @@ _TERM = re.compile(
 
 @dataclass(frozen=True)
 class Objective:
-    """Σ weight · metric, to be made small; a negative weight makes its metric large.
+    """Σ weight · metric, to be minimised; a negative weight maximises its metric.
 
     `text` is as it was written.
     """
@@ -29,7 +29,7 @@ class Objective:
         """Read `rmse`, `rmse + 0.01*effort`, `-travel`.
 
         Raises:
-            PropertyError: it is no such sum, or a name is no metric.
+            PropertyError: it is not such a sum, or a metric is unknown.
         """
         metrics, at = list(metrics), 0
         terms: list[tuple[float, str]] = []
@@ -41,14 +41,14 @@ class Objective:
                 )
             if found["name"] not in metrics:
                 hint = suggestion(found["name"], metrics)
-                raise PropertyError(f"there is no metric {found['name']!r} here; {hint}")
+                raise PropertyError(f"unknown metric {found['name']!r}; {hint}")
             weight = float(found["weight"] or 1.0)
             terms.append((-weight if found["sign"] == "-" else weight, found["name"]))
             at = found.end()
         return cls(tuple(terms), text.strip())
 
     def value(self, metrics: Mapping[str, float]) -> float:
-        """The sum; infinite where a metric is missing or no number."""
+        """The sum; infinite where a metric is missing or NaN."""
         if any(name not in metrics for _, name in self.terms):
             return math.inf
         total = sum(weight * metrics[name] for weight, name in self.terms)

@@ -1,4 +1,4 @@
-"""What a test runs on: one world or many, read and commanded through the same arrays.
+"""Hosts of a test: one world or many, read and commanded through the same arrays.
 
 All arrays have a row per world and a column per bound actuator of one actor.
 """
@@ -36,7 +36,7 @@ class Readout(Sampler):
         self._ids = np.array([b.actuator_id for b in table], dtype=np.intp)
 
     def at_limit(self, force: FloatArray, edges: FloatArray) -> BoolArray:
-        """Which forces stand at an edge, (worlds, n, 2), or at a limit of their joint."""
+        """Forces at an actuator limit, (worlds, n, 2), or at a limit of their joint."""
         own = force[:, self.outputs]
         found: BoolArray = (own <= edges[..., 0]) | (own >= edges[..., 1])
         return found | self.applied_effort.is_cut(force)
@@ -51,7 +51,7 @@ class Readout(Sampler):
 class Host(ABC):
     """One or many worlds with one actor to test.
 
-    `alive` says which worlds have not diverged yet; what the others show means nothing.
+    `alive` marks the worlds that have not diverged; values of the others are meaningless.
     """
 
     def __init__(self, world: World, actor: str, count: int) -> None:
@@ -70,7 +70,7 @@ class Host(ABC):
     @property
     @abstractmethod
     def qpos(self) -> FloatArray:
-        """Positions of everything, live."""
+        """qpos of all worlds, live."""
 
     @property
     @abstractmethod
@@ -94,7 +94,7 @@ class Host(ABC):
     @property
     @abstractmethod
     def at_limit(self) -> BoolArray:
-        """Whose effort a limit cut in the last step."""
+        """Actuators whose effort was limited in the last step."""
 
     @abstractmethod
     def save(self) -> Any:

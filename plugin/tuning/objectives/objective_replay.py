@@ -1,4 +1,4 @@
-"""A recording as a test: its setpoints through the scene's controllers, compared with it."""
+"""Replay test: recorded setpoints through the scene's controllers, compared with the recording."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class ReplayTest:
 
     @property
     def duration(self) -> float:
-        """Simulated time; the recording's own is not known before it is read [s]."""
+        """Simulated time; unknown before the recording is read [s]."""
         return 0.0
 
     @property
@@ -53,7 +53,7 @@ class ReplayTest:
         self, host: Host, randomisation: Randomisation, seeds: list[int]
     ) -> list[dict[str, float]]:
         """The metrics of the one world."""
-        del randomisation, seeds  # the recording says what is commanded
+        del randomisation, seeds  # the recording determines the commands
         assert isinstance(host, WorldHost)
         return [replay_score(host.world, self.recording)]
 

@@ -1,4 +1,4 @@
-"""A free run as a test: tracking, effort, limits, travel, and whether the robot falls."""
+"""Free-run test: tracking, effort, limits, travel, and falls."""
 
 import math
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ SUNK = 0.5
 
 @dataclass(frozen=True)
 class FreeRun:
-    """The scene runs for a while, with whatever moves its setpoints.
+    """A run of the scene, with whatever components command it.
 
     Metrics:
         rmse: tracking error over all bound actuators [rad or m].
         worst_rmse: of the worst actuator.
         effort: root mean square of the applied effort [N·m or N].
         saturation: share of time and actuators at a limit.
-        travel: how far the free base got, along the ground [m].
+        travel: horizontal distance covered by the free base [m].
         fell: 1 if the free base leaned by 60° or sank to half its height, else 0.
     """
 

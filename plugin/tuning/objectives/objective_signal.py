@@ -1,4 +1,4 @@
-"""Test signals as a test: how joints of a suspended robot follow steps, sines and chirps."""
+"""Signal test: tracking of steps, sines and chirps by the joints of a suspended robot."""
 
 from dataclasses import dataclass, field
 
@@ -14,14 +14,14 @@ from mjrig.tuning.objectives.variation import Randomisation
 
 @dataclass(frozen=True)
 class SignalTest:
-    """Joints follow a signal on a suspended robot, one after the other or together.
+    """The joints of a suspended robot are driven by a signal, one after the other or together.
 
     Metrics:
         rmse: error over all tested joints [rad or m].
         effort: root mean square of the applied effort [N·m or N].
         saturation: share of time and joints at a limit.
         rise_time, settling_time, overshoot, steady_state_error: of a step, the worst joint; a time
-            that is not over within the run counts as the run's length.
+            not reached within the run counts as the run's length.
 
     Attributes:
         signal: what is added to the setpoints.
@@ -52,7 +52,7 @@ class SignalTest:
         return SETTLE + self.signal.duration
 
     def prepare(self, world: World) -> None:
-        """Suspend a world and leave nothing in it but controllers."""
+        """Suspend the robots of a world and remove all components but controllers."""
         Bench(world)
 
     def run(
@@ -107,7 +107,7 @@ class SignalTest:
 
 @dataclass(frozen=True)
 class _Responses:
-    """How some joints of all worlds followed a signal, (steps, worlds, joints)."""
+    """Responses of some joints of all worlds to a signal, (steps, worlds, joints)."""
 
     kind: Kind
     time: FloatArray

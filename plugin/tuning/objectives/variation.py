@@ -1,4 +1,4 @@
-"""Seeded differences between a model and reality: masses, friction, armature, damping, noise."""
+"""Domain randomisation by seed: masses, friction, armature, damping, noise."""
 
 import math
 from dataclasses import dataclass, fields
@@ -11,13 +11,13 @@ from mjrig.errors import PropertyError
 from mjrig.names import suggestion
 
 Factors = tuple[float, float]
-#: What is a standard deviation; the others are ranges of factors.
+#: Given as a standard deviation; the others are ranges of factors.
 _DEVIATIONS = ("noise", "start")
 
 
 @dataclass(frozen=True)
 class Randomisation:
-    """What is drawn at random for every seed; None and 0: nothing.
+    """Quantities sampled for every seed; None and 0: not randomised.
 
     The same seed draws the same for every point of a sweep, so that they are compared fairly.
 
@@ -26,9 +26,9 @@ class Randomisation:
         friction: factor of the friction of all geoms.
         armature: factors of armature, one per degree of freedom.
         damping: factors of joint damping, one per degree of freedom.
-        noise: deviation of position setpoints, drawn anew for every sample [rad or m]. To a law of
-            q* − q it is the same as noise of the encoder.
-        start: deviation of the joint positions at the start [rad or m].
+        noise: standard deviation of noise added to position setpoints in every sample [rad or m].
+            For a law of q* − q it is equivalent to encoder noise.
+        start: standard deviation of the initial joint positions [rad or m].
     """
 
     mass: Factors | None = None
@@ -58,7 +58,7 @@ class Randomisation:
 
     @property
     def changes_model(self) -> bool:
-        """Whether a model is changed by it."""
+        """Whether it changes the model."""
         return any(v is not None for v in (self.mass, self.friction, self.armature, self.damping))
 
     def apply(self, model: Any, data: Any, seed: int) -> None:
@@ -89,7 +89,7 @@ class Randomisation:
 
 
 def _random(seed: int, kind: int) -> np.random.Generator:
-    """One stream per kind: drawing masses too leaves the friction as it was."""
+    """One random stream per kind, so that randomising masses does not change the friction."""
     return np.random.default_rng((seed, kind))
 
 

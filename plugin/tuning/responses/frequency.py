@@ -1,4 +1,4 @@
-"""Frequency response of a joint: how much of each frequency of its target its position shows."""
+"""Frequency response of a joint: position over target, gain and phase."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mjrig.arrays import FloatArray
 from mjrig.gains.response import Kind, Signal, Trace
 
 ComplexArray = npt.NDArray[np.complex128]
-#: Share of a sine's run, at its beginning, in which it is still getting into its stride.
+#: Share of a sine's run, at its beginning, that is discarded as transient.
 SWINGING_IN = 0.5
 #: −3 dB.
 HALF_POWER = 1.0 / math.sqrt(2.0)
@@ -46,7 +46,7 @@ class FrequencyResponse:
     def bandwidth(self) -> float | None:
         """Where the gain first falls 3 dB below that of the lowest frequency [Hz].
 
-        None: it does not within the frequencies there are.
+        None: not within the available frequencies.
         """
         if len(self.frequency) < 2:
             return None
@@ -58,7 +58,7 @@ class FrequencyResponse:
     def peak(self) -> tuple[float, float] | None:
         """The resonance: its frequency [Hz] and its gain relative to the lowest frequency.
 
-        None: the gain has no maximum inside the frequencies there are.
+        None: the gain has no maximum within the available frequencies.
         """
         highest = int(np.argmax(self.gain))
         if not 0 < highest < len(self.gain) - 1:
@@ -73,7 +73,7 @@ def crossing(frequency: FloatArray, gain: FloatArray, after: int) -> float:
 
 
 def measured(trace: Trace, signal: Signal, timestep: float) -> FrequencyResponse | None:
-    """The frequency response that a trace of a chirp or a sine shows.
+    """The frequency response from a trace of a chirp or a sine.
 
     A chirp: the ratio of the spectra of the whole record, which begins and ends at rest, so that
     nothing leaks and no window is needed; exact for a linear joint. A sine: the least-squares

@@ -17,24 +17,24 @@ from mjrig.check.feedback_loops import Drive, Group, Indices, groups
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import ComplexArray, FrequencyResponse, crossing
 
-#: Inertia of what stands for a target, in units of the robot's largest.
+#: Inertia of the joints that stand for targets, in units of the robot's largest.
 IMMOVABLE = 1e20
-#: Frequencies at which a loop is looked at for its margins.
+#: Number of frequencies for the margins of a loop.
 GRID = 2000
 #: Lowest of them [Hz].
 LOWEST = 0.01
-#: How far joints are moved to see what gravity does about it [rad or m].
+#: Joint displacement for the derivative of gravity [rad or m].
 NUDGE = 1e-5
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a loop is from instability, cut at one actuator with all others closed.
+    """Stability margins of a loop, cut at one actuator with all others closed.
 
     Attributes:
-        phase_margin: [deg], the least of all crossovers; None: the loop's gain is never 1.
-        crossover: where that is [Hz].
-        delay_margin: the dead time in the loop that would use the phase margin up [s].
+        phase_margin: [deg], the smallest over all crossovers; None: the loop's gain is never 1.
+        crossover: its frequency [Hz].
+        delay_margin: additional dead time that would use up the phase margin [s].
         gain_margin: the factor on the loop's gains that makes it unstable; None: none does, as
             where the integrator or the law solves for the end of the step.
     """
@@ -46,7 +46,7 @@ class Margins:
 
 
 class LinearGroup:
-    """Joints that push each other and the feedback on them, as one linear map per tick.
+    """Dynamically coupled joints and the feedback on them, as one linear map per tick.
 
     Args:
         group: all of its loops must have the same tick.
@@ -85,7 +85,7 @@ class LinearGroup:
     def response(self, frequency: FloatArray) -> ComplexArray:
         """position / target of every drive alone at some frequencies [Hz], (drives, frequencies).
 
-        The delay of commands is in it; a random one is not known and counts as none.
+        The delay of commands is included; a random one counts as none.
         """
         a, b = self._system
         rows = np.array([d.row[self.group.dofs] for d in self.group.drives])
@@ -102,7 +102,7 @@ class LinearGroup:
         gains[drive] = 0.0
         cut = transition(self._plant, self.group.loops(gains, gains, gains))
         closed, opened = np.linalg.eigvals(self._system[0]), np.linalg.eigvals(cut)
-        # An integral that nothing feeds is left out of the map; it stands still.
+        # An integral without input is left out of the map; it stays constant.
         opened = np.concatenate([opened, np.ones(len(closed) - len(opened))])
         z = np.exp(2j * np.pi * frequency * self.tick)[:, None]
         return np.asarray(np.prod((z - closed) / (z - opened), axis=1) - 1.0)
@@ -122,7 +122,7 @@ class LinearGroup:
 
 
 def _delay(drive: Drive, tick: float) -> int:
-    """How many ticks a controller holds commands back."""
+    """Command delay of a controller in ticks."""
     delay: Any = getattr(drive.controller, "delay", None)
     if drive.controller is None or delay is None or delay.is_authored("random"):
         return 0
@@ -139,7 +139,7 @@ def _padded(matrix: FloatArray, count: int, value: float = 0.0) -> FloatArray:
 
 
 def margins_of(frequency: FloatArray, loop: ComplexArray) -> Margins:
-    """The margins of a loop that is known at frequencies up to half its rate [Hz]."""
+    """The margins of a loop given at frequencies up to half its rate [Hz]."""
     gain, phase = np.abs(loop), np.unwrap(np.angle(loop))
     found = []
     for k in np.flatnonzero((gain[1:] < 1.0) != (gain[:-1] < 1.0)) + 1:
@@ -154,7 +154,7 @@ def margins_of(frequency: FloatArray, loop: ComplexArray) -> Margins:
 
 
 def _gain_margin(loop: ComplexArray) -> float | None:
-    """The least factor above 1 that takes the loop through −1."""
+    """The smallest factor above 1 that moves the loop through −1."""
     x, y = loop.real, loop.imag
     k = np.flatnonzero(np.sign(y[1:]) != np.sign(y[:-1]))
     passes = x[k] - y[k] * (x[k + 1] - x[k]) / (y[k + 1] - y[k])
@@ -182,9 +182,9 @@ def gravity_gradient(world: World, dofs: Indices) -> FloatArray:
 
 @dataclass(frozen=True)
 class LinearResponse:
-    """What the linear map of a world in its present pose says of its drives.
+    """Linear analysis of the drives of a world at its current pose.
 
-    Drives are known by actor and actuator; those of loops with several rates are not.
+    Drives are looked up by actor and actuator; loops with several rates are not covered.
     """
 
     places: dict[tuple[str, str], tuple[LinearGroup, int]]
@@ -202,7 +202,7 @@ class LinearResponse:
         return cls(places)
 
     def margins(self, actor: str, actuator: str) -> Margins | None:
-        """The margins of one actuator's loop; None: it is not known."""
+        """The margins of one actuator's loop; None: not covered."""
         if (actor, actuator) not in self.places:
             return None
         group, drive = self.places[actor, actuator]

@@ -1,4 +1,4 @@
-"""Test how joints follow a signal, each on a suspended copy of the robot, all at the same time."""
+"""Joint response tests on suspended copies of the robot (base fixed, contacts off), in parallel."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ from mjrig.tuning.responses.frequency_linear import LinearResponse, Margins
 from mjrig.tuning.responses.respond_batch import follow_together, is_plain
 from mjrig.tuning.responses.respond_pool import follow_in_processes
 
-#: How long robots hang before a signal begins [s].
+#: Settling time before a signal begins [s].
 SETTLE = 1.0
-#: How long a chirp is listened to after its end, so that the record ends at rest [s].
+#: Sampling time after the end of a chirp, so that the record ends at rest [s].
 AFTER = 1.0
 #: Frequencies of the linear response where none was measured [Hz].
 GRID = np.geomspace(0.1, 50.0, 200)
@@ -29,14 +29,14 @@ GRID = np.geomspace(0.1, 50.0, 200)
 
 @dataclass(frozen=True)
 class JointResponse:
-    """How one joint followed.
+    """Response of one joint.
 
     Attributes:
         actor: name of the robot.
-        response: trace, metrics and causes; or the problem that there is none.
+        response: trace, metrics and causes; or why there is none.
         measured: frequency response of the trace, after a chirp or a sine.
-        linear: that of the exact linear map in the pose the test began in; None: the law has no
-            kp and kv, or controllers of several rates act together.
+        linear: that of the exact linear map at the initial pose; None: the law has no kp and kv,
+            or controllers of several rates act together.
         margins: of the loop, from the same map.
     """
 
@@ -53,7 +53,7 @@ class JointResponse:
 
     @property
     def nonlinearity(self) -> float | None:
-        """How far what was measured is from the linear response, as a share of its peak.
+        """Deviation of the measured from the linear response, as a share of its peak.
 
         Saturation, dry friction, joint limits, large angles; None: one of the two is missing.
         """
@@ -73,21 +73,21 @@ def respond(
     workers: int | None = None,
     report: Callable[[float], object] = lambda share: None,
 ) -> list[JointResponse]:
-    """Let joints follow a test signal and say how well they do.
+    """Drive joints by a test signal and measure how well they follow.
 
-    Every joint is tested alone, on a copy of the scene in which free roots are held, contacts are
-    off and nothing but the controllers acts. The copies run in one batch on all cores where
+    Every joint is tested alone, on a suspended copy of the scene (base fixed, contacts off) where
+    only the controllers act. The copies run in one batch on all cores where
     MuJoCo runs every law and all are PD; else in processes, so a script that calls this needs
     the usual `if __name__ == "__main__":`.
 
     Args:
         scene: a Scene, or the path of a scene file.
-        actor: of which robot; None: of all.
+        actor: name of the robot; None: all.
         joint: pattern of joint or actuator names.
         signal: what is added to the position setpoints; None: a step of 0.1 over 1 s.
         execution: as for World.
-        workers: how many cores; None: all of them.
-        report: told the share that is done.
+        workers: number of processes; None: one per core.
+        report: called with the share that is done.
 
     Returns:
         One per joint in the order of the robots' actuators; then those that no law drives, with
@@ -109,9 +109,9 @@ def respond(
     else:
         found = follow_in_processes(scene, bench, chosen, signal, after, workers, report)
     bench.rest()
-    told = _with_frequencies(bench.world, chosen, found, signal)
+    responses = _with_frequencies(bench.world, chosen, found, signal)
     reasons = [(s.actor, Response(s.actuator, "", None, None, problem=s.reason)) for s in skipped]
-    return [*told, *(JointResponse(name, response) for name, response in reasons)]
+    return [*responses, *(JointResponse(name, response) for name, response in reasons)]
 
 
 def _check_rate(signal: Signal, timestep: float) -> None:
@@ -128,7 +128,7 @@ def _check_rate(signal: Signal, timestep: float) -> None:
 def _with_frequencies(
     world: World, chosen: Sequence[Chosen], found: Sequence[Response], signal: Signal
 ) -> list[JointResponse]:
-    """Add what is known of the frequencies; the world hangs at rest."""
+    """Add the frequency responses; the world must be suspended at rest."""
     shown = [
         measured(r.trace, signal, world.timestep) if r.trace is not None else None for r in found
     ]

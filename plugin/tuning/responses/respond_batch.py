@@ -1,4 +1,4 @@
-"""Follow a signal with many joints at once: one world of a batch per joint."""
+"""Response tests of many joints at once: one world of a batch per joint."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ from mjrig.readings.applied_effort import AppliedEffort
 from mjrig.sim.batch_robot import BatchRobot
 from mjrig.sim.world import World
 
-#: What the state of a world is made of; the rest follows from it.
+#: State variables of a world; the rest follows from them.
 STATE = ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "eq_active",
          "mocap_pos", "mocap_quat", "userdata", "plugin_state")  # fmt: skip
 #: Steps between two reports.
@@ -49,7 +49,7 @@ def follow_together(
 ) -> list[Response]:
     """One response per chosen actuator; the bench's world must be plain.
 
-    A copy that diverges is run once more on the bench itself, which says what happened.
+    A copy that diverges is run again on the bench itself, which reports the cause.
     """
     if text := bench.rest():
         return [failed(c.binding, text) for c in chosen]
@@ -69,7 +69,7 @@ def follow_together(
 
 
 class _Run:
-    """The copies, what they are told and what they did."""
+    """The copies, their setpoints and their signals."""
 
     def __init__(
         self, world: World, chosen: Sequence[Chosen], signal: Signal, after: float, threads: int
@@ -91,7 +91,7 @@ class _Run:
         self._applied = [AppliedEffort([c.binding], c.robot.actuators) for c in chosen]
 
     def traces(self, report: Callable[[float], object]) -> list[Trace | None]:
-        """What each copy did; None: it diverged."""
+        """The trace of each copy; None: it diverged."""
         h, count = self._world.timestep, len(self._chosen)
         read = [self._reader("qpos", "qpos_address"), self._reader("qvel", "dof_address")]
         read_forces, shares = self._force_reader()
@@ -110,7 +110,7 @@ class _Run:
             if k % EVERY == 0:
                 report(k / self._steps)
         log[1, -1] = read[0]()
-        # MuJoCo begins again at 0 where something was not a number any more.
+        # MuJoCo resets the time to 0 where a state became non-finite.
         alive = np.abs(np.ravel(time) - began - self._steps * h) < h / 2.0
         return [
             self._trace(i, log[:, :, i], forces[:, shares[i]]) if alive[i] else None
@@ -135,7 +135,7 @@ class _Run:
         return lambda: values[copies, where], shares
 
     def _mover(self) -> Callable[[float], FloatArray]:
-        """Puts every copy's target so far from where it was, and says where that is."""
+        """A function that offsets the target of every copy and returns the targets."""
         base = np.empty(len(self._chosen))
         parts = []
         for robot in self._robots:
@@ -166,7 +166,7 @@ class _Run:
         return Trace(time, target, position[1:], effort, raw, applied, float(position[0]))
 
     def show(self, i: int) -> None:
-        """Put the bench's world where a copy ended, to look at the loads there."""
+        """Put the bench's world into the final state of a copy, to evaluate the loads there."""
         data = self._world.data
         for field in STATE:
             values = self._batch.bind(field)[i]

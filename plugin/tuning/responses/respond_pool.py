@@ -1,4 +1,4 @@
-"""Follow a signal with many joints at once: one process per core, one bench per process."""
+"""Response tests of many joints at once: one process per core, one bench per process."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.workers.pool import ProcessPool
 
-#: Fewer steps than this are done before a second process has begun.
+#: Fewer steps than this finish before a second process has started.
 WORTH_A_PROCESS = 20_000
 
 
 @dataclass(frozen=True)
 class _SceneText:
-    """What a process needs to know: a scene as text, and what to do in it."""
+    """Setup of a process: a scene as text, and the test."""
 
     text: str
     base: Path
@@ -30,7 +30,7 @@ class _SceneText:
 
 
 class _Follower:
-    """A bench in a process of its own."""
+    """A bench in a separate process."""
 
     def __init__(self, given: _SceneText) -> None:
         scene = Scene.parse(given.text, given.base, vars=given.variables, trust=given.trusted)

@@ -1,4 +1,4 @@
-"""What a response test found, as a table, plain data, CSV and a plot."""
+"""Report of a response test, as a table, plain data, CSV and a plot."""
 
 import csv
 import math
@@ -16,12 +16,12 @@ from mjrig.tuning.responses.frequency_linear import Margins
 from mjrig.tuning.responses.respond import JointResponse
 
 NO_MARGINS = Margins(None, None, None, None)
-#: More joints than this in one panel are a tangle.
+#: Joints per panel; more are unreadable.
 MOST = 8
 
 
 def respond_report(found: Sequence[JointResponse], signal: Signal) -> str:
-    """A table with one row per joint, then what keeps joints from their targets."""
+    """A table with one row per joint, then the causes of steady-state errors."""
     header, rows = table(found, signal)
     lines = format_table(header, rows) if rows else []
     for one in found:
@@ -194,7 +194,7 @@ def plot(found: Sequence[JointResponse], path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=110)
-    except (OSError, ValueError) as error:  # ValueError: not a picture's suffix
+    except (OSError, ValueError) as error:  # ValueError: unknown image suffix
         raise SceneError(f"{path}:1:1: cannot be written: {error}") from error
     finally:
         plt.close(figure)

@@ -1,4 +1,4 @@
-"""Many tasks at once, in the worlds of a batch: the bits of one world per task, for less time."""
+"""Many tasks at once in the worlds of a batch, bit-identical to one world per task."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class BatchHost(Host):
     def step(self, n: int = 1) -> None:
         began = self._time.copy()
         self.batch.step(n)
-        # MuJoCo puts a world back that diverges: its clock tells, or, in the first step, its ctrl.
+        # MuJoCo resets a world that diverges: visible in its clock or, in the first step, its ctrl.
         late = self._time < began + (n - 0.5) * self.timestep
         self.alive &= ~late.reshape(self.count)
         if not began.any():

@@ -1,4 +1,4 @@
-"""Scenes that travel: as text with a folder on this machine, or with every file they need."""
+"""Scenes for workers: as text with a local folder, or bundled with every file they need."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.scene_edit.watch import files_of
 
 _SCENE = "scene.yaml"
-#: Bundles larger than this are a mistake.
+#: Largest bundle; more is taken for a mistake.
 MAX_BYTES = 1_000_000_000
 Pairs = tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True)
 class LocalScene:
-    """A scene for workers that see the same files; `digest` says what was in them."""
+    """A scene for workers that see the same files; `digest` is a hash of their contents."""
 
     text: str
     base: Path
@@ -65,7 +65,7 @@ class Bundle:
     """A scene with every file it needs, for workers on other machines.
 
     It is unpacked once per machine into a cache. `light` is the same without contents: it works
-    wherever the bundle was unpacked before, and `is_here` says whether that is so.
+    wherever the bundle was unpacked before, which `is_here` reports.
     """
 
     text: str
@@ -91,7 +91,9 @@ class Bundle:
         top = Path(os.path.commonpath([base, *(p.parent for p in paths)]))
         files = tuple((p.relative_to(top).as_posix(), _content(p)) for p in paths)
         if (size := sum(len(content) for _, content in files)) > MAX_BYTES:
-            raise SceneError(f"the scene's files have {size} bytes; at most {MAX_BYTES} travel")
+            raise SceneError(
+                f"the scene's files have {size} bytes; a bundle takes at most {MAX_BYTES}"
+            )
         local = LocalScene.of(scene, extra)
         folder = base.relative_to(top).as_posix()
         places = tuple((p, Path(os.path.abspath(p)).relative_to(top).as_posix()) for p in extra)
@@ -99,7 +101,7 @@ class Bundle:
         return cls(local.text, folder, local.vars, local.digest, places, files, trusted)
 
     def light(self) -> "Bundle":
-        """Without contents: small enough to go with every piece of work."""
+        """Without contents: small enough to send with every batch of tasks."""
         return replace(self, files=())
 
     @property

@@ -1,6 +1,6 @@
-"""Who works on the tasks: processes here, threads, this very thread, or a Dask cluster.
+"""Parallel backends for tasks: local processes, threads, the calling thread, or a Dask cluster.
 
-Anything that is a `concurrent.futures.Executor` does.
+Any `concurrent.futures.Executor` works.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,14 +23,14 @@ from mjrig.names import suggestion
 from mjrig.workers.pool import ProcessExecutor, cores
 
 NAMES = ("processes", "threads", "inline", "dask")
-#: How often a task may end its worker before it is given up.
+#: How often a task may kill its worker before it is given up.
 DEATHS = 2
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class Inline(Executor):
-    """Works at once, in the thread that asks: for debugging."""
+    """Runs tasks immediately in the calling thread: for debugging."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         future: Future[Any] = Future()
@@ -46,11 +46,11 @@ class Pool:
     """An executor, and how to get another one when it breaks.
 
     Attributes:
-        executor: does the work.
-        workers: how many pieces of work it does at a time.
+        executor: runs the tasks.
+        workers: number of batches it runs at a time.
         is_local: its workers see the same files as this process.
-        renew: makes another one; None: a broken one is the end.
-        threads: each piece of work may take so many.
+        renew: makes another one; None: a broken executor cannot be replaced.
+        threads: threads per batch.
     """
 
     executor: Executor
@@ -60,14 +60,14 @@ class Pool:
     threads: int = 1
 
     def replace_broken(self) -> None:
-        """Go on with another executor.
+        """Continue with another executor.
 
         Raises:
             MjrigError: there is none.
         """
         if self.renew is None:
             raise MjrigError(
-                "the executor broke: a worker died; what was done is kept, run it again to go on"
+                "the executor broke: a worker died; finished tasks are kept, run it again to resume"
             )
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = self.renew()
@@ -77,7 +77,7 @@ class Pool:
 def open_pool(
     executor: "str | Executor" = "processes", workers: int | None = None, scheduler: str = ""
 ) -> Iterator[Pool]:
-    """A pool by name, or around an executor of somebody else, which stays open.
+    """A pool by name, or around an executor of the caller, which stays open.
 
     Args:
         executor: one of `processes`, `threads`, `inline`, `dask`, or an executor.
@@ -97,7 +97,7 @@ def open_pool(
         yield Pool(executor, lambda: limit, is_local=own)
         return
     if executor not in NAMES:
-        raise PropertyError(f"there is no executor {executor!r}; {suggestion(executor, NAMES)}")
+        raise PropertyError(f"unknown executor {executor!r}; {suggestion(executor, NAMES)}")
     if scheduler and executor != "dask":
         raise PropertyError(f"a scheduler is for the executor dask, not for {executor}")
     if executor == "dask":
@@ -136,7 +136,7 @@ def _dask(scheduler: str) -> Iterator[Pool]:
     except (OSError, ValueError) as error:
         raise MjrigError(f"there is no Dask scheduler at {scheduler}: {error}") from error
     with client:
-        # Pieces of work are told apart by who asks, not by what they are: a second try is one.
+        # Submissions are distinct even if their content is equal: a second try must run again.
         executor = client.get_executor(pure=False)
         yield Pool(
             executor,
@@ -158,14 +158,14 @@ def drive(
 ) -> None:
     """Keep workers busy until nothing is left; every task is taken or given up exactly once.
 
-    A lost worker's tasks run again, alone, so that the one that ends its worker is found.
+    A lost worker's tasks run again, alone, so that the one that kills its worker is found.
 
     Args:
-        pool: who works.
+        pool: executor and workers.
         feed: the next piece of work, a list of tasks; None: none at the moment.
         work: hands a piece of work to the pool.
         take: gets the results of a piece, as they come; false: it is to be handed out again.
-        give_up: gets a task that ended its worker twice, and why.
+        give_up: gets a task that killed its worker twice, and why.
         ahead: pieces that wait in the executor, per worker.
     """
     flight: dict[Future[list[R]], list[T]] = {}
@@ -190,7 +190,7 @@ def drive(
                 continue
             lost.append(piece)
             if isinstance(error, BrokenExecutor):
-                # Nobody knows whose fault it was: all that were under way are tried alone.
+                # The culprit is unknown: all tasks under way are tried alone.
                 lost += _rest(flight, take)
                 pool.replace_broken()
                 break
@@ -203,7 +203,7 @@ def _submitted(
 ) -> "Future[list[R]]":
     try:
         return work(pool, piece)
-    except BrokenExecutor as error:  # it broke while nobody looked
+    except BrokenExecutor as error:  # it broke in the meantime
         future: Future[list[R]] = Future()
         future.set_exception(error)
         return future
@@ -267,5 +267,5 @@ def _attempt(
 
 def _why(error: BaseException | None) -> str:
     if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker":
-        return "its worker died each time it was tried"
+        return "its worker died on every attempt"
     return " ".join(f"{type(error).__name__}: {error}".split())

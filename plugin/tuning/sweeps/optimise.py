@@ -1,4 +1,4 @@
-"""Search by Optuna (extra `tune`) on the objective of a sweep, with a study that can be shared."""
+"""Search with Optuna (extra `tune`) for the objective of a sweep, with a shareable study."""
 
 import json
 import math
@@ -25,17 +25,17 @@ from mjrig.tuning.sweeps.sweep_plan import SweepPlan, examine
 from mjrig.tuning.sweeps.sweep_tasks import OK, Scenario, SweepTask, TaskOutcome
 
 SAMPLERS = ("tpe", "cmaes", "gp", "random")
-#: The study's own note of what its values depend on.
+#: Study attribute with a fingerprint of what its values depend on.
 FINGERPRINT = "mjrig fingerprint"
-#: Trials a batch tests together. More are faster, but each knows less of the others.
+#: Trials a batch tests together. More are faster, but each is informed by fewer earlier trials.
 TOGETHER = 8
 
 
 @dataclass(frozen=True)
 class Optimised:
-    """What a search found.
+    """Result of a search.
 
-    `ranking` begins with the best of the whole study; the rest is what stands in its own table.
+    `ranking` begins with the best of the whole study; the rest is from its own table.
     """
 
     results: Results
@@ -46,7 +46,7 @@ class Optimised:
 
     @property
     def best(self) -> dict[str, Any]:
-        """The best values of the whole study, whoever tested them."""
+        """The best values of the whole study, those of other processes included."""
         return _values(self.study.best_trial)
 
 
@@ -71,18 +71,18 @@ def optimise(
     scheduler: str = "",
     mix: bool = False,
 ) -> Optimised:
-    """Search for the values that make the objective small.
+    """Search for the values that minimise the objective.
 
     Args:
         scene, scenario, objective, output, actor, randomise, seeds, execution, executor, workers,
             scheduler, mix: as of `sweep`; the objective of a trial is its mean over the seeds.
         parameters: choices are taken as categories.
-        trials: how many the study is to have in the end, those it has already included.
+        trials: total number of trials in the study, existing ones included.
         sampler: `tpe`, `cmaes`, `gp` or `random`.
-        storage: where the study is kept: a URL (`sqlite:///…`, `postgresql://…`) or a journal file;
+        storage: storage of the study: a URL (`sqlite:///…`, `postgresql://…`) or a journal file;
             empty: a journal in the output, or memory.
-        study: its name there.
-        seed: of the sampler. With one worker the same seed gives the same trials.
+        study: name of the study.
+        seed: random seed of the sampler. With one worker the same seed gives the same trials.
 
     Raises:
         MjrigError: something is wrong before the work begins.
@@ -95,8 +95,8 @@ def optimise(
     if trials < 1:
         raise PropertyError(f"the number of trials must be >= 1, got {trials}")
     if not parameters:
-        raise PropertyError("there is nothing to search; give at least one parameter")
-    _sampler(sampler, seed)  # what is missing for it shows now
+        raise PropertyError("nothing to search; give at least one parameter")
+    _sampler(sampler, seed)  # fail now if its package is missing
     plan = examine(
         scene, parameters, scenario, actor=actor, randomisation=randomise, execution=execution
     )
@@ -106,7 +106,7 @@ def optimise(
         crew = Crew(scene, plan, pool)
         results = open_results(stack, output, names, crew, mix)
         kept = _study(_storage(storage, output), study, f"{crew.fingerprint} {goal.text}", mix)
-        # A search that goes on must not draw what it drew at first.
+        # A resumed search must not repeat its first draws.
         kept.sampler = _sampler(sampler, seed + len(kept.trials))
         search = _Search(kept, crew, results, goal, parameters, trials, seeds)
         search.run()
@@ -114,7 +114,7 @@ def optimise(
 
 
 def _with_best(ranking: list[Ranked], study: Any) -> list[Ranked]:
-    """A ranking that begins with the best of the study, also if somebody else tested it."""
+    """A ranking that begins with the best of the study, even if another process tested it."""
     trial = min((t for t in study.trials if t.value is not None), key=lambda t: t.value)
     if ranking and ranking[0].score <= trial.value:
         return ranking
@@ -122,7 +122,7 @@ def _with_best(ranking: list[Ranked], study: Any) -> list[Ranked]:
 
 
 class _Search:
-    """Asks the study for points, has them tested, tells it the scores."""
+    """Gets points from the study, has them tested, reports the scores to it."""
 
     def __init__(
         self,
@@ -141,13 +141,13 @@ class _Search:
         self._waiting: list[list[SweepTask]] = []
 
     def run(self) -> None:
-        """Test until the study has its trials."""
+        """Test until the study has all its trials."""
         with Progress(self._trials, self._crew.plan.job.scenario.duration) as progress:
             self._progress = progress
             self._crew.drive(self._next, self._take, ahead=0)
 
     def _next(self) -> list[SweepTask] | None:
-        """The next piece of work: as many new trials as a worker tests together."""
+        """The next batch of tasks: as many new trials as a worker tests together."""
         while not self._waiting:
             left = self._trials - self._finished() - len(self._open)
             if left <= 0:
@@ -168,7 +168,7 @@ class _Search:
             ]
             self._open[trial.number] = (trial, tasks)
             fresh += [t for t in tasks if t.id not in self._results and t not in fresh]
-            self._settle()  # somebody may have tested it before
+            self._settle()  # it may have been tested before
         size = MOST if not self._crew.plan.why_not_batched else 1
         for piece in self._crew.grouped(fresh, size):
             self._waiting.append(piece)
@@ -180,7 +180,7 @@ class _Search:
         self._progress.update(self._finished())
 
     def _settle(self) -> None:
-        """Tell the study the score of every trial whose tests are all there."""
+        """Report the score of every completed trial to the study."""
         for number, (trial, tasks) in list(self._open.items()):
             if all(task.id in self._results for task in tasks):
                 del self._open[number]
@@ -236,14 +236,14 @@ def _optuna() -> Any:
 
 def _sampler(name: str, seed: int) -> Any:
     if name not in SAMPLERS:
-        raise PropertyError(f"there is no sampler {name!r}; {suggestion(name, SAMPLERS)}")
+        raise PropertyError(f"unknown sampler {name!r}; {suggestion(name, SAMPLERS)}")
     samplers = _optuna().samplers
     needs = {"cmaes": ("cmaes",), "gp": ("scipy", "torch")}.get(name, ())
     for package in needs:
         if find_spec(package) is None:
             raise MjrigError(f"the sampler {name} needs the package {package}; pip install it")
     made = {
-        # What is under way counts as bad there: workers do not all try the same.
+        # Running trials count as bad there, so that workers do not all try the same point.
         "tpe": lambda: samplers.TPESampler(seed=seed, constant_liar=True),
         "cmaes": lambda: samplers.CmaEsSampler(seed=seed),
         "gp": lambda: samplers.GPSampler(seed=seed),
@@ -269,14 +269,14 @@ def _study(storage: Any, name: str, fingerprint: str, mix: bool) -> Any:
     optuna = _optuna()
     try:
         study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
-    except Exception as error:  # whatever a database raises
+    except Exception as error:  # any error of a database
         raise MjrigError(f"the study {name!r} cannot be opened: {error}") from error
     known = study.user_attrs.get(FINGERPRINT)
     if known is None:
         study.set_user_attr(FINGERPRINT, fingerprint)
     elif known != fingerprint and not mix:
         raise MjrigError(
-            f"the study {name!r} is of another scene, test or objective; give it another name, "
+            f"the study {name!r} has another scene, test or objective; give it another name, "
             "or mix them on purpose with --mix"
         )
     return study

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import load_scene
 from mjrig.tuning.sweeps.sweep_options import add_options, finish, scenario_of
 
@@ -11,16 +12,16 @@ def add(commands: Any) -> None:
     """Add the sub-command."""
     parser = commands.add_parser(
         "optimise",
-        help="search for the best values of properties",
-        description="Search for the values of properties that make a metric small.",
+        help="search for the best property values with Optuna",
+        description="Search for the property values that minimise an objective.",
     )
-    space = parser.add_argument_group("the space")
+    space = parser.add_argument_group("search space")
     space.add_argument(
         "--range",
         action="append",
         default=[],
         metavar="PATH=low:high[:log][:int]",
-        help="numbers: dog.PDController.kp=20:200:log, dog.PDController.kp[.*_calf]=20:80",
+        help="numeric range: dog.PDController.kp=20:200:log, dog.PDController.kp[.*_calf]=20:80",
     )
     space.add_argument(
         "--grid",
@@ -29,27 +30,44 @@ def add(commands: Any) -> None:
         metavar="PATH=a,b,c",
         help="categories: dog.PDController.precision=float32,float64",
     )
-    search = parser.add_argument_group("the search")
+    search = parser.add_argument_group("search")
     search.add_argument(
-        "--trials", type=int, default=100, metavar="N", help="of the study in the end (100)"
+        "--trials",
+        type=int,
+        default=100,
+        metavar="N",
+        help="total number of trials in the study (100)",
     )
     search.add_argument(
-        "--sampler", default="tpe", choices=("tpe", "cmaes", "gp", "random"), help="(tpe)"
+        "--sampler",
+        default="tpe",
+        choices=("tpe", "cmaes", "gp", "random"),
+        help="Optuna sampler (tpe)",
     )
-    search.add_argument("--seed", type=int, default=0, metavar="S", help="of the sampler (0)")
+    search.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="random seed of the sampler (0)"
+    )
     search.add_argument(
         "--storage",
         default="",
         metavar="URL|FILE",
-        help="where the study is kept: sqlite:///study.db, a journal (FOLDER/study.journal)",
+        help="storage of the study: sqlite:///study.db or a journal file (FOLDER/study.journal)",
     )
-    search.add_argument("--study", default="mjrig", metavar="NAME", help="its name there (mjrig)")
+    search.add_argument(
+        "--study", default="mjrig", metavar="NAME", help="name of the study (mjrig)"
+    )
     add_options(parser)
     parser.set_defaults(run=run)
+    tested = "--range pendulum.PDController.kp=20:300:log --signal step:0.3:1"
+    examples(
+        parser,
+        f"mjrig optimise config/scenes/pendulum.yaml {tested} --trials 40 -o search",
+        f"mjrig optimise config/scenes/pendulum.yaml {tested} --sampler cmaes -o cmaes --plot",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Search, and say what came out."""
+    """Search and print the result."""
     from mjrig.names import how_many
     from mjrig.tuning.objectives.variation import Randomisation
     from mjrig.tuning.sweeps.optimise import optimise

@@ -1,6 +1,6 @@
-"""The table of a sweep: one line per task, written as results come, read again to go on.
+"""The table of a sweep: one line per task, written as results arrive, read again to resume.
 
-A folder holds `results.csv` and `sweep.json`, which says what its results depend on. Every line is
+A folder holds `results.csv` and `sweep.json`, the inputs of its results. Every line is
 written in one piece, so a kill can tear the last one at most; a torn line is cut off.
 """
 
@@ -40,7 +40,7 @@ class SweepRow:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A point with the mean of its objective over the seeds; infinite if one did not work."""
+    """A point with the mean of its objective over the seeds; infinite if one failed."""
 
     values: Mapping[str, Any]
     score: float
@@ -69,7 +69,7 @@ class Results:
         return iter(self._rows.values())
 
     def add(self, outcome: TaskOutcome) -> bool:
-        """Note an outcome; false: there is one of this task already, which stays."""
+        """Add an outcome; false: the task has one already, which is kept."""
         task = outcome.task
         if task.id in self._rows:
             return False
@@ -110,7 +110,7 @@ class Results:
         return (*_BEFORE, *self.parameters, *self.metrics, *_AFTER)
 
     def write_parquet(self, path: Path) -> None:
-        """Write all rows as Parquet; a value that is no number as JSON.
+        """Write all rows as Parquet; non-numeric values as JSON.
 
         Raises:
             MissingExtraError: pyarrow is not installed.
@@ -138,11 +138,11 @@ def _score(objective: Objective, row: SweepRow) -> float:
 
 
 class ResultsFile(Results):
-    """Results in a folder; a context manager that keeps others from writing there.
+    """Results in a folder; a context manager that locks the folder.
 
     Raises:
-        MjrigError: the folder cannot be written, somebody else writes there, or it holds results
-            of something else and `mix` is not given.
+        MjrigError: the folder cannot be written, another process writes there, or it holds
+            results of something else and `mix` is not given.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class ResultsFile(Results):
 
     def _write(self, line: str) -> None:
         self._file.write(line.encode())
-        self._file.flush()  # in the hands of the system, a kill does not lose it
+        self._file.flush()  # handed to the operating system: a kill does not lose it
 
     def _line(self, row: SweepRow) -> str:
         values = [_said(row.values[name]) for name in self.parameters]

@@ -18,7 +18,7 @@ from mjrig.tuning.sweeps.sweep_tasks import SweepSetup, assign
 
 
 def write_preset(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> str:
-    """Write the gains of the tested actor at a point as a preset; says what it cannot hold.
+    """Write the gains of the tested actor at a point as a preset; returns what it cannot hold.
 
     Raises:
         PropertyError: a parameter is of another actor, or none of its values is a gain.
@@ -28,7 +28,7 @@ def write_preset(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str,
     left = [name for name in values if not _is_gain(world, job.actor, name)]
     if len(left) == len(values):
         raise PropertyError(
-            f"a preset holds gains of {job.actor}, and {listed(left)} is none; "
+            f"a preset holds gains of {job.actor}, and {listed(left)} is not a gain; "
             "write the best into a scene instead"
         )
     save_preset(path, gain_rows(world, world.scene, job.actor))
@@ -51,7 +51,7 @@ def write_scene(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, 
 
 
 def put(scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:
-    """Write the values of a point into a scene, all or nothing; saving it is up to you.
+    """Write the values of a point into a scene, all or nothing; does not save it.
 
     Raises:
         MjrigError: a value does not fit.
@@ -60,7 +60,7 @@ def put(scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:
     with scene.changes():
         for name, value in values.items():
             target = ParameterTarget.of(name)
-            if target.pattern:  # which names it means, only the bound controller knows
+            if target.pattern:  # only the bound controller knows the names it matches
                 obj, prop = find(world, target.path)
                 scene.set(target.path, obj._authored[prop])
             else:

@@ -1,4 +1,4 @@
-"""Pictures of a sweep (extra `plot`): parallel coordinates, and a heat map of two parameters."""
+"""Plots of a sweep (extra `plot`): parallel coordinates, and a heat map of two parameters."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ def parallel_coordinates(
     """One line per point through its values and its objective; the better, the more in front.
 
     Raises:
-        MjrigError: not one point worked.
+        MjrigError: no point succeeded.
         MissingExtraError: matplotlib is not installed.
     """
     plt = _pyplot()
@@ -66,7 +66,7 @@ def heat_map(path: Path, ranking: Sequence[Ranked], names: Sequence[str], object
     """The objective over two parameters; each cell shows the best of the points in it.
 
     Raises:
-        MjrigError: there are not two parameters with numbers, or not one point worked.
+        MjrigError: there are not two parameters with numbers, or no point succeeded.
         MissingExtraError: matplotlib is not installed.
     """
     plt = _pyplot()
@@ -94,7 +94,7 @@ class Heat:
     Attributes:
         names: the parameters that vary; the first two are those of the axes.
         x, y: the axes.
-        grid: (rows, columns); not a number where there is no point.
+        grid: (rows, columns); NaN where there is no point.
         best: column and row of the best point.
     """
 
@@ -109,7 +109,7 @@ class Heat:
         """Put points into cells.
 
         Raises:
-            MjrigError: there are not two parameters that vary, or not one point worked.
+            MjrigError: there are not two parameters that vary, or no point succeeded.
         """
         shown = worked(ranking)
         varied = tuple(n for n in names if PlotAxis([r.values[n] for r in shown]).cells > 1)
@@ -189,14 +189,14 @@ class PlotAxis:
 
 
 def worked(ranking: Sequence[Ranked]) -> list[Ranked]:
-    """The points that worked.
+    """The points that succeeded.
 
     Raises:
-        MjrigError: not one did.
+        MjrigError: none did.
     """
     found = [r for r in ranking if math.isfinite(r.score)]
     if not found:
-        raise MjrigError("not one point worked: there is nothing to draw")
+        raise MjrigError("no point succeeded: nothing to plot")
     return found
 
 

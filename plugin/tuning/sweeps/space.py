@@ -1,4 +1,4 @@
-"""The space a sweep goes through: property paths, the values they take, and points of them.
+"""Search space of a sweep: property paths, their values, and the points.
 
 A parameter is named as in `--set`, `dog.PDController.kp`; brackets narrow a per-actuator property
 to the actuators a pattern matches, `dog.PDController.kp[.*_calf]`, and leave the others alone.
@@ -20,14 +20,14 @@ from mjrig.yaml_text.yaml_document import parse_value
 #: A path, then the last bracket that is no list index: `a.clamps[0].max_effort[FL_.*]`.
 _NARROWED = re.compile(r"(?P<path>[^\[\]]+(?:\[\d+\][^\[\]]+)*)\[(?P<pattern>.+)\]")
 METHODS = ("lhs", "random")
-#: More points than this are a typo.
+#: Most points; more are taken for a typo.
 MAX_POINTS = 1_000_000
 Point = dict[str, object]
 
 
 @dataclass(frozen=True)
 class ParameterTarget:
-    """What a parameter's name says: a property path, and a pattern of actuators if it has one."""
+    """A parsed parameter name: a property path, and a pattern of actuators if it has one."""
 
     path: str
     pattern: str = ""
@@ -74,7 +74,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Range:
-    """A parameter that takes any number of a range; `whole`: whole ones only."""
+    """A parameter that takes any number of a range; `whole`: integers only."""
 
     name: str
     low: float
@@ -99,12 +99,12 @@ class Range:
         for word in rest:
             if word not in ("log", "int"):
                 raise PropertyError(
-                    f"{name}: {word!r} says nothing of a range; {suggestion(word, ('log', 'int'))}"
+                    f"{name}: {word!r} is no option of a range; {suggestion(word, ('log', 'int'))}"
                 )
         return cls(name, low, high, "log" in rest, "int" in rest)
 
     def at(self, share: float) -> float | int:
-        """The value at a share of the way, 0 to below 1."""
+        """The value at a fraction of the range, 0 to below 1."""
         if self.whole:  # every whole number gets the same share
             if self.log:
                 spread = math.log((self.high + 1.0) / self.low)
@@ -120,14 +120,14 @@ Parameter = Choices | Range
 
 @dataclass(frozen=True)
 class Space:
-    """Parameters: every combination of the choices, with so many samples of the ranges each.
+    """Parameters: every combination of the choices, with `samples` samples of the ranges each.
 
     Attributes:
         choices: parameters whose values are all taken.
         ranges: parameters that are sampled.
         samples: number of samples of the ranges.
         method: `lhs` (Latin hypercube) or `random`.
-        seed: of the samples.
+        seed: random seed for the samples.
     """
 
     choices: tuple[Choices, ...] = ()
@@ -146,18 +146,18 @@ class Space:
                 raise PropertyError(f"{name}: is given twice")
         if self.method not in METHODS:
             hint = suggestion(self.method, METHODS)
-            raise PropertyError(f"there is no sampling method {self.method!r}; {hint}")
+            raise PropertyError(f"unknown sampling method {self.method!r}; {hint}")
 
     def points(self) -> list[Point]:
-        """Every point, in an order that never changes.
+        """All points, in a reproducible order.
 
         Raises:
-            PropertyError: there is nothing to go through, or too much.
+            PropertyError: the space is empty, or too large.
         """
         if self.ranges and self.samples < 1:
             raise PropertyError(f"{self.ranges[0].name}: a range needs a number of samples")
         if self.samples and not self.ranges:
-            raise PropertyError(f"{self.samples} samples of nothing: give a range too")
+            raise PropertyError(f"{self.samples} samples but no range: give a range too")
         count = math.prod(len(c.values) for c in self.choices) * max(1, self.samples)
         if count > MAX_POINTS:
             raise PropertyError(f"the space has {count} points; at most {MAX_POINTS} are taken")
@@ -184,7 +184,7 @@ class Space:
 
 
 def _sides(text: str, form: str) -> tuple[str, str]:
-    """The name and what is said of it; a pattern in brackets may hold `=` itself."""
+    """The name and its value text; a pattern in brackets may contain `=` itself."""
     mark = "]=" if "]=" in text else "="
     name, equals, said = text.partition(mark)
     name = (name + mark[:-1]).strip()

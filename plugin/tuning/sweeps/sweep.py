@@ -1,4 +1,4 @@
-"""Sweeps: every point of a space is tested, on all cores or a cluster, into a table."""
+"""Sweeps: test every point of a search space, on all cores or a cluster, into a table."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,22 +22,22 @@ from mjrig.tuning.sweeps.space import Space
 from mjrig.tuning.sweeps.sweep_plan import SweepPlan, examine
 from mjrig.tuning.sweeps.sweep_tasks import FAILED, Scenario, SweepTask, TaskOutcome, evaluate
 
-#: Most tasks in one piece of work: what a kill can lose, and what a batch steps together.
+#: Most tasks per batch: what a kill can lose, and what is stepped together.
 MOST = 64
-#: Pieces of work per worker, so that all end at about the same time.
+#: Batches per worker, so that all end at about the same time.
 PIECES = 4
 
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep found.
+    """Result of a sweep.
 
     Attributes:
         results: the rows of its tasks.
         ranking: the points, best first.
-        objective: what was to be small.
+        objective: the objective that was minimised.
         plan: how the tasks ran.
-        kept: how many rows were there before.
+        kept: number of rows from earlier runs.
     """
 
     results: Results
@@ -48,7 +48,7 @@ class Swept:
 
     @property
     def best(self) -> Ranked | None:
-        """The best point; None: not one worked."""
+        """The best point; None: none succeeded."""
         first = self.ranking[0] if self.ranking else None
         return first if first is not None and math.isfinite(first.score) else None
 
@@ -70,24 +70,24 @@ def sweep(
     mix: bool = False,
     report: Callable[[int, int], object] = lambda done, total: None,
 ) -> Swept:
-    """Test every point of a space with every seed; what the output has already is not done again.
+    """Test every point of a space with every seed; existing results in the output are kept.
 
     Args:
         scene: a Scene, or the path of a scene file.
         space: the points.
         scenario: the test; None: a free run of 5 s.
-        objective: what is to be small: a metric of the test, or a weighted sum.
+        objective: objective to minimise: a metric of the test, or a weighted sum.
         output: a folder for the table; None: the results are in memory only.
-        actor: whose joints are tested; empty: the one the parameters are of.
+        actor: actor under test; empty: the one the parameters belong to.
         randomise: what differs between seeds.
-        seeds: how many there are.
+        seeds: number of random seeds.
         execution: as of `World`.
         executor: a name (`processes`, `threads`, `inline`, `dask`) or any executor. With
             `processes`, a script must keep its own work under `if __name__ == "__main__":`.
         workers: how many; None: one per core.
         scheduler: address of a Dask scheduler.
-        mix: take an output that holds results of another scene or test.
-        report: told how many tasks are done, and how many there are to do.
+        mix: accept an output that holds results of another scene or test.
+        report: called with the number of finished tasks and the total.
 
     Raises:
         MjrigError: something is wrong before the work begins; what goes wrong in it is in the rows.
@@ -158,7 +158,7 @@ def _work_off(
 
 
 class Crew:
-    """Workers, and the scene they all have."""
+    """Workers and the scene they share."""
 
     def __init__(self, scene: Scene, plan: SweepPlan, pool: Pool) -> None:
         self.plan, self._pool = plan, pool
@@ -182,16 +182,16 @@ class Crew:
 
     @property
     def workers(self) -> int:
-        """How many pieces of work are done at a time."""
+        """Number of batches that run at a time."""
         return self._pool.workers()
 
     def pieces(self, tasks: Sequence[SweepTask]) -> Iterator[list[SweepTask]]:
-        """Tasks in pieces that go to one worker."""
+        """Tasks in batches for one worker."""
         size = max(1, min(MOST, math.ceil(len(tasks) / (PIECES * self.workers))))
         return self.grouped(tasks, 1 if self.plan.why_not_batched else size)
 
     def grouped(self, tasks: Iterable[SweepTask], size: int) -> Iterator[list[SweepTask]]:
-        """Tasks in pieces of at most a size; those of a piece can share a world."""
+        """Tasks in batches of a largest size; those of a batch can share a world."""
         groups: dict[str, list[SweepTask]] = {}
         for task in tasks:
             own = task.seed if self.plan.own_worlds else None
@@ -200,7 +200,7 @@ class Crew:
             yield from (group[i : i + size] for i in range(0, len(group), size))
 
     def drive(self, feed: Any, take: Any, *, ahead: int = 1) -> None:
-        """Let the workers work until nothing is left; `take` gets lists of outcomes."""
+        """Run all tasks; `take` gets lists of outcomes."""
 
         def checked(outcomes: list[TaskOutcome]) -> bool:
             take(outcomes)

@@ -1,8 +1,9 @@
-"""`mjrig sweep`: many gain sets, or any other properties, tested and ranked."""
+"""`mjrig sweep`: test many gain sets, or other property values, and rank them."""
 
 import argparse
 from typing import Any
 
+from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import load_scene
 from mjrig.tuning.sweeps.sweep_options import add_options, finish, scenario_of
 
@@ -11,42 +12,55 @@ def add(commands: Any) -> None:
     """Add the sub-command."""
     parser = commands.add_parser(
         "sweep",
-        help="test many values of properties and rank them",
-        description="Test every point of a space of properties, on all cores or a cluster.",
+        help="test many property values and rank them",
+        description="Test every point of a property space, on all cores or a cluster.",
     )
-    space = parser.add_argument_group("the space")
+    space = parser.add_argument_group("search space")
     space.add_argument(
         "--grid",
         action="append",
         default=[],
         metavar="PATH=a,b,c|low:high:n[:log]",
-        help="every value: dog.PDController.kp=20,40, dog.PDController.kp[.*_calf]=20:80:4",
+        help="values to test: dog.PDController.kp=20,40, dog.PDController.kp[.*_calf]=20:80:4",
     )
     space.add_argument(
         "--range",
         action="append",
         default=[],
         metavar="PATH=low:high[:log][:int]",
-        help="sampled values, --sample says how many",
+        help="range to sample from; needs --sample",
     )
-    space.add_argument("--sample", type=int, default=0, metavar="N", help="samples of the ranges")
     space.add_argument(
-        "--method", default="lhs", choices=("lhs", "random"), help="how they are drawn (lhs)"
+        "--sample", type=int, default=0, metavar="N", help="number of samples drawn from the ranges"
     )
-    space.add_argument("--seed", type=int, default=0, metavar="S", help="of the samples (0)")
+    space.add_argument(
+        "--method",
+        default="lhs",
+        choices=("lhs", "random"),
+        help="sampling method (lhs: Latin hypercube)",
+    )
+    space.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="random seed for the samples (0)"
+    )
     add_options(parser)
     parser.set_defaults(run=run)
+    scene, kp = "config/scenes/pendulum.yaml", "pendulum.PDController.kp"
+    examples(
+        parser,
+        f"mjrig sweep {scene} --grid {kp}=50,100,200 --signal step:0.3:1 -o grid",
+        f"mjrig sweep {scene} --range {kp}=20:200:log --sample 12 --run 0.5 -o sampled",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Sweep, and say what came out."""
+    """Sweep and print the result."""
     from mjrig.errors import PropertyError
     from mjrig.tuning.objectives.variation import Randomisation
     from mjrig.tuning.sweeps.space import Choices, Range, Space
     from mjrig.tuning.sweeps.sweep import sweep
 
     if not options.grid and not options.range:
-        raise PropertyError("there is nothing to sweep; give --grid or --range with --sample")
+        raise PropertyError("nothing to sweep; give --grid or --range with --sample")
     space = Space(
         tuple(Choices.read(text) for text in options.grid),
         tuple(Range.read(text) for text in options.range),
@@ -89,6 +103,6 @@ def _headline(options: argparse.Namespace, swept: Any) -> str:
     if swept.kept:
         text += f", {swept.kept} of {how_many(len(results), 'task')} done before"
     if bad:
-        text += f", {bad} did not work"
+        text += f", {bad} failed"
     why = swept.plan.why_not_batched
     return text + (f"\none world at a time: {why}" if why else "")

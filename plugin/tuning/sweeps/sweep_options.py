@@ -17,12 +17,12 @@ SHOWN = 5
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Scene, test, randomisation, workers and what is written."""
+    """Scene, test, randomisation, workers and output files."""
     parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
     _add_random(parser.add_argument_group("randomisation"))
-    _add_work(parser.add_argument_group("who works"))
+    _add_work(parser.add_argument_group("parallel execution"))
     _add_results(parser.add_argument_group("results"))
     add_scene_options(parser)
 
@@ -35,12 +35,12 @@ def _add_test(group: Any) -> None:
         metavar="S",
         type=float,
         default=None,
-        help="run freely for S seconds (5)",
+        help="simulate for S seconds (5)",
     )
     kinds.add_argument(
         "--signal",
         metavar="KIND[:AMPLITUDE[:DURATION[:HZ[:END_HZ]]]]",
-        help="suspend the robot, let joints follow step, sine, chirp or square: step:0.2:1",
+        help="suspend the robot and drive its joints by step, sine, chirp or square: step:0.2:1",
     )
     kinds.add_argument("--replay", metavar="RECORDING", type=Path, help="compare with a recording")
     group.add_argument(
@@ -48,21 +48,26 @@ def _add_test(group: Any) -> None:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="joints that follow the signal (all, one after the other)",
+        help="joints driven by the signal (all, one after the other)",
     )
-    group.add_argument("--together", action="store_true", help="all joints follow at once")
-    group.add_argument("--actor", default="", help="whose joints are tested")
+    group.add_argument("--together", action="store_true", help="drive all joints at once")
+    group.add_argument(
+        "--actor",
+        default="",
+        metavar="NAME",
+        help="actor under test (the one the parameters belong to)",
+    )
     group.add_argument(
         "--metric",
         default="rmse",
         metavar="SUM",
-        help="what is to be small: rmse, 'rmse + 0.01*effort', '-travel' (rmse)",
+        help="objective to minimise: rmse, 'rmse + 0.01*effort', '-travel' (rmse)",
     )
     group.add_argument(
         "--execution",
         default="auto",
         choices=("auto", "python", "native", "compiled"),
-        help="how the controllers run (auto)",
+        help="execution mode of the controllers (auto)",
     )
 
 
@@ -71,10 +76,11 @@ def _add_random(group: Any) -> None:
         "--randomise",
         default="",
         metavar="WHAT",
-        help="per seed: mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,noise=0.002,start=0.05",
+        help="sampled per seed: mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,"
+        "noise=0.002,start=0.05",
     )
     group.add_argument(
-        "--seeds", type=int, default=1, metavar="K", help="test every point with K seeds (1)"
+        "--seeds", type=int, default=1, metavar="K", help="random seeds per point (1)"
     )
 
 
@@ -83,11 +89,14 @@ def _add_work(group: Any) -> None:
         "--executor",
         default="processes",
         choices=("processes", "threads", "inline", "dask"),
-        help="who works on the tasks (processes)",
+        help="parallel backend (processes)",
     )
-    group.add_argument("--workers", type=int, metavar="N", help="how many (one per core)")
+    group.add_argument("--workers", type=int, metavar="N", help="number of workers (one per core)")
     group.add_argument(
-        "--scheduler", default="", metavar="ADDRESS", help="of Dask: tcp://host:8786"
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="address of the Dask scheduler: tcp://host:8786",
     )
 
 
@@ -98,16 +107,18 @@ def _add_results(group: Any) -> None:
         type=Path,
         required=True,
         metavar="FOLDER",
-        help="folder for the table; given again, the work goes on where it ended",
+        help="folder for the results; a second run with the same folder resumes",
     )
     group.add_argument(
-        "--mix", action="store_true", help="also if it has results of another scene or test"
+        "--mix",
+        action="store_true",
+        help="use the folder even if it holds results of another scene or test",
     )
     group.add_argument("--best", type=Path, metavar="F.yaml", help="write the best gains as preset")
     group.add_argument(
         "--best-scene", type=Path, metavar="F.yaml", help="write the scene with the best values"
     )
-    group.add_argument("--plot", action="store_true", help="draw parallel.png and heatmap.png")
+    group.add_argument("--plot", action="store_true", help="write parallel.png and heatmap.png")
     group.add_argument("--parquet", action="store_true", help="write results.parquet too")
 
 
@@ -153,7 +164,7 @@ def finish(
     names: tuple[str, ...],
     objective: str,
 ) -> list[str]:
-    """Write what the options ask for; returns what there is to say."""
+    """Write the requested files; returns the lines to print."""
     from mjrig.errors import MjrigError
     from mjrig.tuning.sweeps.results_best import write_preset, write_scene
     from mjrig.tuning.sweeps.results_plot import heat_map, parallel_coordinates
@@ -163,7 +174,7 @@ def finish(
     if best is None or best.score == float("inf"):
         errors = [row.error or row.status for r in ranking for row in r.rows]
         raise MjrigError(
-            f"not one point worked; the first says: {next(iter(errors), 'nothing')}; "
+            f"no point succeeded; first error: {next(iter(errors), 'nothing')}; "
             f"all are in {options.output / 'results.csv'}"
         )
     if options.best is not None:

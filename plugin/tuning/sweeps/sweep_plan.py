@@ -1,4 +1,4 @@
-"""Before a sweep: every path and value is tried, so that mistakes show before hours of work."""
+"""Plan of a sweep: every path and value is tried first, so that mistakes show at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ from mjrig.tuning.sweeps.sweep_tasks import Rig, Scenario, SweepSetup, assign, d
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What is known before the work begins.
+    """The plan of a sweep.
 
     Attributes:
         job: what all tasks share.
         why_not_batched: why tasks run one by one; empty: many at once in a batch.
-        own_worlds: whether every seed needs a world of its own.
+        own_worlds: whether every seed needs its own world.
     """
 
     job: SweepSetup
@@ -48,11 +48,11 @@ def examine(
     The scene is left as it is.
 
     Raises:
-        MjrigError: a path leads nowhere, a value is refused, or the scene cannot be tested so.
+        MjrigError: a path leads nowhere, a value is refused, or the test does not suit the scene.
     """
     randomisation = randomisation or Randomisation()
     if isinstance(scenario, ReplayTest) and (randomisation.noise or randomisation.start):
-        raise PropertyError("noise and start mean nothing for a replay: the recording has both")
+        raise PropertyError("noise and start do not apply to a replay: the recording has both")
     own = LocalScene.of(scene).load()
     world = World(own, execution)
     actor = actor or _actor(world, [p.name for p in parameters])
@@ -65,19 +65,19 @@ def examine(
                 assign(world, parameter.name, value)
         else:
             _try_in_scene(own, parameter)
-    if len(live) < len(parameters):  # the first point of all, with worlds of its own
+    if len(live) < len(parameters):  # the first point, in a world of its own
         rig = Rig(World(own, execution), job)
     WorldHost(rig.world, actor)
     if randomisation.noise and not rig.world[actor].setpoints.position.flags.writeable:
         raise PropertyError(
-            f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, who writes "
-            "them in every step; leave out noise, or that component"
+            f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, which "
+            "writes them in every step; leave out noise, or that component"
         )
     return SweepPlan(replace(job, live=live), _why_not_batched(rig, scenario), draws(own))
 
 
 def _plain_first(parameters: Sequence[Parameter]) -> list[Parameter]:
-    """A whole property before single actuators of it, which would be overwritten else."""
+    """A whole property before single actuators of it, which it would overwrite."""
     return sorted(parameters, key=lambda p: bool(ParameterTarget.of(p.name).pattern))
 
 
@@ -108,7 +108,7 @@ def _is_live(world: World, name: str) -> bool:
         return False
     robot = world.articulations[head]
     if len(target.path.split(".")) < 3:
-        return False  # of the actor itself: its pose, say
+        return False  # of the actor itself, such as its pose
     component = target.path.split(".")[1]
     try:
         if robot.part(component) not in robot.components:
@@ -132,7 +132,7 @@ def _is_inside_structure(obj: HasProperties, robot: HasProperties) -> bool:
 
 
 def _actor(world: World, names: Sequence[str]) -> str:
-    """Whose joints are tested: the actor the parameters are of, else the only one with a law."""
+    """The actor under test: the one the parameters belong to, else the only one with a law."""
     heads = dict.fromkeys(n.partition(".")[0] for n in names)
     named = [n for n in heads if n in world.articulations and driven(world[n])]
     able = [n for n, robot in world.articulations.items() if driven(robot)]
@@ -141,7 +141,7 @@ def _actor(world: World, names: Sequence[str]) -> str:
             return found[0]
     if not able:
         raise BindingError("no actor of the scene has a bound controller; nothing to test")
-    raise BindingError(f"say whose joints are tested, with actor: {listed(able)}")
+    raise BindingError(f"choose the actor under test with actor: {listed(able)}")
 
 
 def _why_not_batched(rig: Rig, scenario: Scenario) -> str:

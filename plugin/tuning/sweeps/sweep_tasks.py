@@ -1,4 +1,4 @@
-"""One task of a sweep, and the code that works on tasks wherever it is sent."""
+"""Tasks of a sweep, and the code that runs them in a worker."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ from mjrig.tuning.sweeps.bundle import Bundle
 from mjrig.tuning.sweeps.space import ParameterTarget
 
 OK, DIVERGED, FAILED = "ok", "diverged", "failed"
-#: What controllers write into their actuators; all else is put back between two tasks.
+#: What controllers write into their actuators; everything else is restored between two tasks.
 _GAINS = {
     f"actuator_{name}"
     for name in (
@@ -67,7 +67,7 @@ class SweepSetup:
     """What all tasks of a sweep have in common.
 
     Attributes:
-        actor: whose joints are tested.
+        actor: actor under test.
         scenario: the test.
         randomisation: what a seed changes.
         execution: as of `World`.
@@ -81,7 +81,7 @@ class SweepSetup:
     live: frozenset[str] = frozenset()
 
     def fixed(self, task: "SweepTask") -> list[tuple[str, object]]:
-        """The values of a task that need a world of their own."""
+        """The values of a task that need a new world."""
         return [pair for pair in task.values if pair[0] not in self.live]
 
     def fingerprint(self, source: SceneSource) -> str:
@@ -109,7 +109,7 @@ class SweepTask:
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What came of a task; `seconds` is its share of wall time."""
+    """Outcome of a task; `seconds` is its share of wall time."""
 
     task: SweepTask
     status: str
@@ -121,11 +121,11 @@ class TaskOutcome:
 def evaluate(
     source: SceneSource, job: SweepSetup, tasks: Sequence[SweepTask], threads: int
 ) -> list[TaskOutcome]:
-    """Work on tasks: in a batch with so many threads, or one by one with 0.
+    """Run tasks: in a batch with `threads` threads, or one by one with 0.
 
     Tasks of a batch differ only in what can be set in a running world.
 
-    Whatever goes wrong with a task is told in its outcome. Empty: the bundle is not here; send it.
+    Errors of a task are reported in its outcome. Empty: the bundle is not here; send it.
     """
     if isinstance(source, Bundle):
         if not source.is_here:
@@ -138,7 +138,7 @@ def evaluate(
             try:
                 return _together(source, job, tasks, threads)
             except MjrigError:
-                pass  # a value is refused, or there is no batch of it: they tell one by one
+                pass  # a value is refused, or it cannot be batched: run one by one to report it
         return [_alone(source, job, task) for task in tasks]
 
 
@@ -162,7 +162,7 @@ def _alone(source: SceneSource, job: SweepSetup, task: SweepTask) -> TaskOutcome
         rig.configure(task)
         ((status, metrics),) = _run(WorldHost(rig.world, job.actor), job, [task])
         return TaskOutcome(task, status, metrics, time.perf_counter() - began)
-    except Exception as error:  # whatever a component of somebody else raises
+    except Exception as error:  # any error of a third-party component
         text = " ".join(str(error).split()) or type(error).__name__
         if not isinstance(error, MjrigError):
             text = f"{type(error).__name__}: {text}"
@@ -177,7 +177,7 @@ def _run(
     if random.start:
         count = len(host.readout.names)
         host.displace([random.start_offsets(seed, count) for seed in seeds])
-    # A world that diverges makes numbers nobody looks at.
+    # Values of a diverged world are never used.
     with np.errstate(all="ignore"):
         found = job.scenario.run(host, random, seeds)
     return [
@@ -215,7 +215,7 @@ class Rig:
         """Worlds that start as copies of this one, for `load_into`.
 
         Raises:
-            ExecutionError: something in it runs in Python.
+            ExecutionError: a component runs in Python.
         """
         self._put_back()
         made = Batch(self.world, count, threads=threads)
@@ -255,11 +255,11 @@ def assign(world: World, name: str, value: object) -> None:
         obj.property_named(prop).assign(obj, value)
 
 
-_memory = threading.local()  # a worker's, from one call to the next
+_memory = threading.local()  # kept by a worker between calls
 
 
 def _rig(source: SceneSource, job: SweepSetup, task: SweepTask) -> Rig:
-    """The rig for a task; the last one again if nothing differs that needs a new world."""
+    """The rig for a task; the last one is reused unless a new world is needed."""
     fixed = job.fixed(task)
     key = (source.digest, job, repr(fixed))
     kept = getattr(_memory, "kept", None)
@@ -284,7 +284,7 @@ def draws(scene: Scene) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Divergence is told in the table, not in the log as well."""
+    """Divergence is reported in the table, not in the log as well."""
     logger = logging.getLogger("mjrig")
     before = logger.disabled
     logger.disabled = True

@@ -109,9 +109,7 @@ def test_files_of_no_known_stack_are_named(tmp_path: Path) -> None:
 def test_an_unknown_stack_is_named_with_the_nearest_one(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, stack="unitree_rl_gim")
-    assert str(caught.value) == (
-        "there is no stack 'unitree_rl_gim'; did you mean 'unitree_rl_gym'?"
-    )
+    assert str(caught.value) == ("unknown stack 'unitree_rl_gim'; did you mean 'unitree_rl_gym'?")
 
 
 def test_files_that_are_not_of_the_stack_somebody_names_are_refused(tmp_path: Path) -> None:
@@ -147,7 +145,7 @@ def test_a_configuration_alone_needs_its_network(tmp_path: Path) -> None:
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, model=tmp_path / "none.xml")
-    assert str(caught.value) == f"there is no model {str(tmp_path / 'none.xml')!r}"
+    assert str(caught.value) == f"model {str(tmp_path / 'none.xml')!r} does not exist"
 
 
 def test_what_is_there_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
@@ -197,7 +195,7 @@ def test_another_number_of_joints_is_another_robot(tmp_path: Path) -> None:
     with pytest.raises(mjrig.BindingError) as caught:
         gym(tmp_path, model=model)
     assert str(caught.value) == (
-        "the policy moves 4 joints and says only their places, but "
+        "the policy moves 4 joints and has only their indices, but "
         f"{tmp_path.name}/biped.xml has 3 motors (left_hip_joint, left_knee_joint, "
         "right_hip_joint). A policy for another robot (walker)?"
     )
@@ -210,7 +208,7 @@ def test_files_that_name_another_robot_are_refused(tmp_path: Path) -> None:
         gym(tmp_path, biped.GYM.replace("walker", "g1"), model=biped.model(folder))
     assert str(caught.value) == (
         "the files are for the robot 'g1', go2_description/biped.xml is a 'go2'; "
-        "the files have no joint names that would tell"
+        "the files have no joint names to decide by"
     )
 
 
@@ -268,7 +266,7 @@ def test_joints_are_matched_by_name_whatever_the_order_of_the_actuators(tmp_path
 
 def test_an_observation_that_does_not_fit_shows_its_terms(tmp_path: Path) -> None:
     assert refused(tmp_path, size=25) == [
-        "robot: policy.onnx takes 25 values, the terms make 23: BaseAngularVelocity 3 + "
+        "robot: policy.onnx takes 25 values, the terms have 23: BaseAngularVelocity 3 + "
         "ProjectedGravity 3 + CommandTerm 3 + JointPositions 4 + JointVelocities 4 + LastAction 4 "
         "+ GaitPhase 2; is it the network of this configuration?"
     ]
@@ -283,7 +281,7 @@ def test_an_input_nobody_feeds_is_refused(tmp_path: Path) -> None:
     network = biped.network(tmp_path / "policy.onnx", 23, extra_inputs=("lidar",))
     with pytest.raises(RefusedError) as caught:
         import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
-    assert str(caught.value) == ("robot: nothing is known to feed the input 'lidar' of policy.onnx")
+    assert str(caught.value) == ("robot: unknown source for the input 'lidar' of policy.onnx")
 
 
 def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
@@ -420,7 +418,7 @@ def test_a_refused_import_prints_the_pre_flight_and_one_line(
     assert main(arguments(tmp_path, size=24)) == 1
     said = capsys.readouterr()
     assert "findings: 1 error, " in said.out
-    assert said.err.startswith("mjrig: robot: policy.onnx takes 24 values, the terms make 23: ")
+    assert said.err.startswith("mjrig: robot: policy.onnx takes 24 values, the terms have 23: ")
     assert said.err.count("\n") == 1
 
 

@@ -92,7 +92,7 @@ def test_a_long_run_never_misses_a_tick(tmp_path: Path) -> None:
 
 def test_another_timestep_is_refused(tmp_path: Path) -> None:
     message = (
-        "robot.Policy.file: the policy was made for a timestep of 0.005 s, the world has 0.001 s; "
+        "robot.Policy.file: the policy needs a timestep of 0.005 s, the world has 0.001 s; "
         "write sim: {timestep: 0.005} in the scene"
     )
     with refused(BindingError, message):
@@ -498,8 +498,8 @@ def test_what_does_not_fit_is_said_before_anything_runs(
 def test_an_input_that_nothing_feeds_is_named(tmp_path: Path) -> None:
     linear(tmp_path / "policy.onnx", np.eye(2), leave="memory")
     message = (
-        "robot.Policy.file: policy.onnx: also takes memory, which nothing feeds: say recurrent: "
-        "{memory: …} with one of the outputs actions, or time_step: memory"
+        "robot.Policy.file: policy.onnx: also takes memory, which nothing feeds: declare "
+        "recurrent: {memory: …} with one of the outputs actions, or time_step: memory"
     )
     with refused(BindingError, message):
         make(tmp_path)

@@ -100,7 +100,7 @@ def test_a_refused_value_changes_nothing(models: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kp: 3\n", ":1:1: is no gain preset; its first line is `mjrig_gains: 1`"),
+        ("kp: 3\n", ":1:1: is not a gain preset; the first line must be `mjrig_gains: 1`"),
         ("mjrig_gains: 2\n", ":1:14: mjrig_gains: version 2 is not known; this mjrig reads 1"),
         (
             "mjrig_gains: 1\nPD: {kp: 3}\n",
@@ -131,7 +131,7 @@ def test_a_preset_is_of_one_actor(models: Path) -> None:
     text = LEGS.format(kp="50") + "    replicate: {count: [2]}\n"
     state = editor_state(Scene.parse(text, models))
     rows = gain_rows(state.simulation.world, state.scene)
-    with refused(PropertyError, "a preset is of one actor; these are of dog_0, dog_1"):
+    with refused(PropertyError, "a preset holds the gains of one actor; these are of dog_0, dog_1"):
         save_preset(models / "x.yaml", rows)
 
 

@@ -163,7 +163,7 @@ def test_the_report_has_tables_execution_and_findings() -> None:
     assert text[-5:] == [
         "findings: 1 warning, 1 note",
         "  warning [no-limit] robot.a: has no effort limit, neither here nor in the model",
-        "    fix: torque_limit: what the motor can give",
+        "    fix: torque_limit: the motor's peak effort",
         "  note [no-limit] robot.b: is driven directly and has neither ctrlrange nor forcerange",
         "    fix: give it a forcerange in the model",
     ]
@@ -190,7 +190,7 @@ def test_the_report_as_data_is_strict_json() -> None:
             "code": "no-limit",
             "where": ["robot.a"],
             "text": "has no effort limit, neither here nor in the model",
-            "fix": "torque_limit: what the motor can give",
+            "fix": "torque_limit: the motor's peak effort",
         }
     ]
 

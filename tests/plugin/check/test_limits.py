@@ -1,4 +1,4 @@
-"""Limits that are missing, pointless, zero or upside down."""
+"""Limits that are missing, ineffective, zero or inverted."""
 
 import math
 
@@ -16,7 +16,7 @@ def motor(attributes: str = "") -> str:
 def test_no_limit_anywhere() -> None:
     assert told("no-limit", hinge(), PDController(torque_limit=math.inf, **SOFT)) == [
         "robot.drive: has no effort limit, neither here nor in the model; "
-        "torque_limit: what the motor can give"
+        "torque_limit: the motor's peak effort"
     ]
 
 
@@ -96,7 +96,7 @@ def test_equal_limits_of_several_actuators_are_one_finding() -> None:
 
 def test_a_limit_of_zero() -> None:
     assert told("zero-limit", hinge(), PDController(torque_limit=0, **SOFT)) == [
-        "robot.drive: torque limit 0: it cannot push at all"
+        "robot.drive: torque limit 0: it cannot apply any effort"
     ]
 
 
@@ -112,7 +112,7 @@ def test_an_actuator_driven_directly_without_any_limit() -> None:
 @pytest.mark.parametrize("name", ["ctrlrange", "forcerange"])
 def test_a_range_of_an_actuator_upside_down(name: str) -> None:
     assert told("inverted-range", hinge(motor(f'{name}="2 -3"')), PDController(**SOFT)) == [
-        f"robot.drive: {name} 2 -3 is upside down: MuJoCo leaves it out without a word; {name} -3 2"
+        f"robot.drive: {name} 2 -3 is inverted: MuJoCo silently ignores it; {name} -3 2"
     ]
 
 
@@ -120,12 +120,12 @@ def test_a_range_of_an_actuator_upside_down(name: str) -> None:
 def test_a_range_of_a_joint_upside_down(name: str) -> None:
     xml = hinge(joint=f'{name}="2 -3"')
     (text,) = told("inverted-range", xml, PDController(**SOFT))
-    assert text.startswith(f"robot.swing: {name} 2 -3 is upside down")
+    assert text.startswith(f"robot.swing: {name} 2 -3 is inverted")
 
 
 def test_clamped_targets_need_a_range() -> None:
     law = PDController(clamp_targets=True, **SOFT)
     assert told("no-range", hinge(), law.copy()) == [
-        "robot.drive: clamp_targets has nothing to hold to: the joint has no range"
+        "robot.drive: clamp_targets has no effect: the joint has no range"
     ]
     assert told("no-range", hinge(joint='range="-1 1"'), law.copy()) == []

@@ -91,7 +91,7 @@ def test_a_light_link_that_carries_a_heavy_one() -> None:
 def test_an_outermost_part_without_a_geom() -> None:
     bare = inertial(1, "1e-3 1e-3 1e-3")
     assert told("no-shape", links(FINE, bare)) == [
-        "robot.link1: has mass but no geom: nobody sees it, and it touches nothing"
+        "robot.link1: has mass but no geom: it is invisible and has no contacts"
     ]
     assert told("no-shape", links(bare, FINE)) == []  # a joint of several axes, not an end
     assert len(told("no-shape", hinge(), PDController())) == 1

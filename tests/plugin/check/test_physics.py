@@ -111,8 +111,8 @@ def test_two_floors_in_one_plane() -> None:
     world = make_worlds({"a": box(1.0), "b": box(2.0)})
     (finding,) = found(world, "two-floors")
     assert str(finding) == (
-        "a/floor, b/floor: 2 floors lie in one plane: whatever stands there touches each of them; "
-        "scenery: false for b"
+        "a/floor, b/floor: 2 floors lie in one plane: everything standing there is in contact with "
+        "each of them; scenery: false for b"
     )
 
 

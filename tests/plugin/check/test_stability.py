@@ -106,7 +106,7 @@ def test_joints_that_only_shake_together() -> None:
             assert not any(found(one, "unstable-pd") for one in alone)
             break
     (finding,) = found(world, "unstable-pd")
-    assert "the joints drive each other, each alone would be stable" in finding.text
+    assert "the joints are coupled, each alone would be stable" in finding.text
     assert grows(world)
 
 
@@ -138,7 +138,7 @@ def test_a_position_actuator_of_the_model() -> None:
 
 def test_a_spring_without_damping() -> None:
     assert told("undamped", hinge(), law(kp=10, kv=0)) == [
-        "robot.drive: kv is 0 and the joint has no damping: it swings for ever; "
+        "robot.drive: kv is 0 and the joint has no damping: it oscillates forever; "
         "kv, or damping on the joint"
     ]
     assert told("undamped", hinge(joint='damping="0.1"'), law(kp=10, kv=0)) == []
@@ -285,7 +285,7 @@ def test_implicit_actuation_is_not_offered_where_it_cannot_be() -> None:
 def test_twice_the_room() -> None:
     world = make_world(hinge(inertia=INERTIA), [law(kp=0, kv=15)])
     (finding,) = found(world, "close-to-unstable")
-    assert finding.fix == "timestep: 0.00066 has twice the room"
+    assert finding.fix == "timestep: 0.00066 doubles the margin"
     better = make_world(hinge(inertia=INERTIA), [law(kp=0, kv=15)], sim={"timestep": 0.00066})
     assert found(better, "close-to-unstable") == []
 

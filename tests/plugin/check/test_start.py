@@ -58,7 +58,7 @@ SERVO = '<position name="servo" joint="swing" kp="9" kv="1" ctrlrange="-1 1"/>'
 def test_a_setpoint_that_is_clipped() -> None:
     keys = '<key name="home" qpos="0" ctrl="2"/>'
     assert told("setpoint-out-of-range", hinge(SERVO, keys=keys), keyframe="home") == [
-        "robot.servo: is told 2 at the start, clipped to ctrlrange -1 to 1; "
+        "robot.servo: is commanded 2 at start, clipped to ctrlrange -1 to 1; "
         "change the keyframe's ctrl, or start inside the range"
     ]
     assert told("setpoint-out-of-range", hinge(SERVO)) == []

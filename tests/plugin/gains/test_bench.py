@@ -154,7 +154,7 @@ def test_a_spring_is_named() -> None:
 
 def test_without_stiffness_nothing_pulls() -> None:
     assert one(hinge(), PDController(kp=0, kv=10)).causes == (
-        "kp is 0: nothing pulls it to the target",
+        "kp is 0: no stiffness towards the target",
     )
 
 

@@ -69,7 +69,7 @@ def test_a_signal_that_makes_no_sense_is_refused() -> None:
         Signal(duration=0.0)
     with refused(PropertyError, "the test signal's amplitude must be a number other than 0, got 0"):
         Signal(amplitude=0.0)
-    with refused(PropertyError, "there is no test signal 'stp'; did you mean 'step'?"):
+    with refused(PropertyError, "unknown test signal 'stp'; did you mean 'step'?"):
         Signal("stp")  # type: ignore[arg-type]
 
 

@@ -212,17 +212,17 @@ def test_a_newer_version_is_refused(path: Path, tmp_path: Path) -> None:
     bad = damaged(path, tmp_path)
     with h5py.File(bad, "r+") as file:
         file.attrs["version"] = 9
-    with refused(mjrig.RecordingError, f"{bad}: is of version 9; this mjrig reads up to 1"):
+    with refused(mjrig.RecordingError, f"{bad}: has version 9; this mjrig reads up to 1"):
         mjrig.read_recording(bad)
 
 
 @pytest.mark.parametrize(
     ("at", "name", "value", "message"),
     [
-        ("actors/robot", "joints", "[{", "is damaged: the attribute joints is no JSON: "),
+        ("actors/robot", "joints", "[{", "is damaged: the attribute joints is not JSON: "),
         ("/", "timestep", -0.1, "timestep: must be a number > 0, got "),
         ("/", "seed", "x", "seed: must be a whole number, got 'x'"),
-        ("actors/robot", "plant", "3", "is damaged: the reader mjrig_h5 met AttributeError: "),
+        ("actors/robot", "plant", "3", "is damaged: reader mjrig_h5 failed with AttributeError: "),
     ],
 )
 def test_an_attribute_that_says_nothing_is_named(
@@ -250,7 +250,7 @@ def test_a_writer_that_was_killed_before_the_first_row_is_told(path: Path, tmp_p
     content = bytearray(bad.read_bytes())
     content[11] = 1  # somebody writes, nobody may read yet
     bad.write_bytes(content)
-    told = "is damaged: whoever wrote it ended before the first row"
+    told = "is damaged: its writer ended before the first row"
     with refused(mjrig.RecordingError, f"{bad}: {told}"):
         mjrig.read_recording(bad)
 
@@ -357,12 +357,12 @@ def test_an_npz_never_unpickles(recording: Recording, tmp_path: Path) -> None:
         ("step,time,a/qpos/j\n0,0,1\n1,0.1\n", "line 3 has 2 cells, the header 3"),
         ("step,time,a/qpos/j\n0,0,x\n", "line 2: a/qpos/j: must be a number, got 'x'"),
         ("step,time,a/qpos/j\n", "has no rows"),
-        ("step,time,a/qpos/j\n0,0,1\n", "the timestep is not known; give the hint timestep"),
-        ("# mjrig recording {\n", "line 1 is no JSON: "),
+        ("step,time,a/qpos/j\n0,0,1\n", "the timestep is unknown; give the hint timestep"),
+        ("# mjrig recording {\n", "line 1 is not JSON: "),
         ("# mjrig recording {}\nstep,tim\n", "the header must begin with step,time, got "),
         (
             "# mjrig recording {}\nstep,time,a/qqos/j\n",
-            "'a/qqos/j' is no column: <robot>/<group>/<name>, groups: qpos, qvel, ",
+            "'a/qqos/j' is not a valid column: <robot>/<group>/<name>, groups: qpos, qvel, ",
         ),
         ("step,time,a/qpos/j,a/qpos/j\n0,0,1,2\n", "the column 'a/qpos/j' is there twice"),
     ],
@@ -378,12 +378,12 @@ def test_a_broken_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
 def test_what_nobody_knows_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("hello")
-    with pytest.raises(mjrig.RecordingError, match="is no recording that is known; tried mjrig_"):
+    with pytest.raises(mjrig.RecordingError, match="is not in a known recording format; tried mjr"):
         mjrig.read_recording(file)
     missing = tmp_path / "gone.h5"
     with refused(mjrig.RecordingError, f"{missing}: there is no such file"):
         mjrig.read_recording(missing)
-    with refused(mjrig.RecordingError, "there is no hint 'fsp'; did you mean 'fps'?"):
+    with refused(mjrig.RecordingError, "unknown hint 'fsp'; did you mean 'fps'?"):
         mjrig.read_recording(file, {"fsp": 50})
 
 

@@ -96,7 +96,9 @@ def test_a_csv_without_header_needs_its_rate(tmp_path: Path) -> None:
     path = tmp_path / "walk.csv"
     row = [0.0, 0.0, 0.8, 0.0, 0.0, np.sin(0.3), np.cos(0.3), 0.1, 0.2]  # xyzw
     path.write_text("\n".join(",".join(map(str, row)) for _ in range(ROWS)))
-    assert refused(path, joints="a,b") == ("walk.csv: does not say its fps; give it: --hint fps=50")
+    assert refused(path, joints="a,b") == (
+        "walk.csv: does not state its fps; give it: --hint fps=50"
+    )
     actor = only(read_recording(path, {"joints": "a,b", "fps": 60}))
     np.testing.assert_allclose(actor.qpos[0, 3:7], TURN)
     assert actor.qvel is None
@@ -115,7 +117,7 @@ def test_loco_mujoco_has_slides_and_hinges_for_a_base(tmp_path: Path) -> None:
     rows = np.arange(ROWS, dtype=np.float64)
     arrays: dict[str, Any] = {f"{kind}_{n}": rows for n in names for kind in ("q", "dq")}
     np.savez(path, **arrays, goal_speed=rows)
-    assert refused(path) == "loco.npz: does not say its fps; give it: --hint fps=50"
+    assert refused(path) == "loco.npz: does not state its fps; give it: --hint fps=50"
     actor = only(read_recording(path, {"fps": 100}))
     assert kinds(actor) == list(zip(names, ("slide", "hinge", "hinge"), strict=True))
     assert actor.qpos.shape == (ROWS, 3)
@@ -151,7 +153,7 @@ def test_a_urlab_csv_without_times_takes_a_step_per_row(tmp_path: Path) -> None:
     ("header", "row", "message"),
     [
         ("time,a[0],a[1]", "0,1,2", "r.csv: 'a' has 2 columns; 1, 4 or 7 make a joint"),
-        ("time,a,a", "0,1,2", "r.csv: the column 'a' is twice or out of place"),
+        ("time,a,a", "0,1,2", "r.csv: the column 'a' is duplicated or out of order"),
         ("time,a", "0,1,2", "r.csv: row 0 has 3 columns, the header 2"),
         ("time,a", "0,x", "r.csv: the table is not an array of numbers"),
         ("time,a", "0,nan", "r.csv: the table has a value that is not finite in row 0"),
@@ -247,7 +249,7 @@ def test_a_robojudo_log_takes_names_and_rates_from_its_config(tmp_path: Path) ->
 def test_a_robojudo_log_without_config_asks(tmp_path: Path) -> None:
     assert refused(log(tmp_path)).startswith("log.msgpack: has 2 joints without names")
     assert refused(log(tmp_path), joints="a,b") == (
-        "log.msgpack: does not say its fps; give it: --hint fps=50"
+        "log.msgpack: does not state its fps; give it: --hint fps=50"
     )
 
 
@@ -321,7 +323,7 @@ def test_one_of_several_episodes_is_chosen(tmp_path: Path) -> None:
     path = isaac(tmp_path / "data.hdf5", 2)
     hints = {"joints": "a,b", "fps": 50}
     assert refused(path, **hints) == (
-        "data.hdf5: has 2 episodes (demo_0, demo_1); say which: --hint episode=demo_0"
+        "data.hdf5: has 2 episodes (demo_0, demo_1); choose one: --hint episode=demo_0"
     )
     assert read_recording(path, {**hints, "episode": 1}).attributes["episode"] == "demo_1"
     assert refused(path, **hints, episode="demo_7") == (
@@ -334,7 +336,7 @@ def test_an_episode_whose_quaternions_could_be_either_asks(tmp_path: Path) -> No
     pose = np.tile([0.0, 0.0, 0.5, half, 0, 0, half], (ROWS + 1, 1))
     path = isaac(tmp_path / "data.hdf5", root_pose=pose)
     assert refused(path, joints="a,b", fps=50) == (
-        "data.hdf5: the order of quaternions cannot be told from the start; "
+        "data.hdf5: the order of quaternions is ambiguous in the first pose; "
         "give it: --hint quaternion=wxyz (Isaac Lab 2) or xyzw (3)"
     )
 
@@ -342,7 +344,7 @@ def test_an_episode_whose_quaternions_could_be_either_asks(tmp_path: Path) -> No
 def test_an_episode_without_a_rate_asks(tmp_path: Path) -> None:
     path = isaac(tmp_path / "data.hdf5")
     assert refused(path, joints="a,b") == (
-        "data.hdf5: does not say its fps; give it: --hint fps=50"
+        "data.hdf5: does not state its fps; give it: --hint fps=50"
     )
 
 

@@ -308,7 +308,7 @@ def test_booster_gym_without_a_gain_for_a_joint_is_another_robots(tmp_path: Path
     with pytest.raises(mjrig.SceneError) as caught:
         booster(tmp_path, biped.BOOSTER.replace("damping: {hip: 1, knee: 2}", "damping: {hip: 1}"))
     assert str(caught.value) == (
-        "T.yaml:11:12: control.damping: says nothing of left_knee_joint, right_knee_joint; its "
+        "T.yaml:11:12: control.damping: has no entry for left_knee_joint, right_knee_joint; its "
         "keys are parts of names: hip. A configuration for another robot?"
     )
 
@@ -358,7 +358,7 @@ def test_robojudo_policies_of_unknown_layout_are_refused(tmp_path: Path) -> None
     with pytest.raises(mjrig.SceneError) as caught:
         robojudo(tmp_path, policy_type="AsapPolicy")
     assert str(caught.value).endswith(
-        "policy.policy_type: the observation of AsapPolicy is not known; known are "
+        "policy.policy_type: unknown observation layout of AsapPolicy; known are "
         "UnitreePolicy, UnitreeWoGaitPolicy. A BeyondMimicPolicy is read from its network alone; "
         "others need a policy.yaml"
     )

@@ -125,5 +125,5 @@ def test_breadth_first_is_left_and_right_in_turn() -> None:
 def test_a_file_that_is_no_policy_is_refused(world: mjrig.World, tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("network: net.onnx\n")
-    with refused(mjrig.RecordingError, f"{path}: is no policy file: it has no list of joints"):
+    with refused(mjrig.RecordingError, f"{path}: is not a policy file: it has no list of joints"):
         order_probe(path, world)

@@ -93,7 +93,7 @@ def test_one_run_alone_does_not_show_that_a_policy_transfers() -> None:
     result = mjrig.replay(Sway(), world, trials=0, **SETTINGS)
     assert (result.verdict, result.fell) == ("stays up", False)
     assert result.evidence == "policy in the loop, 1 run, not perturbed"
-    assert "whether it transfers takes perturbed runs too: trials" in result.notes
+    assert "judging transfer needs perturbed runs too: trials" in result.notes
     assert result.duration == pytest.approx(0.6)
     assert result.base_start == pytest.approx([0.0, 0.0, 0.62])
     assert set(result.joints) == {"left_hip", "left_knee", "right_hip", "right_knee"}
@@ -183,13 +183,13 @@ def test_a_command_reaches_the_policy() -> None:
 def test_which_robot_must_be_known() -> None:
     world = make_worlds({"a": hinge(), "b": hinge()})
     with refused(
-        mjrig.RecordingError, "which robot is the policy for? there are: a, b; say robot=…"
+        mjrig.RecordingError, "several robots could run the policy: a, b; choose one with robot=…"
     ):
         mjrig.replay(Sway(), world, **SETTINGS)
 
 
 def test_a_robot_without_a_policy_is_refused() -> None:
-    with refused(mjrig.RecordingError, "robot has no policy; say which one: policy=…, or --policy"):
+    with refused(mjrig.RecordingError, "robot has no policy; choose one: policy=…, or --policy"):
         mjrig.replay(from_world(biped(), 10), biped(), mode="policy")
 
 

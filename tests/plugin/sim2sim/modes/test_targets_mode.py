@@ -68,7 +68,7 @@ def test_a_recording_without_a_row_is_refused(run: Recording, mode: str) -> None
     actor = run.actors["robot"]
     none = replace(actor, step=actor.step[:0], time=actor.time[:0], qpos=actor.qpos[:0])
     cut = replace(run, steps=0, actors={"robot": none})
-    with refused(mjrig.RecordingError, "run.h5: there is not one row of 'robot' in it"):
+    with refused(mjrig.RecordingError, "run.h5: it has no rows of 'robot'"):
         mjrig.replay(cut, biped(), mode=mode)
 
 
@@ -342,7 +342,7 @@ def test_only_the_time_before_a_reset_is_replayed(run: Recording) -> None:
     assert result.bit_exact
     assert result.duration == pytest.approx(0.24)
     assert (
-        "the state was put elsewhere after 0.24 s of 0.4 s: only the time before that is replayed"
+        "the state was reset after 0.24 s of 0.4 s: only the time before that is replayed"
         in result.notes
     )
 
@@ -403,5 +403,5 @@ def test_a_robot_without_actuators_is_refused() -> None:
 
 
 def test_an_unknown_mode_is_refused(run: Recording) -> None:
-    with refused(mjrig.RecordingError, "there is no mode 'target'; did you mean 'targets'?"):
+    with refused(mjrig.RecordingError, "unknown mode 'target'; did you mean 'targets'?"):
         mjrig.replay(run, biped(), mode="target")

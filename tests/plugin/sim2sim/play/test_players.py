@@ -130,7 +130,7 @@ def test_joints_are_matched_by_an_unambiguous_ending() -> None:
     player = mjrig.KinematicPlayer(recorded("arm_1_swing"), world)
     player.seek(0.0)
     assert world.data.qpos[0] == 1.0
-    assert player.notes == ("'arm_1_swing' is taken for 'swing' here",)
+    assert player.notes == ("'arm_1_swing' is matched to 'swing' here",)
 
 
 def test_a_base_without_a_name_is_matched() -> None:

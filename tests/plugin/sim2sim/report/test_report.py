@@ -153,7 +153,7 @@ def test_what_is_wrong_is_said_on_one_line(
 
 def test_a_policy_needs_a_scene(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", "policy.yaml"]) == 1
-    expected = "mjrig: policy.yaml: replay it in which scene? say --scene SCENE\n"
+    expected = "mjrig: policy.yaml: needs a scene to be replayed in: --scene SCENE\n"
     assert capsys.readouterr().err == expected
 
 

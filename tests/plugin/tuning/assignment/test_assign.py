@@ -157,7 +157,7 @@ def test_the_command_writes_the_gains_and_nothing_else(tmp_path: Path, capsys: O
     path = write_scene(tmp_path, hinge(), "{type: PDController, kp: 50, kv: 5}  # by hand")
     before = path.read_text()
     assert main(["tune", "assign", str(path), "--frequency", "4", "--write"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"wrote {path}; {path}~ is what it was"
+    assert capsys.readouterr().out.splitlines()[-1] == f"wrote {path}; {path}~ is the backup"
     assert path.read_text() == before.replace("kp: 50, kv: 5", "kp: 315.83, kv: 25.133")
     assert Path(f"{path}~").read_text() == before
 
@@ -189,7 +189,7 @@ def test_a_preset_of_two_actors_is_refused(tmp_path: Path, capsys: Output) -> No
     path = write_scene(tmp_path, hinge(), PD, actors=("left", "right"))
     command = ["tune", "assign", str(path), "--frequency", "4", "--preset", "p.yaml"]
     assert main(command) == 1
-    text = "mjrig: a preset is of one actor; these are of left, right\n"
+    text = "mjrig: a preset holds the gains of one actor; these are of left, right\n"
     assert capsys.readouterr().err == text
 
 
@@ -197,7 +197,7 @@ def test_write_refuses_what_set_changed(tmp_path: Path, capsys: Output) -> None:
     path = write_scene(tmp_path, hinge(), PD)
     command = ["tune", "assign", str(path), "--frequency", "4", "--write"]
     assert main([*command, "--set", "robot.PDController.torque_limit=1"]) == 1
-    text = "mjrig: --write would write what --set says too; use --preset, or no --set\n"
+    text = "mjrig: --write would also write the values of --set; use --preset, or drop --set\n"
     assert capsys.readouterr().err == text
 
 
@@ -239,7 +239,7 @@ def test_the_report_is_json_on_demand(tmp_path: Path, capsys: Output) -> None:
         ({"frequency": 4.0, "damping": -1.0}, "the damping must be >= 0, got -1"),
         ({"frequency": 4.0, "step": 0.0}, "the step must be > 0, got 0"),
         ({"frequency": 4.0, "inertia": "larges"},
-         "there is no inertia 'larges'; did you mean 'largest'?"),
+         "unknown inertia 'larges'; did you mean 'largest'?"),
     ],
 )  # fmt: skip
 def test_wrong_wishes_are_refused(wish: dict[str, float], text: str) -> None:
@@ -257,6 +257,6 @@ def test_a_law_on_a_tendon_is_refused(tmp_path: Path) -> None:
         '<position name="grip" tendon="grip" kp="50" kv="3"/>', '<motor name="grip" tendon="grip"/>'
     )
     path = write_scene(tmp_path, xml, "{type: PDController, transmissions: all}")
-    text = "there is nothing to tune: robot.grip: its law acts on a tendon, not on a joint"
+    text = "nothing to tune: robot.grip: its law acts on a tendon, not on a joint"
     with refused(BindingError, text):
         assign(path, Wish(4.0), joint="grip")

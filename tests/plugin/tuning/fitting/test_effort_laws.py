@@ -110,7 +110,7 @@ def test_without_efforts_the_motion_of_a_free_robot_must_do_and_a_note_says_so(
     assert found.notes[1] == (
         "the base is free: impacts make the cost rough, so that the search can end beside the "
         "best values, delays one step off, and the intervals are too narrow; record efforts, or "
-        "hang the robot up to be sure"
+        "suspend the robot to be sure"
     )
 
 
@@ -180,7 +180,7 @@ def test_limits_that_are_not_reached_are_bounded_from_below(scene: mjrig.Scene) 
     e = fit(scene, [recording], names, evidence="efforts")["swing", "torque_limit"]
     assert (e.identifiable, e.value, e.high) == (False, 100.0, np.inf)
     assert e.low == pytest.approx(most)
-    assert e.reason == f"never reached: all that is known is that it is above {e.low:.4g} N·m"
+    assert e.reason == f"never reached: it is above {e.low:.4g} N·m"
 
 
 def test_the_models_own_limit_is_not_taken_for_the_laws(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_what_a_motors_curve_cut_off_is_seen_in_raw_efforts(scene: mjrig.Scene) 
     found = fit(scene, [clean], ["kp", "kv", "delay"], evidence="efforts")
     np.testing.assert_allclose([e.value for e in found.estimates], [31.0, 1.4, 3], rtol=1e-6)
     without = with_efforts(clean, lambda effort: effort)
-    text = "robot: efforts cannot be used: all joints: its clamps act on what is recorded, and raw "
-    with refused(FitError, text + "efforts are not"):
+    text = "robot: efforts cannot be used: all joints: recorded efforts are clamped, and raw "
+    with refused(FitError, text + "efforts are not recorded"):
         fit(scene, [without], ["kp"], evidence="efforts")
     text = "robot: efforts cannot be used: all joints: its clamps limit efforts too"
     with refused(FitError, text):
@@ -254,8 +254,8 @@ def test_a_gain_that_nothing_shows_is_left_alone(scene: mjrig.Scene) -> None:
     found = fit(scene, [still], ["kp", "kv"], evidence="efforts")
     kv = found["swing", "kv"]
     assert (kv.identifiable, kv.value) == (False, 2.0)
-    assert kv.reason == "it changes nothing that was recorded"
-    assert found["swing", "kp"].reason == "if kv is as the scene says"
+    assert kv.reason == "it has no effect on what was recorded"
+    assert found["swing", "kp"].reason == "if kv is as in the scene"
 
 
 # Robots -----------------------------------------------------------------------------------------
@@ -302,9 +302,9 @@ def test_efforts_that_did_not_move_the_joint_are_noticed(scene: mjrig.Scene) -> 
     assert [e.value for e in scaled_found.estimates] == [e.value for e in found.estimates]
     (note,) = scaled_found.notes
     assert re.fullmatch(
-        r"recorded efforts say kp of swing 24\.\d+ instead of 3[01]\.\d+, kv of swing 1\.1\d+ "
-        r"instead of 1\.[34]\d*: they are not what moved the joints, or the model is not what was "
-        r"moved",
+        r"recorded efforts imply kp of swing 24\.\d+ instead of 3[01]\.\d+, kv of swing 1\.1\d+ "
+        r"instead of 1\.[34]\d*: they are not what moved the joints, or the model differs "
+        r"from the recorded robot",
         note,
     )
 
@@ -314,9 +314,10 @@ def test_efforts_of_another_law_are_noticed(scene: mjrig.Scene) -> None:
     recording = with_efforts(swung(scene, TRUE), lambda e: e + random.normal(size=e.shape))
     found = fit(scene, [recording], ["kp", "kv"], evidence="efforts")
     (note,) = found.notes
-    assert note.startswith("much of the recorded efforts is left unexplained: swing (")
+    assert note.startswith("much of the recorded efforts is unexplained: swing (")
     assert note.endswith(
-        " %); another law gave them, or they are not of the step they are recorded with"
+        " %); they come from another law, or belong to another step than the one they are "
+        "recorded with"
     )
 
 
@@ -364,20 +365,20 @@ def test_efforts_that_are_not_numbers_are_left_out(scene: mjrig.Scene) -> None:
 def test_an_implicit_effort_is_of_a_state_nobody_recorded(scene: mjrig.Scene) -> None:
     scene.set(f"{PD}.effort", "implicit")
     recording = swung(scene, {}, 100)
-    text = "robot: efforts cannot be used: all joints: its effort is implicit, of a state that is "
-    with refused(FitError, text + "not recorded"):
+    text = "robot: efforts cannot be used: all joints: its effort is implicit, "
+    with refused(FitError, text + "computed from a state that is not recorded"):
         fit(scene, [recording], ["kp"], evidence="efforts")
 
 
 def test_efforts_say_nothing_about_joints(scene: mjrig.Scene) -> None:
     recording = swung(scene, TRUE, 100)
-    text = "efforts say nothing about armature, damping; look at motion, or auto"
+    text = "efforts cannot identify armature, damping; use motion, or auto"
     with refused(FitError, text):
         fit(scene, [recording], ["kp", "armature", "damping"], evidence="efforts")
 
 
 def test_evidence_that_does_not_exist(scene: mjrig.Scene) -> None:
-    with refused(FitError, "there is no evidence 'effort'; did you mean 'efforts'?"):
+    with refused(FitError, "unknown evidence 'effort'; did you mean 'efforts'?"):
         fit(scene, [], ["kp"], evidence="effort")
 
 

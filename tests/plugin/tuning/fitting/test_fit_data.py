@@ -33,7 +33,7 @@ def test_another_timestep(scene: mjrig.Scene, recording: Recording) -> None:
 
 def test_another_robot(scene: mjrig.Scene, recording: Recording) -> None:
     other = replace(recording, actors={"dog": recording.actors["robot"]})
-    with refused(FitError, "walk.h5: there is no actor 'robot' in it; available: dog"):
+    with refused(FitError, "walk.h5: it has no actor 'robot'; available: dog"):
         fit(scene, [other], ["kp"])
 
 
@@ -99,7 +99,7 @@ def test_no_recording(scene: mjrig.Scene) -> None:
 
 
 def test_a_parameter_that_does_not_exist(scene: mjrig.Scene, recording: Recording) -> None:
-    with refused(FitError, "there is no parameter 'kpp' to fit; did you mean 'kp'?"):
+    with refused(FitError, "unknown parameter 'kpp' to fit; did you mean 'kp'?"):
         fit(scene, [recording], ["kpp"])
     with refused(
         FitError,

@@ -26,7 +26,7 @@ def test_a_limit_that_is_never_reached_is_bounded_from_below(scene: mjrig.Scene)
     e = fit(scene, [noisy(clean, 0, 1e-4, 1e-3)], ["torque_limit"])["swing", "torque_limit"]
     assert not e.identifiable
     assert (e.value, e.high) == (100.0, float("inf"))
-    assert e.reason == f"never reached: all that is known is that it is above {e.low:.4g} N·m"
+    assert e.reason == f"never reached: it is above {e.low:.4g} N·m"
     assert 1.0 < e.low < 30.0
 
 
@@ -50,7 +50,7 @@ def test_gains_of_a_joint_that_never_moves_are_unknown(scene: mjrig.Scene) -> No
 def test_a_constant_setpoint_says_nothing_about_a_delay(scene: mjrig.Scene) -> None:
     e = fit(scene, [record(mjrig.World(scene), still, 0.5)], ["delay"])["swing", "delay"]
     assert (e.identifiable, e.value, e.low, e.high) == (False, 0, 0, 20)
-    assert e.reason == "the setpoint never changes: any delay would do"
+    assert e.reason == "the setpoint never changes: any delay fits"
 
 
 def test_damping_and_kv_cannot_be_told_apart_by_position_setpoints(scene: mjrig.Scene) -> None:
@@ -61,11 +61,11 @@ def test_damping_and_kv_cannot_be_told_apart_by_position_setpoints(scene: mjrig.
     assert not damping.identifiable
     assert damping.value == damping.old == 0.05
     assert damping.reason == (
-        "kv does the same to the motion (correlation -0.999); "
-        "velocity setpoints other than 0 would tell them apart"
+        "kv has the same effect on the motion (correlation -0.999); "
+        "velocity setpoints other than 0 would separate them"
     )
     assert kv.value == pytest.approx(1.5, rel=0.03)
-    assert kv.reason == "if damping is as the scene says"
+    assert kv.reason == "if damping is as in the scene"
 
 
 def test_friction_of_a_joint_that_never_turns_back_is_unknown(scene: mjrig.Scene) -> None:

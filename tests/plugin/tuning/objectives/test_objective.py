@@ -39,9 +39,9 @@ def test_what_is_no_sum_is_refused(text: str) -> None:
 
 
 def test_an_unknown_metric_is_refused_with_the_nearest_one() -> None:
-    with refused("there is no metric 'rsme' here; did you mean 'rmse'?"):
+    with refused("unknown metric 'rsme'; did you mean 'rmse'?"):
         Objective.read("effort + rsme", METRICS)
-    with refused("there is no metric 'open' here; available: rmse, effort, travel"):
+    with refused("unknown metric 'open'; available: rmse, effort, travel"):
         Objective.read("open('x')", METRICS)
 
 

@@ -129,18 +129,16 @@ def test_a_chirp_comes_with_frequencies_and_a_step_with_margins(tmp_path: Path) 
 
 
 def test_a_scene_without_actuators_is_refused(tmp_path: Path) -> None:
-    with refused(
-        BindingError, "there is nothing to tune: no actor has an actuator (actors: robot)"
-    ):
+    with refused(BindingError, "nothing to tune: no actor has an actuator (actors: robot)"):
         respond(write_scene(tmp_path, hinge("")))
 
 
 def test_actuators_without_a_law_are_refused(tmp_path: Path) -> None:
     path = write_scene(tmp_path, hinge())
-    with refused(BindingError, "there is nothing to tune: robot.drive: no controller owns it"):
+    with refused(BindingError, "nothing to tune: robot.drive: no controller owns it"):
         respond(path)
     path = write_scene(tmp_path, hinge(), "{type: PDController, enabled: false}")
-    with refused(BindingError, "there is nothing to tune: robot.drive: PDController is disabled"):
+    with refused(BindingError, "nothing to tune: robot.drive: PDController is disabled"):
         respond(path)
 
 

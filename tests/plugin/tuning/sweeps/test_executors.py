@@ -52,7 +52,7 @@ def test_a_task_that_ends_its_worker_is_given_up_and_the_rest_goes_on() -> None:
     with open_pool("processes", 2) as pool:
         taken, given_up = run(pool, pieces, deadly)
     assert sorted(taken) == ["a", "b", "c", "d", "e", "f"]
-    assert given_up == {"bad": "its worker died each time it was tried"}
+    assert given_up == {"bad": "its worker died on every attempt"}
 
 
 def test_a_worker_that_is_lost_once_costs_nothing_but_time() -> None:
@@ -84,7 +84,9 @@ def test_a_broken_executor_of_somebody_else_is_the_end() -> None:
 
     with (
         open_pool(Inline()) as pool,
-        refused("the executor broke: a worker died; what was done is kept, run it again to go on"),
+        refused(
+            "the executor broke: a worker died; finished tasks are kept, run it again to resume"
+        ),
     ):
         run(pool, [["a"]], broken)
 
@@ -120,7 +122,7 @@ def test_an_executor_of_somebody_else_stays_open() -> None:
 
 
 def test_wrong_executors_are_refused() -> None:
-    with refused("there is no executor 'process'; did you mean 'processes'?"), open_pool("process"):
+    with refused("unknown executor 'process'; did you mean 'processes'?"), open_pool("process"):
         pass
     with refused("the number of workers must be >= 1, got 0"), open_pool("threads", 0):
         pass

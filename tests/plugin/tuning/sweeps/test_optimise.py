@@ -87,7 +87,7 @@ def test_a_study_of_something_else_is_refused(tmp_path: Path) -> None:
     path, where = hinge_scene(tmp_path), str(tmp_path / "a.journal")
     optimise(path, STIFF, SHORT, trials=1, storage=where, executor="inline")
     with refused(
-        "the study 'mjrig' is of another scene, test or objective; give it another name, or mix "
+        "the study 'mjrig' has another scene, test or objective; give it another name, or mix "
         "them on purpose with --mix"
     ):
         optimise(path, STIFF, SHORT, objective="effort", storage=where, executor="inline")
@@ -130,9 +130,9 @@ def test_structural_parameters_are_searched_too(tmp_path: Path) -> None:
 
 def test_wrong_searches_are_refused(tmp_path: Path) -> None:
     path = hinge_scene(tmp_path)
-    with refused("there is no sampler 'tpee'; did you mean 'tpe'?"):
+    with refused("unknown sampler 'tpee'; did you mean 'tpe'?"):
         optimise(path, STIFF, SHORT, sampler="tpee")
-    with refused("there is nothing to search; give at least one parameter"):
+    with refused("nothing to search; give at least one parameter"):
         optimise(path, [], SHORT)
     with refused("the number of trials must be >= 1, got 0"):
         optimise(path, STIFF, SHORT, trials=0)

@@ -169,7 +169,7 @@ def test_a_heat_map_needs_two_parameters_that_vary(tmp_path: Path) -> None:
     ranking = sample([{"a": 1, "b": 1}, {"a": 2, "b": 1}], [0.1, 0.2]).ranking(GOAL)
     with refused("a heat map needs two parameters that vary"):
         heat_map(tmp_path / "x.png", ranking, ["a", "b"], "rmse")
-    with pytest.raises(mjrig.MjrigError, match="not one point worked"):
+    with pytest.raises(mjrig.MjrigError, match="no point succeeded"):
         parallel_coordinates(tmp_path / "x.png", [], ["a"], "rmse")
 
 

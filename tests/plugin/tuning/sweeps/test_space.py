@@ -45,7 +45,7 @@ def test_a_wrong_grid_says_what_would_be_right(text: str, message: str) -> None:
 
 
 def test_a_wrong_range_says_what_would_be_right() -> None:
-    with refused("a.b.c: 'lg' says nothing of a range; did you mean 'log'?"):
+    with refused("a.b.c: 'lg' is no option of a range; did you mean 'log'?"):
         Range.read("a.b.c=1:2:lg")
     with refused("a.b.c: low must be below high, both finite; got 1 and inf"):
         Range.read("a.b.c=1:inf")
@@ -86,7 +86,7 @@ def test_random_samples_stay_inside_and_differ_with_the_seed() -> None:
     ("space", "message"),
     [
         ({"ranges": (Range("a", 0, 1),)}, "a: a range needs a number of samples"),
-        ({"samples": 3}, "3 samples of nothing: give a range too"),
+        ({"samples": 3}, "3 samples but no range: give a range too"),
         (
             {"choices": tuple(Choices(n, tuple(range(200))) for n in "abc")},
             "the space has 8000000 points; at most 1000000 are taken",
@@ -104,7 +104,7 @@ def test_a_space_without_end_or_beginning_is_refused(
 def test_a_parameter_is_given_once_and_methods_are_known() -> None:
     with refused("a: is given twice"):
         Space((Choices("a", (1,)), Choices("a", (2,))))
-    with refused("there is no sampling method 'lsh'; did you mean 'lhs'?"):
+    with refused("unknown sampling method 'lsh'; did you mean 'lhs'?"):
         Space((Choices("a", (1,)),), method="lsh")
 
 

@@ -211,7 +211,7 @@ def test_of_two_actors_one_must_be_named_unless_the_parameters_do(tmp_path: Path
     actor = text.partition("actors:\n")[2]
     path.write_text(text + actor.replace("name: arm", "name: leg"))
     steps = Space((Choices("sim.timestep", (0.001, 0.002)),))
-    with refused("say whose joints are tested, with actor: arm, leg"):
+    with refused("choose the actor under test with actor: arm, leg"):
         sweep(path, steps, SHORT)
     assert sweep(path, steps, SHORT, actor="leg", executor="inline").plan.job.actor == "leg"
     stiff = Space((Choices("leg.PDController.kp", (20, 40)),))
@@ -273,15 +273,15 @@ def test_the_best_values_go_into_a_scene_of_the_same_folder(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "there is nothing to sweep; give --grid or --range with --sample"),
+        ((), "nothing to sweep; give --grid or --range with --sample"),
         (("--grid", f"{KP}=1,2", "--signal", "steep"),
-         "there is no test signal 'steep'; did you mean 'step'?"),
+         "unknown test signal 'steep'; did you mean 'step'?"),
         (("--grid", f"{KP}=1,2", "--metric", "rise_time"),
-         "there is no metric 'rise_time' here; available: rmse, worst_rmse, effort, saturation, "
+         "unknown metric 'rise_time'; available: rmse, worst_rmse, effort, saturation, "
          "travel, fell"),
         (("--grid", f"{KP}=1,2", "--joint", "swing"), "--joint and --together are for --signal"),
         (("--grid", "sim.timestep=0.001,0.002", "--best", "best.yaml"),
-         "a preset holds gains of arm, and sim.timestep is none; write the best into a scene "
+         "a preset holds gains of arm, and sim.timestep is not a gain; write the best into a scene "
          "instead"),
     ],
 )  # fmt: skip
@@ -315,7 +315,7 @@ def test_not_one_point_that_works_is_an_error(
     code = run_command(path, "--grid", f"{KV}=1e7,1e8", "--randomise", "start=0.1")
     assert code == 1
     assert capsys.readouterr().err == (
-        "mjrig: not one point worked; the first says: diverged; all are in "
+        "mjrig: no point succeeded; first error: diverged; all are in "
         f"{tmp_path / 'out' / 'results.csv'}\n"
     )
 

@@ -143,7 +143,7 @@ def test_the_format_version_is_required() -> None:
 def test_a_description_says_doc_unit_and_default() -> None:
     schema = scene_schema()["$defs"]["PDController"]["properties"]
     assert schema["default_kp"]["description"] == (
-        "Stiffness of the actuators kp does not name. [N·m/rad] Default: 100."
+        "Stiffness of actuators that kp does not name. [N·m/rad] Default: 100."
     )
 
 
@@ -199,7 +199,7 @@ def test_a_type_is_described_in_lines() -> None:
     assert lines[0] == "PDController"
     assert lines[1] == "τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit [N·m or N]."
     assert (
-        "default_kp float 100 N·m/rad >= 0 N·m/rad Stiffness of the actuators kp does not name."
+        "default_kp float 100 N·m/rad >= 0 N·m/rad Stiffness of actuators that kp does not name."
         in lines
     )
     assert lines[-2] == PDController.actions()[0].signature

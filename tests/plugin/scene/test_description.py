@@ -66,5 +66,5 @@ def test_messages_say_actor_whatever_the_class() -> None:
 
 
 def test_an_include_that_is_in_no_scene_cannot_be_read() -> None:
-    with pytest.raises(PropertyError, match=r"^Include: is in no scene"):
+    with pytest.raises(PropertyError, match=r"^Include: is not part of a scene"):
         Include(file="part.yaml").scene()

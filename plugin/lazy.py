@@ -1,4 +1,4 @@
-"""Lazy exports: the names of a package, each imported when it is first asked for."""
+"""Lazy exports: the names of a package, each imported on first use."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -27,7 +27,7 @@ class PDController(PipelineController):
         soft_max=500.0,
         unit="N·m/rad",
         category="Gains",
-        doc="Stiffness of the actuators that kp does not name.",
+        doc="Stiffness of actuators that kp does not name.",
     )
     default_kv = Float(
         5.0,
@@ -35,7 +35,7 @@ class PDController(PipelineController):
         soft_max=50.0,
         unit="N·m·s/rad",
         category="Gains",
-        doc="Damping of the actuators that kv does not name.",
+        doc="Damping of actuators that kv does not name.",
     )
     kp = PerActuator(
         fallback="default_kp",

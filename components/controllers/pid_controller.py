@@ -36,7 +36,7 @@ class PIDController(PDController):
         soft_max=100.0,
         unit="N·m/(rad·s)",
         category="Gains",
-        doc="Integral gain of the actuators that ki does not name.",
+        doc="Integral gain of actuators that ki does not name.",
     )
     ki = PerActuator(
         fallback="default_ki",

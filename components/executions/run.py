@@ -81,7 +81,7 @@ class PipelineRun:
         return None
 
     def restore(self, memory: Any) -> None:
-        """Take back what `memory` returned; the pipeline's state is restored already."""
+        """Restore what `memory` returned; the pipeline's state is already restored."""
         self.refresh()
 
 

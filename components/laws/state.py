@@ -91,7 +91,7 @@ class State:
         return {name: array.copy() for name, array in self._arrays.items()}
 
     def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take back what `save` returned.
+        """Restore what `save` returned.
 
         Raises:
             ValueError: it is the state of another kind of pipeline.

@@ -236,7 +236,7 @@ class Articulation(ControlledActor):
 
     @property
     def effort(self) -> FloatArray:
-        """Effort per binding after our clamps, joint units (N·m or N)."""
+        """Effort per binding after the controller's clamps, joint units (N·m or N)."""
         return self._telemetry.effort()
 
     @property
@@ -296,7 +296,7 @@ class Articulation(ControlledActor):
                 )
 
     def restore(self, memory: Mapping[str, Any]) -> None:
-        """Take back what `memory` returned, after `check_memory`."""
+        """Restore what `memory` returned, after `check_memory`."""
         self._setpoints.restore(memory["setpoints"])
         if memory["hold"] is not self._hold.pinned:
             self._hold.restore(memory["hold"])

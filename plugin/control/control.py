@@ -162,7 +162,7 @@ class Control:
         return [a.copy() for a in (*self._arrays(), self._rest)]
 
     def restore(self, memory: list[FloatArray] | None) -> None:
-        """Take back what `memory` returned; None: the surface was not in use then."""
+        """Restore what `memory` returned; None: the arrays were not in use then."""
         if memory is None:
             self._force[:] = 0.0
             self._remember()
@@ -173,7 +173,7 @@ class Control:
         self._bytes = self._now()
 
     def reset(self, rest: npt.ArrayLike) -> None:
-        """The world was reset to a pose: forget what was written."""
+        """The world was reset to a pose: discard what was written."""
         self._rest = np.array(rest)
         self._target_q[:] = self._rest
         self._force[:] = 0.0

@@ -319,7 +319,7 @@ class ArticulationController(ActorComponent):
 
     @property
     def native_effort(self) -> FloatArray | None:
-        """Hook: effort after our clamps in the last step, joint units, of a lowered law."""
+        """Hook: effort of a lowered law after its clamps in the last step, joint units."""
         return None
 
     def clamp_limits(self) -> tuple[FloatArray, FloatArray]:

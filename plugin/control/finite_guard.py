@@ -117,7 +117,7 @@ class Guard:
         return self.setpoints.copy(), {n: a.copy() for n, a in self.inputs.items()}, self.ctrl
 
     def restore(self, memory: tuple[FloatArray, dict[str, FloatArray], bytes]) -> None:
-        """Take back what `memory` returned."""
+        """Restore what `memory` returned."""
         self.setpoints[:] = memory[0]
         for name, values in memory[1].items():
             self.inputs[name][:] = values

@@ -37,7 +37,7 @@ class NativeForm:
     """A law MuJoCo can run: arrays over a controller's bindings, actuator space.
 
     `ki` None: no integral. `early`: the integral is used after its update. `lags`: delay in steps.
-    `low`, `high`: effort limits of ours; the model's own are added.
+    `low`, `high`: the controller's effort limits; the model's own are added.
     """
 
     kp: FloatArray
@@ -236,7 +236,7 @@ class Lowered:
 
     def _set_force_range(self, low: FloatArray, high: FloatArray) -> None:
         limited = np.isfinite(low) | np.isfinite(high)
-        # One-sided limits do not occur: MuJoCo's ranges are finite, ours are symmetric or finite.
+        # One-sided limits do not occur: MuJoCo's ranges are finite, mjrig's symmetric or finite.
         self._model.actuator_forcelimited[self.ids] = limited
         self._model.actuator_forcerange[self.ids, 0] = np.where(limited, low, 0.0)
         self._model.actuator_forcerange[self.ids, 1] = np.where(limited, high, 0.0)
@@ -302,7 +302,7 @@ class Lowered:
 def within_own_range(
     low: FloatArray, high: FloatArray, bindings: Sequence[ActuatorBinding]
 ) -> tuple[FloatArray, FloatArray]:
-    """Our limits within the model's, which win where the two ranges do not overlap.
+    """The controller's limits within the model's, which win where the two do not overlap.
 
     Arrays (n,) or (worlds, n).
     """

@@ -310,7 +310,7 @@ class Setpoints:
         return self.values.copy(), {n: a.copy() for n, a in self.input_values.items()}
 
     def restore(self, state: tuple[FloatArray, dict[str, FloatArray]]) -> None:
-        """Take back what `snapshot` returned."""
+        """Restore what `snapshot` returned."""
         values, inputs = state
         self.values[:] = values
         for name, array in inputs.items():

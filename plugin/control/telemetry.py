@@ -28,7 +28,7 @@ class Telemetry:
         self._place = {b.actuator_id: i for i, b in enumerate(table)}
 
     def effort(self) -> FloatArray:
-        """Effort after our clamps."""
+        """Effort after the controller's clamps."""
         effort: FloatArray = self._factor * self._data.ctrl[self._ctrl]
         self._overlay(effort, lambda controller: controller.native_effort)
         return effort

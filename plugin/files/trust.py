@@ -1,4 +1,4 @@
-"""Folders whose code the user trusts: kept in one file, asked about once.
+"""Folders whose code the user trusts: stored in one file.
 
 The caller names the file: it belongs to the user's settings, never to a scene.
 """

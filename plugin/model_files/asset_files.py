@@ -24,7 +24,7 @@ def check_assets(spec: Any, model: Path) -> None:
                 f"the {what} of {str(model)!r} needs the file {file!r}, which is not at "
                 f"{str(path)!r}{_nearest_file(path)}"
             )
-        if spec.strippath and asset.file:  # NOTE: attaching forgets that paths are to be stripped
+        if spec.strippath and asset.file:  # NOTE: attaching loses the strippath flag
             asset.file = str(asset_path(spec, model, kind, asset.file).absolute())
 
 

@@ -52,7 +52,7 @@ class ActorComponent(Component):
         """The component leaves the running world."""
 
     def reset(self) -> None:
-        """The world was reset: forget everything."""
+        """The world was reset: clear all memory."""
 
     def before_controls(self, time: float) -> None:
         """Called before every physics step, before any controller: the place to move setpoints."""
@@ -66,20 +66,20 @@ class ActorComponent(Component):
         return False
 
     def memory(self) -> Any:
-        """What `restore` needs to continue bit-exactly, as an own copy; None for nothing."""
+        """What `restore` needs to continue bit-exactly, as a copy; None for nothing."""
         return None
 
     def memory_signature(self) -> object:
-        """What must be the same for `restore` to take a memory."""
+        """What must be equal for `restore` to accept a memory."""
         return None
 
     def restore(self, memory: Any) -> None:
-        """Take back what `memory` returned."""
+        """Restore what `memory` returned."""
 
     # What runs a component calls these: the base classes' own part of a hook, then the hook. ------
 
     def start_over(self) -> None:
-        """Forget everything: `reset`, and what the base classes keep."""
+        """Clear all memory: `reset`, and what the base classes keep."""
         self._own_reset()
         self.reset()
 
@@ -88,12 +88,12 @@ class ActorComponent(Component):
         return self._own_memory(), self.memory()
 
     def full_signature(self) -> object:
-        """What must be the same for `take_back` to take a memory."""
+        """What must be equal for `take_back` to accept a memory."""
         own, hook = self._own_memory_signature(), self.memory_signature()
         return own if hook is None else hook if own is None else (own, hook)
 
     def take_back(self, memory: Any) -> None:
-        """Take back what `full_memory` returned."""
+        """Restore what `full_memory` returned."""
         own, hook = memory
         self._own_restore(own)
         self.restore(hook)

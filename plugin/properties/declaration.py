@@ -93,7 +93,7 @@ class Property(Generic[T]):
             obj._replace(self, authored, canonical)
 
     def accept(self, obj: Any, value: object) -> tuple[object, T]:
-        """The authored form (own copy, plain data) and the canonical value of an input.
+        """The authored form (a plain-data copy) and the canonical value of an input.
 
         Raises:
             PropertyError: the value does not fit.

@@ -85,7 +85,7 @@ def class_in(file: Path, name: str, base: type[C]) -> type[C]:
     if wanted not in fitting:
         kind = registry.family(base)
         hint = suggestion(wanted, fitting) if fitting else f"it defines no {kind}"
-        problem = f"is no {kind} defined in" if found is not None else "is not in"
+        problem = f"is not a type of {kind} defined in" if found is not None else "is not in"
         raise PropertyError(f"{wanted!r} {problem} {file.name!r}; {hint}")
     cls: Any = found
     cls._type_name, cls._module_file = name, file

@@ -95,7 +95,7 @@ def get(name: str, base: type[C]) -> type[C]:
     cls = _class(name)
     if not issubclass(cls, base):
         hint = suggestion(name, names(base))
-        raise PropertyError(f"{name!r} is no {family(base)} type; {hint}")
+        raise PropertyError(f"{name!r} is not a type of {family(base)}; {hint}")
     found: type[C] = cls
     return found
 

@@ -17,7 +17,7 @@ from mjrig.scene.scene_parts import CollisionGroup, Frame, Randomise
 class Placed:
     """One actor, frame or group of the world, and where in which file it is described.
 
-    `item` is the described object itself, or an own copy where the world's differs from it.
+    `item` is the described object itself, or a copy where the world's differs from it.
     """
 
     item: Any

@@ -47,7 +47,7 @@ class Transform(HasProperties):
                 f"{self.label}: has both euler_deg and quaternion; give one", ("quaternion",)
             )
         largest = np.abs(self.quaternion).max()
-        if not MIN_LENGTH < largest < 1.0 / MIN_LENGTH:  # there is no direction left in it
+        if not MIN_LENGTH < largest < 1.0 / MIN_LENGTH:  # it has no usable direction
             size = "must not be zero" if largest <= MIN_LENGTH else "is too long"
             raise PropertyError(
                 f"{self.label}.quaternion: {size}; the identity is [1, 0, 0, 0]", ("quaternion",)

@@ -250,7 +250,7 @@ class SceneFile(HasProperties):
         """Turn errors about this scene into SceneErrors with their place in the file.
 
         Args:
-            keys: path of what is being worked on, put in front of the error's own.
+            keys: path of what is being processed, prepended to the error's own.
         """
         try:
             yield

@@ -87,7 +87,7 @@ class SceneText:
             SceneError: that cannot be done in this text.
         """
         template = self.resolved.template_for(data)
-        if not self._means(template, data):  # its variables are gone: everything is written out
+        if not self._means(template, data):  # its variables were removed: everything is written out
             template = literal(data)
         return updated_text(self.document, template)
 

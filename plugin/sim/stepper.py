@@ -252,7 +252,7 @@ class Stepper:
                 event = self._divergence(began, what, int(record.lastinfo))
                 self._log.add(event)
                 _logger.warning("%s", event)
-                # MuJoCo reset everything but our memory: start over, alike in every execution mode.
+                # MuJoCo reset all but the controllers: start over, alike in every execution mode.
                 self._start_over()
                 return
 

@@ -1,4 +1,4 @@
-"""ChildProcess: a Python process of our own that takes jobs and answers, as pickled objects.
+"""ChildProcess: a Python child process that takes jobs and returns answers, pickled.
 
 Both ends are this program; no content of files is unpickled. `serve` is the child's end. A process
 of `multiprocessing` would import the main script again: a window attached to a script would open
@@ -95,7 +95,7 @@ class ChildProcess:
         """The next answer; waits for it.
 
         Raises:
-            ChildEndedError: the process has ended, and there is no answer left.
+            ChildEndedError: the process has ended, and no answer is left.
         """
         found = self._answers.get()
         if found is None:

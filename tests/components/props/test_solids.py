@@ -161,8 +161,8 @@ def test_a_prop_stands_beside_a_robot(tmp_path: Path) -> None:
     [
         ("{type: BoxPorp}", "3:32: actors[0].prop: thing.prop: there is no prop type "
          "'BoxPorp'; did you mean 'BoxProp'?"),
-        ("{type: PDController}", "3:32: actors[0].prop: thing.prop: 'PDController' is no "
-         "prop type; available: BoxProp, CameraProp, CapsuleProp, CylinderProp, GroundProp, "
+        ("{type: PDController}", "3:32: actors[0].prop: thing.prop: 'PDController' is not "
+         "a type of prop; available: BoxProp, CameraProp, CapsuleProp, CylinderProp, GroundProp, "
          "HeightFieldProp, LightProp, MeshProp, SphereProp"),
         ("{type: BoxProp, size: [1, 0, 1]}", "3:51: actors[0].prop.size: thing.prop.size: "
          "must not be 0"),

@@ -129,7 +129,10 @@ def test_a_type_of_another_family_is_refused() -> None:
     with pytest.raises(PropertyError) as caught:
         registry.get("TrotGait", ArticulationController)
     known = ", ".join(registry.names(ArticulationController))
-    assert str(caught.value) == f"'TrotGait' is no articulation controller type; available: {known}"
+    assert (
+        str(caught.value)
+        == f"'TrotGait' is not a type of articulation controller; available: {known}"
+    )
 
 
 # Registered for a test --------------------------------------------------------------------------

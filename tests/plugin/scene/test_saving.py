@@ -107,7 +107,7 @@ def test_what_others_wrote_is_not_overwritten(models: Path, scene: mjrig.Scene) 
     scene.set("dog.pd.kp", 50)
     assert scene.changed_on_disk()
     message = (
-        f"{models}/s.yaml:1:1: was changed on disk since it was read; reload() takes that, "
+        f"{models}/s.yaml:1:1: was changed on disk since it was read; reload() reads it, "
         "save(overwrite=True) replaces it"
     )
     with refused(SceneError, message):

@@ -184,8 +184,14 @@ def test_a_link_out_of_the_trusted_folder_is_refused(folder: Path, tmp_path: Pat
     ("kind", "problem"),
     [
         ("my_module:Pusch", "'Pusch' is not in 'my_module.py'; did you mean 'Push'?"),
-        ("my_module:Spring", "'Spring' is no component defined in 'my_module.py'; available: Push"),
-        ("my_module:Float", "'Float' is no component defined in 'my_module.py'; available: Push"),
+        (
+            "my_module:Spring",
+            "'Spring' is not a type of component defined in 'my_module.py'; available: Push",
+        ),
+        (
+            "my_module:Float",
+            "'Float' is not a type of component defined in 'my_module.py'; available: Push",
+        ),
         ("my_modul:Push", "there is no module 'HERE/my_modul.py'; did you mean 'my_module'?"),
         (
             "../my_module:Push",

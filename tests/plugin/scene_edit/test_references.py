@@ -340,7 +340,7 @@ def test_an_authored_actuator_is_renamed_by_the_name_it_was_given(folder: Path) 
     assert run(scene) == before
     with refused(
         mjrig.PropertyError,
-        "'n_(0)' is one of 2 that r.actuators[0] (MotorActuator 'n') became; "
+        "'n_(0)' is one of 2 made from r.actuators[0] (MotorActuator 'n'); "
         "it has no name of its own",
     ):
         scene.rename("r.n_(0)", "first")

@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
     examples(
         parser,
         f"mjrig optimise config/scenes/pendulum.yaml {tested} --trials 40 -o search",
-        f"mjrig optimise config/scenes/pendulum.yaml {tested} --sampler cmaes -o cmaes --plot",
+        f"mjrig optimise config/scenes/pendulum.yaml {tested} --sampler random -o random",
     )
 
 

@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
     examples(
         parser,
         f"mjrig sweep {scene} --grid {kp}=50,100,200 --signal step:0.3:1 -o grid",
-        f"mjrig sweep {scene} --range {kp}=20:200:log --sample 12 --run 0.5 -o sampled",
+        f"mjrig sweep {scene} --range {kp}=20:200:log --sample 12 --randomise start=0.1 -o sampled",
     )
 
 

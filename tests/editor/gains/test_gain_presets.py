@@ -73,7 +73,7 @@ def test_the_only_controller_takes_a_preset_of_another_type(models: Path) -> Non
         ),
         (
             "PDController: {kp: {tail: 20}}\n",
-            "not one name of the preset fits; "
+            "no name in the preset matches; "
             "the actor has left_hip, left_knee, right_hip, right_knee",
         ),
         (
@@ -101,7 +101,7 @@ def test_a_refused_value_changes_nothing(models: Path) -> None:
     ("text", "message"),
     [
         ("kp: 3\n", ":1:1: is not a gain preset; the first line must be `mjrig_gains: 1`"),
-        ("mjrig_gains: 2\n", ":1:14: mjrig_gains: version 2 is not known; this mjrig reads 1"),
+        ("mjrig_gains: 2\n", ":1:14: mjrig_gains: unknown version 2; this mjrig reads 1"),
         (
             "mjrig_gains: 1\nPD: {kp: 3}\n",
             ":2:10: PD.kp: must be a mapping by actuator, got 3",

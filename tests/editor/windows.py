@@ -22,11 +22,11 @@ SWINGS = """\
 mjrig: 1   # two of a kind
 actors:
   - name: left
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     components:
       - {type: PDController, kp: 10, kv: 0.5}
   - name: right
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     pose: {position: [0, 2, 0]}   # beside it
     components:
       - {type: PDController, kp: 20, kv: 1}

@@ -24,7 +24,7 @@ mjrig: 1
 vars: {stiff: 20, type: soft}
 actors:
   - name: left
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     components:
       - {type: PDController, kp: "${stiff}", kv: 1}  # follows
 """
@@ -68,7 +68,7 @@ def test_a_drag_of_many_values_is_as_large_as_one_edit() -> None:
 def test_an_actor_that_comes_or_goes_is_held_alone() -> None:
     session = _with_props(50)
     with session.edit("Add") as scene:
-        scene.add_actor("late", model="package:mjrig.assets/pendulum/pendulum.xml")
+        scene.add_actor("late", model="package:tests.editor/pendulum.xml")
     assert _size(session) < 800
     with session.edit("Remove") as scene:
         scene.remove("box7")
@@ -140,7 +140,7 @@ def test_edits_name_the_places_and_lead_there_and_back(name: str, tmp_path: Path
 
 def test_a_property_that_comes_back_stands_where_it_was() -> None:
     scene = Scene()  # no text to go by: the order is what the objects have
-    scene.add_actor("left", model="package:mjrig.assets/pendulum/pendulum.xml")
+    scene.add_actor("left", model="package:tests.editor/pendulum.xml")
     scene.actors[0].assign({"components": [{"type": "PDController", "kp": 1, "kv": 2}]})
     session = Session(scene, Simulation(World(scene, "python")))
     text = scene.to_text()

@@ -94,7 +94,7 @@ def test_an_actor_comes_back_at_its_place() -> None:
     scene = Scene.parse(SWINGS)
     began = SceneTracker(scene)
     scene.remove("left")
-    scene.add_actor("third", model="package:mjrig.assets/pendulum/pendulum.xml")
+    scene.add_actor("third", model="package:tests.editor/pendulum.xml")
     _drop(began, lambda text: "left" in text)
     assert [a.name for a in scene.actors] == ["left", "right", "third"]
 

@@ -103,13 +103,13 @@ class Everything(ActorComponent):
 SCENE = """mjrig: 1
 actors:
   - name: one
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     components:
       - type: Everything
         gain: 60
         where: [1, 2, 3]
   - name: two
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     pose: {position: [0, 2, 0]}
     components:
       - type: Everything

@@ -21,7 +21,7 @@ SCENE = """
 mjrig: 1
 actors:
   - name: swing
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     components:
       - {type: PDController, kp: 30}
 """

@@ -21,13 +21,13 @@ mjrig: 1   # two of a kind
 sim: {timestep: 0.002}
 actors:
   - name: left
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     components:
       - type: PDController
         kp: 10      # soft
         kv: 0.5
   - name: right
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     pose: {position: [0, 2, 0]}
     components:
       - {type: PDController, kp: 20, kv: 1}
@@ -87,7 +87,7 @@ def test_a_structural_edit_keeps_the_state_and_the_memory() -> None:
     session.simulation.advance(200)
     qpos = session.simulation.world["left"].position
     with session.edit("Add actor") as scene:
-        scene.add_actor("third", model="package:mjrig.assets/pendulum/pendulum.xml")
+        scene.add_actor("third", model="package:tests.editor/pendulum.xml")
     world = session.simulation.world
     assert list(world.articulations) == ["left", "right", "third"]
     assert np.array_equal(world["left"].position, qpos)

@@ -18,7 +18,7 @@ mjrig: 1
 sim: {timestep: 0.001}
 actors:
   - name: swing
-    model: package:mjrig.assets/pendulum/pendulum.xml
+    model: package:tests.editor/pendulum.xml
     components:
       - {type: PDController, kp: 10, kv: 0.5}
 """

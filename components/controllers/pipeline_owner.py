@@ -41,7 +41,7 @@ class PipelineOwner(ArticulationController):
         soft_max=400.0,
         unit="N·m",
         category="Limits",
-        doc="Effort limit of the actuators that torque_limit does not name.",
+        doc="Effort limit of actuators that torque_limit does not name.",
     )
     torque_limit = PerActuator(
         fallback="default_torque_limit",

@@ -412,7 +412,9 @@ def test_a_prop_becomes_an_actor_on_the_floor(tmp_path: Path) -> None:
     assert not drop(state, "prop", "PDController")
     on_an_actor, no_prop = messages(state)
     assert on_an_actor == "SphereProp is a prop: drop it on the floor, not on an actor"
-    assert no_prop.startswith("'PDController' is no prop type; available: BoxProp, CameraProp, ")
+    assert no_prop.startswith(
+        "'PDController' is not a type of prop; available: BoxProp, CameraProp, "
+    )
 
 
 def test_an_actuator_drives_the_joints_that_nothing_drives_yet(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_a_type_is_described_in_lines() -> None:
     lines = [" ".join(line.split()) for line in describe(PDController)]
     assert lines[0] == "PDController"
     assert lines[1] == "τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit [N·m or N]."
-    doc = "Stiffness of the actuators that kp does not name."
+    doc = "Stiffness of actuators that kp does not name."
     assert f"default_kp float 100 N·m/rad >= 0 N·m/rad {doc}" in lines
     assert lines[-2] == PDController.actions()[0].signature
 

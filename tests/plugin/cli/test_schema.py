@@ -145,7 +145,7 @@ def test_the_format_version_is_required() -> None:
 def test_a_description_says_doc_unit_and_default() -> None:
     schema = scene_schema()["$defs"]["PDController"]["properties"]
     assert schema["default_kp"]["description"] == (
-        "Stiffness of the actuators that kp does not name. [N·m/rad] Default: 100."
+        "Stiffness of actuators that kp does not name. [N·m/rad] Default: 100."
     )
 
 

@@ -1,15 +1,17 @@
 """ControlledActor: components on an actor, and the step in which they write its ctrl."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mjrig.arrays import FloatArray
 from mjrig.control.actor_in_world import ActorInWorld
 from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution
+from mjrig.control.finite_guard import Guard
 from mjrig.control.lowering import Lowered
 from mjrig.control.plan import ControlPlan, Write, basis_of
 from mjrig.control.seeding import Scratch, Seeds
+from mjrig.control.setpoints import Setpoints
 from mjrig.control.telemetry import Telemetry
 from mjrig.errors import BindingError, NeedsNewWorld
 from mjrig.model.actor_model import ActorState
@@ -19,11 +21,33 @@ from mjrig.properties.component import ActorComponent, component_named
 from mjrig.properties.has_properties import HasProperties
 
 
+class LeanStep(NamedTuple):
+    """A step without hooks: `take` if `values()` differ from `setpoints.seen`, then `calls`."""
+
+    values: Callable[[], bytes]
+    setpoints: Setpoints
+    take: Write
+    calls: Sequence[Write]
+
+
+class QuietStep(NamedTuple):
+    """A step that MuJoCo runs alone: `busy` if `values()` or `ctrl()` are not as they were."""
+
+    values: Callable[[], bytes]
+    setpoints: Setpoints
+    ctrl: Callable[[], bytes]
+    guard: Guard
+    busy: Write
+
+
 class ControlledActor(ActorInWorld):
     """An actor with components; `apply_controls` runs before every physics step."""
 
     #: What `apply_controls` calls; replaced after every change of the plan.
     control_step: Write
+    #: The same for a loop that does it itself, a call less per step; None: not that simple.
+    lean_step: LeanStep | None
+    quiet_step: QuietStep | None
 
     def __init__(self, *args: Any, scratch: Scratch | None = None, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -181,8 +205,10 @@ class ControlledActor(ActorInWorld):
             self._guard.keep_good_ctrl()
             calls = (*plan.writes, self._watch)
         self.control_step = self._control_step(plan.before, calls)
+        self.lean_step = None if plan.before else self._lean_step(calls)
+        self.quiet_step = None
         if plan.watches_ctrl and not plan.before and not plan.writes:
-            self.control_step = self._quiet_step()
+            self.quiet_step = self._quiet_step()
         self._claims = [_owns(c) for c in self._components]
         self._telemetry = Telemetry(plan.table, self._described, self.controllers, self._data)
         self._setpoints.touch()
@@ -218,8 +244,7 @@ class ControlledActor(ActorInWorld):
 
     def _control_step(self, before: Sequence[Write], calls: Sequence[Write]) -> Write:
         """`apply_controls` as one function, with as few name lookups as possible."""
-        setpoints, take = self._setpoints, self._take_setpoints
-        values = setpoints.flat.tobytes
+        values, setpoints, take, calls = self._lean_step(calls)
 
         def step() -> None:
             for prepare in before:
@@ -231,17 +256,14 @@ class ControlledActor(ActorInWorld):
 
         return step
 
-    def _quiet_step(self) -> Write:
-        """The same where MuJoCo runs everything: check whether anything was written at all."""
-        setpoints, guard = self._setpoints, self._guard
-        values, ctrl = setpoints.flat.tobytes, self._ctrl.tobytes
+    def _lean_step(self, calls: Sequence[Write]) -> LeanStep:
+        setpoints = self._setpoints
+        return LeanStep(setpoints.flat.tobytes, setpoints, self._take_setpoints, calls)
+
+    def _quiet_step(self) -> QuietStep:
+        setpoints, ctrl = self._setpoints, self._ctrl.tobytes
         busy = self._control_step((), (self._watch,))
-
-        def step() -> None:
-            if values() != setpoints.seen or ctrl() != guard.ctrl:
-                busy()
-
-        return step
+        return QuietStep(setpoints.flat.tobytes, setpoints, ctrl, self._guard, busy)
 
     def _take_setpoints(self) -> None:
         """Setpoints changed: check them and write them to the lowered actuators."""

@@ -14,12 +14,14 @@ from tests.editor.windows import SWINGS, Bench
 
 pytest.importorskip("h5py")
 PANEL = "//Replay/"
+#: Comparisons run in a process of their own, which cannot import the tests.
+SCENE = SWINGS.replace("package:tests.editor/", "package:mjrig.assets/pendulum/")
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """A window on the scene of `take.h5`, with one gain changed since."""
-    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    bench = Bench.on_file(tmp_path / "swings.yaml", SCENE)
     world = World(Scene.load(tmp_path / "swings.yaml"), "python")
     with Recorder(world, tmp_path / "take.h5"):
         for robot in world.articulations.values():
@@ -148,5 +150,5 @@ def test_its_scene_is_opened_after_asking(bench: Bench, tmp_path: Path) -> None:
         wait_until(ctx, lambda: panel.replaying.recording is not None)
 
     bench.run(opens)
-    assert bench.state.scene.to_text() == SWINGS
+    assert bench.state.scene.to_text() == SCENE
     assert not bench.problems

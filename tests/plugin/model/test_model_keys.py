@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mjrig.model.keyframes import Key
 from mjrig.model.model_keys import _read, model_keys
 from mjrig.model.model_references import name_everything
-from tests.places import ROOT
+from tests.places import ASSETS, SHARED, TESTS
 
-ROBOTS = ROOT.parent / "shared" / "robots" / "models"
+ROBOTS = SHARED / "robots" / "models"
 _JOINT = mujoco.mjtJoint
 _TABLES = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
@@ -100,7 +100,7 @@ def test_a_quaternion(values: list[float], off: float) -> None:
 
 
 def models() -> list[Path]:
-    found = [*ROOT.glob("assets/**/*.xml"), *ROOT.glob("tests/**/*.xml"), *ROBOTS.glob("**/*.xml")]
+    found = [*ASSETS.glob("**/*.xml"), *TESTS.glob("**/*.xml"), *ROBOTS.glob("**/*.xml")]
     return sorted(found)
 
 
@@ -118,7 +118,7 @@ def test_a_model(path: Path) -> None:
 
 
 def test_the_quadruped_needs_no_compiler() -> None:
-    spec = mujoco.MjSpec.from_file(str(ROOT / "assets/quadruped/quadruped.xml"))
+    spec = mujoco.MjSpec.from_file(str(ASSETS / "quadruped" / "quadruped.xml"))
     name_everything(spec)
     assert _read(spec)
 

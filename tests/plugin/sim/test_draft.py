@@ -16,9 +16,9 @@ from mjrig.model.draft_bindings import draft_actuators
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim import assembly
 from mjrig.sim.world import World
-from tests.places import ROOT
+from tests.places import SCENES
 
-BUNDLED = sorted((ROOT / "config" / "scenes").glob("*.yaml"))
+BUNDLED = sorted(SCENES.glob("*.yaml"))
 
 MODEL = """<mujoco>
   <option timestep="0.002"/>
@@ -178,7 +178,7 @@ def test_two_actors(
 
 @pytest.mark.parametrize("execution", ["auto", "native", "python"])
 def test_the_quadruped_is_compiled_once(execution: str, compiles: Compiles) -> None:
-    world = World(ROOT / "config/scenes/quadruped.yaml", execution)
+    world = World(SCENES / "quadruped.yaml", execution)
     assert world.execution == ("python" if execution == "python" else "native")
     assert compiles.count == 1
 

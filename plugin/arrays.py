@@ -5,7 +5,6 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-IndexArray = npt.NDArray[np.intp]
 
 
 def frozen(values: object) -> FloatArray:

@@ -9,9 +9,10 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
-from mjrig.components.executions.run import LARGEST, EveryTick, PipelineRun
+from mjrig.components.executions.run import EveryTick, PipelineRun
 from mjrig.components.executions.state_inputs import StateInputs, write_ctrl
 from mjrig.components.laws.gather import Buffer, Operation, as_slice, scaled
+from mjrig.control.finite_guard import LARGEST
 
 _LARGEST_SQUARE = LARGEST**2
 

@@ -8,8 +8,6 @@ from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.gather import Operation
 from mjrig.readings.effort_log import EffortLog, LiveEfforts
 
-LARGEST = 1e10
-
 
 class PipelineRun:
     """Base class of the executions: a law that runs in this process.

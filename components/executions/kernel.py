@@ -1,19 +1,19 @@
 """Kernel: delay → law → clamps fused into one function (extra `fast`).
 
 The same operations in the same order as the numpy pipeline, one actuator after the other: no
-fastmath, no contraction, so it is bit-identical. It is a C function that takes one table of
-pointers: a call costs a third of a microsecond, however many arrays it works on. Only this module
-imports numba.
+fastmath, no contraction, so it is bit-identical. It takes the address of one table of pointers:
+a call costs the same, however many arrays it works on. Only this module imports numba.
 """
 
-import ctypes
 import math
 from typing import Any
 
 import numba
+import numba.extending
 
 _numba: Any = numba  # its types are incomplete
 carray, types = _numba.carray, _numba.types
+_extending: Any = numba.extending
 #: Entries of the table of pointers, each to float64.
 (SIZES, QPOS, QVEL, SETPOINTS, CTRL, INDEX, GAIN, KINDS, CLAMPS, TABLES, RING, LAGS, INTEGRAL,
  VALUES, ACTED) = range(15)  # fmt: skip
@@ -47,12 +47,23 @@ def look_up(x: Any, y: Any, q: float) -> float:
     return float(y[k] + share * (y[k + 1] - y[k]))
 
 
-_SIGNATURE = types.int64(types.CPointer(types.CPointer(types.float64)))
+_POINTERS = types.CPointer(types.CPointer(types.float64))
 
 
-@_numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _tick(pointers: Any) -> int:
+@_extending.intrinsic  # type: ignore[untyped-decorator]
+def _table_at(typing: Any, address: Any) -> Any:
+    """The table of pointers at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return _POINTERS(types.int64), generate
+
+
+@_numba.njit("int64(int64)", cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def tick(address: int) -> int:
     """One tick of all actuators; returns how many efforts were not finite: their ctrl stays."""
+    pointers = _table_at(address)
     sizes = carray(pointers[SIZES], (9,))
     n, rows, clamps = int(sizes[SIZE]), int(sizes[ROWS]), int(sizes[NUM_CLAMPS])
     columns, tables = int(sizes[COLUMNS]), int(sizes[NUM_TABLES])
@@ -134,7 +145,3 @@ def _tick(pointers: Any) -> int:
         else:
             refused += 1
     return refused
-
-
-#: The kernel as a function of the address of its table of pointers; it keeps the GIL.
-tick = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(_tick.address)

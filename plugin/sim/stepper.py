@@ -14,6 +14,8 @@ from mjrig.control.execution import is_rk4
 from mjrig.readings.events import Event, EventLog
 
 _logger = logging.getLogger("mjrig")
+#: One step, the usual number, without a range of its own: a fiftieth of a small robot's step.
+_ONCE = (1,)
 
 
 class Advance(Protocol):
@@ -158,7 +160,7 @@ class Stepper:
         model, data, timestep, applies = self._model, self._data, self._timestep, self._applies
 
         def advance(n: int = 1) -> int:
-            for _ in range(n if n > 0 else _checked(n)):
+            for _ in _ONCE if n == 1 else range(_checked(n)):
                 for apply_controls in applies:
                     apply_controls()
                 mj_step(model, data)
@@ -196,7 +198,7 @@ class Stepper:
         values, setpoints, take, calls = robot
 
         def advance(n: int = 1) -> int:
-            for _ in range(n if n > 0 else _checked(n)):
+            for _ in _ONCE if n == 1 else range(_checked(n)):
                 if values() != setpoints.seen:
                     take()
                 for call in calls:

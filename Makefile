@@ -46,7 +46,7 @@ test-fast: setup  ## ruff, and the quick tests of the rooms that changed since H
 
 # The same seed tries the same cases; another one, or more time: make campaign SEED=7 LIMIT=8h
 campaign: setup  ## the random and the long tests, with many more examples and steps, for an hour at most
-	MJRIG_CAMPAIGN=1 timeout $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
+	MJRIG_CAMPAIGN=1 MJRIG_SEED=$(SEED) timeout --signal=INT $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
 		--hypothesis-seed=$(SEED) --hypothesis-show-statistics --verbose --durations=0
 
 lint: setup  ## ruff, mypy, pyright

@@ -1,11 +1,60 @@
-"""How much a test tries: little in `make test`, much in `make campaign`."""
+"""How much a test tries: little in `make test`, much in `make campaign`, and what it found."""
 
 import os
+import random
+import time
+from collections.abc import Callable, Iterator
 
 #: Whether this is `make campaign`.
 CAMPAIGN = os.environ.get("MJRIG_CAMPAIGN", "") not in ("", "0")
+#: The seed of every generator, from `make campaign SEED=7`.
+SEED = int(os.environ.get("MJRIG_SEED", "0"))
+#: Where a campaign's row of the summary is kept in a test's report.
+TALLY = "campaign"
 
 
 def amount(usual: int, campaign: int) -> int:
     """The number of examples, edits or steps; a test that asks for it is marked `campaign`."""
     return campaign if CAMPAIGN else usual
+
+
+class Tally:
+    """Counts the cases of one campaign; `make campaign` prints all of them as a table.
+
+    Use the fixture `tally`: `for rng in tally.cases("scene mutations", 300, 20_000): …`, and
+    `tally.found("what is wrong, and with which input")` for whatever is wrong. The test fails at
+    its end if anything was found; the first ones are shown.
+    """
+
+    def __init__(self, record: Callable[[str, object], None]) -> None:
+        self._record = record
+        self.name, self.tried, self.findings = "", 0, list[str]()
+
+    def cases(
+        self, name: str, usual: int, campaign: int, *, minutes: float = 8.0
+    ) -> Iterator[random.Random]:
+        """A random generator for every case, seeded by its number; ends when time is over.
+
+        Args:
+            name: of the campaign, unique.
+            usual: cases in `make test`.
+            campaign: cases in `make campaign`.
+            minutes: after which a campaign ends early; `make test` always runs all of its cases.
+        """
+        self.name, end = name, time.monotonic() + 60 * minutes
+        for number in range(amount(usual, campaign)):
+            if CAMPAIGN and time.monotonic() > end:
+                return
+            self.tried += 1
+            yield random.Random(f"{name} {SEED} {number}")
+
+    def found(self, what: str) -> None:
+        """Note that a case went wrong."""
+        self.findings.append(f"case {self.tried - 1}: {what}")
+
+    def close(self) -> None:
+        """Pass the counts on to the summary; fails if anything was found."""
+        if self.name:
+            self._record(TALLY, (self.name, self.tried, len(self.findings)))
+        shown = "\n".join(self.findings[:10])
+        assert not self.findings, f"{len(self.findings)} of {self.tried} cases:\n{shown}"

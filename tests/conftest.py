@@ -1,10 +1,13 @@
 """What all tests share."""
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tests.campaign import TALLY, Tally
 
 # One GLFW per process: imgui_bundle brings its own and must come before mujoco's.
 with suppress(ImportError):
@@ -68,3 +71,28 @@ def models(tmp_path: Path) -> Path:
     (tmp_path / "hinge.xml").write_text(HINGE)
     (tmp_path / "legs.xml").write_text(LEGS)
     return tmp_path
+
+
+@pytest.fixture
+def tally(record_property: Callable[[str, object], None]) -> Iterator[Tally]:
+    """Counts the cases of a campaign and what was found."""
+    counts = Tally(record_property)
+    yield counts
+    counts.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what every campaign tried and found."""
+    rows = sorted(
+        tuple(value)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "teardown"
+        for key, value in report.user_properties
+        if key == TALLY and isinstance(value, (tuple, list))
+    )
+    if rows:
+        terminalreporter.section("campaigns")
+        terminalreporter.line(f"{'campaign':<44}{'cases':>9}{'findings':>10}")
+    for name, cases, findings in rows:
+        terminalreporter.line(f"{name:<44}{cases:>9}{findings:>10}")

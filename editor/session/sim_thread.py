@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mjrig.editor.session.simulation import Fault, SentCall, Simulation
+from mjrig.properties.user_code import described
 from mjrig.sim.world import World
 
 _logger = logging.getLogger("mjrig")
@@ -132,9 +133,7 @@ class SimThread(Simulation):
                     return
         except Exception as error:
             self._playing = False
-            self.fault = Fault(
-                f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))
-            )
+            self.fault = Fault(described(error), "".join(traceback.format_exception(error)))
             _logger.exception("the simulation stopped")
             return
         if self._playing:

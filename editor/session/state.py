@@ -12,6 +12,7 @@ from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.user_code import described
 from mjrig.scene.scene_path import SCENE, existing
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -106,7 +107,7 @@ class EditorState:
             self.console.fail(str(error))
             return False
         except Exception as error:
-            self.console.fail(f"{type(error).__name__}: {error}", traceback.format_exc())
+            self.console.fail(described(error), traceback.format_exc())
             return False
         self.problems.pop(field, None)
         return True

@@ -46,6 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("mjrig: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        from mjrig.properties.user_code import described, place_of
+
+        if options.debug or place_of(error) is None:
+            raise
+        print(f"mjrig: {described(error)}; --debug shows the traceback", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -34,6 +34,12 @@ class Component(HasProperties):
             return super().__reduce__()
         return _from_module, (self._module_file, self._type_name, self._assigned())
 
+    def _begin(self, values: Mapping[str, object]) -> None:
+        """Assign the first values; the hooks are called even if there are none."""
+        with self.changes():
+            self.__dict__["_is_fresh"] = True
+            self.assign(values)
+
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Self:
         return super().from_data({k: v for k, v in data.items() if k != "type"})

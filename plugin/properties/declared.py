@@ -35,7 +35,9 @@ class Declared:
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_") and name not in self._assignable:
-            raise PropertyError(self._no_property(name))
+            near = nearest(name, self._properties)
+            private = "" if near else f"; as an attribute of your own name it '_{name}'"
+            raise PropertyError(self._no_property(name) + private)
         object.__setattr__(self, name, value)
 
     @classmethod

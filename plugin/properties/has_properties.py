@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import PropertyError
+from mjrig.errors import MjrigError, PropertyError
 from mjrig.files.paths import Gate, find_file
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties.declaration import Property
@@ -33,8 +33,7 @@ class HasProperties(PlainData):
 
     def __init__(self, **values: object) -> None:
         self._take_defaults()
-        if values:
-            self.assign(values)
+        self._begin(values)
 
     def _take_defaults(self) -> None:
         state = self.__dict__
@@ -60,10 +59,13 @@ class HasProperties(PlainData):
         """Hook: set up private state of a fresh instance, before anything is assigned."""
 
     def validate(self) -> None:
-        """Hook: check properties against one another; raise PropertyError to undo the group."""
+        """Hook: check properties against one another; raise ValueError to undo the group."""
 
     def on_change(self, names: tuple[str, ...]) -> None:
-        """Hook: derive what depends on the properties that changed; raise to undo the group."""
+        """Hook: derive what depends on the properties that changed; raise to undo the group.
+
+        A fresh component is called with all of its properties.
+        """
 
     def _own_prepare(self) -> None:
         """The base classes' own part of `prepare`."""
@@ -111,6 +113,11 @@ class HasProperties(PlainData):
             for name, value in values.items():
                 self.property_named(name).assign(self, value)
 
+    def _begin(self, values: Mapping[str, object]) -> None:
+        """Assign the first values of a fresh instance."""
+        if values:
+            self.assign(values)
+
     def unset(self, name: str) -> None:
         """Return a property to its default, as if nothing had been authored."""
         prop = self.property_named(name)
@@ -135,16 +142,18 @@ class HasProperties(PlainData):
         try:
             yield pending
             names = tuple(dict.fromkeys(pending))
+            is_fresh = self.__dict__.pop("_is_fresh", False)
             if names:
                 self._resolve(names)
                 self._own_validate()
-                self.validate()
-                committing = True
-                self._commit(names)
+            if names or is_fresh:
+                self._run_hook(self.validate)
+                committing = not is_fresh
+                self._commit(names, tuple(self._properties) if is_fresh else names)
         except BaseException:
             put_back(before)
             if committing:  # what was derived from the refused values is derived again
-                self._commit(names)
+                self._commit(names, names)
             raise
         self.__dict__.update(_pending=None, _before=[])
         if names:
@@ -193,9 +202,10 @@ class HasProperties(PlainData):
             if prop.name in names or prop.fallback in names:
                 prop.refresh(self)
 
-    def _commit(self, names: tuple[str, ...]) -> None:
-        self._own_on_change(names)
-        self.on_change(names)
+    def _commit(self, names: tuple[str, ...], for_hook: tuple[str, ...]) -> None:
+        if names:
+            self._own_on_change(names)
+        self._run_hook(self.on_change, for_hook)
         if self._parent is not None:
             self._parent._child_changed(self)
 
@@ -206,9 +216,18 @@ class HasProperties(PlainData):
             self._pending.append(name)
             return
         self._own_validate()
-        self.validate()
-        self._commit((name,))
+        self._run_hook(self.validate)
+        self._commit((name,), (name,))
         self._notify((name,))
+
+    def _run_hook(self, hook: Callable[..., None], *arguments: object) -> None:
+        """Call a hook; a ValueError in it is about the properties, so it gets their place."""
+        try:
+            hook(*arguments)
+        except ValueError as error:
+            if isinstance(error, MjrigError):
+                raise
+            raise PropertyError(f"{self.label}: {error}") from error
 
     def _notify(self, names: tuple[str, ...]) -> None:
         for watcher in self._watchers:

@@ -41,7 +41,9 @@ def load_type(name: str, base: type[C], owner: HasProperties) -> type[C]:
     """
     if not re.fullmatch(PATTERN, name):
         raise PropertyError(
-            f"{name!r} is not a type; a class in a file beside the scene is my_module:MyController"
+            f"{name!r} is not a type; a class in a file beside the scene is "
+            "my_module:MyController, the file's name without .py being one Python name: letters, "
+            "digits and _, no folder"
         )
     if owner.gate() is not None:
         raise PropertyError(f"{name!r} is code beside the scene, and a sandbox runs none")
@@ -62,9 +64,14 @@ def _file_of(module: str, folder: Path) -> Path:
 
 def _check_trust(file: Path, trusted: tuple[Path, ...]) -> None:
     if not any(file.is_relative_to(folder) for folder in trusted):
+        way_out = (
+            f"trusted is only {' and '.join(repr(str(folder)) for folder in trusted)}; "
+            "move the module there (in Python: Scene.load(path, trust=[folder, …]))"
+            if trusted
+            else "if you trust that folder, pass --trust (in Python: Scene.load(path, trust=True))"
+        )
         raise UntrustedTypeError(
-            f"the type is code in {str(file)!r}, and opening a scene does not run code; "
-            "if you trust that folder, pass --trust (in Python: trust=True)",
+            f"the type is code in {str(file)!r}, and opening a scene does not run code; {way_out}",
             folder=file.parent,
         )
     real = Path(os.path.realpath(file))
@@ -123,4 +130,8 @@ def _why_not_loaded(file: Path, error: BaseException) -> str:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
     where = f"{file}:{line}" if line else str(file)
-    return f"the module cannot be loaded: {where}: {type(error).__name__}: {error}"
+    problem = f"the module cannot be loaded: {where}: {type(error).__name__}: {error}"
+    beside = file.parent / f"{getattr(error, 'name', None)}.py"
+    if isinstance(error, ModuleNotFoundError) and beside.is_file():
+        problem += "; modules beside a scene cannot import one another: put both into one file"
+    return problem

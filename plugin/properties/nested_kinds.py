@@ -137,7 +137,7 @@ def _nested(
         child = cls.blank()
         child.own(obj, role, prop.name)
         try:
-            child.assign(data)
+            child._begin(data)
         except PropertyError as error:
             raise error.below(prop.name, *index) from None
     elif isinstance(prop, NestedList) and prop.short is not None and isinstance(value, str):

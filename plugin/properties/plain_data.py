@@ -10,8 +10,8 @@ from mjrig.properties.declared import Declared
 class PlainData(Declared):
     """Conversion to and from the data of a scene file; copying and pickling are based on it."""
 
-    def assign(self, values: Mapping[str, object]) -> None:
-        """Set several properties, all or nothing."""
+    def _begin(self, values: Mapping[str, object]) -> None:
+        """Assign the first values of a fresh instance."""
         raise NotImplementedError
 
     def _take_defaults(self) -> None:
@@ -34,7 +34,7 @@ class PlainData(Declared):
             PropertyError: a key is unknown or a value does not fit.
         """
         made = cls.blank()
-        made.assign(data)
+        made._begin(data)
         return made
 
     @classmethod
@@ -61,7 +61,7 @@ class PlainData(Declared):
     @classmethod
     def _authored_as(cls, values: Mapping[str, object]) -> Self:
         made = cls.blank()
-        made.assign(values)
+        made._begin(values)
         return made
 
     def __repr__(self) -> str:

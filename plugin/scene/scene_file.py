@@ -131,7 +131,7 @@ class SceneFile(HasProperties):
         made._text = SceneText.read(text, file, reading.vars)
         made._base, made._reading = base, reading
         with made.locating():
-            made.assign(made._text.data)
+            made._begin(made._text.data)
             made.check_read()
         return made
 

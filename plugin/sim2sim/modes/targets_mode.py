@@ -35,7 +35,7 @@ def replay_targets(
         track = record(world, player.steps)
         matches, ratio = player.matches, player.ratio
         result.notes += [*recording.notes, *player.notes, f"the start is {source}"]
-        result.notes += [f"{label} was switched off meanwhile" for label in player.silenced]
+        result.notes += [f"{label} was disabled during the replay" for label in player.silenced]
     found = compare(recording, matches, track, tolerance=tolerance, ratio=ratio)
     describe(result, world, matches, track, found)
     result.verdict = verdict(found, tolerance)

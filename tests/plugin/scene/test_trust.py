@@ -86,7 +86,7 @@ def test_without_trust_nothing_is_run_and_the_error_names_file_line_and_flag(fol
     assert message(caught, folder) == (
         "HERE/s.yaml:6:15: actors[0].components[0]: dog.components[0]: the type is code in "
         "'HERE/my_module.py', and opening a scene does not run code; if you trust that folder, "
-        "pass --trust (in Python: trust=True)"
+        "pass --trust (in Python: Scene.load(path, trust=True))"
     )
     assert caught.value.folder == folder.resolve()
     assert isinstance(caught.value, mjrig.SceneError)
@@ -168,6 +168,8 @@ def test_an_included_file_needs_its_own_folder_trusted(folder: Path) -> None:
     with pytest.raises(mjrig.UntrustedError) as caught:
         mjrig.Scene.load(beside / "outer.yaml", trust=True)
     assert caught.value.folder == part.resolve()
+    assert f"trusted is only {str(beside.resolve())!r}" in str(caught.value)
+    assert "--trust" not in str(caught.value)
     mjrig.Scene.load(beside / "outer.yaml", trust=[beside, part])
 
 
@@ -196,7 +198,8 @@ def test_a_link_out_of_the_trusted_folder_is_refused(folder: Path, tmp_path: Pat
         (
             "../my_module:Push",
             "'../my_module:Push' is not a type; a class in a file beside the scene is "
-            "my_module:MyController",
+            "my_module:MyController, the file's name without .py being one Python name: letters, "
+            "digits and _, no folder",
         ),
     ],
 )
@@ -212,6 +215,7 @@ def test_a_name_that_leads_nowhere_names_the_nearest(folder: Path, kind: str, pr
     ("source", "problem"),
     [
         ("\nimport no_such_module_at_all\n", "HERE/my_module.py:2: ModuleNotFoundError: No module"),
+        ("import s\n", "HERE/my_module.py:1: ModuleNotFoundError: No module named 's'; modules b"),
         ("x = (\n", "HERE/my_module.py:1: SyntaxError: '(' was never closed"),
         ("raise SystemExit(3)", "HERE/my_module.py:1: SystemExit: 3"),
     ],
@@ -220,6 +224,7 @@ def test_a_module_that_cannot_be_loaded_is_a_scene_error(
     folder: Path, source: str, problem: str
 ) -> None:
     (folder / "my_module.py").write_text(source)
+    (folder / "s.py").touch()
     with pytest.raises(mjrig.SceneError) as caught:
         mjrig.Scene.load(folder / "s.yaml", trust=True)
     where = "HERE/s.yaml:6:15: actors[0].components[0]: dog.components[0]: "

@@ -75,7 +75,7 @@ class H5File:
     ) -> None:
         h5py = h5py_package()
         if path.exists() and not overwrite:
-            raise RecordingError(f"{path}: exists already; choose another name or pass --overwrite (overwrite=True)")
+            raise RecordingError(f"{path}: exists already; pass --overwrite (overwrite=True)")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = h5py.File(path, "w", libver="latest")

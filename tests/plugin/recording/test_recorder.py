@@ -275,7 +275,9 @@ def test_a_file_that_exists_is_kept_unless_told_otherwise(tmp_path: Path) -> Non
     path = tmp_path / "run.h5"
     path.write_bytes(b"dear")
     world = make_world(hinge())
-    with refused(mjrig.RecordingError, f"{path}: exists already; choose another name or pass --overwrite (overwrite=True)"):
+    with refused(
+        mjrig.RecordingError, f"{path}: exists already; pass --overwrite (overwrite=True)"
+    ):
         mjrig.Recorder(world, path).start()
     assert path.read_bytes() == b"dear"
     with mjrig.Recorder(world, path, overwrite=True):

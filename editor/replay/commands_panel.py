@@ -21,7 +21,7 @@ _WAYS = (
     ((_KEY.a, _KEY.left_arrow), (_KEY.d, _KEY.right_arrow)),
 )
 _ABOUT = (
-    "While the viewport has the focus:\n"
+    "While the viewport has the mouse or the focus:\n"
     "W, S or up, down: forward, back\n"
     "A, D or left, right: turn\n"
     "Q, E: sideways\n"
@@ -107,7 +107,7 @@ class CommandsPanel(Panel):
         elif self._has_focus():
             imgui.text_colored(GREEN, "keys")
         else:
-            imgui.text_colored(AMBER, "click the viewport")
+            imgui.text_colored(AMBER, "point at the viewport")
 
     def _sliders(self, driven: Driven) -> None:
         held = self.driving.held

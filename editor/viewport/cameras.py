@@ -13,6 +13,11 @@ def names(drawing: Drawing) -> list[str]:
     return [drawing.model.camera(i).name for i in range(drawing.model.ncam)]
 
 
+def is_free(drawing: Drawing) -> bool:
+    """Whether the mouse alone moves the camera."""
+    return int(drawing.camera.type) == int(_TYPE.mjCAMERA_FREE)
+
+
 def look_freely(drawing: Drawing) -> None:
     """Let the mouse move the camera; it stays where it looks."""
     drawing.camera.type = int(_TYPE.mjCAMERA_FREE)

@@ -15,6 +15,7 @@ from mjrig.editor.ui.panel import Panel
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
+from mjrig.editor.viewport.notices import Notice
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.sim.world import World
@@ -66,8 +67,8 @@ class Viewport(Panel):
         self.view: SceneRenderer | None = None
         self.gizmo = Gizmo(state)
         self.rect = (0.0, 0.0, 1.0, 1.0)
-        self.notice = ""
-        self.is_focused = False
+        self.notice = Notice()
+        self.is_focused = self.is_hovered = False
         self._texture = 0
         self._drawn: Any = None
         self._changed = 0.0
@@ -131,7 +132,7 @@ class Viewport(Panel):
     # Drawing ------------------------------------------------------------------------------------
 
     def draw(self) -> None:
-        self.is_focused = imgui.is_window_focused()
+        self.is_focused, self.is_hovered = imgui.is_window_focused(), imgui.is_window_hovered()
         drawing = self.follow()
         room, corner = imgui.get_content_region_avail(), imgui.get_cursor_screen_pos()
         width, height = max(64, int(room.x)), max(64, int(room.y))
@@ -148,6 +149,16 @@ class Viewport(Panel):
         self.gizmo.draw(drawing, self.rect)
         self._say_why_not(corner, height)
         self._overlay(corner)
+        self.notice.draw(self.rect)
+
+    @property
+    def takes_keys(self) -> bool:
+        """Whether single keys are meant for it: it has the mouse or the focus, nothing is typed."""
+        return (
+            (self.is_focused or self.is_hovered)
+            and not imgui.get_io().want_text_input
+            and (self._held or not imgui.is_any_item_active())
+        )
 
     def _say_why_not(self, corner: Any, height: int) -> None:
         if self.gizmo.reason:
@@ -176,18 +187,18 @@ class Viewport(Panel):
     def _overlay(self, corner: Any) -> None:
         """Why the simulation stopped, with a button to rewind."""
         fault = self.state.simulation.fault
-        if fault is None and not self.notice:
+        if fault is None:
             return
         imgui.set_cursor_screen_pos(imgui.ImVec2(corner.x + 12, corner.y + 12))
         imgui.push_style_color(imgui.Col_.child_bg, ALARM)
         imgui.begin_child("fault", imgui.ImVec2(min(self.rect[2] - 24, 460), 92))
-        imgui.text_wrapped(fault.text if fault is not None else self.notice)
-        if fault is not None and imgui.button("Rewind 1 s"):
+        imgui.text_wrapped(fault.text)
+        if imgui.button("Rewind 1 s"):
             began = fault.time or self.state.simulation.frame.time
             self.state.attempt(lambda: self._rewind(began - 1.0))
         imgui.same_line()
         if imgui.button("Dismiss"):
-            self.state.simulation.fault, self.notice = None, ""
+            self.state.simulation.fault = None
         imgui.end_child()
         imgui.pop_style_color()
 

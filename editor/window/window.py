@@ -111,7 +111,7 @@ class Window:
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         self.replay = ReplayPanel(state, self.choose, self.files.open_path)
-        self.commands = CommandsPanel(state, lambda: self.viewport.is_focused)
+        self.commands = CommandsPanel(state, lambda: self.viewport.takes_keys)
         return [
             self.viewport,
             self.hierarchy,

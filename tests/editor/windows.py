@@ -102,6 +102,12 @@ def press(ctx: Any, *keys: Any) -> None:
     ctx.yield_(2)
 
 
+def point_at_viewport(ctx: Any) -> None:
+    """Move the mouse there: single keys are meant for what it points at."""
+    ctx.mouse_move("//Viewport/##view")
+    ctx.yield_(2)
+
+
 def menu(ctx: Any, path: str) -> None:
     """Choose an item of the menu bar."""
     ctx.menu_click(f"//##MainMenuBar/{path}")

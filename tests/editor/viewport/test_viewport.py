@@ -13,7 +13,7 @@ from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.views import NullView
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, press
+from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, point_at_viewport, press
 
 KEY = imgui.Key
 WITH_CAMERA = """<mujoco><worldbody><camera name="eye" pos="0 -3 1"/>
@@ -190,6 +190,7 @@ def test_nothing_is_drawn_again_while_nothing_changes(folder: Path) -> None:
     counts: list[int] = []
 
     def waits(ctx: Any) -> None:
+        point_at_viewport(ctx)
         ctx.yield_(4)
         counts.append(_view(bench).renders)
         ctx.yield_(4)
@@ -230,6 +231,7 @@ def test_the_flags_of_mujocos_viewer_have_its_keys_and_a_menu() -> None:
     seen: list[int] = []
 
     def toggles(ctx: Any) -> None:
+        point_at_viewport(ctx)
         flags, picture = bench.drawing.option.flags, bench.drawing.scene.flags
         for key, table, flag in (
             (KEY.c, flags, vis.mjVIS_CONTACTPOINT),
@@ -255,6 +257,7 @@ def test_keys_choose_groups_frames_and_labels() -> None:
     def toggles(ctx: Any) -> None:
         option = bench.drawing.option
         before = int(option.geomgroup[1]), int(option.sitegroup[2])
+        point_at_viewport(ctx)
         press(ctx, KEY._1)
         press(ctx, KEY.mod_shift, KEY._2)
         seen.extend((int(option.geomgroup[1]) - before[0], int(option.sitegroup[2]) - before[1]))
@@ -314,6 +317,7 @@ def test_home_looks_at_the_selected_actor_and_ctrl_a_at_everything(folder: Path)
     def looks_at(ctx: Any) -> None:
         bench.state.selection.only("second")
         ctx.yield_()
+        point_at_viewport(ctx)
         press(ctx, KEY.home)
         looks.append(bench.drawing.camera.lookat.copy())
         press(ctx, KEY.mod_ctrl, KEY.a)

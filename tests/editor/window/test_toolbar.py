@@ -8,7 +8,7 @@ from imgui_bundle import imgui
 from mjrig.control.setpoints import Source
 from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.window.toolbar import SPEEDS, commanders, neighbour, speed_text
-from tests.editor.windows import SWINGS, Bench, press
+from tests.editor.windows import SWINGS, Bench, point_at_viewport, press
 
 KEY = imgui.Key
 BAR = "//##Top_2123243/"
@@ -42,6 +42,7 @@ def test_keys_of_mujocos_viewer_move_time() -> None:
     seen: list[Any] = []
 
     def keys(ctx: Any) -> None:
+        point_at_viewport(ctx)
         press(ctx, KEY.space)
         seen.append(simulation.playing)
         press(ctx, KEY.space)
@@ -82,6 +83,7 @@ def test_the_pace_is_chosen_from_the_list_and_by_key() -> None:
         ctx.item_click(BAR + "##speed")
         ctx.item_click("//##Combo_00/0.25x")
         seen.append(simulation.speed)
+        point_at_viewport(ctx)
         press(ctx, KEY.equal)
         seen.append(simulation.speed)
         press(ctx, KEY.minus)

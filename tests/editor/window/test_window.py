@@ -19,7 +19,7 @@ from mjrig.editor.window.window import Window
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import run_ui_tests
-from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, press
+from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, point_at_viewport, press
 
 KEY = imgui.Key
 UNSAVED, CHOOSE = "//Unsaved changes/", "//Choose a file/"
@@ -691,6 +691,7 @@ def test_a_window_on_a_thread_that_plays(here: Path) -> None:
     try:
 
         def plays(ctx: Any) -> None:
+            point_at_viewport(ctx)
             press(ctx, KEY.space)
             while simulation.frame.time < 0.05:
                 ctx.yield_()

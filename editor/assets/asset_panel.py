@@ -19,9 +19,10 @@ from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px, size
 
-TILE = ImVec2(96.0, 92.0)
-PICTURE = ImVec2(92.0, 69.0)
+TILE = (96.0, 92.0)
+PICTURE = (92.0, 69.0)
 GREY = 0xFF9A9A9A
 _COLOURS = {
     "model": 0xFF6B4A2F,
@@ -87,10 +88,10 @@ class AssetPanel(Panel):
         imgui.end_child()
 
     def _bar(self) -> None:
-        imgui.set_next_item_width(170.0)
+        imgui.set_next_item_width(px(170.0))
         _, self._words = imgui.input_text_with_hint("##words", "search", self._words)
         imgui.same_line()
-        imgui.set_next_item_width(150.0)
+        imgui.set_next_item_width(px(150.0))
         if imgui.begin_combo("##group", self._group or "Everything"):
             for group in ("", *GROUPS):
                 if imgui.selectable(group or "Everything", group == self._group)[0]:
@@ -129,7 +130,7 @@ class AssetPanel(Panel):
             imgui.pop_id()
             imgui.same_line()
             imgui.text_unformatted(str(folder))
-        imgui.set_next_item_width(300.0)
+        imgui.set_next_item_width(px(300.0))
         entered, self._folder = imgui.input_text_with_hint(
             "##folder",
             "a folder with models",
@@ -153,7 +154,7 @@ class AssetPanel(Panel):
 
     def _tiles(self, assets: list[Asset]) -> None:
         spacing = imgui.get_style().item_spacing.x
-        columns = max(int(imgui.get_content_region_avail().x / (TILE.x + spacing)), 1)
+        columns = max(int(imgui.get_content_region_avail().x / (px(TILE[0]) + spacing)), 1)
         for i, asset in enumerate(assets):
             if i % columns:
                 imgui.same_line()
@@ -164,7 +165,7 @@ class AssetPanel(Panel):
     def _tile(self, asset: Asset) -> None:
         corner = imgui.get_cursor_screen_pos()
         double = imgui.SelectableFlags_.allow_double_click
-        clicked, _ = imgui.selectable("##tile", False, double, TILE)
+        clicked, _ = imgui.selectable("##tile", False, double, size(*TILE))
         if clicked and imgui.is_mouse_double_clicked(0):
             self.use(asset)
         drag_source(self.state, asset.kind, asset.value, asset.name)
@@ -174,14 +175,14 @@ class AssetPanel(Panel):
             imgui.end_popup()
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
             imgui.set_tooltip(self._about(asset))
-        if imgui.is_rect_visible(corner, ImVec2(corner.x + TILE.x, corner.y + TILE.y)):
+        if imgui.is_rect_visible(corner, corner + size(*TILE)):
             self._picture(asset, corner)
 
     def _picture(self, asset: Asset, corner: ImVec2) -> None:
         """The thumbnail, or a plain tile in the colour of its kind."""
         canvas = imgui.get_window_draw_list()
         low = ImVec2(corner.x + 2.0, corner.y + 2.0)
-        high = ImVec2(low.x + PICTURE.x, low.y + PICTURE.y)
+        high = low + size(*PICTURE)
         texture = self._texture(asset)
         if texture is not None:
             canvas.add_image(imgui.ImTextureRef(texture), low, high)

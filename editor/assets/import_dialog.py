@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import imgui
 
 from mjrig.check.finding import Level, counted, lines_of
 from mjrig.components.importers.report import report_data
@@ -14,8 +14,9 @@ from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.dialogs import Dialog
+from mjrig.editor.ui.scale import size
 
-_SIZE = ImVec2(860, 380)
+_SIZE = (860, 380)
 _COLUMNS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit")
 _COLOURS = {Level.ERROR: RED, Level.WARNING: AMBER, Level.NOTE: GREY}
 _TABLE = int(imgui.TableFlags_.row_bg | imgui.TableFlags_.sizing_fixed_fit)
@@ -73,7 +74,7 @@ class ImportDialog(Dialog):
             return
         files = ", ".join(offer.imported.source.files)
         imgui.text(f"{files} ({offer.stack}) on {offer.actor}")
-        imgui.begin_child("found", _SIZE, imgui.ChildFlags_.borders)
+        imgui.begin_child("found", size(*_SIZE), imgui.ChildFlags_.borders)
         self._findings(offer)
         self._joints()
         imgui.end_child()

@@ -7,6 +7,7 @@ from mjrig.editor.session.console import LEVELS, Line
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import AMBER, GREY, RED, TEXT
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px
 
 COLOURS = {"info": TEXT, "warning": AMBER, "error": RED}
 
@@ -43,7 +44,7 @@ class ConsolePanel(Panel):
             imgui.same_line()
         if imgui.get_content_region_avail().x < 320.0:
             imgui.new_line()
-        imgui.set_next_item_width(180.0)
+        imgui.set_next_item_width(px(180.0))
         _, self.view.words = imgui.input_text_with_hint("##words", "filter", self.view.words)
         imgui.same_line()
         if imgui.button("Copy"):

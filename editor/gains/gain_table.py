@@ -13,6 +13,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, VIOLET
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px, size
 from mjrig.gains.gain_rows import GainRow, columns
 
 #: Colours of values by where they come from.
@@ -70,7 +71,7 @@ class GainTable(Panel):
 
     def _toolbar(self, rows: Sequence[GainRow]) -> None:
         tuning = self.tuning
-        imgui.set_next_item_width(110)
+        imgui.set_next_item_width(px(110))
         _, tuning.filter = imgui.input_text_with_hint("##filter", "filter (regex)", tuning.filter)
         if tuning.filter_problem:
             imgui.set_item_tooltip(tuning.filter_problem)
@@ -149,10 +150,10 @@ class GainTable(Panel):
             flags = imgui.TableColumnFlags_
             off = flags.no_sort if name in ("on", "from") else 0
             hidden = flags.default_hide if name not in _SHOWN and name not in names[-5:] else 0
-            width = _WIDTHS.get(name, 62.0)
+            width = px(_WIDTHS.get(name, 62.0))
             imgui.table_setup_column(_HEADERS.get(name, name), int(off) | int(hidden), width)
         imgui.table_headers_row()
-        imgui.push_style_var(imgui.StyleVar_.frame_padding, ImVec2(4, 1))
+        imgui.push_style_var(imgui.StyleVar_.frame_padding, size(4, 1))
         for row in self._sorted(rows, names):
             imgui.table_next_row()
             imgui.push_id(row.key)
@@ -316,7 +317,7 @@ class GainTable(Panel):
         imgui.get_window_draw_list().add_circle_filled(
             middle, radius, imgui.color_convert_float4_to_u32(colour)
         )
-        imgui.dummy(ImVec2(2 * radius + 4, imgui.get_text_line_height()))
+        imgui.dummy(ImVec2(2 * radius + px(4), imgui.get_text_line_height()))
         limit = row.values.get("torque_limit", float("inf"))
         imgui.set_item_tooltip(
             f"Saturated in {share:.0%} of the last second.\n"

@@ -9,6 +9,7 @@ from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px, size
 from mjrig.gains.bench import Response
 from mjrig.gains.gain_rows import GainRow
 from mjrig.gains.response import Metrics, Trace
@@ -65,7 +66,7 @@ class ResponsePanel(Panel):
             if imgui.button("Stop"):
                 tuning.stop_live()
             imgui.same_line()
-            imgui.progress_bar(tuning.live_test.progress, ImVec2(60, 0))
+            imgui.progress_bar(tuning.live_test.progress, size(60, 0))
         else:
             self._button("Run live", tuning.why_no_live_test(), tuning.test_live, _LIVE)
         imgui.same_line()
@@ -100,7 +101,7 @@ class ResponsePanel(Panel):
             return
         low, high = robot.bindings[row.place].joint_range or (-3.14, 3.14)
         value = float(frame.setpoint[0, row.column])
-        imgui.set_next_item_width(-80)
+        imgui.set_next_item_width(px(-80))
         changed, new = imgui.slider_float(f"{row.actuator}###jog", value, low, high, "jog %.3f")
         imgui.set_item_tooltip("Moves the setpoint of the running robot; let go to release it.")
         if changed:
@@ -132,7 +133,7 @@ class ResponsePanel(Panel):
 
     def _plot(self, result: Result, before: Result | None) -> None:
         flags = implot.Flags_.no_title | implot.Flags_.no_menus
-        if not implot.begin_plot("##response", ImVec2(-1, 200), int(flags)):
+        if not implot.begin_plot("##response", ImVec2(-1, px(200)), int(flags)):
             return
         fit = implot.AxisFlags_.auto_fit
         implot.setup_axes("t [s]", "moved [rad or m]", fit, fit)

@@ -11,6 +11,7 @@ from mjrig.editor.plots.plot_export import Series, clipped, free_name, write_csv
 from mjrig.editor.plots.plot_model import Plot, PlotBoard
 from mjrig.editor.session.console import Console
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.scale import px
 
 POPUP = "export"
 
@@ -34,7 +35,7 @@ class PlotExporter:
         """The popup, if it is open; `seen` are the ends of the time axis."""
         if not imgui.begin_popup(POPUP):
             return
-        imgui.set_next_item_width(420.0)
+        imgui.set_next_item_width(px(420.0))
         _, self._file = imgui.input_text("File", self._file)
         _, self._only_seen = imgui.checkbox("Visible range only", self._only_seen)
         for suffix in (".csv", ".png"):

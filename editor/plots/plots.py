@@ -22,6 +22,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.dragging import PAYLOAD, drag_source, is_dragging
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px, size
 from mjrig.names import listed
 
 LOWEST = 150.0
@@ -114,7 +115,7 @@ class PlotsPanel(Panel):
     def _draw_plot(self, plot: Plot, height: float) -> None:
         top = imgui.get_cursor_pos_y()
         self._header(plot)
-        body = max(height - (imgui.get_cursor_pos_y() - top) - 6.0, 80.0)
+        body = max(height - (imgui.get_cursor_pos_y() - top) - px(6), px(80))
         width = imgui.get_content_region_avail().x
         legend = min(self._legend_width(plot), 0.5 * width)
         self._curves(plot, ImVec2(width - legend - 8.0, body))
@@ -128,8 +129,8 @@ class PlotsPanel(Panel):
         """Room for the longest name and the numbers beside it."""
         names = short_names(plot.signals)
         longest = max((imgui.calc_text_size(name).x for name in names), default=0.0)
-        numbers = NUMBER_WIDTH * (3 if plot.cursors else 1)
-        return max(LEGEND_WIDTH, longest + numbers + 72.0)
+        numbers = px(NUMBER_WIDTH) * (3 if plot.cursors else 1)
+        return max(px(LEGEND_WIDTH), longest + numbers + px(72))
 
     def _header(self, plot: Plot) -> None:
         if imgui.button(f"{'Follow' if plot.is_paused else 'Pause'}###pause"):
@@ -138,7 +139,7 @@ class PlotsPanel(Panel):
             "This plot only; the simulation keeps running.\nPaused: wheel zooms, dragging pans."
         )
         imgui.same_line()
-        imgui.set_next_item_width(80.0)
+        imgui.set_next_item_width(px(80.0))
         changed, seconds = imgui.drag_float(
             "##window", plot.window, 0.05, SHORTEST, LONGEST, "%.2f s"
         )
@@ -254,7 +255,7 @@ class PlotsPanel(Panel):
             return
         imgui.table_setup_column("signal", imgui.TableColumnFlags_.width_stretch)
         for title in titles:  # columns of constant width
-            imgui.table_setup_column(title, imgui.TableColumnFlags_.width_fixed, NUMBER_WIDTH)
+            imgui.table_setup_column(title, imgui.TableColumnFlags_.width_fixed, px(NUMBER_WIDTH))
         imgui.table_setup_column("")
         imgui.table_headers_row()
         names = short_names(plot.signals)  # the list may get shorter on the way
@@ -277,7 +278,7 @@ class PlotsPanel(Panel):
             imgui.text_colored(GREY, f"B - A = {plot.cursors[1] - plot.cursors[0]:.4f} s")
 
     def _legend_name(self, plot: Plot, index: int, path: str, name: str) -> None:
-        imgui.color_button("##colour", implot.get_colormap_color(index), 0, ImVec2(10.0, 10.0))
+        imgui.color_button("##colour", implot.get_colormap_color(index), 0, size(10, 10))
         imgui.same_line()
         silent = self.board.is_silent(path)
         if silent:

@@ -1,11 +1,12 @@
 """Signal picker: a searchable list of everything that can be plotted."""
 
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import imgui
 
 from mjrig.editor.plots.plot_model import Plot, PlotBoard
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.signals.signal_info import SignalInfo
 from mjrig.editor.ui.dragging import drag_source
+from mjrig.editor.ui.scale import px, size
 from mjrig.editor.ui.text_filter import matches
 
 POPUP = "signals"
@@ -29,7 +30,7 @@ class SignalPicker:
             return
         if imgui.is_window_appearing():
             imgui.set_keyboard_focus_here()
-        imgui.set_next_item_width(420.0)
+        imgui.set_next_item_width(px(420.0))
         _, self._words = imgui.input_text_with_hint(
             "##filter", "words to look for: hip effort", self._words
         )
@@ -38,7 +39,7 @@ class SignalPicker:
         self._all_or_none(plot, found)
         imgui.same_line()
         imgui.text_disabled(f"{len(found)} of {len(offered)} listed, {len(plot.signals)} plotted")
-        if imgui.begin_child("list", ImVec2(420.0, 260.0)):
+        if imgui.begin_child("list", size(420, 260)):
             clipper = imgui.ListClipper()
             clipper.begin(len(found))
             while clipper.step():

@@ -12,6 +12,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.world_frame import PolicyFrame
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px
 
 _KEY = imgui.Key
 #: Keys that go forward, sideways and turn: (one way, the other).
@@ -94,7 +95,7 @@ class CommandsPanel(Panel):
             driving.turn_on(on)
         imgui.set_item_tooltip(_ABOUT)
         imgui.same_line()
-        imgui.set_next_item_width(90)
+        imgui.set_next_item_width(px(90))
         percent = round(100 * driving.share)
         _, percent = imgui.slider_int("##share", percent, 10, 100, "%d %%")
         driving.share = percent / 100
@@ -114,7 +115,7 @@ class CommandsPanel(Panel):
         values = driven.frame.command if held is None else held
         for i, name in enumerate(driven.names):
             low, high = driven.ranges[i]
-            imgui.set_next_item_width(-70)
+            imgui.set_next_item_width(px(-70))
             moved, new = imgui.slider_float(name, float(values[i]), low, high, "%.2f")
             if moved:
                 command = np.array(values, dtype=np.float64)
@@ -150,5 +151,5 @@ def _watch(frame: PolicyFrame) -> None:
         if not values.size:
             continue
         imgui.separator_text(f"{name}: {values.size} values")
-        imgui.plot_lines(f"##{name}", np.ascontiguousarray(values), graph_size=ImVec2(-1, 48))
+        imgui.plot_lines(f"##{name}", np.ascontiguousarray(values), graph_size=ImVec2(-1, px(48)))
         imgui.text_disabled(f"from {values.min():+.3g} to {values.max():+.3g}")

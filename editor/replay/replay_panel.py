@@ -12,6 +12,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.ui.scale import px, size
 from mjrig.sim2sim.folder import SUFFIXES
 
 _HEAD = ("joint", "rmse position", "velocity", "effort", "saturated")
@@ -125,7 +126,7 @@ class ReplayPanel(Panel):
             self.close()
             return
         imgui.same_line()
-        imgui.set_next_item_width(110)
+        imgui.set_next_item_width(px(110))
         if imgui.begin_combo("##mode", replaying.mode):
             for mode, about in MODES.items():
                 if imgui.selectable(mode, mode == replaying.mode)[0]:
@@ -156,7 +157,7 @@ class ReplayPanel(Panel):
 
     def _ask_hints(self) -> None:
         """Ask for what the file does not contain."""
-        imgui.set_next_item_width(320)
+        imgui.set_next_item_width(px(320))
         _, self._hints = imgui.input_text_with_hint(
             "##hints", "fps=50; joints=[a, b]; quaternion=xyzw", self._hints
         )
@@ -172,13 +173,13 @@ class ReplayPanel(Panel):
     def _transport(self) -> None:
         replaying = self.replaying
         label = "Pause###replay" if replaying.playing else "Play###replay"
-        if imgui.button(label, ImVec2(56, 0)):
+        if imgui.button(label, size(56, 0)):
             replaying.toggle()
         imgui.same_line()
         if imgui.button("Step"):
             replaying.step()
         imgui.same_line()
-        imgui.set_next_item_width(64)
+        imgui.set_next_item_width(px(64))
         if imgui.begin_combo("##rate", f"{replaying.rate:g}x"):
             for rate in RATES:
                 if imgui.selectable(f"{rate:g}x", rate == replaying.rate)[0]:
@@ -212,7 +213,7 @@ class ReplayPanel(Panel):
                 return
             imgui.same_line()
             text = f"running on a copy: {self.check.elapsed:.0f} s"
-            imgui.progress_bar(-0.5 * self.check.elapsed, ImVec2(220, 0), text)
+            imgui.progress_bar(-0.5 * self.check.elapsed, size(220, 0), text)
             return
         if imgui.button("Compare###compare"):
             self.state.attempt(self.compare)
@@ -222,7 +223,7 @@ class ReplayPanel(Panel):
         )
         if self.replaying.mode == "policy":
             imgui.same_line()
-            imgui.set_next_item_width(90)
+            imgui.set_next_item_width(px(90))
             _, self.trials = imgui.input_int("perturbed runs", self.trials)
             self.trials = min(max(self.trials, 0), MOST_TRIALS)
         if self.answer is not None:

@@ -8,6 +8,7 @@ from imgui_bundle import ImVec2, imgui
 from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.tune.tune import Tune
 from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
+from mjrig.editor.ui.scale import px
 from mjrig.gains.gain_rows import GainRow, columns
 from mjrig.tuning.assignment.assign import Inertia
 from mjrig.tuning.fitting.plant import PARAMETERS, UNITS
@@ -40,7 +41,7 @@ def assign_form(tune: Tune, browse: Browse) -> None:
     imgui.begin_disabled(not settings.has_step)
     settings.step = _number("##step", settings.step, "%.3g rad", 0.005, 1e-4)
     imgui.end_disabled()
-    imgui.set_next_item_width(110)
+    imgui.set_next_item_width(px(110))
     if imgui.begin_combo("inertia", settings.inertia):
         for kind in Inertia:
             if imgui.selectable(kind, kind is settings.inertia)[0]:
@@ -70,7 +71,7 @@ def fit_form(tune: Tune, browse: Browse) -> None:
     imgui.text("Parameters")
     for i, name in enumerate(PARAMETERS):
         if i % 2:
-            imgui.same_line(140)
+            imgui.same_line(px(140))
         changed, on = imgui.checkbox(name, name in settings.parameters)
         imgui.set_item_tooltip(f"[{UNITS[name]}]")
         if changed and on:
@@ -98,11 +99,11 @@ def sweep_form(tune: Tune, browse: Browse) -> None:
     imgui.set_item_tooltip(f"Other properties, one per line: PATH={form}\ndog.PDController.kv=1:4")
     settings.test = _choice("##test", settings.test, TESTS, _TESTS)
     _test(tune, browse)
-    imgui.set_next_item_width(150)
+    imgui.set_next_item_width(px(150))
     _, settings.objective = imgui.input_text("minimise", settings.objective)
     metrics = _METRICS[settings.test]
     imgui.set_item_tooltip(f"Objective: a sum of metrics, rmse + 0.01*effort\n{metrics}")
-    imgui.set_next_item_width(150)
+    imgui.set_next_item_width(px(150))
     _, settings.randomise = imgui.input_text_with_hint("random", "mass=0.9:1.1", settings.randomise)
     imgui.set_item_tooltip(
         "What is randomised between seeds:\n"
@@ -159,7 +160,7 @@ def _test(tune: Tune, browse: Browse) -> None:
 def _number(
     label: str, value: float, text: str, speed: float, least: float, width: float = 110
 ) -> float:
-    imgui.set_next_item_width(width)
+    imgui.set_next_item_width(px(width))
     speed = speed or max(0.005 * abs(value), 0.005)
     _, new = imgui.drag_float(label, value, speed, least, 1e9, text, _CLAMP)
     return new
@@ -168,13 +169,13 @@ def _number(
 def _count(
     label: str, value: int, least: int, most: int, text: str = "%d", width: float = 110
 ) -> int:
-    imgui.set_next_item_width(width)
+    imgui.set_next_item_width(px(width))
     _, new = imgui.drag_int(label, value, 0.1, least, most, text, _CLAMP)
     return new
 
 
 def _choice(label: str, value: str, values: Sequence[str], texts: dict[str, str]) -> str:
-    imgui.set_next_item_width(150)
+    imgui.set_next_item_width(px(150))
     if imgui.begin_combo(label, texts[value]):
         for other in values:
             if imgui.selectable(texts[other], other == value)[0]:

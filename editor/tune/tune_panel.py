@@ -13,6 +13,7 @@ from mjrig.editor.tune.tune_results import show_fit, show_plan, show_responses, 
 from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px
 
 #: Width of the forms; where the panel is narrower than twice this, results are below.
 FORM = 260.0
@@ -128,7 +129,7 @@ class TunePanel(Panel):
         if _button("Save preset", why_not, f"Write the gains to {path}"):
             tune.save(task, self._preset)
         imgui.same_line()
-        imgui.set_next_item_width(100)
+        imgui.set_next_item_width(px(100))
         _, self._preset = imgui.input_text("##preset", self._preset)
 
 

@@ -13,6 +13,7 @@ from mjrig.editor.tune.tune_jobs import RespondJob, SweepJob
 from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_sweep_plots import SweepPicture, draw_sweep
 from mjrig.editor.ui.colours import AMBER, GREY
+from mjrig.editor.ui.scale import px
 from mjrig.gains.response import Kind
 from mjrig.names import how_many, listed
 from mjrig.tuning.assignment import assign_report
@@ -158,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def _height() -> float:
-    low, high = HEIGHTS
+    low, high = map(px, HEIGHTS)
     return max(low, min(high, imgui.get_content_region_avail().y))
 
 

@@ -9,6 +9,7 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 from mjrig.arrays import FloatArray
 from mjrig.editor.tune.tune_plots import FIT, PLAIN, line
 from mjrig.editor.ui.colours import GREY, RED
+from mjrig.editor.ui.scale import px, size
 from mjrig.errors import MjrigError
 from mjrig.properties.bounds import number
 from mjrig.tuning.sweeps.results import Ranked
@@ -102,7 +103,7 @@ def _draw_heat(heat: Heat, height: float) -> None:
     """The objective over two parameters; a ring marks the best."""
     low, high = float(np.nanmin(heat.grid)), float(np.nanmax(heat.grid))
     implot.push_colormap(implot.Colormap_.viridis)
-    if implot.begin_plot("##heat", ImVec2(-70, height), PLAIN):
+    if implot.begin_plot("##heat", ImVec2(px(-70), height), PLAIN):
         names = [short(n).replace("\n", ".") for n in heat.names[:2]]
         implot.setup_axes(names[0], names[1], _BARE, _BARE)
         implot.setup_axes_limits(0.0, heat.x.cells, 0.0, heat.y.cells, imgui.Cond_.always)
@@ -115,7 +116,7 @@ def _draw_heat(heat: Heat, height: float) -> None:
         _ring(*heat.best)
         implot.end_plot()
     imgui.same_line()
-    implot.colormap_scale("##scale", low, high, ImVec2(60, height), "%.3g")
+    implot.colormap_scale("##scale", low, high, ImVec2(px(60), height), "%.3g")
     implot.pop_colormap()
 
 
@@ -151,5 +152,5 @@ def _draw_parallel(picture: SweepPicture, picked: int, height: float) -> None:
         line("##picked", places, picture.heights[picked], RED, 2.5)
     for x, marks in enumerate(picture.marks):
         for text, y in marks:
-            implot.plot_text(text, float(x), y, ImVec2(18, 0))
+            implot.plot_text(text, float(x), y, size(18, 0))
     implot.end_plot()

@@ -8,6 +8,7 @@ from imgui_bundle import imgui
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dialogs import Dialog
+from mjrig.editor.ui.scale import px, size
 
 _WARNING = imgui.ImVec4(1.0, 0.8, 0.4, 1.0)
 
@@ -42,11 +43,11 @@ class PathDialog(Dialog):
         self.open()
 
     def content(self) -> None:
-        imgui.set_next_item_width(560)
+        imgui.set_next_item_width(px(560))
         flags = imgui.InputTextFlags_.enter_returns_true
         entered, self._text = imgui.input_text("##path", self._text, flags)
         folder = Path(self._text).parent if not self._text.endswith(os.sep) else Path(self._text)
-        imgui.begin_child("files", imgui.ImVec2(560, 240), imgui.ChildFlags_.borders)
+        imgui.begin_child("files", size(560, 240), imgui.ChildFlags_.borders)
         for label, path in listing(folder, self._suffixes):
             if imgui.selectable(label, str(path) == self._text)[0]:
                 self._text = str(path) + (os.sep if path.is_dir() else "")

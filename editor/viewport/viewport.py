@@ -12,6 +12,7 @@ from mjrig.arrays import FloatArray
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import ALARM
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
@@ -162,7 +163,7 @@ class Viewport(Panel):
 
     def _say_why_not(self, corner: Any, height: int) -> None:
         if self.gizmo.reason:
-            imgui.set_cursor_screen_pos(imgui.ImVec2(corner.x + 12, corner.y + height - 28))
+            imgui.set_cursor_screen_pos(imgui.ImVec2(corner.x + px(12), corner.y + height - px(28)))
             imgui.text_colored(imgui.ImVec4(1.0, 0.8, 0.4, 1.0), self.gizmo.reason)
 
     def _show(self, drawing: Drawing, width: int, height: int) -> None:
@@ -189,9 +190,9 @@ class Viewport(Panel):
         fault = self.state.simulation.fault
         if fault is None:
             return
-        imgui.set_cursor_screen_pos(imgui.ImVec2(corner.x + 12, corner.y + 12))
+        imgui.set_cursor_screen_pos(corner + size(12, 12))
         imgui.push_style_color(imgui.Col_.child_bg, ALARM)
-        imgui.begin_child("fault", imgui.ImVec2(min(self.rect[2] - 24, 460), 92))
+        imgui.begin_child("fault", imgui.ImVec2(min(self.rect[2] - px(24), px(460)), px(92)))
         imgui.text_wrapped(fault.text)
         if imgui.button("Rewind 1 s"):
             began = fault.time or self.state.simulation.frame.time

@@ -19,7 +19,7 @@ _SPLITS = (
 )
 _SPACES = {place: place for place in PLACES} | {"centre": "MainDockSpace"}
 #: Highest frame rate, and the one while nothing moves and there is no input.
-MOST_FRAMES, IDLE_FRAMES = 60.0, 15.0
+MOST_FRAMES, IDLE_FRAMES = 60.0, 2.0
 
 
 class App:

@@ -90,10 +90,10 @@ class Keys:
         if imgui.is_key_pressed(key.backspace, False):
             parts.state.attempt(simulation.reset)
             self._tell("Reset to the start")
-        for pressed, way, back in ((key.minus, -1, "="), (key.equal, 1, "-")):
+        for pressed, way, other in ((key.minus, -1, "="), (key.equal, 1, "-")):
             if imgui.is_key_pressed(pressed, False):
                 simulation.set_speed(neighbour(simulation.speed, way))
-                self._tell(f"Speed {speed_text(simulation.speed)}; {back} goes back")
+                self._tell(f"Speed {speed_text(simulation.speed)}; {other} goes back")
 
     def _camera_keys(self, drawing: Drawing) -> None:
         key = imgui.Key

@@ -10,6 +10,7 @@ from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import ALARM, AMBER, RED, TEXT
+from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport.gizmo import Gizmo, Tool
 from mjrig.editor.viewport.quality import Quality
 
@@ -42,19 +43,19 @@ class Toolbar:
     def draw(self) -> None:
         """Build the toolbar."""
         self._transport()
-        imgui.same_line(spacing=16)
+        imgui.same_line(spacing=px(16))
         self._record()
-        imgui.same_line(spacing=16)
+        imgui.same_line(spacing=px(16))
         self._speed()
-        imgui.same_line(spacing=16)
+        imgui.same_line(spacing=px(16))
         self._scrub()
-        imgui.same_line(spacing=16)
+        imgui.same_line(spacing=px(16))
         self._tools()
 
     def _transport(self) -> None:
         simulation = self.state.simulation
         playing = simulation.playing
-        if imgui.button("Pause###play" if playing else "Play###play", imgui.ImVec2(56, 0)):
+        if imgui.button("Pause###play" if playing else "Play###play", size(56, 0)):
             self.toggle()
         imgui.set_item_tooltip("Space")
         imgui.same_line()
@@ -80,12 +81,12 @@ class Toolbar:
         if on:
             imgui.push_style_color(imgui.Col_.button, ALARM)
         corner, height = imgui.get_cursor_screen_pos(), imgui.get_frame_height()
-        if imgui.button(f"     {text}###record", imgui.ImVec2(86, 0)):
+        if imgui.button(f"     {text}###record", size(86, 0)):
             recording.toggle()
         if on:
             imgui.pop_style_color()
-        centre = imgui.ImVec2(corner.x + 14, corner.y + 0.5 * height)
-        imgui.get_window_draw_list().add_circle_filled(centre, 5.0, imgui.get_color_u32(RED))
+        centre = imgui.ImVec2(corner.x + px(14), corner.y + 0.5 * height)
+        imgui.get_window_draw_list().add_circle_filled(centre, px(5), imgui.get_color_u32(RED))
         about = f"Ctrl+R stops it\n{recording.path}" if on else "Ctrl+R; File > Record to... asks"
         imgui.set_item_tooltip(about)
 
@@ -99,7 +100,7 @@ class Toolbar:
 
     def _speed(self) -> None:
         simulation = self.state.simulation
-        imgui.set_next_item_width(76)
+        imgui.set_next_item_width(px(76))
         if imgui.begin_combo("##speed", speed_text(simulation.speed)):
             for speed in SPEEDS:
                 if imgui.selectable(speed_text(speed), speed == simulation.speed)[0]:
@@ -111,7 +112,7 @@ class Toolbar:
         """Go back through the last minute."""
         simulation, frame = self.state.simulation, self.state.simulation.frame
         first, last = frame.reach
-        imgui.set_next_item_width(220)
+        imgui.set_next_item_width(px(220))
         imgui.begin_disabled(last <= first)
         moved, moment = imgui.slider_float(
             "##time", frame.time, first, max(last, first + 1e-6), f"t = {frame.time:.3f} s"
@@ -147,16 +148,16 @@ class StatusBar:
         """Build the status bar."""
         frame = self.state.simulation.frame
         imgui.text(f"step {frame.steps}")
-        imgui.same_line(spacing=24)
+        imgui.same_line(spacing=px(24))
         factor = f"real time {frame.real_time_factor:.2f}x" if frame.playing else "paused"
         imgui.text(factor)
-        imgui.same_line(spacing=24)
+        imgui.same_line(spacing=px(24))
         imgui.text(commanders(self.state))
-        imgui.same_line(spacing=24)
+        imgui.same_line(spacing=px(24))
         fps = f"{imgui.get_io().framerate:.0f} fps, " if frame.playing else ""
         imgui.text(f"{fps}view {self.quality.scale:.0%}")
         imgui.set_item_tooltip(f"{self.quality.text}\nChange it under Draw.")
-        imgui.same_line(spacing=24)
+        imgui.same_line(spacing=px(24))
         entry = self.state.session.undo_stack.undoable
         saved = "unsaved: " + (entry.name if entry else "changes")
         imgui.text(saved if self.state.session.is_dirty else "saved")
@@ -169,7 +170,7 @@ class StatusBar:
             return
         line = lines[-1]
         if line.level != "info" or time.monotonic() - line.at < SHOWN_FOR:
-            imgui.same_line(spacing=24)
+            imgui.same_line(spacing=px(24))
             colour = {"info": TEXT, "warning": AMBER}.get(line.level, RED)
             imgui.text_colored(colour, line.text.partition("\n")[0][:140])
             imgui.set_item_tooltip(f"{line.text}\nMore in the console.")

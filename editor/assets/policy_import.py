@@ -99,7 +99,7 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
     lines += ["start in the policy's pose"] if any(k in offer.described for k in _START) else []
     now = state.simulation.world.timestep
     if abs(now - offer.timestep) > 1e-12:
-        lines.append(f"sim.timestep: {now:g} → {offer.timestep:g} s, for the whole scene")
+        lines.append(f"sim.timestep: {now:g} to {offer.timestep:g} s, for the whole scene")
     if offer.stack != OWN:
         lines.append(f"write {policy_path(state, offer)}")
     return lines

@@ -79,11 +79,17 @@ def _move_root(world: World, robot: Articulation, before: Rigid, after: Rigid) -
 
 
 def _carry_actuators(old: World, new: World, source: Articulation, robot: Articulation) -> None:
-    """Setpoints, ctrl and activations of the actuators both have."""
+    """Setpoints, ctrl and activations of the actuators both have.
+
+    A setpoint that was an effort is no position, and the other way round: where a law was added or
+    removed, it starts from the pose.
+    """
+    changed = robot.followers ^ source.followers
     ours = {name: i for i, name in enumerate(robot.actuator_names)}
     for i, name in enumerate(source.actuator_names):
-        if name in ours:
+        if name in ours and name not in changed:
             robot.setpoints.values[:, ours[name]] = source.setpoints.values[:, i]
+    robot.seed(changed)
     for name, values in robot.setpoints.input_values.items():
         before = source.setpoints.input_values.get(name)
         if before is not None and before.shape == values.shape:

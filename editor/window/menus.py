@@ -106,9 +106,14 @@ class Menus:
         actor, now = parts.state.selection.actor, cameras.text(drawing)
         if imgui.menu_item("Free", "Esc", now == "free")[0]:
             cameras.look_freely(drawing)
-        can_follow = actor is not None
-        if imgui.menu_item_simple(f"Follow {actor or 'the selected actor'}", enabled=can_follow):
-            cameras.follow(drawing, actor or "")
+        followed = now.removeprefix("follow ") if now.startswith("follow ") else None
+        target = actor or followed
+        about = f"Follow {target or 'the selected actor'}"
+        if imgui.menu_item(about, "", followed == target, target is not None)[0]:
+            if followed == target:
+                cameras.look_freely(drawing)
+            else:
+                cameras.follow(drawing, target or "")
         if imgui.menu_item_simple("Look at the selected actor", "Home"):
             drawing.frame_on(actor)
         imgui.separator()

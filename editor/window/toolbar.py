@@ -155,7 +155,8 @@ class StatusBar:
         imgui.text(commanders(self.state))
         imgui.same_line(spacing=px(24))
         fps = f"{imgui.get_io().framerate:.0f} fps, " if frame.playing else ""
-        imgui.text(f"{fps}view {self.quality.scale:.0%}")
+        scale = self.quality.scale if frame.playing else self.quality.still
+        imgui.text(f"{fps}view {scale:.0%}")
         imgui.set_item_tooltip(f"{self.quality.text}\nChange it under Draw.")
         imgui.same_line(spacing=px(24))
         entry = self.state.session.undo_stack.undoable
@@ -177,15 +178,15 @@ class StatusBar:
 
 
 def commanders(state: EditorState) -> str:
-    """Who holds the setpoints of each actor."""
+    """What commands each actor."""
     parts = []
     if not state.simulation.frame.robots:
         return "no actors"
     for name, robot in state.simulation.frame.robots.items():
         holders = [holder.removeprefix(f"{name}.") for holder in robot.holders]
-        who = "hold " + robot.held if robot.held else ", ".join(holders) or "none"
-        parts.append(f"{name} {who}")
-    return "lease: " + "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
+        who = f"holds {robot.held}" if robot.held else ", ".join(holders) or "manual control"
+        parts.append(f"{name}: {who}")
+    return "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
 
 
 def speed_text(speed: float) -> str:

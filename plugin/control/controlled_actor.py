@@ -1,6 +1,6 @@
 """ControlledActor: components on an actor, and the step in which they write its ctrl."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from mjrig.arrays import FloatArray
@@ -302,6 +302,16 @@ class ControlledActor(ActorInWorld):
             write()
 
     # Seeding ------------------------------------------------------------------------------------
+
+    @property
+    def followers(self) -> frozenset[str]:
+        """The actuators whose position setpoint a law follows."""
+        ids = self._plan.following
+        return frozenset(b.actuator for b in self._described if b.actuator_id in ids)
+
+    def seed(self, actuators: Collection[str]) -> None:
+        """Setpoints of these actuators from the present pose, as if they had just been bound."""
+        self._seed({b.actuator_id for b in self._described if b.actuator in actuators})
 
     def _seed(self, changed: set[int] | None = None) -> None:
         """Setpoints from the pose; `changed` limits it to those actuator ids."""

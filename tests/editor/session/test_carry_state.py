@@ -12,6 +12,7 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.windows import SWINGS
+from tests.places import SCENES
 
 #: A free base, a mocap target, a muscle-like actuator with an activation, and a keyframe.
 ROVER = """<mujoco><worldbody>
@@ -141,3 +142,26 @@ def test_components_of_another_kind_start_without_memory() -> None:
     carry(old, new)
     new.step(5)
     assert new.time == pytest.approx(old.time + 5 * new.timestep)
+
+
+@pytest.mark.parametrize("moved", [0, 40])
+def test_a_law_that_is_added_or_removed_starts_from_the_pose(moved: int) -> None:
+    """Efforts of bare motors are no positions: a robot just built stands, it does not straighten."""
+    scene = Scene.load(SCENES / "quadruped.yaml")
+    described = scene["quadruped"].components[0].to_data()
+    scene.remove("quadruped.PDController")
+    made = Session(scene, Simulation(World(scene)))
+    simulation = made.simulation
+    simulation.advance(moved)
+    pose = _qpos(simulation.world, "quadruped")[7:].copy()
+    assert abs(pose).max() > 0.5
+    with made.edit("Add PDController") as edited:
+        edited["quadruped"].components = [described]
+    robot = simulation.world["quadruped"]
+    np.testing.assert_array_equal(robot.setpoints.position, pose)
+    assert not robot.setpoints.velocity.any()
+    if not moved:
+        simulation.advance(1500)
+        assert simulation.world.data.qpos[2] > 0.25  # it stands
+    made.undo()
+    assert not simulation.world["quadruped"].setpoints.values.any()

@@ -146,11 +146,11 @@ def test_after_a_structural_edit_time_goes_back_to_it_and_no_further() -> None:
 
 def test_who_commands_is_told() -> None:
     state = Bench.on(SWINGS).state
-    assert commanders(state) == "lease: left none; right none"
+    assert commanders(state) == "left: manual control; right: manual control"
     state.simulation.call(lambda w: w["left"].take(Source.UI, holder="a slider"))
     state.simulation.call(lambda w: w["right"].hold("home"))
     state.simulation.publish()
-    assert commanders(state) == "lease: left a slider; right hold home"
+    assert commanders(state) == "left: a slider; right: holds home"
     assert commanders(Bench.on("mjrig: 1\n").state) == "no actors"
 
 

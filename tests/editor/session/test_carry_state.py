@@ -146,7 +146,7 @@ def test_components_of_another_kind_start_without_memory() -> None:
 
 @pytest.mark.parametrize("moved", [0, 40])
 def test_a_law_that_is_added_or_removed_starts_from_the_pose(moved: int) -> None:
-    """Efforts of bare motors are no positions: a robot just built stands, it does not straighten."""
+    """Efforts of bare motors are no positions: a robot just built stands, it keeps its pose."""
     scene = Scene.load(SCENES / "quadruped.yaml")
     described = scene["quadruped"].components[0].to_data()
     scene.remove("quadruped.PDController")

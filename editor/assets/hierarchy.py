@@ -1,11 +1,13 @@
 """The hierarchy: actors, their components, joints and actuators, frames and groups."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from imgui_bundle import imgui
 
+from mjrig.editor.assets.keyframe_edits import capture, go_to
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
@@ -108,6 +110,22 @@ class Hierarchy(Panel):
         actuators = [(f"{name}.actuator:{b.actuator}", b.actuator) for b in robot.actuators]
         self._group(f"Joints ({len(joints)})##{name}", joints)
         self._group(f"Actuators ({len(actuators)})##{name}", actuators)
+        self._keyframes(name, list(robot.keyframes))
+
+    def _keyframes(self, actor: str, names: Sequence[str]) -> None:
+        """Keyframes of the model and of the scene; a double click goes to one."""
+        names = [name for name in names if self._matches(name)]
+        if not names or not imgui.tree_node_ex(f"Keyframes ({len(names)})##{actor}", _NODE):
+            return
+        own = [keyframe.name for keyframe in self.state.scene[actor].keyframes]
+        for name in names:
+            imgui.tree_node_ex(f"{name}###{actor} {name}", _LEAF)
+            imgui.set_item_tooltip("Double click: reset to it")
+            if imgui.is_item_hovered() and imgui.is_mouse_double_clicked(0):
+                self.state.attempt(partial(go_to, self.state, name))
+            elif imgui.is_item_clicked() and name in own:
+                self.state.selection.only(f"{actor}.keyframes[{own.index(name)}]")
+        imgui.tree_pop()
 
     def _group(self, label: str, items: Sequence[tuple[str, str]]) -> None:
         items = [item for item in items if self._matches(item[1])]
@@ -140,6 +158,9 @@ class Hierarchy(Panel):
     def _context(self, name: str) -> None:
         if not imgui.begin_popup_context_item(f"menu {name}"):
             return
+        if imgui.menu_item_simple("Capture pose as keyframe"):
+            self.state.attempt(lambda: capture(self.state, name))
+        imgui.separator()
         if imgui.menu_item_simple("Rename"):
             self._start_renaming(name)
         if imgui.menu_item_simple("Duplicate", "Ctrl+D"):

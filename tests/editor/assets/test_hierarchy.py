@@ -9,6 +9,8 @@ from imgui_bundle import imgui
 from mjrig.editor.assets.hierarchy import delete, duplicate, rename
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import BindingError, MjrigError, PropertyError
+from mjrig.scene_edit.scene import Scene
+from mjrig.sim.world import World
 from tests.editor.ui_driver import app_with, run_ui_tests
 from tests.editor.windows import BOX, SWINGS, Bench, menu, press
 
@@ -325,3 +327,38 @@ def test_a_structural_edit_that_fails_keeps_the_world_and_shows_why(tower: Bench
     assert tower.entries == []
     with pytest.raises(MjrigError):
         breaks()
+
+
+# Keyframes --------------------------------------------------------------------------------------
+
+
+def test_a_pose_is_captured_by_the_menu_and_gone_to_by_a_double_click(tmp_path: Path) -> None:
+    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    world = bench.state.simulation.world
+    seen: list[float] = []
+
+    def captures(ctx: Any) -> None:
+        world["left"].set_targets({".*": 0.7})
+        bench.state.simulation.step_once(150)
+        seen.append(float(world["left"].position[0]))
+        ctx.item_click("//Hierarchy/###left", 1)
+        ctx.item_click("//$FOCUSED/Capture pose as keyframe")
+        ctx.yield_(2)
+        bench.state.simulation.step_once(70)
+        ctx.item_open("//Hierarchy/###left/Keyframes (2)##left")
+        ctx.item_double_click("//Hierarchy/###left/Keyframes (2)##left/###left pose")
+        ctx.yield_(2)
+        seen.append(float(bench.state.simulation.world["left"].position[0]))
+
+    bench.run(captures)
+    assert not bench.problems
+    assert seen[0] == seen[1] != 0.0
+    assert bench.entries == ["Capture pose of left"]
+    bench.state.session.save()
+    again = Scene.load(tmp_path / "swings.yaml")
+    assert [k.name for k in again["left"].keyframes] == ["pose"]
+    reopened = World(again)
+    reopened.reset("pose")
+    assert float(reopened["left"].position[0]) == seen[0]
+    bench.state.session.undo()
+    assert not bench.state.scene["left"].keyframes

@@ -36,6 +36,10 @@ class Inspector(Panel):
         self._search, self._only_modified = "", False
         self._options: tuple[int, dict[str, Any]] = (-1, {})
 
+    def search_for(self, name: str) -> None:
+        """Show only the rows that have a text in their name; all of them if it is empty."""
+        self._search = name
+
     def draw(self) -> None:
         try:
             self._draw()

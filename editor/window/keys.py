@@ -1,19 +1,19 @@
 """Keyboard shortcuts of the window, and the keys of MuJoCo's own viewer."""
 
-from collections.abc import Callable
 from typing import Any
 
 import mujoco
 from imgui_bundle import imgui
 
-from mjrig.editor.ui.chords import chord
+from mjrig.editor.ui.chords import chord, global_chord
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing
-from mjrig.editor.viewport.gizmo import Tool
+from mjrig.editor.window.commands import Commands
 from mjrig.editor.window.toolbar import neighbour, speed_text
 from mjrig.editor.window.window_parts import WindowParts
 
-_CTRL, _SHIFT = imgui.Key.mod_ctrl, imgui.Key.mod_shift
+#: The other way to redo.
+_REDO = chord(imgui.Key.mod_ctrl, imgui.Key.mod_shift, imgui.Key.z)
 _GLOBAL = imgui.InputFlags_.route_global
 _ANY_POPUP = imgui.PopupFlags_.any_popup
 #: Keys of MuJoCo's viewer that are not letters.
@@ -30,32 +30,18 @@ _SIGNS = {
 class Keys:
     """The keys of one window."""
 
-    def __init__(self, parts: WindowParts) -> None:
-        self.parts = parts
+    def __init__(self, parts: WindowParts, commands: Commands) -> None:
+        self.parts, self.commands = parts, commands
         self._popup_before = False
 
     def take(self) -> None:
         """Handle the keys pressed in this frame."""
-        parts, keys = self.parts, imgui.Key
-        chords: tuple[tuple[int, Callable[[], Any]], ...] = (
-            (chord(_CTRL, keys.z), parts.edits.undo),
-            (chord(_CTRL, keys.y), parts.edits.redo),
-            (chord(_CTRL, _SHIFT, keys.z), parts.edits.redo),
-            (chord(_CTRL, keys.s), parts.files.save_first),
-            (chord(_CTRL, _SHIFT, keys.s), parts.files.ask_save),
-            (chord(_CTRL, keys.o), parts.files.ask_open),
-            (chord(_CTRL, keys.d), parts.edits.duplicate),
-            (chord(_CTRL, keys.r), parts.recording.toggle),
-            (chord(_CTRL, keys.a), self._align),
-            (chord(_CTRL, keys.q), parts.close),
-            (chord(_CTRL, keys._1), lambda: self._use(Tool.SELECT)),
-            (chord(_CTRL, keys._2), lambda: self._use(Tool.MOVE)),
-            (chord(_CTRL, keys._3), lambda: self._use(Tool.TURN)),
-            (chord(keys.f12), parts.captures.take_picture),
-        )
-        for keys_together, run in chords:
-            if imgui.shortcut(keys_together, _GLOBAL):
-                run()
+        for command in self.commands.all():
+            pressed = global_chord(command.keys)
+            if pressed is not None and imgui.shortcut(pressed, _GLOBAL):
+                command.run()
+        if imgui.shortcut(_REDO, _GLOBAL):
+            self.parts.edits.redo()
         self._single_keys()
 
     def _single_keys(self) -> None:
@@ -136,14 +122,6 @@ class Keys:
 
     def _tell_switch(self, what: str, shown: bool, press: str) -> None:
         self._tell(f"{what} {'shown' if shown else 'hidden'}; {press} switches back")
-
-    def _align(self) -> None:
-        """Look at everything, as at the start."""
-        if self.parts.viewport.drawing is not None:
-            self.parts.viewport.drawing.frame_on(None)
-
-    def _use(self, tool: Tool) -> None:
-        self.parts.viewport.gizmo.tool = tool
 
 
 def _key_of(sign: str) -> Any:

@@ -37,7 +37,7 @@ class Toolbar:
         on_stop: Callable[[], object],
         recording: RunRecording,
     ) -> None:
-        self.state, self.gizmo, self._on_stop = state, gizmo, on_stop
+        self.state, self.gizmo, self.stop = state, gizmo, on_stop
         self.recording = recording
 
     def draw(self) -> None:
@@ -66,7 +66,7 @@ class Toolbar:
         imgui.set_item_tooltip("Right arrow")
         imgui.same_line()
         if imgui.button("Stop"):
-            self.state.attempt(self._on_stop)
+            self.state.attempt(self.stop)
         imgui.set_item_tooltip("Back to the start; asks which edits to keep")
         imgui.same_line()
         if imgui.button("Reset"):

@@ -27,9 +27,12 @@ from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.editor.window.app import App
+from mjrig.editor.window.commands import Commands
 from mjrig.editor.window.edit_actions import EditActions
+from mjrig.editor.window.help_sheet import HelpSheet
 from mjrig.editor.window.keys import Keys
 from mjrig.editor.window.menus import Menus
+from mjrig.editor.window.palette import Palette
 from mjrig.editor.window.scene_files import SceneFiles
 from mjrig.editor.window.theme import Theme
 from mjrig.editor.window.toolbar import StatusBar, Toolbar
@@ -89,7 +92,11 @@ class Window:
             self.theme,
             self.choose,
         )
-        self._menus, self._keys = Menus(self.parts), Keys(self.parts)
+        self.sheet = HelpSheet()
+        self.all_commands = Commands(self.parts, self.sheet.toggle, self._find)
+        self.palette = Palette(state, self.all_commands, self.inspector.search_for)
+        self._menus = Menus(self.all_commands)
+        self._keys = Keys(self.parts, self.all_commands)
         self.app = App(
             state,
             panels,
@@ -187,6 +194,11 @@ class Window:
             self._keys.take()
         for dialog in self._dialogs:
             dialog.draw()
+        self.palette.draw()
+        self.sheet.draw(self.all_commands)
+
+    def _find(self) -> None:
+        self.palette.open()
 
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""

@@ -5,7 +5,7 @@ from imgui_bundle import imgui
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.scale import px
 from mjrig.editor.ui.text_filter import matches
-from mjrig.editor.window.commands import Commands
+from mjrig.editor.window.window_commands import WindowCommands
 
 _TITLE = "Keys and commands"
 #: What is no command: (where, what it does, with what).
@@ -39,13 +39,13 @@ class HelpSheet:
         """Show or hide it."""
         self.is_open = not self.is_open
 
-    def rows(self, commands: Commands) -> list[tuple[str, str, str]]:
+    def rows(self, commands: WindowCommands) -> list[tuple[str, str, str]]:
         """What is listed: where, what it does, with which keys."""
         listed = [(c.menu, c.label, c.keys) for c in commands.all() if c.keys]
         rows = [*listed, *MOUSE]
         return [row for row in rows if matches(self._search, " ".join(row))]
 
-    def draw(self, commands: Commands) -> None:
+    def draw(self, commands: WindowCommands) -> None:
         """Build it if it is open; call every frame, outside of other windows."""
         if not self.is_open:
             return
@@ -58,7 +58,7 @@ class HelpSheet:
             self._content(commands)
         imgui.end()
 
-    def _content(self, commands: Commands) -> None:
+    def _content(self, commands: WindowCommands) -> None:
         imgui.set_next_item_width(-1)
         _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
         imgui.text_colored(GREY, "Single keys act while the mouse is over the viewport.")

@@ -8,8 +8,8 @@ from imgui_bundle import imgui
 from mjrig.editor.ui.chords import chord, global_chord
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing
-from mjrig.editor.window.commands import Commands
 from mjrig.editor.window.toolbar import neighbour, speed_text
+from mjrig.editor.window.window_commands import WindowCommands
 from mjrig.editor.window.window_parts import WindowParts
 
 #: The other way to redo.
@@ -30,7 +30,7 @@ _SIGNS = {
 class Keys:
     """The keys of one window."""
 
-    def __init__(self, parts: WindowParts, commands: Commands) -> None:
+    def __init__(self, parts: WindowParts, commands: WindowCommands) -> None:
         self.parts, self.commands = parts, commands
         self._popup_before = False
 

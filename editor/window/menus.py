@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from imgui_bundle import imgui
 
-from mjrig.editor.window.commands import Command, Commands
+from mjrig.editor.window.window_commands import Command, WindowCommands
 
 
 class Menus:
     """The menus of one window."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: WindowCommands) -> None:
         self.commands = commands
 
     def draw(self) -> None:

@@ -10,7 +10,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.scale import px
 from mjrig.editor.ui.text_filter import matches
-from mjrig.editor.window.commands import Command, Commands
+from mjrig.editor.window.window_commands import Command, WindowCommands
 from mjrig.properties.has_properties import HasProperties
 
 _TITLE = "##palette"
@@ -19,7 +19,7 @@ _LINES = 14
 
 
 @dataclass(frozen=True)
-class Entry:
+class PaletteLine:
     """One line: what it is, what it does, and what stands at its right."""
 
     text: str
@@ -39,26 +39,26 @@ class Palette:
     def __init__(
         self,
         state: EditorState,
-        commands: Commands,
+        commands: WindowCommands,
         search_inspector: Callable[[str], object] = lambda name: None,
     ) -> None:
         self.state, self.commands = state, commands
         self._search_inspector = search_inspector
         self.is_open = False
         self.typed, self._chosen = "", 0
-        self._entries: list[Entry] = []
+        self._entries: list[PaletteLine] = []
 
     def open(self) -> None:
         """Show it with the next frame."""
         self.is_open, self.typed, self._chosen = True, "", 0
         self._entries = self.entries()
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[PaletteLine]:
         """Everything it can find now: commands first, then what is in the scene."""
         known = [_of_command(c) for c in self.commands.all() if c.enabled]
         return [*known, *self._in_scene()]
 
-    def _in_scene(self) -> Iterator[Entry]:
+    def _in_scene(self) -> Iterator[PaletteLine]:
         scene = self.state.scene
         yield from self._of_object("scene", scene)
         for actor in scene.actors:
@@ -66,14 +66,14 @@ class Palette:
             for component in actor.components:
                 yield from self._of_object(f"{actor.name}.{component.role}", component)
 
-    def _of_object(self, path: str, obj: HasProperties) -> Iterator[Entry]:
-        yield Entry(path, partial(self._show, path, ""), type(obj).__name__)
+    def _of_object(self, path: str, obj: HasProperties) -> Iterator[PaletteLine]:
+        yield PaletteLine(path, partial(self._show, path, ""), type(obj).__name__)
         live = self.state.live(path)
         for action in () if live is None else type(live).actions():
-            yield Entry(f"{path}.{action.name}", partial(self._show, path, ""), "action")
+            yield PaletteLine(f"{path}.{action.name}", partial(self._show, path, ""), "action")
         for prop in obj.properties():
             show = partial(self._show, path, prop.name)
-            yield Entry(f"{path}.{prop.name}", show, prop.unit or "property")
+            yield PaletteLine(f"{path}.{prop.name}", show, prop.unit or "property")
 
     def _show(self, path: str, prop: str) -> None:
         """Select an object, and bring the inspector to the front with one of its properties."""
@@ -83,7 +83,7 @@ class Palette:
             if window.label == "Inspector":
                 window.is_visible = window.focus_window_at_next_frame = True
 
-    def found(self) -> Sequence[Entry]:
+    def found(self) -> Sequence[PaletteLine]:
         """What fits the typed text; what begins with it comes first."""
         wanted = self.typed.casefold()
         fits = [e for e in self._entries if matches(self.typed, f"{e.text} {e.about}")]
@@ -132,7 +132,7 @@ class Palette:
         if imgui.is_key_pressed(imgui.Key.escape):
             self.is_open = False
 
-    def _line(self, index: int, entry: Entry) -> bool:
+    def _line(self, index: int, entry: PaletteLine) -> bool:
         imgui.push_id(index)
         clicked, _ = imgui.selectable(entry.text, index == self._chosen)
         if entry.about:
@@ -143,6 +143,6 @@ class Palette:
         return clicked
 
 
-def _of_command(command: Command) -> Entry:
+def _of_command(command: Command) -> PaletteLine:
     path = command.menu.replace("/", " > ")
-    return Entry(command.label, command.run, command.keys or path)
+    return PaletteLine(command.label, command.run, command.keys or path)

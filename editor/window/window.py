@@ -27,7 +27,6 @@ from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.editor.window.app import App
-from mjrig.editor.window.commands import Commands
 from mjrig.editor.window.edit_actions import EditActions
 from mjrig.editor.window.help_sheet import HelpSheet
 from mjrig.editor.window.keys import Keys
@@ -37,6 +36,7 @@ from mjrig.editor.window.scene_files import SceneFiles
 from mjrig.editor.window.theme import Theme
 from mjrig.editor.window.toolbar import StatusBar, Toolbar
 from mjrig.editor.window.viewport_capture import ViewportCapture
+from mjrig.editor.window.window_commands import WindowCommands
 from mjrig.editor.window.window_parts import WindowParts
 
 
@@ -93,7 +93,7 @@ class Window:
             self.choose,
         )
         self.sheet = HelpSheet()
-        self.all_commands = Commands(self.parts, self.sheet.toggle, self._find)
+        self.all_commands = WindowCommands(self.parts, self.sheet.toggle, self._find)
         self.palette = Palette(state, self.all_commands, self.inspector.search_for)
         self._menus = Menus(self.all_commands)
         self._keys = Keys(self.parts, self.all_commands)

@@ -33,7 +33,7 @@ class Command:
     id: str = ""
 
 
-class Commands:
+class WindowCommands:
     """The commands of one window, in the order of its menus."""
 
     def __init__(

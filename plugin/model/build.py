@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import mujoco
@@ -15,11 +15,18 @@ from mjrig.model.binary_model import binary_actor, load_binary, prefix_of
 from mjrig.model.callbacks import without_actuator_callbacks
 from mjrig.model.collision import exclude_contacts
 from mjrig.model.frames import WORLD, Place, Places
+from mjrig.model.global_sections import (
+    check_actuation,
+    share_appearance,
+    share_compiler,
+    share_sizes,
+)
 from mjrig.model.initial_state import with_states
 from mjrig.model.model_keys import compiled_keys
-from mjrig.model.model_sizes import share_sizes
 from mjrig.model.write_actuators import Authored, finish_actuators
+from mjrig.model_files.compiler_settings import texts
 from mjrig.model_files.model_source import load, one_line
+from mjrig.model_files.remedy import remedy
 from mjrig.scene.included import Placed
 from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid
@@ -84,9 +91,11 @@ def lay_out(scene: SceneDescription, seed: int | None = None) -> Layout | Built:
 
 def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: bool) -> Layout:
     parts: dict[str, Part] = {}
+    named = cache(partial(_named_bodies, placements))
     for placed in placements.actors:
         with placed.locating():
-            parts[placed.name] = Part(placed, compile_keys=compile_keys)
+            bodies = partial(_of_actor, named, placed.name)
+            parts[placed.name] = Part(placed, bodies, compile_keys=compile_keys)
     frames = {placed.name: placed for placed in placements.frames}
     places = Places(parts, frames)
     origins = {name: places.of_actor(name) for name in parts}
@@ -94,6 +103,7 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
     world = mujoco.MjSpec()
     world.modelname = "mjrig"
     share_sizes(world, [part.spec for part in parts.values()])
+    share_compiler(world, list(parts.values()))
     with scene.locating():
         _set_options(world, list(parts.values()), scene.effective_sim())
     _attach_all(world, parts, origins)
@@ -147,6 +157,21 @@ def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Bu
         return Built(None, model, (actor,), placements)
 
 
+def _named_bodies(placements: Placements) -> dict[str, set[str]]:
+    """By actor, the names of its elements that other actors and frames refer to."""
+    found: dict[str, set[str]] = {}
+    items = [placed.item for placed in (*placements.actors, *placements.frames)]
+    for text in texts([item.to_data() for item in items]):
+        actor, slash, name = text.partition("/")
+        if slash:
+            found.setdefault(actor, set()).add(name)
+    return found
+
+
+def _of_actor(named: Callable[[], Mapping[str, Collection[str]]], actor: str) -> Collection[str]:
+    return named().get(actor, ())
+
+
 def _roots(placements: Placements) -> Callable[[str], str]:
     actors = [p.item for p in placements.actors]
     frames = [p.item for p in placements.frames]
@@ -165,8 +190,8 @@ def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
         problem = differing_option([(p.name, p.spec.option) for p in models], sim)
         if problem is not None:
             raise problem
-        world.visual = first.visual
-        world.stat = first.stat
+        check_actuation(models)
+        share_appearance(world, models)
     sim.apply(world.option)
     for part in parts:  # attaching warns about each difference
         copy_options(world.option, part.spec.option)
@@ -248,7 +273,8 @@ def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored
         text = one_line(error)
         actors = placements.actors
         culprit = next((p for p in actors if f"'{p.name}/" in text), actors[0] if actors else None)
-        problem = PropertyError(f"the model does not compile: {text}", ("model",))
+        help_ = f"; {way}" if culprit is not None and (way := remedy(culprit.item)) else ""
+        problem = PropertyError(f"the model does not compile: {text}{help_}", ("model",))
         for placed, made in zip(actors, authored, strict=False):
             index = made.culprit(text, world, placed.name)
             if index is not None:

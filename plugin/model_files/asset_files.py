@@ -5,14 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError
+from mjrig.model_files.mesh_formats import CONVERTED, convert
 from mjrig.names import suggestion
 
 
 def check_assets(spec: Any, model: Path) -> None:
     """Make sure that MuJoCo will find every file a model names, also once it is in a world.
 
+    Meshes in formats it does not read are converted.
+
     Raises:
         PropertyError: one is missing; the message lists where it was searched.
+        MissingExtraError: one needs a package that is not installed.
     """
     for kind, asset in _assets(spec):
         for file in _files(kind, asset):
@@ -24,7 +28,9 @@ def check_assets(spec: Any, model: Path) -> None:
                 f"the {what} of {str(model)!r} needs the file {file!r}, which is not at "
                 f"{str(path)!r}{_nearest_file(path)}"
             )
-        if spec.strippath and asset.file:  # NOTE: attaching loses the strippath flag
+        if kind == "mesh" and Path(asset.file).suffix.lower() in CONVERTED:
+            convert(asset, asset_path(spec, model, kind, asset.file))
+        elif spec.strippath and asset.file:  # NOTE: attaching loses the strippath flag
             asset.file = str(asset_path(spec, model, kind, asset.file).absolute())
 
 

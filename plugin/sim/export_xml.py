@@ -38,10 +38,13 @@ def write_xml(
     for controller in lowered_controllers(world):
         for binding in controller.bindings:
             _put_numbers(spec, world.model, binding.actuator_id)
+    # One file has one <compiler>: what those of the models made of inertias is written out.
+    spec.compiler.saveinertial = True
     model = add_keyframes(spec, world, frames)
     with _full_precision() as full:
         root = ElementTree.fromstring(spec.to_xml())
     _repair_defaults(root, world)
+    _keep_length_ranges(root)
     for file, name in _move_files(root, world, f"{path.stem}_assets").items():
         (path.parent / name).parent.mkdir(exist_ok=True)
         copyfile(file, path.parent / name)
@@ -98,6 +101,15 @@ def _shortest(text: str, kind: type[float] | type[np.float32]) -> str:
     """Numbers of 17 digits in the shortest form that parses to the same number."""
     words = text.split(" ")
     return " ".join(str(kind(w)) if len(w) > 15 and _LONG_NUMBER.fullmatch(w) else w for w in words)
+
+
+def _keep_length_ranges(root: Any) -> None:
+    """Let nobody compute the length ranges of actuators anew: they are in the file."""
+    compiler = root.find("compiler")
+    if compiler is None:
+        compiler = ElementTree.Element("compiler")
+        root.insert(0, compiler)
+    ElementTree.SubElement(compiler, "lengthrange", mode="none")
 
 
 def _repair_defaults(root: Any, world: World) -> None:

@@ -1,0 +1,145 @@
+"""Everything a model says about all of itself is kept in a world, or refused.
+
+MuJoCo's own schema is walked: an attribute that a new MuJoCo has appears here by itself.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import mjrig
+from mjrig.errors import MjrigError, PropertyError
+from mjrig.model.build import build
+from mjrig.sim.exporting import export
+from tests.campaign import CAMPAIGN, Tally
+from tests.mjcf_schema import Attribute, attributes, values
+from tests.mjcf_walk import OTHER, differences, model_with, share_differs, write_files
+
+SECTIONS = ("compiler", "option", "size", "statistic", "visual", "custom", "extension")
+#: Not an attribute with a value: a class is what the walk puts defaults into.
+STRUCTURE = {"default/class"}
+#: Values that no model compiles with in bare MuJoCo.
+NEVER_VALID = {"compiler/coordinate"}
+#: How far numbers may be off in an XML: the frames of meshes are computed anew.
+XML = 1e-9
+
+Case = tuple[str, dict[Attribute, str], bool]
+
+
+def cases() -> Iterator[Case]:
+    """Label, attributes, and whether they are in a nested class.
+
+    In `make test` the compiler's attributes one by one, others of one element together.
+    """
+    for attribute in attributes("compiler"):
+        yield from ((f"{attribute}={v}", {attribute: v}, False) for v in values(attribute))
+    together: dict[str, dict[Attribute, str]] = {}
+    for attribute in attributes(*SECTIONS[1:]):
+        if attribute.name not in ("ipc", "key", "gravity") and attribute.path != "custom/tuple":
+            together.setdefault(attribute.path, {})[attribute] = values(attribute)[0]
+    yield from ((path, given, False) for path, given in together.items())
+    if CAMPAIGN:
+        for attribute in attributes(*SECTIONS[1:], "default"):
+            for value in values(attribute):
+                yield f"{attribute}={value}", {attribute: value}, False
+                if attribute.path.startswith("default"):
+                    yield f"{attribute}={value} in a class", {attribute: value}, True
+
+
+@pytest.mark.parametrize("section", [*SECTIONS, "default"])
+def test_every_attribute_of_the_schema_has_a_value_to_try(section: str) -> None:
+    found = attributes(section)
+    assert found
+    assert [a for a in found if not values(a) and str(a) not in STRUCTURE] == []
+
+
+def scene(folder: Path, *names: str) -> mjrig.Scene:
+    return mjrig.Scene.from_data(
+        {"actors": [{"name": name, "model": str(folder / f"{name}.xml")} for name in names]}
+    )
+
+
+def built(folder: Path, *names: str) -> Any:
+    return build(scene(folder, *names)).model
+
+
+@pytest.mark.campaign
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_a_model_compiles_as_in_bare_mujoco(tmp_path: Path, tally: Tally) -> None:
+    write_files(tmp_path)
+    todo = list(cases())
+    tried: dict[str, bool] = {}
+    for _, (label, given, in_class) in zip(
+        tally.cases("schema walk", len(todo), len(todo), minutes=12), todo, strict=False
+    ):
+        (tmp_path / "walked.xml").write_text(model_with(given, in_class=in_class))
+        (tmp_path / "stone.xml").write_text(OTHER)
+        name = str(next(iter(given)))
+        try:
+            bare = mujoco.MjModel.from_xml_path(str(tmp_path / "walked.xml"))
+        except ValueError:
+            tried[name] = tried.get(name, False)
+            try:
+                built(tmp_path, "walked")
+            except MjrigError:
+                continue
+            tally.found(f"{label}: accepted, though bare MuJoCo refuses it")
+            continue
+        tried[name] = True
+        try:
+            for what in wrong(tmp_path, bare, given):
+                tally.found(f"{label}: {what}")
+        except MjrigError as error:
+            tally.found(f"{label}: refused: {error}")
+    if CAMPAIGN:
+        assert {name for name, valid in tried.items() if not valid} == NEVER_VALID
+
+
+def wrong(folder: Path, bare: Any, given: dict[Attribute, str]) -> Iterator[str]:
+    """What a world makes differently from bare MuJoCo: alone, beside another, and exported."""
+    if found := differences(bare, built(folder, "walked")):
+        yield f"alone: {found}"
+    attribute = next(iter(given))
+    if attribute.path.startswith("option"):
+        yield from not_refused(folder, given)
+        option = "".join(f' {a.name}="{v}"' for a, v in given.items() if a.path == "option")
+        flags = "".join(f' {a.name}="{v}"' for a, v in given.items() if a.path == "option/flag")
+        same = f"<option{option}><flag{flags}/></option>"
+        (folder / "stone.xml").write_text(OTHER.replace("<option/>", same))
+    for names in (("walked", "stone"), ("stone", "walked")):
+        world = built(folder, *names)
+        if found := share_differs(bare, world, "walked/"):
+            yield f"{' and '.join(names)}: {found}"
+        if attribute.path == "statistic":
+            said = [a.name for a in given]
+            if any(np.any(getattr(bare.stat, n) != getattr(world.stat, n)) for n in said):
+                yield f"{' and '.join(names)}: statistic"
+    if CAMPAIGN or attribute.name in ("boundmass", "boundinertia", "settotalmass", "mode"):
+        yield from lost_in_export(folder)
+
+
+def not_refused(folder: Path, given: dict[Attribute, str]) -> Iterator[str]:
+    """Options that the other model does not have must be refused, by name."""
+    try:
+        built(folder, "walked", "stone")
+    except PropertyError as error:
+        if not any(a.name in str(error) for a in given):
+            yield f"refused for something else: {error}"
+    else:
+        yield "silently mixed with the options of another model"
+
+
+def lost_in_export(folder: Path) -> Iterator[str]:
+    """An exported file must compile to the world's own model."""
+    for number, names in enumerate((("walked",), ("stone", "walked"))):
+        # MuJoCo caches meshes by the names of their files.
+        out = folder / f"exported_{len(list(folder.iterdir()))}_{number}"
+        out.mkdir()
+        export(scene(folder, *names), out / "world.xml")
+        read = mujoco.MjModel.from_xml_path(str(out / "world.xml"))
+        if found := differences(built(folder, *names), read, tolerance=XML):
+            yield f"exported with {names}: {found}"

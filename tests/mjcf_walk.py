@@ -122,14 +122,20 @@ _IN_CLASSES = {
 } - {"plugin"}  # fmt: skip
 
 
-def model_with(given: Mapping[Attribute, str], *, in_class: bool = False) -> str:
-    """The MJCF of the model with some attributes; those of defaults may be in a nested class."""
+def model_with(
+    given: Mapping[Attribute, str], *, in_class: bool = False, written: bool = True
+) -> str:
+    """The MJCF of the model with some attributes; those of defaults may be in a nested class.
+
+    Without `written` the attributes are left out, but the model is the one that needs them.
+    """
     root = ElementTree.fromstring(MODEL)
     for attribute, value in given.items():
         for name, extra in _companions(attribute).items():
             path, _, last = name.rpartition("/")
             _element(root, path or attribute.path).set(last, extra)
-        _element(root, attribute.path).set(attribute.name, value)
+        if written:
+            _element(root, attribute.path).set(attribute.name, value)
         _make_room(root, attribute, value)
     if in_class:
         _use_class(root)

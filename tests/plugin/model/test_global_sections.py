@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.check.check import findings
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.model.build import build
 from mjrig.sim.exporting import export
 from tests.campaign import CAMPAIGN, Tally
 from tests.mjcf_schema import Attribute, attributes, values
 from tests.mjcf_walk import OTHER, differences, model_with, share_differs, write_files
+from tests.worlds import refused
 
 SECTIONS = ("compiler", "option", "size", "statistic", "visual", "custom", "extension")
 #: Not an attribute with a value: a class is what the walk puts defaults into.
@@ -143,3 +145,74 @@ def lost_in_export(folder: Path) -> Iterator[str]:
         read = mujoco.MjModel.from_xml_path(str(out / "world.xml"))
         if found := differences(built(folder, *names), read, tolerance=XML):
             yield f"exported with {names}: {found}"
+
+
+# One for the whole world ------------------------------------------------------------------------
+
+
+def pair(folder: Path, first: str, second: str) -> mjrig.Scene:
+    """Two models that differ in their global sections."""
+    for name, text in (("one", first), ("two", second)):
+        (folder / f"{name}.xml").write_text(f"<mujoco>{text}</mujoco>")
+    return scene(folder, "one", "two")
+
+
+def body(inside: str = "", actuator: str = "") -> str:
+    return f"""<worldbody><body name="b"><joint name="j" range="-60 60" damping="1"/>
+      <geom name="g" size=".1 .1 .1" pos="0 0 .2"/>{inside}</body></worldbody>
+      <actuator>{actuator}</actuator>"""
+
+
+def test_check_tells_of_what_models_say_differently(tmp_path: Path) -> None:
+    one = '<visual><map znear="0.1"/><global fovy="30"/></visual><statistic extent="2"/>'
+    two = '<visual><map znear="0.2"/><global azimuth="9"/></visual><statistic extent="2"/>'
+    world = mjrig.World(pair(tmp_path, one + body(), two + body()))
+    visual = world.model.vis
+    assert (visual.map.znear, visual.global_.fovy) == (np.float32(0.1), 30)
+    assert (visual.global_.azimuth, world.model.stat.extent) == (9, 2)
+    said = [str(f) for f in findings(world) if f.code == "one-for-all"]
+    assert said == [
+        "world: the world has one visual.map.znear, models give 0.1 in 'one', 0.2 in 'two': that "
+        "of 'one', the first that gives it, is used"
+    ]
+
+
+def test_the_camera_of_one_model_is_not_that_of_two(tmp_path: Path) -> None:
+    one = '<visual><global cameraid="0"/></visual>' + body('<camera name="eye"/>')
+    world = mjrig.World(pair(tmp_path, body('<camera name="eye"/>'), one))
+    assert world.model.vis.global_.cameraid == -1
+    assert [f.code for f in findings(world) if "cameraid" in f.text] == ["one-for-all"]
+
+
+def test_one_model_cannot_switch_off_the_actuators_of_another(tmp_path: Path) -> None:
+    off = '<option><flag actuation="disable"/></option>'
+    with refused(
+        PropertyError,
+        "two.model: its <flag actuation=\"disable\"/> would switch off the actuators of 'one' "
+        "too; remove the flag",
+    ):
+        build(pair(tmp_path, body(), off + body()))
+    assert build(pair(tmp_path, off + body(), off + body())).model.opt.disableflags
+
+
+def test_meshes_are_fitted_in_one_way(tmp_path: Path) -> None:
+    mesh = '<asset><mesh name="m" vertex="0 0 0 .1 0 0 0 .2 0 0 0 .3"/></asset>'
+    fitted = body('<geom type="box" mesh="m"/>')
+    models = (mesh + fitted, '<compiler fitaabb="true"/>' + mesh + fitted)
+    with pytest.raises(PropertyError, match=r"^two\.compiler\.fitaabb: geoms of 'one' are fitted"):
+        build(pair(tmp_path, *models))
+    both = pair(tmp_path, *models)
+    both.actors[0].assign({"compiler": {"fitaabb": True}})
+    built_ = build(both).model
+    bare = mujoco.MjModel.from_xml_path(str(tmp_path / "two.xml"))
+    assert (built_.geom("two/g").rbound == bare.geom("g").rbound).all()
+
+
+def test_length_ranges_are_computed_in_each_models_own_way(tmp_path: Path) -> None:
+    muscle = body(actuator='<muscle name="m" joint="j"/>')
+    ways = [f"<compiler><lengthrange {w}/></compiler>" for w in ('uselimit="true"', 'accel="5"')]
+    model = build(pair(tmp_path, *(way + muscle for way in ways))).model
+    for name in ("one", "two"):
+        bare = mujoco.MjModel.from_xml_path(str(tmp_path / f"{name}.xml"))
+        mine = model.actuator_lengthrange[model.actuator(f"{name}/m").id]
+        assert (mine == bare.actuator_lengthrange[0]).all(), name

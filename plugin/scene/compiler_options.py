@@ -60,7 +60,7 @@ class CompilerOptions(HasProperties):
     boundinertia = CompilerOption(like=0.0, unit="kg·m²", doc="Least inertia of every body.")
     settotalmass = CompilerOption(like=1.0, unit="kg", doc="Scale all masses to this sum.")
     inertiafromgeom = CompilerOption(
-        choices=("true", "false", "auto"),
+        choices=("true", "auto", "false"),
         doc="Inertia from geoms: always, never, or where a body has no <inertial>.",
     )
     inertiagrouprange = CompilerOption(like=_GROUPS, doc="Geom groups that inertia is made of.")

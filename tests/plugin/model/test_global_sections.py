@@ -101,6 +101,33 @@ def test_a_model_compiles_as_in_bare_mujoco(tmp_path: Path, tally: Tally) -> Non
         assert {name for name, valid in tried.items() if not valid} == NEVER_VALID
 
 
+@pytest.mark.campaign
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_compiler_attributes_together_are_those_of_bare_mujoco(
+    tmp_path: Path, tally: Tally
+) -> None:
+    write_files(tmp_path)
+    every = [a for a in attributes("compiler") if str(a) not in NEVER_VALID]
+    (tmp_path / "stone.xml").write_text(OTHER)
+    for rng in tally.cases("compiler attributes together", 8, 3000, minutes=6):
+        given = {a: rng.choice(values(a)) for a in rng.sample(every, rng.randint(2, 6))}
+        label = ", ".join(f"{a.name}={value}" for a, value in given.items())
+        (tmp_path / "walked.xml").write_text(model_with(given))
+        try:
+            bare = mujoco.MjModel.from_xml_path(str(tmp_path / "walked.xml"))
+        except ValueError:
+            with pytest.raises(MjrigError):
+                built(tmp_path, "walked")
+            continue
+        try:
+            if found := differences(bare, built(tmp_path, "walked")):
+                tally.found(f"{label}: alone: {found}")
+            if found := share_differs(bare, built(tmp_path, "stone", "walked"), "walked/"):
+                tally.found(f"{label}: beside another: {found}")
+        except MjrigError as error:
+            tally.found(f"{label}: refused: {error}")
+
+
 def wrong(folder: Path, bare: Any, given: dict[Attribute, str]) -> Iterator[str]:
     """What a world makes differently from bare MuJoCo: alone, beside another, and exported."""
     if found := differences(bare, built(folder, "walked")):

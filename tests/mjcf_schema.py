@@ -27,12 +27,14 @@ _GIVEN = {
     "shellinertia": "true", "cameraid": "0", "input": "pos", "nsample": "3", "diameter": "0.2",
     "gridsize": "1 1", "gridlayout": ".", "focal": "0.1 0.1", "focalpixel": "30 30",
     "principal": "0.01 0.01", "principalpixel": "3 3", "resistance": "2", "interp": "linear",
+    "default/mesh/maxhullvert": "8", "default/general/actdim": "1",
+    "default/orientation/forcerange": "0 2", "actuatorfrcrange": "-1 1",
     "custom/numeric/name": "other", "custom/numeric/data": "5 6", "custom/numeric/size": "4",
     "custom/text/name": "other", "custom/text/data": "said", "custom/tuple/name": "other",
     "custom/tuple/element/objname": "ball", "custom/tuple/element/objtype": "geom",
     "custom/tuple/element/prm": "2.5", "default/material/layer/role": "rgb",
     "extension/plugin/plugin": "mujoco.pid", "extension/plugin/instance/name": "slow",
-    "extension/plugin/instance/config/key": "ki", "extension/plugin/instance/config/value": "7",
+    "extension/plugin/instance/config/key": "kd", "extension/plugin/instance/config/value": "7",
 }  # fmt: skip
 #: Where the attributes of an element of <default> are described.
 _DESCRIBED = {

@@ -114,6 +114,41 @@ _COMPANIONS = {
     "actlimited": {"actrange": "-2 2"},
     "actuatorfrclimited": {"actuatorfrcrange": "-2 2"},
     "limited": {"range": "-2 2"},
+    "controller": {"input": "pos"},
+    "actdim": {"dyntype": "filter"},
+    "actrange": {"dyntype": "integrator"},
+    "focal": {"sensorsize": ".1 .1", "resolution": "100 100"},
+    "focalpixel": {"sensorsize": ".1 .1", "resolution": "100 100"},
+    "principal": {"sensorsize": ".1 .1", "resolution": "100 100"},
+    "principalpixel": {"sensorsize": ".1 .1", "resolution": "100 100"},
+    "default/material/layer/role": {"texture": "checks"},
+    "default/material/layer/texture": {"role": "rgb"},
+}
+_MOTOR = {"motorconst": "1 1", "resistance": "2"}
+#: Defaults that cannot be those of every element of the model, and what they are valid with.
+_LONE = {
+    "default/geom/fromto": {"type": "capsule", "size": ".1"},
+    "default/geom/hfield": {"type": "hfield"},
+    "default/geom/mesh": {"type": "mesh"},
+    "default/geom/pos": {"size": ".1"},
+    "default/geom/shellinertia": {"size": ".1"},
+    "default/geom/type": {"size": ".1 .1 .1"},
+    "default/site/fromto": {"type": "capsule", "size": ".1"},
+    "default/site/mesh": {"type": "mesh"},
+    "default/texture/builtin": {"type": "2d", "width": "8", "height": "8"},
+    "default/texture/nchannel": {"type": "2d"},
+}
+_SECTIONS = {
+    "asset": """<mesh name="corner" file="parts/corner.stl"/>
+      <hfield name="hills" nrow="2" ncol="3" size="1 1 .2 .1" elevation="0 1 2 3 4 5"/>""",
+    "worldbody": '<body name="ball"><joint name="j"/><geom name="ball" size=".1"/></body>',
+    "contact": "", "equality": "", "tendon": "", "actuator": "", "sensor": "", "custom": "",
+    "extension": "",
+}  # fmt: skip
+_ALONE = {
+    "geom": ("worldbody", "<geom name='lone'/>"),
+    "site": ("worldbody", "<site name='lone'/>"),
+    "texture": ("asset", "<texture name='lone'/>"),
 }
 _ACTUATORS = {e.tag for e in ElementTree.fromstring(MODEL).iterfind("actuator/*")}
 _IN_CLASSES = {
@@ -143,9 +178,14 @@ def model_with(
 
 
 def _companions(attribute: Attribute) -> dict[str, str]:
-    if attribute.path.startswith("default"):
-        return _COMPANIONS.get(attribute.name, {})
-    return _COMPANIONS.get(str(attribute), {})
+    label = str(attribute)
+    if attribute.path == "default/dcmotor":
+        return _MOTOR | _COMPANIONS.get(attribute.name, {})
+    if label in _COMPANIONS or label in _LONE or not label.startswith("default"):
+        return _COMPANIONS.get(label, _LONE.get(label, {}))
+    if attribute.name == "actrange" and attribute.path != "default/general":
+        return {}
+    return _COMPANIONS.get(attribute.name, {})
 
 
 def _element(root: Any, path: str) -> Any:
@@ -158,6 +198,9 @@ def _element(root: Any, path: str) -> Any:
 def _make_room(root: Any, attribute: Attribute, value: str) -> None:
     """Change the model so that the attribute is valid in it, and has an effect."""
     label = str(attribute)
+    if label in _LONE:
+        _leave_one(root, attribute)
+        return
     if label in _BODIES:
         body = f'<body name="odd"><joint name="odd"/>{_BODIES[label]}</body>'
         root.find("worldbody").append(ElementTree.fromstring(body))
@@ -177,6 +220,25 @@ def _make_room(root: Any, attribute: Attribute, value: str) -> None:
         _drop(root, "actuator", lambda e: e.tag not in ("muscle", "position"))
     else:  # computing its length range takes longer than everything else
         _drop(root, "actuator", lambda e: e.tag == "muscle")
+
+
+def _leave_one(root: Any, attribute: Attribute) -> None:
+    """Make the model one where only one element has the default."""
+    for name, text in _SECTIONS.items():
+        section = root.find(name)
+        section.clear()
+        section.extend(ElementTree.fromstring(f"<all>{text}</all>"))
+    kind = attribute.path.partition("/")[2]
+    section, text = _ALONE[kind]
+    element = ElementTree.fromstring(text)
+    root.find(section).insert(0, element)
+    if attribute.name == "nchannel":
+        element.set("file", "photo.png")
+    if kind == "geom":
+        body = root.find("worldbody/body")
+        body.remove(body.find("geom"))
+        mass = '<inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>'
+        body.append(ElementTree.fromstring(mass))
 
 
 def _drop(root: Any, section: str, unwanted: Any) -> None:
@@ -232,6 +294,8 @@ _NAMED = {
     "nactuator": "ACTUATOR", "nsensor": "SENSOR", "neq": "EQUALITY", "nnumeric": "NUMERIC",
     "ntext": "TEXT", "ntuple": "TUPLE", "npair": "PAIR", "nhfield": "HFIELD",
 }  # fmt: skip
+#: How many sizes a shape has, by its type.
+_SIZES_USED = {0: 3, 1: 3, 2: 1, 3: 2, 4: 3, 5: 2, 6: 3, 7: 3, 8: 3}
 #: Addresses and ids of other elements, which move when something stands beside.
 _MOVES = ("id", "adr", "num", "signature", "geom1", "geom2", "plugin")
 
@@ -257,10 +321,17 @@ def _is_bookkeeping(name: str) -> bool:
 
 def differences(one: Any, other: Any, *, tolerance: float = 0.0) -> list[str]:
     """The fields in which two models differ, apart from names."""
-    theirs = dict(fields(other))
+    mine, theirs = dict(fields(one)), dict(fields(other))
+    if tolerance:  # a file has no sizes that a shape does not use
+        for kind in ("geom", "site"):
+            for numbers in (mine, theirs):
+                unused = [_SIZES_USED[int(t)] for t in numbers[f"{kind}_type"]]
+                sizes = numbers[f"{kind}_size"] = numbers[f"{kind}_size"].copy()
+                for row, first in zip(sizes, unused, strict=True):
+                    row[first:] = 0.0
     return [
         name
-        for name, value in fields(one)
+        for name, value in mine.items()
         if not _is_bookkeeping(name) and not _equal(value, theirs[name], tolerance)
     ]
 

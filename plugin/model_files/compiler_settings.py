@@ -13,6 +13,8 @@ _INERTIA = {
     "auto": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO,
 }
 _FOLDERS = ("meshdir", "texturedir")
+#: Attributes that name folders.
+FOLDERS = (*_FOLDERS, "assetdir")
 
 
 def read_spec(path: Path, given: Mapping[str, Any]) -> Any:

@@ -7,8 +7,10 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import MissingExtraError, PropertyError
+from mjrig.files.paths import Gate
 from mjrig.model_files.asset_files import check_assets
 from mjrig.model_files.compiler_settings import (
+    FOLDERS,
     read_spec,
     set_compiler,
     settle,
@@ -48,15 +50,17 @@ def load(
     if path.suffix.lower() == BINARY:
         problem = "an .mjb is already compiled: it must be the only actor and cannot be edited"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
+    given = given_compiler(actor) if compiler is None else compiler
+    gate = _gate_of_folders(actor, path, given)
     try:
-        spec = read_spec(path, given_compiler(actor) if compiler is None else compiler)
+        spec = read_spec(path, given)
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
         raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     try:
         if path.suffix.lower() == ".urdf":
             find_meshes(spec, path, guess=actor.gate() is None)
         if path.suffix.lower() not in ARCHIVES:
-            check_assets(spec, path)
+            check_assets(spec, path, gate)
     except (PropertyError, MissingExtraError) as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     try:
@@ -64,6 +68,24 @@ def load(
     except Exception as error:
         raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     return spec
+
+
+def _gate_of_folders(actor: ActorDescription, path: Path, given: Mapping[str, Any]) -> Gate | None:
+    """The gate, if the scene names folders that it did not see when it admitted the model.
+
+    Raises:
+        PropertyError: it refuses one.
+    """
+    gate, folders = actor.gate(), [name for name in given if name in FOLDERS]
+    if gate is None or not folders:
+        return None
+    for name in folders:
+        try:
+            gate.admit(path.parent / given[name], given[name])
+        except PropertyError as error:
+            at = ("compiler", name)
+            raise PropertyError(f"{actor.label}.compiler.{name}: {error}", at) from None
+    return gate
 
 
 def given_compiler(actor: ActorDescription) -> dict[str, Any]:

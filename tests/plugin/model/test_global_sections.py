@@ -6,6 +6,7 @@ MuJoCo's own schema is walked: an attribute that a new MuJoCo has appears here b
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
@@ -76,7 +77,7 @@ def test_a_model_compiles_as_in_bare_mujoco(tmp_path: Path, tally: Tally) -> Non
     todo = list(cases())
     tried: dict[str, bool] = {}
     for _, (label, given, in_class) in zip(
-        tally.cases("schema walk", len(todo), len(todo), minutes=12), todo, strict=False
+        tally.cases("schema walk", len(todo), len(todo), minutes=15), todo, strict=False
     ):
         (tmp_path / "walked.xml").write_text(model_with(given, in_class=in_class))
         (tmp_path / "stone.xml").write_text(OTHER)
@@ -97,7 +98,7 @@ def test_a_model_compiles_as_in_bare_mujoco(tmp_path: Path, tally: Tally) -> Non
                 tally.found(f"{label}: {what}")
         except MjrigError as error:
             tally.found(f"{label}: refused: {error}")
-    if CAMPAIGN:
+    if tally.tried == len(todo) and CAMPAIGN:
         assert {name for name, valid in tried.items() if not valid} == NEVER_VALID
 
 
@@ -135,9 +136,9 @@ def wrong(folder: Path, bare: Any, given: dict[Attribute, str]) -> Iterator[str]
     attribute = next(iter(given))
     if attribute.path.startswith("option"):
         yield from not_refused(folder, given)
-        option = "".join(f' {a.name}="{v}"' for a, v in given.items() if a.path == "option")
-        flags = "".join(f' {a.name}="{v}"' for a, v in given.items() if a.path == "option/flag")
-        same = f"<option{option}><flag{flags}/></option>"
+        option = ElementTree.parse(folder / "walked.xml").getroot().find("option")
+        assert option is not None
+        same = ElementTree.tostring(option, encoding="unicode")
         (folder / "stone.xml").write_text(OTHER.replace("<option/>", same))
     for names in (("walked", "stone"), ("stone", "walked")):
         world = built(folder, *names)
@@ -156,7 +157,8 @@ def not_refused(folder: Path, given: dict[Attribute, str]) -> Iterator[str]:
     try:
         built(folder, "walked", "stone")
     except PropertyError as error:
-        if not any(a.name in str(error) for a in given):
+        said = [a.name for a in given] + ["integrator"]  # which some flags need
+        if not any(name in str(error) for name in said):
             yield f"refused for something else: {error}"
     else:
         yield "silently mixed with the options of another model"

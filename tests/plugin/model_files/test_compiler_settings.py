@@ -242,3 +242,35 @@ def test_a_wrong_line_is_not_offered(tmp_path: Path) -> None:
     with pytest.raises(mjrig.PropertyError, match="positive eigenvalues") as info:
         built(path)
     assert "`compiler" not in str(info.value)
+
+
+# Sandbox ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["meshdir", "texturedir", "assetdir"])
+def test_a_folder_of_the_scene_does_not_lead_out_of_the_sandbox(tmp_path: Path, name: str) -> None:
+    write_corner(tmp_path / "out" / "part.stl")
+    write_corner(tmp_path / "in" / "part.stl")
+    (tmp_path / "in" / "robot.urdf").write_text(urdf(link("base", mesh="part.stl")))
+    text = "mjrig: 1\nactors: [{{name: a, model: robot.urdf, compiler: {{{}: {}}}}}]\n"
+    for folder in ("../out", str(tmp_path / "out"), "../nowhere"):
+        scene = mjrig.Scene.parse(
+            text.format(name, folder), base=tmp_path / "in", sandbox=tmp_path / "in"
+        )
+        with pytest.raises(mjrig.SceneError, match=rf"{name}: '.*' is outside of the sandbox"):
+            build(scene)
+
+
+def test_a_link_in_a_folder_of_the_scene_does_not_lead_out_either(tmp_path: Path) -> None:
+    write_corner(tmp_path / "out" / "part.stl")
+    (tmp_path / "in" / "parts").mkdir(parents=True)
+    (tmp_path / "in" / "parts" / "part.stl").symlink_to(tmp_path / "out" / "part.stl")
+    (tmp_path / "in" / "part.stl").write_bytes(b"")
+    (tmp_path / "in" / "robot.xml").write_text(
+        """<mujoco><asset><mesh name="p" file="part.stl"/></asset><worldbody>
+        <geom type="mesh" mesh="p"/></worldbody></mujoco>"""
+    )
+    text = "mjrig: 1\nactors: [{name: a, model: robot.xml, compiler: {meshdir: parts}}]\n"
+    scene = mjrig.Scene.parse(text, base=tmp_path / "in", sandbox=tmp_path / "in")
+    with pytest.raises(mjrig.SceneError, match="outside of the sandbox"):
+        build(scene)

@@ -1,31 +1,31 @@
 """Pre-flight: what models say about the whole world, of which a world has one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from mjrig.check.finding import Finding, note
-from mjrig.model.global_sections import IN_ONE_MODEL, differing_appearance
-from mjrig.model_files.model_source import is_binary, load
+from mjrig.model.global_sections import IN_ONE_MODEL
 from mjrig.sim.world import World
+
+#: How many models are named.
+_SHOWN = 3
 
 
 def about_merged(world: World) -> Iterator[Finding]:
     """Visual and statistic attributes that models give differently."""
-    models = [p for p in world.placements.actors if p.item.model and not is_binary(p.item)]
-    if len(models) < 2:
-        return
-    specs: dict[object, tuple[str, Any]] = {}
-    for placed in models:
-        if placed.item.model not in specs:  # copies say the same
-            specs[placed.item.model] = (placed.name, load(placed.item))
-    for name, given in differing_appearance(list(specs.values())):
-        said = ", ".join(f"{_text(value)} in {actor!r}" for actor, value in given.items())
-        used = f"that of {next(iter(given))!r}, the first that gives it, is used"
-        if name == IN_ONE_MODEL:
-            used = "it counts the cameras of one model, and is not used beside another"
-        yield note("one-for-all", "", (), f"the world has one {name}, models give {said}: {used}")
+    said = [_said(name, given) for name, given in world.differing.items()]
+    if said:
+        text = "of these the world has one, that of the model named first: "
+        yield note("one-for-all", "", (), text + "; ".join(said))
+
+
+def _said(name: str, given: Mapping[str, Any]) -> str:
+    values = [f"{_text(value)} in {actor!r}" for actor, value in given.items()]
+    more = f" … {len(values)} in all" if len(values) > _SHOWN else ""
+    unused = " (not used: it counts the cameras of one model)" if name == IN_ONE_MODEL else ""
+    return f"{name} {', '.join(values[:_SHOWN])}{more}{unused}"
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -44,6 +44,8 @@ class Built:
     model: Any
     actors: tuple[ActorModel, ...]
     placements: Placements
+    #: What models give differently of which the world has one: its value by actor, the used first.
+    differing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Layout:
     parts: Mapping[str, Part]
     origins: Mapping[str, Place]
     placements: Placements
+    #: See `Built`.
+    differing: Mapping[str, Mapping[str, Any]]
     #: Lays the scene out once more, compiling every model that has keyframes by itself.
     check_models: Callable[[], object]
 
@@ -105,7 +109,7 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
     share_sizes(world, [part.spec for part in parts.values()])
     share_compiler(world, list(parts.values()))
     with scene.locating():
-        _set_options(world, list(parts.values()), scene.effective_sim())
+        differing = _set_options(world, list(parts.values()), scene.effective_sim())
     _attach_all(world, parts, origins)
     for name, there in sites.items():
         _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])
@@ -115,7 +119,7 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
         with part.placed.locating():
             finish_actuators(world, part.actor, part.authored, roots)
     check_models = partial(_lay_out, scene, placements, compile_keys=True)
-    return Layout(world, parts, origins, placements, check_models)
+    return Layout(world, parts, origins, placements, differing, check_models)
 
 
 def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
@@ -143,7 +147,7 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
             where = replace(where, authored=part.authored.names, aliases=part.authored.aliases)
             start = layout.origins[part.name].start
             actors.append(with_states(model, data, where, part.actor, part.keys, start, lowered))
-    return Built(layout.spec, model, tuple(actors), layout.placements)
+    return Built(layout.spec, model, tuple(actors), layout.placements, layout.differing)
 
 
 def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Built:
@@ -181,8 +185,14 @@ def _roots(placements: Placements) -> Callable[[str], str]:
 # Options ----------------------------------------------------------------------------------------
 
 
-def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
-    """One model: all of its options; several: those they agree on; `sim` overrides both."""
+def _set_options(
+    world: Any, parts: Sequence[Part], sim: SimOptions
+) -> Mapping[str, Mapping[str, Any]]:
+    """One model: all of its options; several: those they agree on; `sim` overrides both.
+
+    Returns what they give differently of which the first is used.
+    """
+    differing: Mapping[str, Mapping[str, Any]] = {}
     models = [p for p in parts if p.actor.model is not None]  # a prop has no options of its own
     if models:
         first = models[0].spec
@@ -191,10 +201,11 @@ def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
         if problem is not None:
             raise problem
         check_actuation(models)
-        share_appearance(world, models)
+        differing = share_appearance(world, models)
     sim.apply(world.option)
     for part in parts:  # attaching warns about each difference
         copy_options(world.option, part.spec.option)
+    return differing
 
 
 # Attaching --------------------------------------------------------------------------------------

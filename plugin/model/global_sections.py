@@ -86,30 +86,26 @@ def _share_length_ranges(world: Any, parts: Sequence[Part]) -> None:
 # Visual and statistic ---------------------------------------------------------------------------
 
 
-def share_appearance(world: Any, parts: Sequence[Part]) -> None:
-    """Every visual and statistic attribute from the first model that gives it."""
+def share_appearance(world: Any, parts: Sequence[Part]) -> dict[str, dict[str, Any]]:
+    """Every visual and statistic attribute from the first model that gives it.
+
+    Returns:
+        What models give differently: `visual.map.znear` → its value by actor, the used one first.
+    """
+    differing: dict[str, dict[str, Any]] = {}
     world.visual, world.stat = parts[0].spec.visual, parts[0].spec.stat
     for name, owner, field, values in _appearance(world, [part.spec for part in parts]):
-        if len(parts) > 1 and name == IN_ONE_MODEL:
+        used, *others = values.values() or (None,)
+        camera = len(parts) > 1 and name == IN_ONE_MODEL
+        if camera:
             owner.cameraid = _PLAIN.visual.global_.cameraid
         elif values:
-            _write(owner, field, next(iter(values.values())))
+            _write(owner, field, used)
+        if (camera and values) or any(not _same(used, value) for value in others):
+            differing[name] = {parts[i].name: np.copy(value) for i, value in values.items()}
     for part in parts:  # attaching warns about each difference
         part.spec.visual = world.visual
-
-
-def differing_appearance(specs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What models give differently: `visual.map.znear` and the value in each, the used one first.
-
-    Args:
-        specs: name and spec of every model, in the order of the scene.
-    """
-    names = [name for name, _ in specs]
-    for name, _, _, values in _appearance(mujoco.MjSpec(), [spec for _, spec in specs]):
-        given = {names[i]: value for i, value in values.items()}
-        used, *others = given.values() or (None,)
-        if any(not _same(used, value) for value in others) or (given and name == IN_ONE_MODEL):
-            yield name, given
+    return differing
 
 
 def _appearance(world: Any, specs: Sequence[Any]) -> Iterator[tuple[str, Any, str, dict[int, Any]]]:

@@ -110,7 +110,7 @@ def test_compiler_attributes_together_are_those_of_bare_mujoco(
     write_files(tmp_path)
     every = [a for a in attributes("compiler") if str(a) not in NEVER_VALID]
     (tmp_path / "stone.xml").write_text(OTHER)
-    for rng in tally.cases("compiler attributes together", 8, 3000, minutes=6):
+    for rng in tally.cases("compiler attributes together", 3, 3000, minutes=6):
         given = {a: rng.choice(values(a)) for a in rng.sample(every, rng.randint(2, 6))}
         label = ", ".join(f"{a.name}={value}" for a, value in given.items())
         (tmp_path / "walked.xml").write_text(model_with(given))
@@ -140,7 +140,7 @@ def wrong(folder: Path, bare: Any, given: dict[Attribute, str]) -> Iterator[str]
         assert option is not None
         same = ElementTree.tostring(option, encoding="unicode")
         (folder / "stone.xml").write_text(OTHER.replace("<option/>", same))
-    for names in (("walked", "stone"), ("stone", "walked")):
+    for names in (("stone", "walked"), ("walked", "stone"))[: 2 if CAMPAIGN else 1]:
         world = built(folder, *names)
         if found := share_differs(bare, world, "walked/"):
             yield f"{' and '.join(names)}: {found}"
@@ -148,7 +148,7 @@ def wrong(folder: Path, bare: Any, given: dict[Attribute, str]) -> Iterator[str]
             said = [a.name for a in given]
             if any(np.any(getattr(bare.stat, n) != getattr(world.stat, n)) for n in said):
                 yield f"{' and '.join(names)}: statistic"
-    if CAMPAIGN or attribute.name in ("boundmass", "boundinertia", "settotalmass", "mode"):
+    if CAMPAIGN or attribute.name in ("boundmass", "mode"):
         yield from lost_in_export(folder)
 
 
@@ -166,7 +166,7 @@ def not_refused(folder: Path, given: dict[Attribute, str]) -> Iterator[str]:
 
 def lost_in_export(folder: Path) -> Iterator[str]:
     """An exported file must compile to the world's own model."""
-    for number, names in enumerate((("walked",), ("stone", "walked"))):
+    for number, names in enumerate((("stone", "walked"), ("walked",))[: 2 if CAMPAIGN else 1]):
         # MuJoCo caches meshes by the names of their files.
         out = folder / f"exported_{len(list(folder.iterdir()))}_{number}"
         out.mkdir()
@@ -201,8 +201,8 @@ def test_check_tells_of_what_models_say_differently(tmp_path: Path) -> None:
     assert (visual.global_.azimuth, world.model.stat.extent) == (9, 2)
     said = [str(f) for f in findings(world) if f.code == "one-for-all"]
     assert said == [
-        "world: the world has one visual.map.znear, models give 0.1 in 'one', 0.2 in 'two': that "
-        "of 'one', the first that gives it, is used"
+        "world: of these the world has one, that of the model named first: visual.map.znear "
+        "0.1 in 'one', 0.2 in 'two'"
     ]
 
 

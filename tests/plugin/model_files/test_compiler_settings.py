@@ -192,7 +192,7 @@ def broken_urdf(rng: random.Random) -> str:
 
 @pytest.mark.campaign
 def test_the_line_of_the_message_makes_a_urdf_load(tmp_path: Path, tally: Tally) -> None:
-    for rng in tally.cases("refused URDFs", 25, 3000, minutes=4):
+    for rng in tally.cases("refused URDFs", 10, 3000, minutes=4):
         path = tmp_path / "robot.urdf"
         path.write_text(broken_urdf(rng))
         try:

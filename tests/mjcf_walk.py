@@ -329,6 +329,11 @@ def differences(one: Any, other: Any, *, tolerance: float = 0.0) -> list[str]:
                 sizes = numbers[f"{kind}_size"] = numbers[f"{kind}_size"].copy()
                 for row, first in zip(sizes, unused, strict=True):
                     row[first:] = 0.0
+        for numbers in (mine, theirs):  # nor the looks of tendons that are not seen
+            fixed = numbers["wrap_type"][numbers["tendon_adr"]] == mujoco.mjtWrap.mjWRAP_JOINT
+            for name in ("tendon_rgba", "tendon_width"):
+                seen = numbers[name] = numbers[name].copy()
+                seen[fixed] = 0.0
     return [
         name
         for name, value in mine.items()

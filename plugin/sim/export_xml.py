@@ -26,6 +26,15 @@ _NAMED_IN_DEFAULTS = ("material", "mesh", "hfield", "texture")
 _LONG_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
+#: What must be the same in the file, to the digits that any MuJoCo writes.
+_PHYSICS = (
+    "body_mass", "body_inertia", "body_ipos", "body_gravcomp", "jnt_range", "jnt_stiffness",
+    "dof_armature", "dof_damping", "dof_frictionloss", "geom_friction", "geom_solref",
+    "geom_solimp", "geom_margin", "tendon_range", "tendon_stiffness", "tendon_damping",
+    "actuator_gainprm", "actuator_biasprm", "actuator_dynprm", "actuator_gear",
+    "actuator_forcerange", "actuator_ctrlrange", "actuator_lengthrange", "qpos0",
+)  # fmt: skip
+
 #: Attributes that are float32 in MuJoCo.
 _COLOURS = ("rgba", "ambient", "diffuse", "specular", "shininess", "haze", "reflectance")
 
@@ -140,6 +149,11 @@ def _read_back(path: Path, model: Any) -> None:
             raise ExecutionError(
                 f"MuJoCo reads {size} {getattr(read, size)} from the XML it wrote, not "
                 f"{getattr(model, size)}; export to .mjb"
+            )
+    for name in _PHYSICS:
+        if not np.allclose(getattr(read, name), getattr(model, name), rtol=1e-4, atol=1e-9):
+            raise ExecutionError(
+                f"MuJoCo reads another {name} from the XML it wrote; export to .mjb"
             )
 
 

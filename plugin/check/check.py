@@ -8,6 +8,7 @@ from mjrig.check.drives import about_drives
 from mjrig.check.finding import Finding, Level, arranged, counted, lines_of
 from mjrig.check.limits import about_limits
 from mjrig.check.masses import about_masses
+from mjrig.check.merged import about_merged
 from mjrig.check.physics import about_physics
 from mjrig.check.stability import about_stability
 from mjrig.check.start import about_start, holding_efforts
@@ -79,6 +80,7 @@ def _findings(world: World) -> Iterator[Finding]:
         yield from about_start(robot, model, loads)
     yield from about_stability(world)
     yield from about_physics(world)
+    yield from about_merged(world)
 
 
 def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:

@@ -55,7 +55,7 @@ def _about_inertia(robot: Articulation, model: Any, bodies: Any) -> Iterator[Fin
                 (_name(robot, model, body),),
                 f"principal inertias {a:.3g}, {b:.3g}, {c:.3g}: no body has one above the sum of "
                 "the others",
-                "correct <inertial>, or compiler balanceinertia",
+                "correct <inertial>, or give the actor `compiler: {balanceinertia: true}`",
             )
 
 

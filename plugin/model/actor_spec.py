@@ -1,6 +1,6 @@
 """Part: the spec of one actor, before it is attached to the world."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,8 @@ from mjrig.model.model_keys import model_keys
 from mjrig.model.model_references import ModelElement, find_elements, name_everything
 from mjrig.model.write_actuators import add_actuators
 from mjrig.model_files.model_source import load, one_line
+from mjrig.model_files.remedy import remedy
+from mjrig.model_files.total_mass import scale_total_mass
 from mjrig.names import listed
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.included import Placed
@@ -26,17 +28,24 @@ class Part:
 
     Args:
         placed: the actor.
+        named: gives the bodies of it that other actors and frames refer to.
         compile_keys: compile a model that has keyframes, even if they can be read without.
 
     Raises:
         PropertyError, BindingError: the model cannot be read, or does not fit the description.
     """
 
-    def __init__(self, placed: Placed, *, compile_keys: bool = False) -> None:
+    def __init__(
+        self,
+        placed: Placed,
+        named: Callable[[], Collection[str]] = tuple,
+        *,
+        compile_keys: bool = False,
+    ) -> None:
         self.placed = placed
         self.actor: ActorDescription = placed.item
         self.name = placed.name
-        self.spec = load(self.actor)
+        self.spec = load(self.actor, named)
         name_everything(self.spec)
         with self.blaming_model():
             keys = model_keys(self.spec, compiling=compile_keys)
@@ -55,6 +64,8 @@ class Part:
         self.authored = add_actuators(self.spec, self.actor)
         self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
         name_everything(self.spec)
+        with self.blaming_model():
+            scale_total_mass(self.spec)
 
     @contextmanager
     def blaming_model(self) -> Iterator[None]:
@@ -64,16 +75,19 @@ class Part:
         except PropertyError:
             raise
         except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
-            text = f"{self.actor.label}.model: {one_line(error)}"
+            way = remedy(self.actor)
+            text = f"{self.actor.label}.model: {one_line(error)}{f'; {way}' if way else ''}"
             raise PropertyError(text, ("model",)) from error
 
     @cached_property
     def alone(self) -> Any:
         """The compiled model of this actor alone, its origin that of the world."""
-        copied = self.spec.copy()
-        copied.compiler.fusestatic = False
+        return self.compiled_alone()
+
+    def compiled_alone(self) -> Any:
+        """Compile this actor alone, as it is now."""
         with self.blaming_model():
-            return copied.compile()
+            return self.spec.copy().compile()
 
     @cached_property
     def start(self) -> Any:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 import mujoco
@@ -15,11 +15,18 @@ from mjrig.model.binary_model import binary_actor, load_binary, prefix_of
 from mjrig.model.callbacks import without_actuator_callbacks
 from mjrig.model.collision import exclude_contacts
 from mjrig.model.frames import WORLD, Place, Places
+from mjrig.model.global_sections import (
+    check_actuation,
+    share_appearance,
+    share_compiler,
+    share_sizes,
+)
 from mjrig.model.initial_state import with_states
 from mjrig.model.model_keys import compiled_keys
-from mjrig.model.model_sizes import share_sizes
 from mjrig.model.write_actuators import Authored, finish_actuators
+from mjrig.model_files.compiler_settings import texts
 from mjrig.model_files.model_source import load, one_line
+from mjrig.model_files.remedy import remedy
 from mjrig.scene.included import Placed
 from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid
@@ -37,6 +44,8 @@ class Built:
     model: Any
     actors: tuple[ActorModel, ...]
     placements: Placements
+    #: What models give differently of which the world has one: its value by actor, the used first.
+    differing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,8 @@ class Layout:
     parts: Mapping[str, Part]
     origins: Mapping[str, Place]
     placements: Placements
+    #: See `Built`.
+    differing: Mapping[str, Mapping[str, Any]]
     #: Lays the scene out once more, compiling every model that has keyframes by itself.
     check_models: Callable[[], object]
 
@@ -84,9 +95,11 @@ def lay_out(scene: SceneDescription, seed: int | None = None) -> Layout | Built:
 
 def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: bool) -> Layout:
     parts: dict[str, Part] = {}
+    named = cache(partial(_named_bodies, placements))
     for placed in placements.actors:
         with placed.locating():
-            parts[placed.name] = Part(placed, compile_keys=compile_keys)
+            bodies = partial(_of_actor, named, placed.name)
+            parts[placed.name] = Part(placed, bodies, compile_keys=compile_keys)
     frames = {placed.name: placed for placed in placements.frames}
     places = Places(parts, frames)
     origins = {name: places.of_actor(name) for name in parts}
@@ -94,8 +107,9 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
     world = mujoco.MjSpec()
     world.modelname = "mjrig"
     share_sizes(world, [part.spec for part in parts.values()])
+    share_compiler(world, list(parts.values()))
     with scene.locating():
-        _set_options(world, list(parts.values()), scene.effective_sim())
+        differing = _set_options(world, list(parts.values()), scene.effective_sim())
     _attach_all(world, parts, origins)
     for name, there in sites.items():
         _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])
@@ -105,7 +119,7 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
         with part.placed.locating():
             finish_actuators(world, part.actor, part.authored, roots)
     check_models = partial(_lay_out, scene, placements, compile_keys=True)
-    return Layout(world, parts, origins, placements, check_models)
+    return Layout(world, parts, origins, placements, differing, check_models)
 
 
 def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
@@ -133,7 +147,7 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
             where = replace(where, authored=part.authored.names, aliases=part.authored.aliases)
             start = layout.origins[part.name].start
             actors.append(with_states(model, data, where, part.actor, part.keys, start, lowered))
-    return Built(layout.spec, model, tuple(actors), layout.placements)
+    return Built(layout.spec, model, tuple(actors), layout.placements, layout.differing)
 
 
 def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Built:
@@ -147,6 +161,21 @@ def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Bu
         return Built(None, model, (actor,), placements)
 
 
+def _named_bodies(placements: Placements) -> dict[str, set[str]]:
+    """By actor, the names of its elements that other actors and frames refer to."""
+    found: dict[str, set[str]] = {}
+    items = [placed.item for placed in (*placements.actors, *placements.frames)]
+    for text in texts([item.to_data() for item in items]):
+        actor, slash, name = text.partition("/")
+        if slash:
+            found.setdefault(actor, set()).add(name)
+    return found
+
+
+def _of_actor(named: Callable[[], Mapping[str, Collection[str]]], actor: str) -> Collection[str]:
+    return named().get(actor, ())
+
+
 def _roots(placements: Placements) -> Callable[[str], str]:
     actors = [p.item for p in placements.actors]
     frames = [p.item for p in placements.frames]
@@ -156,8 +185,14 @@ def _roots(placements: Placements) -> Callable[[str], str]:
 # Options ----------------------------------------------------------------------------------------
 
 
-def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
-    """One model: all of its options; several: those they agree on; `sim` overrides both."""
+def _set_options(
+    world: Any, parts: Sequence[Part], sim: SimOptions
+) -> Mapping[str, Mapping[str, Any]]:
+    """One model: all of its options; several: those they agree on; `sim` overrides both.
+
+    Returns what they give differently of which the first is used.
+    """
+    differing: Mapping[str, Mapping[str, Any]] = {}
     models = [p for p in parts if p.actor.model is not None]  # a prop has no options of its own
     if models:
         first = models[0].spec
@@ -165,11 +200,12 @@ def _set_options(world: Any, parts: Sequence[Part], sim: SimOptions) -> None:
         problem = differing_option([(p.name, p.spec.option) for p in models], sim)
         if problem is not None:
             raise problem
-        world.visual = first.visual
-        world.stat = first.stat
+        check_actuation(models)
+        differing = share_appearance(world, models)
     sim.apply(world.option)
     for part in parts:  # attaching warns about each difference
         copy_options(world.option, part.spec.option)
+    return differing
 
 
 # Attaching --------------------------------------------------------------------------------------
@@ -248,7 +284,8 @@ def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored
         text = one_line(error)
         actors = placements.actors
         culprit = next((p for p in actors if f"'{p.name}/" in text), actors[0] if actors else None)
-        problem = PropertyError(f"the model does not compile: {text}", ("model",))
+        help_ = f"; {way}" if culprit is not None and (way := remedy(culprit.item)) else ""
+        problem = PropertyError(f"the model does not compile: {text}{help_}", ("model",))
         for placed, made in zip(actors, authored, strict=False):
             index = made.culprit(text, world, placed.name)
             if index is not None:

@@ -84,7 +84,7 @@ def _read(spec: Any) -> dict[str, Key] | None:
     mocap = [body.name for body in bodies if body.mocap]
     actuators = [a.name for a in spec.actuators]
     names_differ = len(joints) == len(spec.joints) and len(set(actuators)) == len(actuators)
-    if spec.compiler.fusestatic or not names_differ:  # fused bodies go
+    if not names_differ:
         return None
     has_plain_controls = all(map(_is_simple, spec.actuators))
     try:

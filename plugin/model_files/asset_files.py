@@ -5,18 +5,30 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError
+from mjrig.files.paths import Gate
+from mjrig.model_files.mesh_formats import CONVERTED, convert
 from mjrig.names import suggestion
 
 
-def check_assets(spec: Any, model: Path) -> None:
+def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
     """Make sure that MuJoCo will find every file a model names, also once it is in a world.
+
+    Meshes in formats it does not read are converted.
+
+    Args:
+        spec: of the model.
+        model: its file.
+        gate: is asked about every file; None: they may all be read.
 
     Raises:
         PropertyError: one is missing; the message lists where it was searched.
+        MissingExtraError: one needs a package that is not installed.
     """
     for kind, asset in _assets(spec):
         for file in _files(kind, asset):
             path = asset_path(spec, model, kind, file)
+            if gate is not None:
+                gate.admit(path, file)
             if path.is_file() or ":" in file.partition("/")[0]:  # a provider's resource
                 continue
             what = f"{kind} {asset.name!r}" if asset.name else kind
@@ -24,7 +36,9 @@ def check_assets(spec: Any, model: Path) -> None:
                 f"the {what} of {str(model)!r} needs the file {file!r}, which is not at "
                 f"{str(path)!r}{_nearest_file(path)}"
             )
-        if spec.strippath and asset.file:  # NOTE: attaching loses the strippath flag
+        if kind == "mesh" and Path(asset.file).suffix.lower() in CONVERTED:
+            convert(asset, asset_path(spec, model, kind, asset.file))
+        elif spec.strippath and asset.file:  # NOTE: attaching loses the strippath flag
             asset.file = str(asset_path(spec, model, kind, asset.file).absolute())
 
 

@@ -1,12 +1,21 @@
 """Where an actor's model comes from: a file or a prop, as an MjSpec."""
 
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import mujoco
 
-from mjrig.errors import PropertyError
+from mjrig.errors import MissingExtraError, PropertyError
+from mjrig.files.paths import Gate
 from mjrig.model_files.asset_files import check_assets
+from mjrig.model_files.compiler_settings import (
+    FOLDERS,
+    read_spec,
+    set_compiler,
+    settle,
+    texts,
+)
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.model_files.urdf import find_meshes
 from mjrig.scene.actor import ActorDescription
@@ -14,14 +23,23 @@ from mjrig.scene.actor import ActorDescription
 ARCHIVES = (".mjz", ".zip")
 BINARY = ".mjb"
 _ADVICE = {
-    "balanceinertia": "in a URDF: <mujoco><compiler balanceinertia='true'/></mujoco>",
     "larger than mjMINVAL": "give it an <inertial>, or geoms with mass",
     "positive eigenvalues": "a real body has three positive principal moments",
 }
 
 
-def load(actor: ActorDescription) -> Any:
+def load(
+    actor: ActorDescription,
+    named: Callable[[], Collection[str]] = tuple,
+    *,
+    compiler: Mapping[str, Any] | None = None,
+) -> Any:
     """The spec of an actor's model, from its file or prop; every file it needs exists.
+
+    Args:
+        actor: its `compiler` overrides the attributes of the file.
+        named: gives the bodies that others refer to; they are not fused with their parents.
+        compiler: attributes to try in place of the actor's own.
 
     Raises:
         PropertyError: a file is missing, or MuJoCo cannot read it.
@@ -32,19 +50,47 @@ def load(actor: ActorDescription) -> Any:
     if path.suffix.lower() == BINARY:
         problem = "an .mjb is already compiled: it must be the only actor and cannot be edited"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
+    given = given_compiler(actor) if compiler is None else compiler
+    gate = _gate_of_folders(actor, path, given)
     try:
-        # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
-        spec = mujoco.MjSpec.from_file(str(path.absolute()))
+        spec = read_spec(path, given)
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
         raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     try:
         if path.suffix.lower() == ".urdf":
-            find_meshes(spec, path)
+            find_meshes(spec, path, guess=actor.gate() is None)
         if path.suffix.lower() not in ARCHIVES:
-            check_assets(spec, path)
-    except PropertyError as error:
+            check_assets(spec, path, gate)
+    except (PropertyError, MissingExtraError) as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
+    try:
+        settle(spec, lambda: {*named(), *texts(actor.to_data())})
+    except Exception as error:
+        raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     return spec
+
+
+def _gate_of_folders(actor: ActorDescription, path: Path, given: Mapping[str, Any]) -> Gate | None:
+    """The gate, if the scene names folders that it did not see when it admitted the model.
+
+    Raises:
+        PropertyError: it refuses one.
+    """
+    gate, folders = actor.gate(), [name for name in given if name in FOLDERS]
+    if gate is None or not folders:
+        return None
+    for name in folders:
+        try:
+            gate.admit(path.parent / given[name], given[name])
+        except PropertyError as error:
+            at = ("compiler", name)
+            raise PropertyError(f"{actor.label}.compiler.{name}: {error}", at) from None
+    return gate
+
+
+def given_compiler(actor: ActorDescription) -> dict[str, Any]:
+    """The compiler attributes that a scene gives an actor."""
+    return dict(actor.compiler.given()) if actor.compiler is not None else {}
 
 
 def model_file(actor: ActorDescription) -> Path:
@@ -79,6 +125,7 @@ def _filled(actor: ActorDescription) -> Any:
     assert actor.prop is not None
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
+    set_compiler(spec, given_compiler(actor))
     try:
         actor.prop.fill(spec)
     except PropertyError as error:

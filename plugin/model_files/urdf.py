@@ -1,5 +1,6 @@
 """Mesh files of a URDF: resolved as in ROS, by package, path or URI."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,26 +8,32 @@ from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
 from mjrig.errors import PropertyError
+from mjrig.model_files.mesh_formats import CONVERTED, NATIVE
 
-FORMATS = (".stl", ".obj", ".msh")
 _PACKAGES = ("package", "model")
 
 
-def find_meshes(spec: Any, urdf: Path) -> None:
+def find_meshes(spec: Any, urdf: Path, *, guess: bool = True) -> None:
     """Give every mesh of a URDF's spec the full path of its file.
 
-    A `<mujoco><compiler strippath="true"/>` in the file is respected: MuJoCo's own rule applies.
+    With the compiler attribute `strippath` MuJoCo's own rule applies.
+
+    Args:
+        spec: of the URDF.
+        urdf: its file.
+        guess: look around for a mesh that is missing, to say what would find it.
 
     Raises:
-        PropertyError: a mesh is not found, or of a format MuJoCo does not read.
+        PropertyError: a mesh is not found, or of a format that nobody reads.
     """
     if not spec.meshes or spec.strippath:
         return
     for mesh in spec.meshes:
-        if Path(mesh.file).suffix.lower() not in FORMATS:
+        if Path(mesh.file).suffix.lower() not in NATIVE + CONVERTED:
             raise PropertyError(
-                f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}; MuJoCo reads "
-                f"{', '.join(FORMATS)}: convert it, or remove it if it is only visual"
+                f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}, which must be "
+                f"{', '.join(NATIVE)}, {', '.join(CONVERTED[:-1])} or {CONVERTED[-1]}: convert "
+                "it, or remove it if it is only visual"
             )
         places = list(dict.fromkeys(mesh_places(mesh.file, urdf, spec.meshdir)))
         found = next((place for place in places if place.is_file()), None)
@@ -34,7 +41,7 @@ def find_meshes(spec: Any, urdf: Path) -> None:
             looked = ", ".join(repr(str(place)) for place in places)
             raise PropertyError(
                 f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}, which was not found; "
-                f"looked at: {looked}"
+                f"looked at: {looked}{_elsewhere(spec, urdf) if guess else ''}"
             )
         mesh.file = str(found)
 
@@ -55,6 +62,19 @@ def mesh_places(name: str, urdf: Path, meshdir: str = "") -> Iterator[Path]:
     else:
         yield folder / meshdir / name
         yield folder / name
+
+
+def _elsewhere(spec: Any, urdf: Path) -> str:
+    """The line that finds all meshes by their names alone, if one folder near has them all."""
+    names = {Path(unquote(mesh.file)).name for mesh in spec.meshes}
+    folder = urdf.absolute().parent
+    near = [p for root in (folder, folder.parent) for p in (root, *sorted(root.iterdir()))]
+    for place in near:
+        if place.is_dir() and all((place / name).is_file() for name in names):
+            inside = os.path.relpath(place, folder)
+            where = "" if inside == "." else f", meshdir: {inside}"
+            return f"; the actor's `compiler: {{strippath: true{where}}}` finds them"
+    return ""
 
 
 def _used_by(urdf: Path, mesh: str) -> str:

@@ -25,6 +25,7 @@ from mjrig.scene.actor_parts import (
     Replicate,
     Velocity,
 )
+from mjrig.scene.compiler_options import CompilerOptions
 from mjrig.scene.pose import Pose
 from mjrig.scene.prop import Prop
 
@@ -48,6 +49,9 @@ class ActorDescription(HasProperties):
         prefixes=("menagerie:",),
         structural=True,
         doc="MJCF, URDF, MJB or MuJoCo archive, relative to the scene; package:… or menagerie:…",
+    )
+    compiler = Nested(
+        CompilerOptions, structural=True, doc="MuJoCo compiler attributes that override the file's."
     )
     prop = Nested(Prop, polymorphic=True, structural=True, doc="A prop instead of a model.")
     base = Choice(

@@ -26,6 +26,15 @@ _NAMED_IN_DEFAULTS = ("material", "mesh", "hfield", "texture")
 _LONG_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
+#: What must be the same in the file, to the digits that any MuJoCo writes.
+_PHYSICS = (
+    "body_mass", "body_inertia", "body_ipos", "body_gravcomp", "jnt_range", "jnt_stiffness",
+    "dof_armature", "dof_damping", "dof_frictionloss", "geom_friction", "geom_solref",
+    "geom_solimp", "geom_margin", "tendon_range", "tendon_stiffness", "tendon_damping",
+    "actuator_gainprm", "actuator_biasprm", "actuator_dynprm", "actuator_gear",
+    "actuator_forcerange", "actuator_ctrlrange", "actuator_lengthrange", "qpos0",
+)  # fmt: skip
+
 #: Attributes that are float32 in MuJoCo.
 _COLOURS = ("rgba", "ambient", "diffuse", "specular", "shininess", "haze", "reflectance")
 
@@ -38,10 +47,13 @@ def write_xml(
     for controller in lowered_controllers(world):
         for binding in controller.bindings:
             _put_numbers(spec, world.model, binding.actuator_id)
+    # One file has one <compiler>: what those of the models made of inertias is written out.
+    spec.compiler.saveinertial = True
     model = add_keyframes(spec, world, frames)
     with _full_precision() as full:
         root = ElementTree.fromstring(spec.to_xml())
     _repair_defaults(root, world)
+    _keep_length_ranges(root)
     for file, name in _move_files(root, world, f"{path.stem}_assets").items():
         (path.parent / name).parent.mkdir(exist_ok=True)
         copyfile(file, path.parent / name)
@@ -100,6 +112,15 @@ def _shortest(text: str, kind: type[float] | type[np.float32]) -> str:
     return " ".join(str(kind(w)) if len(w) > 15 and _LONG_NUMBER.fullmatch(w) else w for w in words)
 
 
+def _keep_length_ranges(root: Any) -> None:
+    """Let nobody compute the length ranges of actuators anew: they are in the file."""
+    compiler = root.find("compiler")
+    if compiler is None:
+        compiler = ElementTree.Element("compiler")
+        root.insert(0, compiler)
+    ElementTree.SubElement(compiler, "lengthrange", mode="none")
+
+
 def _repair_defaults(root: Any, world: World) -> None:
     """Prefix asset names in defaults: attaching a model does so everywhere else."""
     assets = {e.get("name") for e in root.iterfind("asset/*")}
@@ -128,6 +149,11 @@ def _read_back(path: Path, model: Any) -> None:
             raise ExecutionError(
                 f"MuJoCo reads {size} {getattr(read, size)} from the XML it wrote, not "
                 f"{getattr(model, size)}; export to .mjb"
+            )
+    for name in _PHYSICS:
+        if not np.allclose(getattr(read, name), getattr(model, name), rtol=1e-4, atol=1e-9):
+            raise ExecutionError(
+                f"MuJoCo reads another {name} from the XML it wrote; export to .mjb"
             )
 
 

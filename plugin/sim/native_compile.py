@@ -78,7 +78,7 @@ def lower(
     for where in built.actors:
         moved = [_moved(b, model, lowered) for b in described[where.name]]
         actors.append(_relocated(where, model, lowered, moved))
-    return Built(spec, model, tuple(actors), built.placements)
+    return Built(spec, model, tuple(actors), built.placements, built.differing)
 
 
 def _moved(binding: ActuatorBinding, model: Any, lowered: set[int]) -> ActuatorBinding:

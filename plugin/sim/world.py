@@ -78,6 +78,7 @@ class World(HasProperties):
         self._model, self._data = assembly.model, assembly.data
         self._state_size = int(mujoco.mj_stateSize(self._model, _STATE))
         self._placements, self._robots = assembly.placements, assembly.robots
+        self._differing = assembly.built.differing
         self._articulations = {robot.name: robot for robot in self._robots}
         self._stepper = Stepper(
             self._model,
@@ -117,6 +118,11 @@ class World(HasProperties):
     def placements(self) -> Placements:
         """The placed actors of the scene, in the order of `articulations`."""
         return self._placements
+
+    @property
+    def differing(self) -> Mapping[str, Mapping[str, Any]]:
+        """What models give differently of which a world has one: `visual.map.znear` by actor."""
+        return self._differing
 
     @property
     def model(self) -> Any:

@@ -56,7 +56,7 @@ def test_an_inertia_no_body_has() -> None:
     (finding,) = found(world, "impossible-inertia")
     assert str(finding) == (
         "robot.link0: principal inertias 0.001, 0.001, 0.003: no body has one above the sum of the "
-        "others; correct <inertial>, or compiler balanceinertia"
+        "others; correct <inertial>, or give the actor `compiler: {balanceinertia: true}`"
     )
 
 

@@ -86,7 +86,7 @@ def test_a_prop_has_no_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_p
     (tmp_path / "arm.xml").write_text(arm(option='gravity="0 0 0" integrator="RK4"'))
     ball = '<mujoco><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>'
 
-    def read(actor: mjrig.Actor) -> Any:
+    def read(actor: mjrig.Actor, *named: object) -> Any:
         return mujoco.MjSpec.from_string(ball) if actor.prop else load(actor)
 
     monkeypatch.setattr(part, "load", read)

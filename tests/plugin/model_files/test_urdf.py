@@ -136,13 +136,14 @@ def test_a_missing_package_lists_every_place(package: Path) -> None:
         assert repr(str(place / "a.stl")) in str(info.value)
 
 
-def test_a_format_mujoco_cannot_read_is_refused_before_it_is_looked_for(package: Path) -> None:
+def test_a_format_that_nobody_reads_is_refused_before_it_is_looked_for(package: Path) -> None:
     with pytest.raises(mjrig.SceneError) as info:
-        world_of(package, urdf("../meshes/left/part.stl", "package://dog/leg.dae"))
+        world_of(package, urdf("../meshes/left/part.stl", "package://dog/leg.fbx"))
     assert str(info.value) == (
         f"<text>:4:12: actors[0].model: robot.model: link 'leg' of "
-        f"{str(package / 'urdf' / 'dog.urdf')!r} needs the mesh 'package://dog/leg.dae'; MuJoCo "
-        "reads .stl, .obj, .msh: convert it, or remove it if it is only visual"
+        f"{str(package / 'urdf' / 'dog.urdf')!r} needs the mesh 'package://dog/leg.fbx', which "
+        "must be .stl, .obj, .msh, .dae, .glb, .gltf or .ply: convert it, or remove it if it is "
+        "only visual"
     )
 
 
@@ -157,7 +158,7 @@ def test_meshes_that_are_only_seen_are_not_missed(package: Path) -> None:
         (
             INERTIA.replace('ixx="1"', 'ixx="9"'),
             "inertia must satisfy A + B >= C; use 'balanceinertia' to fix Element name "
-            "'robot/trunk', id 1 (in a URDF: <mujoco><compiler balanceinertia='true'/></mujoco>)",
+            "'robot/trunk', id 1; it compiles with the actor's `compiler: {balanceinertia: true}`",
         ),
         (
             INERTIA.replace('ixx="1"', 'ixx="-1"'),

@@ -360,6 +360,20 @@ def test_xml_that_does_not_read_back_is_not_kept(
     assert sorted(p.name for p in models.iterdir()) == ["hinge.xml", "legs.xml"]
 
 
+def test_xml_that_reads_back_with_other_masses_is_not_kept(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose_mass(root: Any) -> None:
+        for inertial in root.iter("inertial"):
+            inertial.set("mass", "7")
+
+    monkeypatch.setattr("mjrig.sim.export_xml._keep_length_ranges", lose_mass)
+    target = models / "out.xml"
+    with pytest.raises(ExecutionError, match="reads another body_mass from the XML it wrote"):
+        export(scene(LEGS, models), target)
+    assert not target.exists()
+
+
 def test_a_mujoco_without_the_switch_for_digits_is_noted(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

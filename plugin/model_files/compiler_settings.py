@@ -1,0 +1,126 @@
+"""What a model's compiler attributes, and those of its actor, make of its spec before attaching."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import mujoco
+
+_INERTIA = {
+    "false": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE,
+    "true": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE,
+    "auto": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO,
+}
+_FOLDERS = ("meshdir", "texturedir")
+#: Attributes that name folders.
+FOLDERS = (*_FOLDERS, "assetdir")
+
+
+def read_spec(path: Path, given: Mapping[str, Any]) -> Any:
+    """The spec of a model file, with compiler attributes that override those of the file.
+
+    Raises:
+        Exception: MuJoCo's own, or that of the XML parser.
+    """
+    if path.suffix.lower() == ".urdf":
+        return _read_urdf(path, given)
+    # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
+    spec = mujoco.MjSpec.from_file(str(path.absolute()))
+    set_compiler(spec, given)
+    return spec
+
+
+def _read_urdf(path: Path, given: Mapping[str, Any]) -> Any:
+    """A URDF is read with its compiler attributes: its parser already obeys them."""
+    if not given:
+        spec = mujoco.MjSpec.from_file(str(path.absolute()))
+        # A URDF asks for it unless told otherwise, but here its links are there to be attached to.
+        spec.compiler.fusestatic = bool(_says(ElementTree.parse(path).getroot(), "fusestatic"))
+        return spec
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    root = ElementTree.parse(path, parser).getroot()
+    extension = root.find("mujoco")
+    if extension is None:
+        extension = ElementTree.SubElement(root, "mujoco")
+    compiler = extension.find("compiler")
+    if compiler is None:
+        compiler = ElementTree.SubElement(extension, "compiler")
+    for name, value in given.items():
+        compiler.set(name, " ".join(map(str, value)) if isinstance(value, tuple) else str(value))
+    spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+    spec.modelfiledir = str(path.absolute().parent)
+    spec.compiler.fusestatic = bool(_says(root, "fusestatic"))
+    return spec
+
+
+def _says(root: Any, name: str) -> bool:
+    """Whether a URDF switches a compiler attribute on itself."""
+    return any(c.get(name) == "true" for c in root.iterfind("mujoco/compiler"))
+
+
+def set_compiler(spec: Any, given: Mapping[str, Any]) -> None:
+    """Write the compiler attributes of an actor into its spec."""
+    for name, value in given.items():
+        if name == "assetdir":
+            for folder in _FOLDERS:
+                setattr(spec, folder, given.get(folder, value))
+        elif name in _FOLDERS:
+            setattr(spec, name, value)
+        elif name == "strippath":
+            spec.strippath = value == "true"
+        elif name == "inertiafromgeom":
+            spec.compiler.inertiafromgeom = _INERTIA[value]
+        elif isinstance(value, str):
+            setattr(spec.compiler, name, value == "true")
+        else:
+            setattr(spec.compiler, name, value)
+
+
+def settle(spec: Any, named: Callable[[], Collection[str]]) -> None:
+    """Do now what MuJoCo does only when it compiles a model by itself.
+
+    Attaching keeps the attributes that act on single elements, not those that act on the whole.
+
+    Args:
+        spec: its files must be there.
+        named: gives the bodies to keep though they are static, since the scene refers to them;
+            called only if any are fused.
+
+    Raises:
+        Exception: MuJoCo's own.
+    """
+    compiler = spec.compiler
+    if compiler.discardvisual:
+        spec.discard_visual()
+        compiler.discardvisual = False
+    if compiler.fusestatic:
+        kept = named()
+        for body in spec.bodies:
+            if body.name in kept:
+                body.fuse = False
+        spec.fuse_static()
+        compiler.fusestatic = False
+    if int(compiler.passthrough) and not spec.assets:  # nothing can be left in an archive
+        for texture in spec.textures:
+            if texture.embed == mujoco.mjtEmbed.mjEMBED_AUTO and _can_be_left(texture):
+                texture.embed = mujoco.mjtEmbed.mjEMBED_FALSE
+
+
+def _can_be_left(texture: Any) -> bool:
+    """Whether MuJoCo can leave a texture in its file: it takes it as it is."""
+    whole = int(texture.gridsize[0]) * int(texture.gridsize[1]) == 1
+    return bool(texture.file) and whole and not (texture.hflip or texture.vflip)
+
+
+def texts(data: object) -> Iterator[str]:
+    """Every text in plain data, at any depth."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from texts(key)
+            yield from texts(value)
+    elif isinstance(data, list | tuple):
+        for item in data:
+            yield from texts(item)

@@ -320,6 +320,8 @@ def _native_obstacles(model: Any) -> dict[int, str]:
     found: dict[int, str] = {}
     for name, plain in _plain_motor().items() if model.nactuator else ():
         values = getattr(model, f"actuator_{name}").reshape(model.nactuator, -1)
+        if name == "history":  # without samples its interpolation means nothing
+            values = values * (values[:, :1] > 0)
         for i in np.flatnonzero((values != plain).any(axis=1)).tolist():
             found.setdefault(i, _OBSTACLES.get(name, f"has {name} set, which a motor has not"))
     if int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL):

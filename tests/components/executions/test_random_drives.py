@@ -15,6 +15,7 @@ from mjrig.errors import ExecutionError
 from tests.campaign import Tally
 from tests.components.executions.random_drives import Case, case
 from tests.components.executions.reference_laws import has_reference, reference
+from tests.components.executions.true_reasons import untrue
 
 Array = npt.NDArray[np.float64]
 
@@ -124,14 +125,16 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 @pytest.mark.campaign
-def test_every_execution_has_the_bits_of_python(
+def test_every_execution_has_the_bits_of_python_and_reasons_are_true(
     tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # for MuJoCo's own log
     for rng in tally.cases("actuators and laws, all executions", 25, 100_000):
-        drawn, _ = case(rng, 30)
+        drawn, model = case(rng, 30)
         text = f"{drawn.components} {drawn.sim} {drawn.edits}\n{drawn.xml}"
         worlds = worlds_of(drawn, tmp_path)
+        for said in untrue(worlds["auto"], model):
+            tally.found(f"not true: {said}: {text}")
         found = first_difference(drawn, worlds, rng.uniform(0, math.pi))
         if found:
             tally.found(f"{found}: {text}")

@@ -56,11 +56,12 @@ format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: setup  ## measure the cost of a step, of starting, of recording, of many worlds, of a sweep, of a fit, and the editor's frames
+bench: setup  ## measure the cost of a step, of starting, of recording, of many worlds, of many actors, of a sweep, of a fit, and the editor's frames
 	$(BIN)/python benchmarks/step_cost.py
 	$(BIN)/python benchmarks/startup_cost.py
 	$(BIN)/python benchmarks/record_cost.py
 	$(BIN)/python benchmarks/batch_cost.py
+	$(BIN)/python benchmarks/memory_cost.py
 	$(BIN)/python benchmarks/sweep_cost.py
 	$(BIN)/python benchmarks/fit_cost.py
 	$(BIN)/python benchmarks/editor_frames.py

@@ -25,9 +25,6 @@ class PassthroughController(ArticulationController):
     def _may_own(self, binding: ActuatorBinding, literal: bool) -> bool:
         return binding.output_count == 1 and binding.ctrl_count == 1
 
-    def _check_factor(self, binding: ActuatorBinding, at: tuple[int, ...]) -> None:
-        """Accept any gear: nothing is divided by it."""
-
     def supports(self) -> dict[str, Support]:
         plain = Support(True, "ctrl is the setpoint: there is nothing to compute")
         return super().supports() | {"native": plain}

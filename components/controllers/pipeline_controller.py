@@ -160,7 +160,10 @@ class PipelineController(PipelineOwner):
         return implicit or super()._own_needs_position_stage
 
     def supports(self) -> dict[str, Support]:
-        found = self._pipe.executions if self.is_bound else super().supports()
+        if not self.is_bound:
+            nothing = Support(False, "it owns no actuator")
+            return super().supports() | {"compiled": nothing, "native": nothing}
+        found = self._pipe.executions
         reason = "effort: implicit solves in Python" if self.effort is EffortMode.IMPLICIT else ""
         if type(self).compute_and_apply is not PipelineController.compute_and_apply:
             reason = f"{type(self).__name__} has a compute_and_apply in Python"

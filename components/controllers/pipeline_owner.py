@@ -13,6 +13,7 @@ from mjrig.components.laws.law import Law
 from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.laws.space import PipelineSpace, Precision
 from mjrig.control.controller import ArticulationController
+from mjrig.control.finite_guard import LARGEST
 from mjrig.errors import PropertyError
 from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator, patch, resolved
@@ -49,7 +50,7 @@ class PipelineOwner(ArticulationController):
         soft_max=400.0,
         unit="N·m",
         category="Limits",
-        doc="Largest effort per actuator, at the joint, after all clamps; inf: none.",
+        doc="Largest effort per actuator, at the joint, after all clamps; inf: none but MuJoCo's.",
     )
     delay = Nested(Delay, structural=True, category="Actuation", doc="Delay of the commands.")
     clamps = NestedList(
@@ -185,6 +186,8 @@ class PipelineOwner(ArticulationController):
             self._own_load_law(self._pipe.law)
             self.load_law(self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
+        # A larger ctrl is no number for MuJoCo, in whatever execution.
+        self._limit.narrow(LARGEST)
 
     def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
         low, high, _ = limits_of(self.clamps, self.num_bindings)

@@ -120,7 +120,7 @@ def tick(address: int) -> int:
             integral[i] = advanced
         # 3. clamps
         effort = raw
-        if not math.isnan(raw):
+        if math.isfinite(raw):
             at = 0
             for c in range(clamps):
                 before = effort

@@ -12,13 +12,24 @@ from mjrig.components.laws.feedback import PID
 from mjrig.control.lowering import DCForm, Lowered, NativeForm
 from mjrig.readings.effort_log import EffortLog, StepRows
 
+#: Times any number that MuJoCo takes, a smaller gain cannot overflow.
+_LARGEST_GAIN = 1e200
+
 
 def why_not_native(controller: PipelineHost) -> str:
     """Why a controller whose parts all have a MuJoCo form has none; empty if it has one."""
-    odd = [b.actuator for b in controller.bindings if b.gain != 1.0 or b.kind != "motor"]
     if controller.decimation != 1:
         return f"it runs every {controller.decimation} steps, a MuJoCo actuator every step"
-    return f"{odd[0]!r} is not a motor with gain 1" if odd else ""
+    for binding in controller.bindings:
+        if binding.kind != "motor":
+            return f"{binding.actuator!r} is no motor ({binding.kind})"
+        if binding.native_obstacle:
+            return f"{binding.actuator!r} {binding.native_obstacle}"
+    law: Any = controller._pipe.law
+    gains = [law._kp, law._kv, *([law._ki] if isinstance(law, PID) else [])]
+    if any((gain > _LARGEST_GAIN).any() for gain in gains):
+        return "its effort could overflow, and MuJoCo would not report that"
+    return ""
 
 
 def native_form_of(controller: PipelineHost) -> NativeForm:

@@ -1,7 +1,7 @@
 """Python execution: the pipeline in numpy, as prepared calls on preallocated arrays."""
 
 from collections.abc import Sequence
-from math import hypot
+from math import hypot, isfinite
 from typing import Any
 
 import mujoco
@@ -54,7 +54,15 @@ class PythonRun(PipelineRun):
             self._take_targets()
         for operation in self._program:
             operation()
+        self._check_raw(self._value)
         self._put()
+
+    def _check_raw(self, value: Buffer) -> None:
+        """No clamp hides that the law's own effort was not finite: it stays so behind them."""
+        raw = self._pipe._raw
+        if not isfinite(np.vdot(raw, raw)):
+            bad = ~np.isfinite(raw)
+            value[bad] = raw[bad]
 
     def _take_targets(self) -> None:
         self._version = self._setpoints.version
@@ -112,11 +120,16 @@ class DirectRun(PythonRun):
         """Count what the last clamp did, and make sure that ctrl is finite."""
         out, pipe = self._out, self._pipe
         unclamped, written, values = pipe.unclamped.tobytes, out.tobytes, out.tolist
+        # One clamp alone has changed what was not finite; behind several it cannot be seen.
+        has_several = len(pipe.clamps) > 1
 
         def finish() -> None:
             now = written()
             if unclamped() != now:
                 pipe.count_last(out)
+                self._check_raw(out)
+            elif has_several:
+                self._check_raw(out)
             # The cheapest check of some dozens of values for NaN, infinity and too large ones.
             if hypot(*values()) < LARGEST:
                 self._good = now
@@ -172,6 +185,7 @@ class ImplicitRun(PythonRun):
         )
         for convert in self._convert:
             convert()
+        self._check_raw(self._value)
         self._put()
 
     def _inverse_mass(self) -> FloatArray:

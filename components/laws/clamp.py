@@ -144,6 +144,10 @@ class MaxEffort(Clamp):
         a, b = space.effort(low), space.effort(high)
         self._low, self._high = np.minimum(a, b), np.maximum(a, b)
 
+    def narrow(self, size: float) -> None:
+        """Allow no more than ±size, in the units of the space."""
+        self._low, self._high = np.maximum(self._low, -size), np.minimum(self._high, size)
+
     def over_rows(self, rows: int) -> Self:
         return self  # its limits are (n,) whatever they are applied to
 

@@ -192,7 +192,7 @@ class Pipeline:
             after = effort if is_last else self.space.zeros()
             program += clamp.program(before, q, qd, after)
             if out is None or not is_last:
-                program.append(_counting(before, after, count))
+                program.append(_counting(raw, before, after, count))
             before, self._unclamped = after, before
         if not self.clamps:
             program.append(partial(np.copyto, effort, raw))
@@ -210,7 +210,7 @@ class Pipeline:
 
     def count_last(self, effort: Array) -> None:
         """Count the actuators that the last clamp acted on."""
-        np.add(self._acted[-1], self._unclamped != effort, self._acted[-1])
+        _count(self._raw, self._unclamped, effort, self._acted[-1])
 
     def command(self) -> None:
         """Let the law take the setpoints it was prepared for; with a delay, each step does."""
@@ -385,11 +385,16 @@ def _delayed(law: Law, delay: Delay, targets: Targets, state: State, dt: float) 
     return pass_on
 
 
-def _counting(before: Array, after: Array, count: npt.NDArray[np.int64]) -> Operation:
+def _counting(raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]) -> Operation:
     """Count the actuators a clamp acted on; comparing bytes is the cheapest way to see none."""
 
     def look() -> None:
         if before.tobytes() != after.tobytes():
-            np.add(count, before != after, count)
+            _count(raw, before, after, count)
 
     return look
+
+
+def _count(raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]) -> None:
+    """Count where a clamp acted; a raw effort that is not finite is held back instead."""
+    np.add(count, (before != after) & np.isfinite(raw), count)

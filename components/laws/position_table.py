@@ -113,7 +113,7 @@ class PositionTable(Clamp):
         # The last point has its own limit: it counts as passed at the point, not only beyond it.
         passed = (x == last) & (last > first)
         self._points = np.where(passed, np.nextafter(last, -np.inf, dtype=x.dtype), x)
-        self._shared = bool((self._segments == self._segments[:, :1]).all())
+        self._shared = len(x) > 0 and bool((self._segments == self._segments[:, :1]).all())
         self._count = np.zeros(space.shape, np.intp)
         self._below = np.zeros((*space.shape, x.shape[1]), np.bool_)
         self._first = np.arange(space.size) * (x.shape[1] + 1)

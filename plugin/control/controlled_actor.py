@@ -201,6 +201,7 @@ class ControlledActor(ActorInWorld):
             commands=self._standing_commands(),
         )
         calls = plan.writes
+        self._guard.owned(plan.following)
         if plan.watches_ctrl:
             self._guard.keep_good_ctrl()
             calls = (*plan.writes, self._watch)

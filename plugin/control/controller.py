@@ -84,8 +84,7 @@ class ArticulationController(ActorComponent):
         """Split candidates into what this controller owns and what it matches but skips.
 
         Raises:
-            BindingError: a pattern matches nothing, a literal name cannot be bound, or an actuator
-                has a gear or gain of zero.
+            BindingError: a pattern matches nothing, or a literal name cannot be bound.
         """
         slots = Slots([b.names for b in candidates], owner)
         owned: dict[int, ActuatorBinding] = {}
@@ -96,7 +95,6 @@ class ArticulationController(ActorComponent):
                 binding = candidates[i]
                 literal = is_literal(pattern) or pattern in binding.names
                 if self._may_own(binding, literal):
-                    self._check_factor(binding, at)
                     owned[i] = binding
                 elif literal:
                     raise BindingError(
@@ -121,22 +119,13 @@ class ArticulationController(ActorComponent):
     def _may_own(self, binding: ActuatorBinding, literal: bool) -> bool:
         if binding.is_bindable:
             return True
-        if binding.ctrl_count != 1 or binding.output_count != 1:
+        if binding.ctrl_count != 1 or binding.output_count != 1 or not binding.has_effect:
             return False
         if self.allow_non_motor and literal and binding.on_joint:
             return True
         elsewhere = binding.transmission in ("tendon", "site", "slider-crank")
         motor = binding.kind == "motor" or (self.allow_non_motor and literal)
         return self.transmissions is Transmissions.ALL and elsewhere and motor
-
-    def _check_factor(self, binding: ActuatorBinding, at: tuple[int, ...]) -> None:
-        if binding.factor == 0.0:
-            what = "gear" if binding.gear == 0.0 else "gain"
-            raise BindingError(
-                f"{self.label}: {binding.actuator!r} has {what} 0: no ctrl gives it an effort",
-                ("actuators",),
-                at=at,
-            )
 
     def bind(self, model: Any, data: Any, actuator_ids: Iterable[int]) -> None:
         """Own what the patterns match among these actuators; all or nothing.
@@ -344,6 +333,8 @@ class ArticulationController(ActorComponent):
 
 
 def _remedy(binding: ActuatorBinding) -> str:
+    if not binding.has_effect:
+        return "give it a gear and a gain, or leave it out"
     if binding.transmission in ("tendon", "site", "slider-crank") and binding.kind == "motor":
         return "set transmissions: all to run the law on its length, or leave it out"
     if binding.on_joint and binding.ctrl_count == 1:

@@ -15,6 +15,14 @@ EXECUTIONS = ("auto", "python", "native", "compiled")
 _IMPLICIT = ("implicit", "implicitfast", "discrete")
 _INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
 _AT_EVERY_STAGE = "MuJoCo would evaluate the law at every stage"
+_FORBIDDEN = {
+    mujoco.mjtDisableBit.mjDSBL_ACTUATION: (
+        "the flag actuation is disabled, and with it the memory of MuJoCo's actuators"
+    ),
+    mujoco.mjtDisableBit.mjDSBL_AUTORESET: (
+        "the flag autoreset is disabled: after a divergence MuJoCo would report no effort"
+    ),
+}
 _log = logging.getLogger("mjrig")
 
 
@@ -49,7 +57,10 @@ def check_request(requested: str) -> None:
 
 
 def why_not_lowered_here(options: Any, actuation: Actuation) -> str:
-    """Why the integrator of these options forbids lowering; empty if it does not."""
+    """Why these options forbid lowering; empty if they do not."""
+    for flag, reason in _FORBIDDEN.items():
+        if int(options.disableflags) & int(flag):
+            return reason
     integrator = integrator_name(options)
     if integrator == "Euler":
         return ""

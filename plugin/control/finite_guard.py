@@ -1,8 +1,9 @@
 """Guard: keeps non-finite values out of MuJoCo and reports them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
 
@@ -46,14 +47,24 @@ class Guard:
         self.setpoints = setpoints.flat.copy()
         self.inputs = {n: a.copy() for n, a in setpoints.input_values.items()}
         self.ctrl: bytes = self._ctrl.tobytes()
+        #: Factors of the setpoints in ctrl, where they are above one; None: nowhere.
+        self._scale: FloatArray | None = None
+
+    def owned(self, ids: Collection[int]) -> None:
+        """Laws own these actuators: their setpoints are multiplied by gear·gain, or divided."""
+        single = [b for b in self._actuators if b.output_count == 1]
+        factors = np.array([abs(b.factor) if b.actuator_id in ids else 1.0 for b in single])
+        scale = np.maximum([factors, factors, 1.0 / factors], 1.0)
+        self._scale = scale.reshape(-1) if (scale > 1.0).any() else None
 
     def check_setpoints(self) -> None:
         """Remember valid setpoints; replace an invalid one by the last valid one."""
         flat, good = self._setpoints.flat, self.setpoints
-        if np.vdot(flat, flat) < LARGEST**2:
+        scaled = flat if self._scale is None else flat * self._scale
+        if np.vdot(scaled, scaled) < LARGEST**2:
             good[:] = flat
             return
-        for i in np.flatnonzero(is_bad(flat)):
+        for i in np.flatnonzero(is_bad(scaled)):
             row, column = divmod(int(i), len(self._setpoints.names))
             self._report(
                 "non-finite setpoint",
@@ -102,9 +113,21 @@ class Guard:
         self.ctrl = self._ctrl.tobytes()
 
     def report_non_finite(self, binding: ActuatorBinding) -> None:
-        """Note that an effort was not finite, and that the last finite ctrl is held."""
+        """Note that an effort was not finite, and that the last finite ctrl is held.
+
+        Not where the state itself is not: MuJoCo resets it, which is reported as a divergence.
+        """
+        if self._is_reset_next():
+            return
         problem = "effort is not finite; the last finite ctrl is held"
         self._report("non-finite effort", binding.actuator, problem)
+
+    def _is_reset_next(self) -> bool:
+        """Whether MuJoCo will reset the state at the beginning of the next step."""
+        data = self._data
+        if int(data.model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_AUTORESET):
+            return False
+        return bool(is_bad(data.qpos).any() or is_bad(data.qvel).any())
 
     def _report(self, kind: str, actuator: str, problem: str) -> None:
         binding = next(b for b in self._actuators if b.actuator == actuator)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any, overload
 
 import mujoco
+import numpy as np
 
 from mjrig.errors import BindingError
 from mjrig.names import Slots, unique
@@ -45,6 +47,23 @@ _KIND_BY_GAIN = {
 }
 
 
+#: Fields that a motor keeps when MuJoCo runs a law in its place, or that have no effect on one.
+_KEPT_NATIVELY = frozenset(
+    ("trntype", "trnid", "gear", "ctrllimited", "ctrlrange", "forcelimited", "forcerange",
+     "damping", "dampingpoly", "armature", "group", "user", "ctrladr", "outadr", "actadr",
+     "historyadr", "length0", "lengthrange", "acc0")
+)  # fmt: skip
+_OBSTACLES = {
+    "delay": "delays its ctrl, and a law that MuJoCo runs would be given delayed setpoints instead",
+    "gainprm": "has a gain other than 1",
+}
+_OBSTACLES["history"] = _OBSTACLES["delay"].replace("delays", "has a history of")
+#: Below it a gain divided by gear² is no number any more.
+_SMALLEST = 1e-290
+_PLAIN_MOTOR = """<mujoco><worldbody><body><joint name="j"/><geom size="1"/></body></worldbody>
+<actuator><motor joint="j"/></actuator></mujoco>"""
+
+
 @dataclass(frozen=True)
 class ActuatorBinding:
     """One actuator of an articulation resolved to addresses.
@@ -76,6 +95,8 @@ class ActuatorBinding:
     joint_range: tuple[float, float] | None
     joint_force_range: tuple[float, float] | None
     skip_reason: str
+    #: What of a motor would be lost or mean something else in a law that MuJoCo runs; "": nothing.
+    native_obstacle: str = ""
     #: Its authored name, where the compiled name differs.
     alias: str = ""
 
@@ -88,6 +109,11 @@ class ActuatorBinding:
     def factor(self) -> float:
         """g: joint effort = g · ctrl."""
         return self.gear * self.gain
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether any ctrl gives an effort: gear and gain are not zero."""
+        return has_effect(self.factor)
 
     @property
     def is_bindable(self) -> bool:
@@ -161,6 +187,7 @@ def describe_actuators(
             raise BindingError(f"there is no actuator {i}; the model has {model.nactuator}")
     taken: set[str] = set()
     found = []
+    obstacles = _native_obstacles(model)
     for i in chosen:
         name = _local(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i, prefix) or _target_name(
             model, i, prefix
@@ -168,7 +195,8 @@ def describe_actuators(
         name = unique(name, taken)
         taken.add(name)
         described = _describe(model, int(i), name, prefix)
-        found.append(replace(described, alias=aliases.get(name, "")))
+        alias, obstacle = aliases.get(name, ""), obstacles.get(int(i), "")
+        found.append(replace(described, alias=alias, native_obstacle=obstacle))
     return found
 
 
@@ -196,6 +224,8 @@ def _target_name(model: Any, i: int, prefix: str) -> str:
 
 def actuator_kind(model: Any, i: int) -> str:
     """The MJCF element that a compiled actuator corresponds to."""
+    if int(model.actuator_plugin[i]) >= 0:
+        return "plugin"
     gain = int(model.actuator_gaintype[i])
     if gain in _KIND_BY_GAIN:
         return _KIND_BY_GAIN[gain]
@@ -239,6 +269,10 @@ def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
     gear = model.actuator_gear[out]
     count = int(model.actuator_ctrlnum[i])
     kind = actuator_kind(model, i)
+    # A joint's actuator acts through one number of its gear, any other through all of them.
+    scale = float(gear[0]) if qpos_address >= 0 else float(gear.any())
+    # A position actuator's gain is its stiffness, not a factor between ctrl and effort.
+    gain = float(model.actuator_gainprm[i][0]) if kind in ("motor", "adhesion") else 1.0
     return ActuatorBinding(
         actuator=name,
         joint=joint,
@@ -253,9 +287,8 @@ def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
         kind=kind,
         transmission=transmission,
         target=_target_name(model, i, prefix),
-        gear=float(gear[0]) if qpos_address >= 0 else float(gear.any()),
-        # A position actuator's gain is its stiffness, not a factor between ctrl and effort.
-        gain=float(model.actuator_gainprm[i][0]) if kind in ("motor", "adhesion") else 1.0,
+        gear=scale,
+        gain=gain,
         inputs=tuple(str(mujoco.mj_actuatorInputName(model, i, k) or "") for k in range(count)),
         ctrl_range=_range(model.actuator_ctrllimited[ctrl], model.actuator_ctrlrange[ctrl])
         if count
@@ -263,22 +296,73 @@ def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
         force_range=_range(model.actuator_forcelimited[i], model.actuator_forcerange[i]),
         joint_range=joint_range,
         joint_force_range=joint_force_range,
-        skip_reason=_skip_reason(kind, transmission, _target_name(model, i, prefix), count),
+        skip_reason=_skip_reason(
+            kind, transmission, _target_name(model, i, prefix), count, (scale, gain)
+        ),
     )
+
+
+@cache
+def _plain_motor() -> dict[str, Any]:
+    """The fields in which an actuator must be like a plain motor for MuJoCo to run its law.
+
+    All that this version of MuJoCo has, but for those that are kept: what is unknown here is
+    different and hence refused.
+    """
+    motor = mujoco.MjModel.from_xml_string(_PLAIN_MOTOR)
+    names = [n.removeprefix("actuator_") for n in dir(motor) if n.startswith("actuator_")]
+    chosen = [n for n in names if n not in _KEPT_NATIVELY]
+    return {n: getattr(motor, f"actuator_{n}")[0].copy() for n in chosen}
+
+
+def _native_obstacles(model: Any) -> dict[int, str]:
+    """The actuators that MuJoCo cannot replace by one that runs a law, with the reason."""
+    found: dict[int, str] = {}
+    for name, plain in _plain_motor().items() if model.nactuator else ():
+        values = getattr(model, f"actuator_{name}").reshape(model.nactuator, -1)
+        if name == "history":  # without samples its interpolation means nothing
+            values = values * (values[:, :1] > 0)
+        for i in np.flatnonzero((values != plain).any(axis=1)).tolist():
+            found.setdefault(i, _OBSTACLES.get(name, f"has {name} set, which a motor has not"))
+    if int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL):
+        limited = model.actuator_ctrllimited
+        for i, (first, count) in enumerate(
+            zip(model.actuator_ctrladr, model.actuator_ctrlnum, strict=True)
+        ):
+            if limited[first : first + count].any():
+                found.setdefault(i, "has a ctrlrange, which the flag clampctrl switches off")
+    disabled = int(model.opt.disableactuator)
+    for i, group in enumerate(model.actuator_group.tolist()):
+        if 0 <= group < 31 and disabled >> group & 1:
+            found.setdefault(i, f"is in group {group}, which is disabled")
+    return found
 
 
 def _range(limited: Any, values: Any) -> tuple[float, float] | None:
     return (float(values[0]), float(values[1])) if limited else None
 
 
-def _skip_reason(kind: str, transmission: str, target: str, inputs: int) -> str:
+def _skip_reason(
+    kind: str, transmission: str, target: str, inputs: int, factors: tuple[float, float]
+) -> str:
     """Why no law can be bound to an actuator; empty if one can."""
     what = f"is {'an' if kind[0] in 'aio' else 'a'} {kind} actuator"
     if inputs != 1:
         return f"{what} with {inputs} inputs, and a law commands one"
+    if kind == "plugin":
+        return f"{what}: its plugin computes the force and takes ctrl as a setpoint of its own"
+    gear, gain = factors
+    if not has_effect(gear * gain):
+        which = ("gain", gain) if has_effect(gear) else ("gear", gear)
+        return "has {} {:g}: no ctrl gives it an effort".format(*which)
     if transmission in ("hinge", "slide"):
         return "" if kind == "motor" else f"{what} and would take torque as a target"
     if transmission in ("ball", "free"):
         return f"drives the {transmission} joint {target!r}; a law needs a hinge or slide joint"
     verb = "drives" if transmission == "tendon" else "acts on"
     return f"{verb} the {transmission} {target!r}, not a joint"
+
+
+def has_effect(factor: float) -> bool:
+    """Whether an actuator of this gear·gain can do anything; laws divide by its square."""
+    return factor * factor > _SMALLEST

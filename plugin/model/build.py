@@ -23,6 +23,7 @@ from mjrig.model.global_sections import (
 )
 from mjrig.model.initial_state import with_states
 from mjrig.model.model_keys import compiled_keys
+from mjrig.model.shared_meshes import SharedMeshes
 from mjrig.model.write_actuators import Authored, finish_actuators
 from mjrig.model_files.compiler_settings import texts
 from mjrig.model_files.model_source import load, one_line
@@ -110,7 +111,11 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
     share_compiler(world, list(parts.values()))
     with scene.locating():
         differing = _set_options(world, list(parts.values()), scene.effective_sim())
+    meshes = SharedMeshes()
+    for part in parts.values():
+        meshes.take_out(part.name, _source(part), part.spec)
     _attach_all(world, parts, origins)
+    meshes.put_back()
     for name, there in sites.items():
         _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])
     exclude_contacts(world, placements.groups, list(parts))
@@ -227,6 +232,11 @@ def _attach_all(world: Any, parts: Mapping[str, Part], origins: Mapping[str, Pla
 
     for name in parts:
         put(name)
+
+
+def _source(part: Part) -> tuple[str, ...]:
+    """Where a model and its meshes were read from."""
+    return str(part.actor.model), part.spec.modelfiledir, part.spec.meshdir
 
 
 def _attach(world: Any, part: Part, there: Place) -> None:

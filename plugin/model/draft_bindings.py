@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.model.binding import ActuatorBinding
+from mjrig.model.binding import ActuatorBinding, has_effect
 
 _JOINTS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
 _TRANSMISSION = {
@@ -14,6 +14,7 @@ _TRANSMISSION = {
     int(mujoco.mjtJoint.mjJNT_SLIDE): "slide",
 }
 _TRUE, _AUTO = int(mujoco.mjtLimited.mjLIMITED_TRUE), int(mujoco.mjtLimited.mjLIMITED_AUTO)
+_FIRST_ONE = np.eye(1, mujoco.mjNGAIN)[0]
 _NOT_DRAFTED = "is not known before the model is compiled"
 
 
@@ -30,10 +31,13 @@ def draft_actuators(spec: Any, prefix: str, aliases: Mapping[str, str]) -> list[
     """
     joints = {joint.name: joint for joint in spec.joints}
     found = []
+    flags, groups = int(spec.option.disableflags), int(spec.option.disableactuator)
+    # A motor that is switched off, or its ctrlrange, is left to `describe_actuators`.
+    is_plain = not groups and not flags & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
     for i, actuator in enumerate(spec.actuators):
         if actuator.name.startswith(prefix):
             on_joint = int(actuator.trntype) in _JOINTS
-            joint = joints.get(actuator.target) if on_joint else None
+            joint = joints.get(actuator.target) if on_joint and is_plain else None
             alias = aliases.get(actuator.name.removeprefix(prefix), "")
             found.append(_draft(i, actuator, joint, prefix, alias))
     return found
@@ -57,7 +61,7 @@ def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> Actuat
         transmission=transmission,
         target=actuator.target.removeprefix(prefix),
         gear=float(actuator.gear[0]),
-        gain=float(actuator.gainprm[0]) if is_motor else 1.0,
+        gain=1.0,
         inputs=("",),
         ctrl_range=_range(actuator, "ctrl"),
         force_range=_range(actuator, "force"),
@@ -80,6 +84,10 @@ def _is_plain_motor(actuator: Any) -> bool:
         and not actuator.inheritrange
         and not actuator.actearly
         and actuator.actdim <= 0
+        and has_effect(float(actuator.gear[0]))
+        and np.array_equal(actuator.gainprm, _FIRST_ONE)
+        and np.array_equal(actuator.dynprm, _FIRST_ONE)
+        and not np.any(actuator.biasprm)
     )
     no_activation = not np.any(actuator.actrange) and int(actuator.actlimited) != _TRUE
     return plain and no_activation and all(_is_clear(actuator, what) for what in ("ctrl", "force"))

@@ -33,6 +33,10 @@ class Actor(ActorDescription):
     def use_motors(self, pattern: str = ".*") -> ActorComponent:
         """Convert the model's position actuators to motors under a PDController of the same gains.
 
+        Under an implicit integrator the scene gets `sim: {actuation: implicit}`, so that the gains
+        are integrated as before. Where that would reach other controllers, or the motion will
+        differ for another reason, a warning is logged.
+
         Args:
             pattern: names of the model's actuators; those that are not position actuators stay.
 

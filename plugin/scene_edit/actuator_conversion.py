@@ -1,7 +1,8 @@
 """Conversion of a model's position actuators to motors under a PDController, and back."""
 
+import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import mujoco
 import numpy as np
@@ -9,18 +10,26 @@ import numpy as np
 from mjrig.actuators.actuator import Actuator
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
+from mjrig.control.execution import is_implicit, is_rk4
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.model.build import build
-from mjrig.names import compile_pattern, literal, suggestion
+from mjrig.names import compile_pattern, listed, literal, suggestion
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
+from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import resolved
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.included import own_copy
 from mjrig.scene.scene import SceneDescription
+from mjrig.scene.sim_options import Actuation, SimOptions
 
+_log = logging.getLogger("mjrig")
 K = TypeVar("K", bound=Hashable)
+_NOT_IMPLICIT = (
+    "the integrator took the gains of the position actuators implicitly and does not do so with "
+    "the PDController's, which is less stable; sim: {actuation: implicit} would keep it"
+)
 #: Marks a compiled actuator that is not authored.
 OF_THE_MODEL = -1
 #: Properties kept when an authored actuator changes its kind.
@@ -28,10 +37,55 @@ _KEPT = {"name", "joint", "replaces", "gear", "lengthrange", "forcerange", "forc
 _KEPT |= {"damping", "armature", "group", "userdata", "sensors"}
 
 
+class Conversion(NamedTuple):
+    """Position actuators as motors under a controller; nothing is changed yet.
+
+    `actuators` replace the actor's own list. `is_implicit`: the gains were integrated implicitly,
+    which `sim: {actuation: implicit}` keeps. `remarks` say what else will be different.
+    """
+
+    actuators: list[Actuator]
+    controller: ActorComponent
+    is_implicit: bool
+    remarks: tuple[str, ...]
+
+
 def use_motors(actor: ActorDescription, pattern: str) -> ActorComponent:
     """See `Actor.use_motors`."""
+    scene = actor.parent
+    sim = scene.effective_sim() if isinstance(scene, SceneDescription) else SimOptions()
+    made = as_motors(actor, pattern, sim)
+    remarks = list(made.remarks)
+    is_lost = made.is_implicit and sim.actuation is not Actuation.IMPLICIT
+    others = _laws_in(scene)
+    with actor.changes():
+        actor.actuators = tuple(made.actuators)
+        controller = actor.add_component(made.controller)
+    if is_lost and isinstance(scene, SceneDescription) and not others:
+        own = {} if scene.sim is None else scene.sim.to_data()
+        scene.assign({"sim": own | {"actuation": str(Actuation.IMPLICIT)}})
+    elif is_lost:
+        also = f", and change {listed(others)} as well" if others else ""
+        remarks.append(f"{_NOT_IMPLICIT}{also}")
+    for remark in remarks:
+        _log.warning("%s.use_motors: %s", actor.label, remark)
+    return controller
+
+
+def as_motors(actor: ActorDescription, pattern: str, sim: SimOptions) -> Conversion:
+    """Motors and a PDController that do what some position actuators of an actor do.
+
+    Args:
+        actor: stays as it is.
+        pattern: names of its actuators; those that are not position actuators stay.
+        sim: options of the simulation that the model's own do not decide.
+
+    Raises:
+        BindingError: the pattern matches no position actuator.
+    """
     alone = _Alone(actor)
     model, actuators = alone.model, alone.actuators
+    sim.apply(model.opt)
     matched = _matching(actuators, pattern)
     servos = [b for b in matched if _is_servo(model, b)]
     if not servos:
@@ -45,18 +99,54 @@ def use_motors(actor: ActorDescription, pattern: str) -> ActorComponent:
     cls = registry.get("MotorActuator", Actuator)
     gains = {b.actuator: -model.actuator_biasprm[b.actuator_id] * b.gear**2 for b in servos}
     names = [literal(b.actuator) for b in servos]
+    clamps_targets, beyond = _target_ranges(model, servos)
     controller = registry.get("PDController", ActorComponent).from_data(
         {
             "actuators": pattern if len(servos) == len(matched) else names,
-            "kp": _compact({name: float(prm[1]) for name, prm in gains.items()}),
-            "kv": _compact({name: float(prm[2]) for name, prm in gains.items()}),
+            "kp": _compact({name: float(prm[1]) + 0.0 for name, prm in gains.items()}),
+            "kv": _compact({name: float(prm[2]) + 0.0 for name, prm in gains.items()}),
             "torque_limit": _compact({b.actuator: _limit(b) for b in servos}),
+            **({"clamp_targets": True} if clamps_targets else {}),
         }
     )
-    with actor.changes():
-        made = [_in_place_of(actor, i, found, cls, {}) for i, found in groups.items()]
-        actor.actuators = (*alone.rest(servos), *made)
-        return actor.add_component(controller)
+    made = [_in_place_of(actor, i, found, cls, {}) for i, found in groups.items()]
+    remarks = []
+    if beyond:
+        remarks.append(f"setpoints are no longer limited to the ctrlrange of {listed(beyond)}")
+    if is_rk4(model):
+        remarks.append(
+            "under RK4 a position actuator follows the joint at every stage, "
+            "a PDController acts once per step: the motion differs a little"
+        )
+    rest = [*alone.rest(servos), *made]
+    return Conversion(rest, controller, is_implicit(model.opt), tuple(remarks))
+
+
+def _laws_in(scene: HasProperties | None) -> list[str]:
+    """The controllers that a scene has already."""
+    return [
+        f"{actor.name}.{type(component).__name__}"
+        for actor in (scene.actors if isinstance(scene, SceneDescription) else ())
+        for component in actor.components
+        if isinstance(component, ArticulationController) and component.follows_pose
+    ]
+
+
+def _target_ranges(model: Any, servos: Sequence[ActuatorBinding]) -> tuple[bool, list[str]]:
+    """Whether all targets are limited to the joint ranges, and else whose limits are lost."""
+    off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
+    limited = [b for b in servos if b.ctrl_range is not None and not off]
+    if limited and all(_limits_to_joint(b) for b in servos):
+        return True, []
+    return False, [b.actuator for b in limited]
+
+
+def _limits_to_joint(binding: ActuatorBinding) -> bool:
+    ctrl, joint = binding.ctrl_range, binding.joint_range
+    if ctrl is None or joint is None:
+        return ctrl is joint
+    ends = sorted(end * binding.gear for end in joint)
+    return bool(np.allclose(ctrl, ends, rtol=1e-9, atol=0.0))
 
 
 def use_position_actuators(actor: ActorDescription, component: ActorComponent) -> list[Actuator]:
@@ -181,12 +271,14 @@ def _matching(actuators: Iterable[ActuatorBinding], pattern: str) -> list[Actuat
 
 
 def _is_servo(model: Any, binding: ActuatorBinding) -> bool:
-    """Whether an actuator is exactly f = kp (u − l) − kv l' on a hinge or slide."""
+    """Whether an actuator is exactly f = kp (u − l) − kv l' on a hinge or slide, kp and kv ≥ 0."""
     i = binding.actuator_id
     gain, bias = model.actuator_gainprm[i], model.actuator_biasprm[i]
     stateless = int(model.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_NONE)
-    plain = bool(bias[0] == 0.0 and gain[0] == -bias[1])
-    return binding.kind == "position" and stateless and plain and binding.on_joint
+    has_past = bool(model.actuator_history[i][0])
+    plain = bool(bias[0] == 0.0 and gain[0] == -bias[1] and (bias[1:3] <= 0.0).all())
+    moves = binding.on_joint and binding.has_effect
+    return binding.kind == "position" and stateless and not has_past and plain and moves
 
 
 def _limit(binding: ActuatorBinding) -> float:

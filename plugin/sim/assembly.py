@@ -53,13 +53,13 @@ Choose = Callable[[Assembly, str, str], dict[Key, Execution]]
 
 
 def choose_executions(alive: Assembly, requested: str, not_here: str) -> dict[Key, Execution]:
-    """The execution mode of every controller that supports several."""
+    """The execution mode of every controller that supports several and owns something."""
     implicit = is_implicit(alive.model.opt)
     return {
         (i, j): choose_one(requested, c.label, c.supports(), not_here, implicit)
         for i, robot in enumerate(alive.robots)
         for j, c in enumerate(robot.components)
-        if isinstance(c, ArticulationController) and c.follows_pose
+        if isinstance(c, ArticulationController) and c.follows_pose and c.is_bound
     }
 
 

@@ -83,6 +83,8 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
             controller = described.copy()
             if not controller.bind_draft(actuators, part.name, float(options.timestep)):
                 return None
+            if not controller.is_bound:
+                continue
             supports = controller.supports()
             chosen = choose(requested, part.name, supports, not_here, is_implicit(options))
             executions[i, j] = chosen

@@ -51,6 +51,7 @@ def _as_motor(found: ActuatorBinding, motor: ActuatorBinding | None) -> Actuator
         ctrl_range=motor.ctrl_range,
         force_range=motor.force_range,
         skip_reason=motor.skip_reason,
+        native_obstacle=motor.native_obstacle,
     )
 
 

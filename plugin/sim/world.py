@@ -147,7 +147,8 @@ class World(HasProperties):
     @property
     def execution(self) -> str:
         """Execution mode of the controllers: one name, or several joined by `+`."""
-        found = {c.execution.name for r in self._robots for c in r.controllers if c.follows_pose}
+        laws = [c for r in self._robots for c in r.controllers if c.follows_pose and c.is_bound]
+        found = {c.execution.name for c in laws}
         return "+".join(sorted(found)) or "python"
 
     @property

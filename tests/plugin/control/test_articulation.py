@@ -432,12 +432,62 @@ def test_an_effort_that_was_never_finite_is_held_at_the_reset_ctrl() -> None:
     assert world.data.ctrl.tolist() == [0.0, 0.0]
 
 
-def test_an_effort_that_overflows_is_held_or_clamped() -> None:
-    world, robot = make_robot(hinge(), PDController(kp=1e300, kv=0, torque_limit=7))
+@pytest.mark.parametrize("clamps", [[], [{"type": "MaxEffort", "max_effort": 3}]])
+@pytest.mark.parametrize("decimation", [1, 3])
+@pytest.mark.parametrize("execution", ["python", "compiled", "auto"])
+def test_an_effort_that_overflows_is_held_whatever_limits_it(
+    execution: str, decimation: int, clamps: list[dict[str, object]]
+) -> None:
+    pytest.importorskip("numba", reason="needs the extra 'fast'")
+    pd = PDController(kp=1e300, kv=0, torque_limit=7, clamps=clamps, decimation=decimation)
+    world = make_world(hinge(), [pd], execution=execution)
+    robot = world["robot"]
+    robot.setpoints.feedforward[:] = 0.25
+    world.step(3)
+    before, counts = world.data.ctrl.tolist(), clamp_counts(robot)
     robot.set_targets(1e10)
     with np.errstate(over="ignore"):
-        robot.apply_controls()
-    assert world.data.ctrl.tolist() == [7.0]
+        world.step(3)
+    assert world.data.ctrl.tolist() == before
+    assert clamp_counts(robot) == counts
+    held = "effort is not finite; the last finite ctrl is held"
+    assert [e.message for e in world.events] == [f"robot.swing: {held}"] * 3
+    assert world.execution != "native"
+
+
+def clamp_counts(robot: mjrig.Articulation) -> list[list[int]]:
+    return [count.tolist() for count in pd_of(robot).clamp_counts.values()]
+
+
+@pytest.mark.parametrize("execution", ["python", "native", "compiled", "auto"])
+@pytest.mark.parametrize("field", ["qpos", "qvel"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1e11])
+def test_a_state_that_is_not_finite_is_one_event(execution: str, field: str, value: float) -> None:
+    pytest.importorskip("numba", reason="needs the extra 'fast'")
+    world = make_world(arm(), [PDController()], execution=execution)
+    world.step(2)
+    getattr(world.data, field)[1] = value
+    with np.errstate(all="ignore"):
+        world.step(2)
+    assert [(e.kind, e.joint) for e in world.events] == [("diverged", "elbow")]
+
+
+@pytest.mark.parametrize("gear", [1.0, 100.0, 1e-3])
+def test_setpoints_that_no_ctrl_can_hold_are_refused_alike(gear: float) -> None:
+    pytest.importorskip("numba", reason="needs the extra 'fast'")
+    motor = f'<motor name="drive" joint="swing" gear="{gear}"/>'
+    found = []
+    for execution in ("python", "native", "compiled"):
+        world = make_world(hinge(motor), [PDController(kp=1, kv=0.1)], execution=execution)
+        store = world["robot"].setpoints
+        for row, value in ((store.position, 1e9), (store.feedforward, 1e8), (store.velocity, 9e9)):
+            row[:] = value
+            world.step()
+            row[:] = 0.1
+            world.step()
+        found.append((world.data.qpos.tolist(), [str(e) for e in world.events]))
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][1]) == {1.0: 0, 100.0: 2, 1e-3: 1}[gear]
 
 
 def test_only_the_latest_thousand_events_are_kept() -> None:

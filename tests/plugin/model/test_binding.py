@@ -1,12 +1,13 @@
 """Which actuator is bound, which is skipped and why, and what each is called."""
 
+import mujoco
 import numpy as np
 import pytest
 
 import mjrig
 from mjrig.components import PassthroughController, PDController
 from mjrig.model.binding import describe_actuators
-from tests.worlds import ZOO, arm, bare, hinge, make_robot, pd_of, refused
+from tests.worlds import ZOO, arm, bare, hinge, make_robot, make_world, pd_of, refused
 
 TARGET = "would take torque as a target"
 REASONS = {
@@ -225,21 +226,69 @@ def test_an_actuator_with_several_inputs_is_refused_even_if_non_motors_are_allow
 @pytest.mark.parametrize(
     ("actuator", "what"),
     [
-        ('<motor name="drive" joint="swing" gear="0"/>', "gear"),
-        ('<general name="drive" joint="swing" gainprm="0"/>', "gain"),
+        ('<motor name="drive" joint="swing" gear="0"/>', "gear 0"),
+        ('<motor name="drive" joint="swing" gear="1e-200"/>', "gear 1e-200"),
+        ('<general name="drive" joint="swing" gainprm="0"/>', "gain 0"),
+        ('<position name="drive" joint="swing" gear="0"/>', "gear 0"),
     ],
 )
-def test_a_factor_of_zero_is_refused(actuator: str, what: str) -> None:
-    message = f"robot.PDController: 'drive' has {what} 0: no ctrl gives it an effort"
-    with refused(mjrig.BindingError, message):
-        make_robot(hinge(actuator), PDController())
+def test_a_factor_of_zero_is_skipped_by_a_pattern_and_refused_by_name(
+    actuator: str, what: str
+) -> None:
+    xml = hinge(actuator + '<motor name="other" joint="swing"/>')
+    reason = f"has {what}: no ctrl gives it an effort"
+    _, robot = make_robot(xml, PDController())
+    assert robot.bindings.skipped == [("drive", reason)]
+    assert [b.actuator for b in robot.controllers[0].bindings] == ["other"]
+    remedy = "give it a gear and a gain, or leave it out"
+    for allow in (False, True):
+        with refused(mjrig.BindingError, f"robot.PDController: 'drive' {reason}; {remedy}"):
+            make_robot(xml, PDController(actuators="drive", allow_non_motor=allow))
 
 
-def test_a_tendon_motor_with_gear_zero_is_refused() -> None:
-    message = "robot.PDController: 'pull' has gear 0: no ctrl gives it an effort"
+def test_a_tendon_motor_with_gear_zero_is_skipped() -> None:
     xml = arm('<motor name="pull" tendon="cable" gear="0"/>')
-    with refused(mjrig.BindingError, message):
-        make_robot(xml, PDController(transmissions="all"))
+    _, robot = make_robot(xml, PDController(transmissions="all"))
+    assert robot.bindings.skipped == [("pull", "has gear 0: no ctrl gives it an effort")]
+
+
+SERVO = """<extension><plugin plugin="mujoco.pid"><instance name="servo">
+<config key="kp" value="8"/><config key="kd" value="0.2"/></instance></plugin></extension>"""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("beside", ["", '<motor name="free" joint="elbow"/>'])
+def test_a_plugin_actuator_takes_its_own_setpoint_in_every_execution(
+    count: int, beside: str
+) -> None:
+    joints = ("shoulder", "elbow")[:count]
+    servos = "".join(
+        f'<plugin name="s_{j}" joint="{j}" plugin="mujoco.pid" instance="servo"/>' for j in joints
+    )
+    xml = arm(servos + beside).replace("<worldbody>", SERVO + "<worldbody>")
+    model, data = bare(xml)
+    ctrl = np.zeros(model.nu)
+    gain = 3.0 if beside else 0.0
+    for step in range(60):
+        ctrl[:count] = 0.3 * np.sin(0.1 * step)
+        if beside:
+            elbow = model.joint("elbow").qposadr[0]
+            ctrl[count] = gain * 0.2 + (-gain * data.qpos[elbow] + -0.0 * data.qvel[elbow])
+        data.ctrl[:] = ctrl
+        mujoco.mj_step(model, data)
+    for execution in ("python", "auto", "native", "compiled"):
+        world = make_world(xml, [PDController(kp=gain, kv=0.0)], execution=execution)
+        robot = world["robot"]
+        own = [b.actuator for b in robot.controllers[0].bindings]
+        assert own == (["free"] if beside else [])
+        reason = "is a plugin actuator: its plugin computes the force and takes ctrl as a setpoint"
+        assert [r.startswith(reason) for _, r in robot.bindings.skipped] == [True] * count
+        for step in range(60):
+            robot.set_targets({"s_.*": 0.3 * float(np.sin(0.1 * step))})
+            if beside:
+                robot.set_targets({"free": 0.2})
+            world.step()
+        assert np.array_equal(world.data.qpos, data.qpos), execution
 
 
 def test_passthrough_does_not_mind_a_gear_of_zero() -> None:

@@ -205,6 +205,10 @@ class PolicyFile(Component):
         """
         assert self.network is not None
         try:
+            if self.gate() is not None and self.network.suffix.lower() == ".pt":
+                raise PropertyError(
+                    "TorchScript is a program, and a sandbox runs none; export the network as ONNX"
+                )
             return self.find_file(self.network)
         except PropertyError as error:
             raise self.property_named("network").error(self, str(error)) from None

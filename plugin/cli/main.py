@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
 from mjrig.terminal.help import GroupedCommands, examples
+from mjrig.terminal.printable import printing_safely
 from mjrig.terminal.scene_options import (
     add_scene_options,
     add_trust,
@@ -28,6 +29,11 @@ COMMANDS = "mjrig.commands"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    with printing_safely():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:

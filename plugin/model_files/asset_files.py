@@ -1,23 +1,29 @@
 """The files a model needs besides its own: meshes, textures, height fields, skins."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError
+from mjrig.files.paths import Gate
 from mjrig.names import suggestion
 
 
-def check_assets(spec: Any, model: Path) -> None:
+def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
     """Make sure that MuJoCo will find every file a model names, also once it is in a world.
 
     Raises:
-        PropertyError: one is missing; the message lists where it was searched.
+        PropertyError: one is missing, the message lists where it was searched; or the gate
+            refuses it.
     """
     for kind, asset in _assets(spec):
         for file in _files(kind, asset):
             path = asset_path(spec, model, kind, file)
-            if path.is_file() or ":" in file.partition("/")[0]:  # a provider's resource
+            if gate is not None:
+                gate.admit(path, file)
+            is_resource = ":" in file.partition("/")[0]  # another provider may know it
+            if os.path.isfile(path) or (is_resource and gate is None):
                 continue
             what = f"{kind} {asset.name!r}" if asset.name else kind
             raise PropertyError(
@@ -48,7 +54,7 @@ def _files(kind: str, asset: Any) -> list[str]:
 
 
 def _nearest_file(path: Path) -> str:
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         return f"; the folder {str(path.parent)!r} does not exist"
     names = sorted(p.name for p in path.parent.iterdir() if p.is_file())
     return f"; {suggestion(path.name, names)}" if names else ""

@@ -6,6 +6,8 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
+from mjrig.files.paths import Gate, is_in_package
+from mjrig.files.referenced_files import check_regular
 from mjrig.model_files.asset_files import check_assets
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.model_files.urdf import find_meshes
@@ -28,20 +30,24 @@ def load(actor: ActorDescription) -> Any:
     """
     if actor.prop is not None:
         return _filled(actor)
-    path = model_file(actor)
+    path, gate = model_file(actor), _gate(actor)
     if path.suffix.lower() == BINARY:
         problem = "an .mjb is already compiled: it must be the only actor and cannot be edited"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
     try:
+        if gate is None and path.suffix.lower() not in ARCHIVES:
+            check_regular(path)
         # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
         spec = mujoco.MjSpec.from_file(str(path.absolute()))
+    except PropertyError as error:
+        raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
         raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     try:
         if path.suffix.lower() == ".urdf":
-            find_meshes(spec, path)
+            find_meshes(spec, path, gate)
         if path.suffix.lower() not in ARCHIVES:
-            check_assets(spec, path)
+            check_assets(spec, path, gate)
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     return spec
@@ -56,10 +62,19 @@ def model_file(actor: ActorDescription) -> Path:
     assert actor.model is not None
     try:
         if is_in_menagerie(actor.model):
-            return find_in_menagerie(actor.model)
+            path = find_in_menagerie(actor.model, gate := actor.gate())
+            if gate is not None:
+                gate.admit(path, actor.model)
+                gate.admit_model(path)
+            return path
         return actor.find_file(actor.model)
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
+
+
+def _gate(actor: ActorDescription) -> Gate | None:
+    """What decides about the files that a model names; mjrig's own models may name any."""
+    return None if actor.model is None or is_in_package(actor.model) else actor.gate()
 
 
 def is_binary(actor: ActorDescription) -> bool:

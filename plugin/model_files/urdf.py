@@ -1,5 +1,6 @@
 """Mesh files of a URDF: resolved as in ROS, by package, path or URI."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,18 +8,20 @@ from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
 from mjrig.errors import PropertyError
+from mjrig.files.paths import Gate, shortened
 
 FORMATS = (".stl", ".obj", ".msh")
 _PACKAGES = ("package", "model")
 
 
-def find_meshes(spec: Any, urdf: Path) -> None:
+def find_meshes(spec: Any, urdf: Path, gate: Gate | None = None) -> None:
     """Give every mesh of a URDF's spec the full path of its file.
 
     A `<mujoco><compiler strippath="true"/>` in the file is respected: MuJoCo's own rule applies.
 
     Raises:
-        PropertyError: a mesh is not found, or of a format MuJoCo does not read.
+        PropertyError: a mesh is not found, of a format MuJoCo does not read, or only where the
+            gate admits no file.
     """
     if not spec.meshes or spec.strippath:
         return
@@ -29,9 +32,11 @@ def find_meshes(spec: Any, urdf: Path) -> None:
                 f"{', '.join(FORMATS)}: convert it, or remove it if it is only visual"
             )
         places = list(dict.fromkeys(mesh_places(mesh.file, urdf, spec.meshdir)))
-        found = next((place for place in places if place.is_file()), None)
+        if gate is not None:
+            places = _admitted(places, mesh.file, gate)
+        found = next((place for place in places if os.path.isfile(place)), None)
         if found is None:
-            looked = ", ".join(repr(str(place)) for place in places)
+            looked = ", ".join(repr(shortened(str(place))) for place in places)
             raise PropertyError(
                 f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}, which was not found; "
                 f"looked at: {looked}"
@@ -55,6 +60,25 @@ def mesh_places(name: str, urdf: Path, meshdir: str = "") -> Iterator[Path]:
     else:
         yield folder / meshdir / name
         yield folder / name
+
+
+def _admitted(places: list[Path], name: str, gate: Gate) -> list[Path]:
+    """The places that a gate admits.
+
+    Raises:
+        PropertyError: it admits none of them.
+    """
+    admitted = []
+    refusal = None
+    for place in places:
+        try:
+            gate.admit(place, name)
+            admitted.append(place)
+        except PropertyError as error:
+            refusal = error
+    if refusal is not None and not any(os.path.isfile(place) for place in admitted):
+        raise refusal
+    return admitted
 
 
 def _used_by(urdf: Path, mesh: str) -> str:

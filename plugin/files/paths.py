@@ -124,7 +124,7 @@ def find_file(
     if gate is not None:
         gate.admit(path, name)
     if not os.path.isfile(path):  # unlike Path's, it takes a name of any length
-        raise PropertyError(f"there is no file {shortened(str(path))!r}{_nearest_in(path)}")
+        raise PropertyError(f"there is no file {str(path)!r}{_nearest_in(path)}")
     return path
 
 
@@ -137,7 +137,7 @@ def shortened(text: str, limit: int = 300) -> str:
 def _nearest_in(path: Path) -> str:
     folder = path.parent
     if not os.path.isdir(folder):
-        return f"; the folder {shortened(str(folder))!r} does not exist"
+        return f"; the folder {str(folder)!r} does not exist"
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
     except OSError:  # it may not be listed

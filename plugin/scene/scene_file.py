@@ -132,6 +132,7 @@ class SceneFile(HasProperties):
         made._base, made._reading = base, reading
         with made.locating():
             made.assign(made._text.data)
+            made._text = made._text.understood_as(made.to_data())
             made.check_read()
         return made
 
@@ -165,7 +166,8 @@ class SceneFile(HasProperties):
                 write_atomically(target, text, backup=True)
             except OSError as error:
                 raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
-        self._text = SceneText.read(text, str(target), self.overrides)
+        written = SceneText.read(text, str(target), self.overrides)
+        self._text = written.understood_as(self.to_data())
         self._path, self._digest = target, _digest(content)
 
     def to_text(self) -> str:

@@ -12,7 +12,8 @@ from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.model.build import build
-from mjrig.names import compile_pattern, literal, suggestion
+from mjrig.names import literal, suggestion
+from mjrig.patterns import compile_pattern
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.per_actuator import resolved

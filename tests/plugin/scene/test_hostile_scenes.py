@@ -97,7 +97,7 @@ def test_deep_nesting_is_refused(tmp_path: Path, opening: str) -> None:
 
 
 def test_moderate_nesting_below_variables_is_refused_or_fine(tmp_path: Path) -> None:
-    text = HEAD + "vars: {x: " + "[" * 150 + "]" * 150 + "}\nsim: '${x}'\n"
+    text = HEAD + "vars: {x: " + "[" * 90 + "]" * 90 + "}\nsim: '${x}'\n"
     assert complaint(tmp_path, text).startswith("s.yaml:4:6: sim: ")
 
 

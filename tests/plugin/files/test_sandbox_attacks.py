@@ -291,6 +291,19 @@ def test_without_a_sandbox_the_file_of_a_scene_is_opened(folder: Path, key: str)
         assert name in opened.names()
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_in_a_sandbox_the_file_of_a_scene_is_not_opened(
+    folder: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "m.xml").write_text(HINGE)
+    with OpenedFiles(folder.parent / "out") as opened:
+        for suffix in SUFFIXES:
+            (folder / "p.yaml").write_text(POLICY.format(f"../out/c{suffix}"))
+            attempt(scene(folder, KEYS[key].format(f"../out/c{suffix}")))
+        assert not opened.names()
+
+
 @pytest.mark.campaign
 def test_no_scene_leads_out(folder: Path, tally: Tally, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)

@@ -4,6 +4,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -131,23 +132,30 @@ def inside(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
+def some_value(rng: random.Random) -> Any:
+    return deepcopy(rng.choice(VALUES))
+
+
 def mutated_data(rng: random.Random, data: Any) -> None:
-    path = rng.choice([p for p in places(data) if p])
+    paths = [p for p in places(data) if p]
+    if not paths:
+        return
+    path = rng.choice(paths)
     holder, key = inside(data, path[:-1]), path[-1]
-    other = rng.choice([p for p in places(data) if p])
+    other = rng.choice(paths)
     kind = rng.randrange(8)
     if kind <= 3:
-        holder[key] = rng.choice(VALUES)
+        holder[key] = some_value(rng)
     elif kind == 4:
         del holder[key]
     elif kind == 5:
-        holder[key] = inside(data, other) if len(other) > 2 else rng.choice(VALUES)
+        holder[key] = deepcopy(inside(data, other)) if len(other) > 2 else some_value(rng)
     elif kind == 6:
-        holder[key] = rng.choice(([holder[key]], {"a": holder[key]}, [holder[key]] * 3))
+        holder[key] = rng.choice(([holder[key]], {"a": holder[key]}, [deepcopy(holder[key]) for _ in "abc"]))
     elif isinstance(holder, dict):
-        holder[rng.choice(("x", "type", "name", "kp", str(other[-1])))] = rng.choice(VALUES)
+        holder[rng.choice(("x", "type", "name", "kp", str(other[-1])))] = some_value(rng)
     else:
-        holder.insert(rng.randrange(len(holder) + 1), rng.choice(VALUES))
+        holder.insert(rng.randrange(len(holder) + 1), some_value(rng))
 
 
 def mutated_text(rng: random.Random, text: str) -> str:

@@ -22,6 +22,7 @@ from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.apply_data import update
 from mjrig.scene.load_context import (
     Elsewhere,
+    FileBudget,
     Reading,
     Trust,
     decoded,
@@ -82,9 +83,11 @@ class SceneFile(HasProperties):
         trusted = trusted_by(path, trust, sandbox)
         reading = Reading(dict(vars or {}), sandbox_of(path, sandbox), trusted)
         try:
-            return cls.read_file(path, reading)
+            made = cls.read_file(path, reading)
         except PropertyError as error:
             raise SceneError(f"{path}:1:1: {error}") from error
+        reading.budget.close()
+        return made
 
     @classmethod
     def read_file(cls, path: Path, reading: Reading) -> Self:
@@ -98,6 +101,7 @@ class SceneFile(HasProperties):
             reading.sandbox.admit(path, path)
         content = read_scene_file(path)
         text = decoded(content, path)
+        reading.budget.take(len(text))
         made = cls._read(text, str(path), path.parent, reading.into(path))
         made._path, made._digest = path, _digest(content)
         return made
@@ -121,9 +125,11 @@ class SceneFile(HasProperties):
         trusted = trusted_by(file, trust, sandbox)
         reading = Reading(dict(vars or {}), sandbox_of(file, sandbox), trusted)
         try:
-            return cls._read(text, "<text>", Path(base), reading)
+            made = cls._read(text, "<text>", Path(base), reading)
         except PropertyError as error:
             raise SceneError(f"<text>:1:1: {error}") from error
+        reading.budget.close()
+        return made
 
     @classmethod
     def _read(cls, text: str, file: str, base: Path, reading: Reading) -> Self:
@@ -194,7 +200,12 @@ class SceneFile(HasProperties):
         """
         if self._path is None:
             raise SceneError("the scene has no file to read again")
-        reading = replace(self._reading, vars=self.overrides, chain=self._reading.chain[:-1])
+        reading = replace(
+            self._reading,
+            vars=self.overrides,
+            chain=self._reading.chain[:-1],
+            budget=FileBudget(),
+        )
         try:
             fresh = type(self).read_file(self._path, reading)
         except PropertyError as error:

@@ -78,6 +78,7 @@ class Document:
                 f"{file}:1:1: has {len(text)} characters; at most {MAX_CHARACTERS} are read"
             )
         try:
+            _check_size(text)
             self.root: Any = yaml.compose(text, Loader=_Loader)
             self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
@@ -181,6 +182,30 @@ class Document:
         line, column = _mark(node.start_mark)
         where = f"{format_path(path)}: " if path else ""
         return SceneError(f"{self.file}:{line}:{column}: {where}{message}")
+
+
+def _check_size(text: str) -> None:
+    """Refuse what has too many values or is nested too deeply, by the fast parser if there is one.
+
+    Raises:
+        yaml.MarkedYAMLError: with the place; anything else that is wrong is found later.
+    """
+    loader = getattr(yaml, "CSafeLoader", None)
+    count = depth = 0
+    events = iter(yaml.parse(text, Loader=loader)) if loader is not None else iter(())
+    while True:
+        try:
+            event = next(events, None)
+        except yaml.YAMLError:
+            return
+        if event is None:
+            return
+        count += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if count > MAX_NODES or depth > MAX_NESTING + 1:
+            problem = _TOO_MANY if count > MAX_NODES else _TOO_DEEP
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
 
 def format_path(path: Keys) -> str:

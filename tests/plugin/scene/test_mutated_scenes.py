@@ -12,8 +12,16 @@ import pytest
 import yaml
 
 import mjrig
+from mjrig.actuators.actuator import Actuator
 from mjrig.check.check import findings, report
+from mjrig.components import Clamp, Delay, Law
 from mjrig.errors import MjrigError, SceneError
+from mjrig.properties import registry
+from mjrig.properties.component import ActorComponent
+from mjrig.properties.has_properties import HasProperties
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.prop import Prop
+from mjrig.scene.sim_options import SimOptions
 from tests.campaign import CAMPAIGN, Tally
 from tests.conftest import HINGE, LEGS
 from tests.cpu_limit import TooSlow, cpu_limit
@@ -97,7 +105,13 @@ VALUES: tuple[Any, ...] = (
 def bases() -> list[str]:
     names = ("pendulum", "arm_pair", "quadruped", "workcell") if CAMPAIGN else ()
     texts = [(SCENES / f"{name}.yaml").read_text("utf-8") for name in names]
-    return [RICH, RICH, RICH, SMALL, *(t.replace("../../assets/", "package:mjrig.assets/") for t in texts)]
+    return [
+        RICH,
+        RICH,
+        RICH,
+        SMALL,
+        *(t.replace("../../assets/", "package:mjrig.assets/") for t in texts),
+    ]
 
 
 @pytest.fixture
@@ -151,7 +165,9 @@ def mutated_data(rng: random.Random, data: Any) -> None:
     elif kind == 5:
         holder[key] = deepcopy(inside(data, other)) if len(other) > 2 else some_value(rng)
     elif kind == 6:
-        holder[key] = rng.choice(([holder[key]], {"a": holder[key]}, [deepcopy(holder[key]) for _ in "abc"]))
+        holder[key] = rng.choice(
+            ([holder[key]], {"a": holder[key]}, [deepcopy(holder[key]) for _ in "abc"])
+        )
     elif isinstance(holder, dict):
         holder[rng.choice(("x", "type", "name", "kp", str(other[-1])))] = some_value(rng)
     else:
@@ -193,6 +209,52 @@ def mutated(rng: random.Random, text: str) -> str:
     for _ in range(rng.randint(1, 3)):
         mutated_data(rng, data)
     return yaml.safe_dump(data, sort_keys=False, default_flow_style=rng.choice((None, True)))
+
+
+#: Where a type of a family goes in a scene; its own values are added to the last mapping.
+HOLDERS: dict[type[Any], Callable[[dict[str, Any]], dict[str, Any]]] = {
+    Actuator: lambda item: {"model": "legs.xml", "actuators": [{"joint": "left_hip"} | item]},
+    Prop: lambda item: {"prop": item},
+    Clamp: lambda item: {
+        "model": "legs.xml",
+        "components": [{"type": "PDController", "clamps": [item]}],
+    },
+    Law: lambda item: {"model": "legs.xml", "components": [{"type": "LawController", "law": item}]},
+    Delay: lambda item: {
+        "model": "legs.xml",
+        "components": [
+            {"type": "PDController", "delay": {k: v for k, v in item.items() if k != "type"}}
+        ],
+    },
+    ActorComponent: lambda item: {"model": "legs.xml", "components": [item]},
+}
+
+
+def one_property(rng: random.Random) -> dict[str, Any]:
+    """A scene in which one property of any type, of an actor or of `sim`, has any value."""
+    kind = rng.random()
+    if kind < 0.1:
+        name = rng.choice([p.name for p in SimOptions.properties()])
+        actor = {"name": "dog", "model": "legs.xml"}
+        return {"mjrig": 1, "sim": {name: some_value(rng)}, "actors": [actor]}
+    if kind < 0.25:
+        name = rng.choice([p.name for p in ActorDescription.properties() if p.name != "name"])
+        actor = {"name": "dog", "model": "legs.xml", name: some_value(rng)}
+        return {"mjrig": 1, "actors": [actor]}
+    name = rng.choice([n for n in registry.names() if holder_of(n) is not None])
+    cls, hold = registry.get(name, HasProperties), holder_of(name)
+    assert hold is not None
+    item = {"type": name}
+    own = list(cls.properties())
+    for prop in rng.sample(own, k=min(len(own), rng.choice((1, 1, 2)))):
+        item[prop.name] = some_value(rng)
+    return {"mjrig": 1, "actors": [{"name": "dog"} | hold(item)]}
+
+
+def holder_of(name: str) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+    cls = registry.get(name, HasProperties)
+    ours = cls.__module__.startswith("mjrig.")
+    return next((h for base, h in HOLDERS.items() if ours and issubclass(cls, base)), None)
 
 
 # What is done with them -------------------------------------------------------------------------
@@ -242,3 +304,12 @@ def test_mutated_scenes_are_read_or_refused(folder: Path, tally: Tally) -> None:
         action = rng.choice(actions)
         if wrong := trial(action, folder, text, 2.0 if action is not load_and_save else 1.0):
             tally.found(f"{action.__name__}: {wrong[:300]}\n{text if CAMPAIGN else text[:2000]}")
+
+
+@pytest.mark.campaign
+def test_every_property_takes_or_refuses_any_value(folder: Path, tally: Tally) -> None:
+    for rng in tally.cases("any value for any property", 150, 30_000, minutes=10):
+        text = yaml.safe_dump(one_property(rng), sort_keys=False)
+        action = rng.choice((use, check)) if CAMPAIGN else use
+        if wrong := trial(action, folder, text, 2.0):
+            tally.found(f"{action.__name__}: {wrong[:300]}\n{text[:2000]}")

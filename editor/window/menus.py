@@ -71,11 +71,13 @@ class Menus:
         if imgui.menu_item_simple("Delete", "Del", enabled=bool(parts.state.selection.paths)):
             parts.edits.delete()
         if len(stack) and imgui.begin_menu("History"):
-            if imgui.menu_item("0. As opened", "", True)[0]:
-                parts.edits.go_back_to(0)
-            for i, entry in enumerate(stack.names):
-                if imgui.menu_item(f"{i + 1}. {entry}", "", i < stack.position)[0]:
-                    parts.edits.go_back_to(i + 1)
+            oldest = stack.forgotten
+            start = f"{oldest}. Oldest kept" if oldest else "0. As opened"
+            if imgui.menu_item(start, "", True)[0]:
+                parts.edits.go_back_to(oldest)
+            for i, entry in enumerate(stack.names, oldest + 1):
+                if imgui.menu_item(f"{i}. {entry}", "", i <= stack.position)[0]:
+                    parts.edits.go_back_to(i)
             imgui.end_menu()
         imgui.end_menu()
 

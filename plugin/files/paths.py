@@ -1,10 +1,8 @@
-"""Files: read with a limit, written whole or not at all, and found by the names a scene uses."""
+"""Files: read with a limit, and found by the names a scene uses."""
 
 import errno
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
@@ -50,52 +48,6 @@ def read_limited(path: Path, limit: int) -> bytes:
     if size > limit:
         raise OSError(None, f"has {size} bytes; at most {limit} are read")
     return content
-
-
-def write_atomically(path: Path, text: str, *, backup: bool = False) -> None:
-    """Replace a file in one go: a crash leaves the old one or the new one, never a part.
-
-    Args:
-        path: the file.
-        text: the new content.
-        backup: keep the previous content in `path~`.
-    """
-    path = Path(os.path.realpath(path))  # a link stays one
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            os.chmod(name, path.stat().st_mode)
-            if backup:
-                _keep(path)
-        else:
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def backup_of(path: Path) -> Path:
-    """Where the previous version of a file is kept: `scene.yaml~`, beside the file itself."""
-    real = Path(os.path.realpath(path))
-    return real.with_name(real.name + "~")
-
-
-def _keep(path: Path) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        shutil.copy2(path, name)
-        os.replace(name, backup_of(path))
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def is_in_package(name: Path) -> bool:

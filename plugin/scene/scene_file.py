@@ -16,8 +16,8 @@ from mjrig.errors import (
     UntrustedError,
     untrusted_folder,
 )
-from mjrig.files.paths import write_atomically
 from mjrig.files.sandbox import Sandbox
+from mjrig.files.writing import folder_lock
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.apply_data import update
 from mjrig.scene.load_context import (
@@ -160,21 +160,25 @@ class SceneFile(HasProperties):
             raise SceneError("the scene has no file yet; give a path to save it to")
         text = self.to_text()
         content = text.encode("utf-8")
-        there = read_scene_file(target) if target.is_file() else None
-        if not overwrite and there is not None and self._is_own(target):
-            if _digest(there) != self._digest:
-                raise SceneError(
-                    f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
-                    "save(overwrite=True) replaces it"
-                )
-        if there != content:
-            try:
-                write_atomically(target, text, backup=True)
-            except OSError as error:
-                raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
+        try:
+            with folder_lock(target) as lock:  # nobody saves between the check and the replacement
+                there = read_scene_file(target) if os.path.isfile(target) else None
+                if not overwrite and there is not None and self._is_own(target):
+                    self._check_unchanged(target, there)
+                if there != content:
+                    lock.replace(text, backup=True)
+        except OSError as error:
+            raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
         written = SceneText.read(text, str(target), self.overrides)
         self._text = written.understood_as(self.to_data())
         self._path, self._digest = target, _digest(content)
+
+    def _check_unchanged(self, target: Path, there: bytes) -> None:
+        if _digest(there) != self._digest:
+            raise SceneError(
+                f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
+                "save(overwrite=True) replaces it"
+            )
 
     def to_text(self) -> str:
         """The scene as YAML, with the comments, order and style of the text it was read from."""

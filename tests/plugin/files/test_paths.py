@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mjrig.errors import PropertyError
-from mjrig.files.paths import find_file, write_atomically
+from mjrig.files.paths import find_file
+from mjrig.files.writing import write_atomically
 
 
 def test_a_new_file_gets_the_permissions_any_new_file_gets(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mjrig
 from mjrig.errors import SceneError
-from mjrig.files.paths import backup_of, write_atomically
+from mjrig.files.writing import backup_of, write_atomically
 from tests.campaign import amount
 from tests.worlds import refused
 

@@ -188,6 +188,7 @@ LONG = "a" * 41
 MESH = '<mujoco><asset><mesh name="m" file="{0}"/></asset></mujoco>'
 ACTOR = "mjrig: 1\nactors:\n  - name: dog\n    model: long.xml\n"
 PROP = "mjrig: 1\nactors: [{{name: a, prop: {{type: {0}}}}}]\n"
+MOTOR = ACTOR + f"    actuators: [{{type: MotorActuator, joint: {LONG}, "
 BOMBS = {
     "gains": ACTOR + '    components: [{type: PDController, kp: {"(a+)+": 1}}]\n',
     "owned": ACTOR + '    components: [{type: PDController, actuators: "(a|aa)+b"}]\n',
@@ -204,9 +205,9 @@ BOMBS = {
     "delay": ACTOR + "    components: [{type: PDController, delay: {steps: 1e15}}]\n",
     "seconds": ACTOR + "    components: [{type: PDController, delay: {seconds: 1e300}}]\n",
     "random": ACTOR + "    components: [{type: PDController, delay: {random: [0, 1e12]}}]\n",
-    "history": ACTOR + f"    actuators: [{{type: MotorActuator, joint: {LONG}, nsample: 1e12}}]\n",
-    "activations": ACTOR + f"    actuators: [{{type: MotorActuator, joint: {LONG}, actdim: 1e9}}]\n",
-    "group number": ACTOR + f"    actuators: [{{type: MotorActuator, joint: {LONG}, group: 1e300}}]\n",
+    "history": MOTOR + "nsample: 1e12}]\n",
+    "activations": MOTOR + "actdim: 1e9}]\n",
+    "group number": MOTOR + "group: 1e300}]\n",
     "pipe as model": "mjrig: 1\nactors: [{name: a, model: pipe.xml}]\n",
     "pipe in a model": "mjrig: 1\nactors: [{name: a, model: pipe_inside.xml}]\n",
     "pipe as mesh": "mjrig: 1\nactors: [{name: a, model: pipe_mesh.xml}]\n",
@@ -224,10 +225,9 @@ BOMBS = {
     "huge numbers": ACTOR + "    joints: {'.*': 1e39}\n",
     "huge place": ACTOR + "    pose: {position: [1e39, 0, 0]}\n",
     "many keys": "mjrig: 1\nvars: {" + ", ".join(f"k{i}: {i}" for i in range(60_000)) + "}\n",
-    "low and high": ACTOR + "randomise: [{path: dog.pose.position, low: [0, 1], high: [0, 1, 2]}]\n",
-    "rows of user data": ACTOR
-    + f"    actuators: [{{type: MotorActuator, joint: {LONG}, userdata: [[]]}}]\n",
-    "signature": ACTOR + f"    actuators: [{{type: PIDActuator, joint: {LONG}, ctrlspec: [[1]]}}]\n",
+    "low and high": ACTOR + "randomise: [{path: dog.x.y, low: [0, 1], high: [0, 1, 2]}]\n",
+    "rows of user data": MOTOR + "userdata: [[]]}]\n",
+    "signature": MOTOR + "ctrlspec: [[1]]}]\n",
 }  # fmt: skip
 
 

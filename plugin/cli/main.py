@@ -204,10 +204,12 @@ def _check(options: argparse.Namespace) -> int:
 def _watch(options: argparse.Namespace) -> NoReturn:
     """Check after every change of the files, until interrupted."""
     from mjrig.check.check import report
+    from mjrig.files.sandbox import Sandbox
     from mjrig.scene_edit.watch import files_of, watch
     from mjrig.sim.world import World
 
     scene = None
+    sandbox = Sandbox.at(options.scene.parent) if options.sandbox else None
 
     def check() -> str:
         nonlocal scene
@@ -217,7 +219,7 @@ def _watch(options: argparse.Namespace) -> NoReturn:
 
     watch(
         check,
-        lambda: files_of(options.scene, scene),
+        lambda: files_of(options.scene, scene, sandbox),
         lambda text: print(text, flush=True),
         title=str(options.scene),
         sleep=time.sleep,

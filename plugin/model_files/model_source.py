@@ -35,7 +35,7 @@ def load(actor: ActorDescription) -> Any:
         problem = "an .mjb is already compiled: it must be the only actor and cannot be edited"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
     try:
-        if gate is None and path.suffix.lower() not in ARCHIVES:
+        if path.suffix.lower() not in ARCHIVES:
             check_regular(path)
         # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
         spec = mujoco.MjSpec.from_file(str(path.absolute()))

@@ -16,9 +16,11 @@ import pytest
 
 import mjrig
 from mjrig.errors import MjrigError
+from mjrig.files.sandbox import Sandbox
 from mjrig.properties import registry
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.scalar_kinds import FilePath
+from mjrig.scene_edit.watch import files_of
 from tests.campaign import Tally
 from tests.conftest import HINGE
 from tests.opened_files import OpenedFiles
@@ -163,8 +165,12 @@ def nested(folder: Path, rng: random.Random, xml: str) -> str:
 
 def attempt(path: Path) -> None:
     """Do with a scene in the sandbox what can be done, as far as it goes."""
+    read = None
     with contextlib.suppress(MjrigError):
-        mjrig.World(mjrig.Scene.load(path, sandbox=True)).step()
+        read = mjrig.Scene.load(path, sandbox=True)
+        mjrig.World(read).step()
+    for scene in {read, None}:
+        files_of(path, scene, Sandbox.at(path.parent))
 
 
 def scene(folder: Path, text: str) -> Path:

@@ -82,6 +82,7 @@ class SceneText:
         Raises:
             PropertyError: a variable does not exist any more or refers to itself.
         """
+        data = as_written(data, self._meaning, self.data)
         before, after = self.resolved.template.get("vars") or {}, data.get("vars") or {}
         changed = {n for n in after if n not in before or not same(before[n], after[n])}
         overrides = {

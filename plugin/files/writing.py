@@ -11,12 +11,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+fcntl: Any
 try:
-    import fcntl
+    fcntl = import_module("fcntl")
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 #: How long to wait for another process that is writing in the same folder.
 PATIENCE_S = 10.0

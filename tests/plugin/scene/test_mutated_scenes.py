@@ -199,10 +199,8 @@ def mutated_text(rng: random.Random, text: str) -> str:
         return text[:at] + text[at:end] * rng.randint(2, 9) + text[end:]
     if kind == 3:
         return text[:at]
-    if kind == 4:
-        numbers = list(re.finditer(r"-?\d+\.?\d*", text))
-        if not numbers:
-            return text + "1"
+    numbers = list(re.finditer(r"-?\d+\.?\d*", text))
+    if kind == 4 and numbers:
         found = rng.choice(numbers)
         new = rng.choice(
             ("1e39", "-1", "0", ".nan", ".inf", "1e300", "9" * 200, "1_0", "0x1", "1e15")

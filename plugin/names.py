@@ -7,8 +7,12 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from mjrig.errors import BindingError
+from mjrig.patterns import compile_pattern
 
 MAX_LISTED = 12
+#: Letters of a name, and number of names, that are searched for what a typo meant.
+MAX_COMPARED = 120
+MAX_CANDIDATES = 3000
 T = TypeVar("T")
 
 
@@ -26,7 +30,11 @@ def how_many(count: int, noun: str) -> str:
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate a typo most likely meant, or None."""
-    name, candidates = str(name), list(candidates)  # a number where a name belongs is a typo too
+    name = str(name)  # a number where a name belongs is a typo too
+    # Comparing takes the product of the lengths: long names are no typos.
+    candidates = [c for c in candidates if len(c) <= MAX_COMPARED][:MAX_CANDIDATES]
+    if len(name) > MAX_COMPARED:
+        return None
     lowered = {c.lower(): c for c in reversed(candidates)}
     if name.lower() in lowered:
         return lowered[name.lower()]
@@ -39,18 +47,6 @@ def suggestion(name: str, candidates: Iterable[str], *, label: str = "available"
     candidates = list(dict.fromkeys(candidates))
     close = nearest(name, candidates)
     return f"did you mean {close!r}?" if close else f"{label}: {listed(candidates)}"
-
-
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a name pattern.
-
-    Raises:
-        BindingError: it is not a regular expression.
-    """
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise BindingError(f"{pattern!r} is not a valid pattern: {error}") from error
 
 
 def is_literal(pattern: str) -> bool:
@@ -136,11 +132,12 @@ class Slots:
 
 def _nearest_pattern(pattern: str, names: Sequence[str]) -> str | None:
     """A typo inside a pattern keeps its wildcard: '.*_hpi' → '.*_hip'."""
-    candidates = list(names)
+    short = [name for name in names if len(name) <= MAX_COMPARED][:MAX_CANDIDATES]
+    candidates = list(short)
     if pattern.startswith(".*"):
-        candidates += [".*" + name[i:] for name in names for i in range(1, len(name))]
+        candidates += [".*" + name[i:] for name in short for i in range(1, len(name))]
     if pattern.endswith(".*"):
-        candidates += [name[:i] + ".*" for name in names for i in range(1, len(name))]
+        candidates += [name[:i] + ".*" for name in short for i in range(1, len(name))]
     return nearest(pattern, dict.fromkeys(candidates))
 
 

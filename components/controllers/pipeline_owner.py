@@ -69,6 +69,7 @@ class PipelineOwner(ArticulationController):
     decimation = Int(
         1,
         min=1,
+        max=100_000,
         soft_max=20,
         unit="steps",
         structural=True,

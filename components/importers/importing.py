@@ -18,7 +18,7 @@ from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError, SceneError
-from mjrig.files.paths import write_atomically
+from mjrig.files.writing import write_atomically
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 

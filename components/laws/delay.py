@@ -16,6 +16,7 @@ from mjrig.properties.scalar_kinds import Int
 
 #: No step has computed the lags yet.
 UNSETTLED = object()
+MAX_STEPS = 10_000
 
 
 class Delay(Component):
@@ -26,7 +27,8 @@ class Delay(Component):
     """
 
     steps = PerActuator(
-        constant=0.0, min=0.0, finite=True, whole=True, unit="steps", category="Delay",
+        constant=0.0, min=0.0, max=MAX_STEPS, finite=True, whole=True, unit="steps",
+        category="Delay",
         doc="Delay in control steps.",
     )  # fmt: skip
     seconds = PerActuator(
@@ -34,12 +36,12 @@ class Delay(Component):
         doc="Delay in seconds instead of steps; rounded to control steps.",
     )  # fmt: skip
     random = Vector(
-        [0.0, 0.0], min=0.0, unit="steps", category="Delay",
+        [0.0, 0.0], min=0.0, max=MAX_STEPS, unit="steps", category="Delay",
         doc="Minimum and maximum steps of a delay drawn at every reset, instead of steps.",
     )  # fmt: skip
     seed = Int(0, min=0, category="Delay", doc="Random seed of the drawn delays.")
     max_steps = Int(
-        0, min=0, unit="steps", category="Delay",
+        0, min=0, max=MAX_STEPS, unit="steps", category="Delay",
         doc="Longest delay to reserve memory for, so that steps may grow live; 0: as needed.",
     )  # fmt: skip
 
@@ -100,7 +102,14 @@ class Delay(Component):
             return state.delay_lags.astype(np.int64)
         if self._in_seconds:
             # Half a step is rounded up, whatever the last bit of the quotient.
-            return np.floor(self.seconds / (dt or 1.0) + 0.5 + 1e-9).astype(np.int64)
+            steps = np.floor(self.seconds / (dt or 1.0) + 0.5 + 1e-9)
+            if steps.max(initial=0.0) > MAX_STEPS:
+                raise PropertyError(
+                    f"{self.label}.seconds: must be at most {MAX_STEPS} steps, got "
+                    f"{steps.max():g} of {dt:g} s",
+                    ("seconds",),
+                )
+            return steps.astype(np.int64)
         return self.steps.astype(np.int64)
 
     def depth(self, dt: float | None) -> int:
@@ -161,8 +170,8 @@ class Delay(Component):
         """Take over past commands that were kept elsewhere: (count, 3) each, oldest first."""
         ring, head = state.delay_ring, int(state.delay_head[0])
         for i, past in enumerate(pasts):
-            for age in range(self._rows):
-                ring[(head - age) % self._rows, :, i] = past[max(len(past) - 1 - age, 0)]
+            ages = np.arange(self._rows)
+            ring[(head - ages) % self._rows, :, i] = past[np.maximum(len(past) - 1 - ages, 0)]
         state.delay_count[:] = self._rows - 1 if started else 0
         self._settled = UNSETTLED
 

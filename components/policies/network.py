@@ -148,7 +148,13 @@ class OnnxNetwork(PolicyNetwork):
     def _feeds(self, observation: Float32, tick: int) -> dict[str, npt.NDArray[Any]]:
         sizes = [_size(s) for s in self._file.shape(self._input)[:-1]]
         kind = _DTYPES[self._inputs[self._input].type]
-        feeds = {self._input: observation.reshape(*sizes, -1).astype(kind, copy=False)}
+        try:
+            feeds = {self._input: observation.reshape(*sizes, -1).astype(kind, copy=False)}
+        except ValueError:
+            raise self.error(
+                f"takes an input of shape {self._file.shape(self._input)}, and the observation "
+                f"has {observation.size} values"
+            ) from None
         feeds |= self._state
         if self._tick is not None:
             self._tick[...] = tick

@@ -22,7 +22,8 @@ from mjrig.components.policies.policy_parts import (
 from mjrig.components.policies.terms.kinds import Names, PerJoint
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.errors import MjrigError, PolicyError, PropertyError
-from mjrig.files.paths import Gate, read_limited, write_atomically
+from mjrig.files.paths import Gate, read_limited
+from mjrig.files.writing import write_atomically
 from mjrig.names import Slots
 from mjrig.properties.component import Component
 from mjrig.properties.has_properties import HasProperties
@@ -205,6 +206,10 @@ class PolicyFile(Component):
         """
         assert self.network is not None
         try:
+            if self.gate() is not None and self.network.suffix.lower() == ".pt":
+                raise PropertyError(
+                    "TorchScript is a program, and a sandbox runs none; export the network as ONNX"
+                )
             return self.find_file(self.network)
         except PropertyError as error:
             raise self.property_named("network").error(self, str(error)) from None

@@ -14,7 +14,7 @@ from mjrig.editor.assets.drop_names import reference
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
 from mjrig.errors import BindingError, MjrigError
-from mjrig.files.paths import write_atomically
+from mjrig.files.writing import write_atomically
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene

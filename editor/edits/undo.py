@@ -1,9 +1,15 @@
-"""Undo and redo: a list of named groups of edits, as large as what they changed."""
+"""Undo and redo: a list of named groups of edits, as large as what they changed, and bounded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from mjrig.editor.edits.edits import Edit, merged
+
+#: What is kept at most: entries, and values in all of them together. The oldest go first.
+MAX_ENTRIES = 2000
+MAX_VALUES = 200_000
 
 
 @dataclass(frozen=True)
@@ -15,6 +21,11 @@ class UndoEntry:
     #: Edits that follow each other with one key are one entry, until `seal`.
     merge: str | None = None
 
+    @cached_property
+    def size(self) -> int:
+        """Number of values it keeps."""
+        return sum(_size(edit.before) + _size(edit.after) for edit in self.edits)
+
 
 class UndoStack:
     """The edits so far, and how far back we are in them."""
@@ -23,6 +34,7 @@ class UndoStack:
         self._entries: list[UndoEntry] = []
         self._done = 0
         self._saved: int | None = 0
+        self._forgotten = 0
 
     def push(self, name: str, edits: Sequence[Edit], merge: str | None = None) -> None:
         """Note edits that were made; what was undone before it is forgotten."""
@@ -34,9 +46,20 @@ class UndoStack:
             self._entries[-1] = UndoEntry(name, merged(last.edits, edits), merge)
             if self._saved == self._done:
                 self._saved = None
-            return
-        self._entries.append(UndoEntry(name, tuple(edits), merge))
-        self._done += 1
+        else:
+            self._entries.append(UndoEntry(name, tuple(edits), merge))
+            self._done += 1
+        self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        """Keep within the bounds; the last edit can always be undone."""
+        size = sum(entry.size for entry in self._entries)
+        while len(self) > 1 and (len(self) > MAX_ENTRIES or size > MAX_VALUES):
+            size -= self._entries.pop(0).size
+            self._done -= 1
+            self._forgotten += 1
+            if self._saved is not None:
+                self._saved = self._saved - 1 if self._saved > 0 else None
 
     def seal(self) -> None:
         """End a merged entry: the mouse button was released."""
@@ -75,13 +98,24 @@ class UndoStack:
 
     @property
     def names(self) -> Sequence[str]:
-        """All entries, oldest first."""
+        """All entries that are kept, oldest first."""
         return [entry.name for entry in self._entries]
 
     @property
+    def forgotten(self) -> int:
+        """How many edits can no longer be undone."""
+        return self._forgotten
+
+    @property
     def position(self) -> int:
-        """How many of them are done."""
-        return self._done
+        """How many edits are done, forgotten ones included."""
+        return self._forgotten + self._done
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return 1 + sum(map(_size, value.values()))
+    return 1 + sum(map(_size, value)) if isinstance(value, list | tuple) else 1

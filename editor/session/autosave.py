@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from mjrig.files.paths import write_atomically
+from mjrig.files.writing import write_atomically
 from mjrig.scene_edit.scene import Scene
 
 INTERVAL = 10.0  # [s]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mjrig.files.paths import write_atomically
+from mjrig.files.writing import write_atomically
 
 NAME = "mjrig"
 

@@ -89,8 +89,10 @@ class WindowCommands:
         yield Command("Edit", "Duplicate", edits.duplicate, "Ctrl+D", enabled=one, section="-")
         some = bool(state.selection.paths)
         yield Command("Edit", "Delete", edits.delete, "Del", enabled=some)
-        names = ("As opened", *stack.names) if len(stack) else ()
-        for i, name in enumerate(names):
+        oldest = stack.forgotten
+        first = "Oldest kept" if oldest else "As opened"
+        names = (first, *stack.names) if len(stack) else ()
+        for i, name in enumerate(names, oldest):
             back = partial(edits.go_back_to, i)
             yield Command("Edit/History", f"{i}. {name}", back, is_on=i <= stack.position)
 

@@ -15,7 +15,7 @@ from mjrig.actuators.actuator_kinds import (
     Limited,
     SensorList,
 )
-from mjrig.actuators.actuator_sensor import ActuatorSensor
+from mjrig.actuators.actuator_sensor import MAX_SAMPLES, ActuatorSensor
 from mjrig.actuators.live_readings import LiveReadings, RunningRobot
 from mjrig.errors import BindingError, PropertyError
 from mjrig.properties.array_kinds import Samples, Vector
@@ -29,6 +29,7 @@ OTHER_ROOT = "Setting refsite is only allowed for references that share the same
 NO_SITE = "To set the refsite reference, site must be set first."
 
 Problem = tuple[str, str]
+MAX_GROUP = 2**31 - 1  # MuJoCo's own
 
 
 class Actuator(Component):
@@ -170,7 +171,12 @@ class Actuator(Component):
         doc="Bias parameters; those not given are the kind's.",
     )
     actdim = Int(
-        -1, min=-1, structural=True, category="Law", doc="Number of activations; -1: the kind's."
+        -1,
+        min=-1,
+        max=1000,
+        structural=True,
+        category="Law",
+        doc="Number of activations; -1: the kind's.",
     )
     actearly = Bool(
         False,
@@ -201,6 +207,7 @@ class Actuator(Component):
     nsample = Int(
         0,
         min=0,
+        max=MAX_SAMPLES,
         structural=True,
         category="Delay",
         doc="Size of the control history; at least delay / timestep.",
@@ -212,8 +219,14 @@ class Actuator(Component):
         "", structural=True, category="Plugin", doc="MuJoCo engine plugin that implements it."
     )
     plugin_config = Table(anything, structural=True, category="Plugin", doc="Plugin configuration.")
-    group = Int(0, structural=True, doc="Group number, to show or disable actuators together.")
-    userdata = Samples([], structural=True, doc="User data.")
+    group = Int(
+        0,
+        min=-MAX_GROUP,
+        max=MAX_GROUP,
+        structural=True,
+        doc="Group number, to show or disable actuators together.",
+    )
+    userdata = Samples([], rows=False, structural=True, doc="User data.")
     sensors = SensorList(structural=True, doc="Sensors that read this actuator.")
 
     #: The running robots it is part of, and its names there; set by the newest world.

@@ -118,7 +118,7 @@ class Inputs(Property[int]):
             raise self.error(obj, f"must be names of inputs, got {value!r}")
         bits = 0
         for word in words:
-            if word not in self.tokens:
+            if not isinstance(word, str) or word not in self.tokens:
                 hint = suggestion(str(word), self.tokens)
                 raise self.error(obj, f"unknown input {word!r}; {hint}")
             bits |= self.tokens[word]

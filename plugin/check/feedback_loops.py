@@ -98,6 +98,10 @@ def inverse_mass(model: Any, data: Any) -> FloatArray:
     return solved
 
 
+def _is_invertible(matrix: FloatArray) -> bool:
+    return bool(np.isfinite(matrix).all() and np.linalg.slogdet(matrix)[0] > 0.0)
+
+
 def moments(model: Any, data: Any) -> FloatArray:
     """∂length/∂q of every actuator output, gear included."""
     dense = np.zeros((model.nout, model.nv))
@@ -125,6 +129,8 @@ def groups(world: World) -> list[Group]:
         felt |= damping[np.ix_(dofs, dofs)].any(axis=0) | (stiffness[dofs] > 0.0)
         mine = dofs[felt]
         block = np.ix_(mine, mine)
+        if not _is_invertible(compliance[block]):
+            continue  # no state to be stable in: masses or positions that overflow
         plant = LinearPlant(
             # No force acts on the joints left out: they only lower the effective inertia of these.
             mass=np.asarray(np.linalg.inv(compliance[block]), float),

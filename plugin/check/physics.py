@@ -88,7 +88,7 @@ def _deepest(model: Any, data: Any) -> dict[tuple[int, int], float]:
     deepest: dict[tuple[int, int], float] = {}
     for contact in data.contact:
         depth = -float(contact.dist)
-        if depth <= DEPTH or contact.exclude or min(contact.geom) < 0:
+        if not DEPTH < depth < math.inf or contact.exclude or min(contact.geom) < 0:
             continue
         one, two = sorted(int(b) for b in model.geom_bodyid[contact.geom])
         deepest[one, two] = max(deepest.get((one, two), 0.0), depth)

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
 from mjrig.terminal.help import GroupedCommands, examples
+from mjrig.terminal.printable import printing_safely
 from mjrig.terminal.scene_options import (
     add_scene_options,
     add_trust,
@@ -28,6 +29,11 @@ COMMANDS = "mjrig.commands"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    with printing_safely():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -205,10 +211,12 @@ def _check(options: argparse.Namespace) -> int:
 def _watch(options: argparse.Namespace) -> NoReturn:
     """Check after every change of the files, until interrupted."""
     from mjrig.check.check import report
+    from mjrig.files.sandbox import Sandbox
     from mjrig.scene_edit.watch import files_of, watch
     from mjrig.sim.world import World
 
     scene = None
+    sandbox = Sandbox.at(options.scene.parent) if options.sandbox else None
 
     def check() -> str:
         nonlocal scene
@@ -218,7 +226,7 @@ def _watch(options: argparse.Namespace) -> NoReturn:
 
     watch(
         check,
-        lambda: files_of(options.scene, scene),
+        lambda: files_of(options.scene, scene, sandbox),
         lambda text: print(text, flush=True),
         title=str(options.scene),
         sleep=time.sleep,

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import BindingError, LeaseError
-from mjrig.names import Slots, compile_pattern, listed
+from mjrig.names import Slots, listed
+from mjrig.patterns import compile_pattern
 
 POSITION, VELOCITY, FEEDFORWARD = 0, 1, 2
 Targets = Mapping[str, float] | npt.ArrayLike | None

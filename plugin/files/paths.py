@@ -1,15 +1,14 @@
-"""Files: read with a limit, written whole or not at all, and found by the names a scene uses."""
+"""Files: read with a limit, and found by the names a scene uses."""
 
 import errno
 import os
-import shutil
 import stat
-import tempfile
-from importlib.resources import files
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 from mjrig.errors import PropertyError
+from mjrig.files.packages import package_folders
 from mjrig.names import suggestion
 
 PACKAGE = "package:"
@@ -24,8 +23,8 @@ class Gate(Protocol):
     def admit_model(self, path: Path) -> None:
         """Refuse a model for a file it refers to by raising PropertyError."""
 
-    def admit_package(self, module: str, inside: str) -> None:
-        """Refuse a file of a package by raising PropertyError."""
+    def admit_package(self, module: str) -> None:
+        """Refuse the files of a package by raising PropertyError."""
 
 
 def read_limited(path: Path, limit: int) -> bytes:
@@ -51,89 +50,73 @@ def read_limited(path: Path, limit: int) -> bytes:
     return content
 
 
-def write_atomically(path: Path, text: str, *, backup: bool = False) -> None:
-    """Replace a file in one go: a crash leaves the old one or the new one, never a part.
-
-    Args:
-        path: the file.
-        text: the new content.
-        backup: keep the previous content in `path~`.
-    """
-    path = Path(os.path.realpath(path))  # a link stays one
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            os.chmod(name, path.stat().st_mode)
-            if backup:
-                _keep(path)
-        else:
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def backup_of(path: Path) -> Path:
-    """Where the previous version of a file is kept: `scene.yaml~`, beside the file itself."""
-    real = Path(os.path.realpath(path))
-    return real.with_name(real.name + "~")
-
-
-def _keep(path: Path) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        shutil.copy2(path, name)
-        os.replace(name, backup_of(path))
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def is_in_package(name: Path) -> bool:
     """Whether a file name has the form `package:…`."""
     return name.as_posix().startswith(PACKAGE)
 
 
-def find_file(name: Path, base: Path, gate: Gate | None = None) -> Path:
+def find_file(
+    name: Path, base: Path, gate: Gate | None = None, trusted: Iterable[Path] = ()
+) -> Path:
     """The file a scene names: absolute, relative to `base`, or `package:module/path`.
+
+    Args:
+        name: as the scene writes it.
+        base: the scene's folder.
+        gate: decides which files may be read; None: all may.
+        trusted: folders in which packages are looked for besides the installed ones.
 
     Raises:
         PropertyError: there is no such file, the message names the nearest one; or the gate
             refuses it, before anything is looked up.
     """
     if is_in_package(name):
-        return _in_package(name.as_posix(), gate)
+        return _in_package(name.as_posix(), gate, trusted)
     path = name if name.is_absolute() else base / name
     if gate is not None:
         gate.admit(path, name)
     if not os.path.isfile(path):  # unlike Path's, it takes a name of any length
-        near = path.parent
-        names = [p.name for p in near.iterdir() if p.is_file()] if near.is_dir() else []
-        hint = f"; {suggestion(path.name, sorted(names))}" if names else ""
-        missing = "" if near.is_dir() else f"; the folder {str(near)!r} does not exist"
-        raise PropertyError(f"there is no file {str(path)!r}{hint}{missing}")
+        raise PropertyError(f"there is no file {str(path)!r}{_nearest_in(path)}")
     return path
 
 
-def _in_package(text: str, gate: Gate | None) -> Path:
+def shortened(text: str, limit: int = 300) -> str:
+    """A long text without its middle, for messages."""
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"
+
+
+def _nearest_in(path: Path) -> str:
+    folder = path.parent
+    if not os.path.isdir(folder):
+        return f"; the folder {str(folder)!r} does not exist"
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
+    except OSError:  # it may not be listed
+        return ""
+    return f"; {suggestion(path.name[:255], names)}" if names else ""
+
+
+def _in_package(text: str, gate: Gate | None, trusted: Iterable[Path]) -> Path:
     module, _, inside = text.removeprefix(PACKAGE).partition("/")
     if gate is not None:
-        gate.admit_package(module, inside)
+        gate.admit_package(module)
+    folders = package_folders(module, trusted)
+    if not folders:
+        raise PropertyError(f"there is no installed package {shortened(module)!r}")
+    for folder in folders:
+        path = folder / inside
+        # The links in a package are its own: an editable installation consists of them.
+        if gate is not None and not Path(os.path.normpath(path)).is_relative_to(folder):
+            raise PropertyError(f"{inside!r} leads outside of the package {module!r}")
+        if os.path.isfile(path):
+            return path
+    raise PropertyError(f"the package {module!r} has no file {shortened(inside)!r}")
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a file is in a folder or below, links followed."""
     try:
-        root = files(module)
-    except (ModuleNotFoundError, TypeError, ValueError) as error:
-        raise PropertyError(f"there is no package {module!r} ({error})") from None
-    for part in inside.split("/"):
-        root = root.joinpath(part)
-    path = Path(str(root))
-    if not os.path.isfile(path):
-        raise PropertyError(f"the package {module!r} has no file {inside!r}")
-    return path
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except (OSError, ValueError):  # a name no file can have
+        return False

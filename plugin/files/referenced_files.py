@@ -1,19 +1,27 @@
 """The files that a model file refers to: included models, meshes, textures, height fields."""
 
 import os
+import re
+import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from xml.parsers import expat
 
 from mjrig.errors import PropertyError
-from mjrig.files.paths import read_limited
+from mjrig.files.paths import read_limited, shortened
 
 MAX_BYTES = 64_000_000
 MAX_FILES = 1000
+#: Names of files times the folders they could be in.
+MAX_PLACES = 200_000
 _FOLDERS = ("meshdir", "texturedir", "assetdir")
 _MODELS = ("include", "model", "attach")
+_PACKAGE = "package://"
+#: A file name with a line break or a tab as it stands: XML parsers disagree about these.
+_BROKEN_NAME = re.compile(
+    r"""\b(?:file\w*|(?:mesh|texture|asset)dir)\s*=\s*(?:"[^"\t\r\n]*[\t\r\n]|'[^'\t\r\n]*[\t\r\n])"""
+)
 
 
 @dataclass(frozen=True)
@@ -25,9 +33,24 @@ class FileReference:
     path: Path
 
     @property
+    def is_resource(self) -> bool:
+        """Whether it begins like an address, `file:///x`: where that leads is up to MuJoCo."""
+        start = self.text.replace("\\", "/").removeprefix(_PACKAGE).partition("/")[0]
+        return ":" in start
+
+    @property
     def exists_or_absolute(self) -> bool:
         """Whether this is a place it could be read from."""
         return os.path.isabs(self.text) or os.path.lexists(self.path)
+
+
+@dataclass
+class _Contents:
+    """What one file says: names of files, of models, and folders to look in."""
+
+    names: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
 
 
 def model_files(
@@ -35,7 +58,8 @@ def model_files(
 ) -> list[FileReference]:
     """Everything an MJCF or URDF file refers to, through any number of included files.
 
-    A name is listed with every folder that MuJoCo's rules could mean, so none is missed.
+    A name is listed with every folder that MuJoCo's rules could mean, so none is missed. Meshes of
+    a URDF are listed by their bare names: how their addresses are resolved is up to the caller.
 
     Args:
         path: the model.
@@ -46,50 +70,95 @@ def model_files(
     """
     if path.suffix.lower() == ".mjb":
         return []  # holds everything itself
-    roots: dict[Path, Any] = {}
+    found: dict[Path, _Contents] = {}
     waiting = [path]
     while waiting:
-        file = waiting.pop()
-        if file in roots:
+        for file in waiting:
+            if len(found) == MAX_FILES:
+                raise PropertyError(f"{path.name!r} includes more than {MAX_FILES} files")
+            found[file] = _contents(file)
+        waiting = list(_included(found, may_read))
+    references = _references(found)
+    listed: list[FileReference] = []
+    for reference in references:
+        listed.append(reference)
+        if len(listed) > MAX_PLACES:
+            raise PropertyError(f"{path.name!r} names files in more than {MAX_PLACES} places")
+    return listed
+
+
+def check_regular(path: Path) -> None:
+    """Make sure that MuJoCo will not wait for a pipe or a device that a model includes.
+
+    Raises:
+        PropertyError: it refers to something that exists and is neither a file nor a folder.
+    """
+    try:
+        references = model_files(path)
+    except PropertyError:
+        return  # MuJoCo tells what is wrong with it
+    for reference in references:
+        try:
+            mode = os.stat(reference.path).st_mode
+        except (OSError, ValueError):
             continue
-        if len(roots) == MAX_FILES:
-            raise PropertyError(f"{path.name!r} includes more than {MAX_FILES} files")
-        roots[file] = _parsed(file)
-        names = [e.get("file", "") for e in roots[file].iter() if e.tag in _MODELS]
-        folders = {path.parent, file.parent}
-        waiting += [f for n in names for d in folders if n and may_read(f := d / n)]
-    return list(_references(roots))
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise PropertyError(
+                f"{reference.inside.name!r} refers to {shortened(reference.text)!r}, "
+                "which is not a regular file"
+            )
 
 
-def _references(roots: dict[Path, Any]) -> Iterator[FileReference]:
-    places = {path.parent for path in roots}
-    inner = {""}
-    for root in roots.values():
-        inner |= {e.get(n, "") for e in root.iter("compiler") for n in _FOLDERS}
+def _included(found: dict[Path, _Contents], may_read: Callable[[Path], bool]) -> Iterator[Path]:
+    """Files that are included and not read yet; any of the folders so far may be meant."""
+    folders = list(dict.fromkeys(path.parent for path in found))
+    names = list(dict.fromkeys(name for file in found.values() for name in file.models))
+    if len(folders) * len(names) > MAX_PLACES:
+        raise PropertyError(f"included models are named in more than {MAX_PLACES} places")
+    places = dict.fromkeys(folder / name for name in names for folder in folders)
+    yield from (place for place in places if place not in found and may_read(place))
+
+
+def _references(found: dict[Path, _Contents]) -> Iterator[FileReference]:
+    places = {path.parent for path in found}
+    inner = {"", *(folder for file in found.values() for folder in file.folders)}
     folders = sorted({place / folder for place in places for folder in inner})
-    for path, root in roots.items():
-        for text in _names(root):
+    for path, file in found.items():
+        for text in dict.fromkeys(file.names):
             plain = text.replace("\\", "/")
             bare = plain.rpartition("/")[2]  # what is left where paths are stripped
-            for name in sorted({text, plain, bare, text.removeprefix("package://")}):
+            for name in sorted({text, plain, bare, text.removeprefix(_PACKAGE)}):
                 yield from (FileReference(path, text, folder / name) for folder in folders)
 
 
-def _names(root: Any) -> Iterator[str]:
-    """Every attribute that can name a file: `file`, `fileright`, `filename`, a plugin's values."""
-    for element in root.iter():
-        for name, value in element.attrib.items():
-            if value and (name.startswith("file") or (element.tag == "config" and name == "value")):
-                yield value
+def _contents(path: Path) -> _Contents:
+    """What a file names, by its tags as MuJoCo compares them: any case, namespaces ignored."""
+    made = _Contents()
+    is_urdf = path.suffix.lower() == ".urdf"
 
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition(":")[2].lower()
+        if kind in _MODELS and attributes.get("file"):
+            made.models.append(attributes["file"])
+        if kind == "compiler":
+            made.folders += [attributes[name] for name in _FOLDERS if attributes.get(name)]
+        for name, value in attributes.items():
+            if value and is_urdf and name == "filename":
+                made.names.append(value.replace("\\", "/").rpartition("/")[2])
+            elif value and (name.startswith("file") or (kind == "config" and name == "value")):
+                made.names.append(value)
 
-def _parsed(path: Path) -> Any:
     try:
         text = read_limited(path, MAX_BYTES).decode("utf-8")
         if "<!DOCTYPE" in text or "<!ENTITY" in text:
             raise PropertyError(f"{path.name!r} has a DOCTYPE, which is not allowed in a model")
-        return ElementTree.fromstring(text)
-    except (ElementTree.ParseError, ValueError, OSError) as error:
+        if _BROKEN_NAME.search(text):
+            raise PropertyError(f"{path.name!r} has a line break or a tab in the name of a file")
+        parser = expat.ParserCreate("utf-8")
+        parser.StartElementHandler = start
+        parser.Parse(text, True)
+    except (expat.ExpatError, ValueError, OSError) as error:
         if isinstance(error, PropertyError):
             raise
         raise PropertyError(f"{path.name!r} cannot be read: {error}") from error
+    return made

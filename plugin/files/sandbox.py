@@ -2,11 +2,14 @@
 
 import os
 from dataclasses import dataclass
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from mjrig.errors import PropertyError
+from mjrig.files.packages import OWN
+from mjrig.files.paths import is_inside, shortened
 from mjrig.files.referenced_files import model_files
+
+_ARCHIVES = (".mjz", ".zip")
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,10 @@ class Sandbox:
         """The sandbox of a folder, which may be named by a link."""
         return cls(Path(os.path.realpath(folder)))
 
+    def holds(self, path: Path) -> bool:
+        """Whether a file is inside, links followed."""
+        return is_inside(path, self.root)
+
     def admit(self, path: Path, said: object) -> None:
         """Refuse a file outside, links followed, without revealing whether it exists.
 
@@ -30,8 +37,8 @@ class Sandbox:
         Raises:
             PropertyError: it is outside.
         """
-        if not self._holds(path):
-            raise PropertyError(f"{str(said)!r} {self._outside()}")
+        if not self.holds(path):
+            raise PropertyError(f"{shortened(str(said))!r} {self.outside()}")
 
     def admit_model(self, path: Path) -> None:
         """Refuse a model that refers to a file outside: meshes, textures, included models.
@@ -39,33 +46,33 @@ class Sandbox:
         Raises:
             PropertyError: one is outside, or the file cannot be read as MuJoCo reads it.
         """
-        references = model_files(path, lambda p: self._holds(p) and p.is_file())
-        found = {r.text for r in references if self._holds(r.path) and r.path.is_file()}
+        if path.suffix.lower() in _ARCHIVES:
+            raise PropertyError(
+                f"{path.name!r} is an archive, which a sandbox does not look into; unpack it"
+            )
+        references = model_files(path, lambda p: self.holds(p) and os.path.isfile(p))
+        found = {r.text for r in references if self.holds(r.path) and os.path.isfile(r.path)}
         for reference in references:
             # What is not there must not be looked for outside either: a message would tell of it.
             leads_out = reference.exists_or_absolute or reference.text not in found
-            if leads_out and not self._holds(reference.path):
+            if reference.is_resource or (leads_out and not self.holds(reference.path)):
                 raise PropertyError(
-                    f"{reference.inside.name!r} refers to {reference.text!r}, which "
-                    f"{self._outside()}"
+                    f"{reference.inside.name!r} refers to {shortened(reference.text)!r}, which "
+                    f"{self.outside()}"
                 )
 
-    def admit_package(self, module: str, inside: str) -> None:
-        """Refuse what is not a file of an installed package.
+    def admit_package(self, module: str) -> None:
+        """Refuse packages that are not mjrig's own.
 
         Raises:
-            PropertyError: the package is not installed, or the name leads out of it.
+            PropertyError: it is another one.
         """
-        if module.partition(".")[0] not in packages_distributions():
-            raise PropertyError(f"the sandbox allows installed packages only, not {module!r}")
-        if ".." in Path(inside).parts or inside.startswith("/"):
-            raise PropertyError(f"{inside!r} leads outside of the package {module!r}")
+        if module.partition(".")[0] != OWN:
+            raise PropertyError(
+                f"the sandbox allows files of {OWN}'s own packages only, not of "
+                f"{shortened(module)!r}"
+            )
 
-    def _holds(self, path: Path) -> bool:
-        try:
-            return Path(os.path.realpath(path)).is_relative_to(self.root)
-        except (OSError, ValueError):  # a name no file can have
-            return False
-
-    def _outside(self) -> str:
+    def outside(self) -> str:
+        """`is outside of the sandbox '…'`."""
         return f"is outside of the sandbox {str(self.root)!r}"

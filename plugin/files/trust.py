@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from mjrig.files.paths import write_atomically
+from mjrig.files.writing import folder_lock
 
 _KEY = "folders"
 
@@ -33,9 +33,10 @@ def trust(folder: Path, store: Path) -> None:
     Raises:
         OSError: the store cannot be written.
     """
-    if is_trusted(folder, store):
-        return
-    kept = [*trusted_folders(store), Path(os.path.realpath(folder))]
     store.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({_KEY: [str(path) for path in kept]}, indent=1, ensure_ascii=False)
-    write_atomically(store, text + "\n")
+    with folder_lock(store) as lock:
+        if is_trusted(folder, store):
+            return
+        kept = [*trusted_folders(store), Path(os.path.realpath(folder))]
+        text = json.dumps({_KEY: [str(path) for path in kept]}, indent=1, ensure_ascii=False)
+        lock.replace(text + "\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import BindingError, PropertyError, SceneError
-from mjrig.files.paths import write_atomically
+from mjrig.files.writing import write_atomically
 from mjrig.gains.gain_rows import Change, GainRow
 from mjrig.names import Slots, listed, literal, suggestion
 from mjrig.properties.bounds import number

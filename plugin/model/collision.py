@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjrig.errors import PropertyError
-from mjrig.names import Slots, compile_pattern, suggestion
+from mjrig.names import Slots, suggestion
+from mjrig.patterns import compile_pattern
 from mjrig.scene.included import Placed
 
 WORLD = "world"

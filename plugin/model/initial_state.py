@@ -12,7 +12,7 @@ from mjrig.model.actor_model import ActorModel, ActorState, StateIndex, spans
 from mjrig.model.keyframes import Key, key_state, scene_keys
 from mjrig.names import Slots, listed, suggestion
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actor_parts import FreeBody, Velocity
+from mjrig.scene.actor_parts import MAX_VALUE, FreeBody, Velocity
 from mjrig.scene.pose import Rigid
 
 
@@ -57,6 +57,12 @@ def with_states(
     if actor.velocity is not None:
         joint = _free_root(actor, index)
         _put_velocity(actor.velocity, initial.qvel[index.dof[joint]])
+    if np.abs([*initial.qpos, *initial.qvel]).max(initial=0.0) > MAX_VALUE:
+        raise BindingError(
+            f"{actor.label}.keyframe: a position or velocity exceeds MuJoCo's limit of "
+            f"{MAX_VALUE:g}",
+            ("keyframe",) if actor.keyframe else (),
+        )
     return replace(where, initial=initial, keyframes=keyframes, origin=origin)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
-from mjrig.names import compile_pattern, listed, suggestion, unique
+from mjrig.names import listed, suggestion, unique
+from mjrig.patterns import compile_pattern
 
 #: Kinds of elements a scene may refer to, and MjSpec's name for the list of them.
 KINDS = {

@@ -12,7 +12,8 @@ from mjrig.actuators.actuator import NO_SITE, OTHER_ROOT, Actuator
 from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.actuator_checks import check, check_delay
 from mjrig.model.actuator_writing import position_type, retire, write
-from mjrig.names import compile_pattern, enumerated, suggestion
+from mjrig.names import enumerated, suggestion
+from mjrig.patterns import compile_pattern
 from mjrig.scene.actor import ActorDescription
 
 _TRN = mujoco.mjtTrn

@@ -1,5 +1,6 @@
 """The files a model needs besides its own: meshes, textures, height fields, skins."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
         gate: is asked about every file; None: they may all be read.
 
     Raises:
-        PropertyError: one is missing; the message lists where it was searched.
+        PropertyError: one is missing, the message lists where it was searched; or the gate
+            refuses it.
         MissingExtraError: one needs a package that is not installed.
     """
     for kind, asset in _assets(spec):
@@ -29,7 +31,8 @@ def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
             path = asset_path(spec, model, kind, file)
             if gate is not None:
                 gate.admit(path, file)
-            if path.is_file() or ":" in file.partition("/")[0]:  # a provider's resource
+            is_resource = ":" in file.partition("/")[0]  # another provider may know it
+            if os.path.isfile(path) or (is_resource and gate is None):
                 continue
             what = f"{kind} {asset.name!r}" if asset.name else kind
             raise PropertyError(
@@ -62,7 +65,7 @@ def _files(kind: str, asset: Any) -> list[str]:
 
 
 def _nearest_file(path: Path) -> str:
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         return f"; the folder {str(path.parent)!r} does not exist"
     names = sorted(p.name for p in path.parent.iterdir() if p.is_file())
     return f"; {suggestion(path.name, names)}" if names else ""

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mjrig.errors import PropertyError
+from mjrig.files.packages import package_folders
+from mjrig.files.paths import Gate
 from mjrig.names import suggestion
 
 MENAGERIE = "menagerie:"
@@ -25,11 +27,11 @@ def is_in_menagerie(name: Path) -> bool:
     return name.as_posix().startswith(MENAGERIE)
 
 
-def find_in_menagerie(name: Path) -> Path:
+def find_in_menagerie(name: Path, gate: Gate | None = None) -> Path:
     """The file of a name: `menagerie:robot`, its main model, or `menagerie:robot/file.xml`.
 
     Raises:
-        PropertyError: there is no such robot or file, or no menagerie.
+        PropertyError: there is no such robot or file, or no menagerie, or the gate refuses it.
     """
     robot, _, inside = name.as_posix().removeprefix(MENAGERIE).partition("/")
     if not robot:
@@ -37,11 +39,15 @@ def find_in_menagerie(name: Path) -> Path:
     if {".", ".."} & {robot, *inside.split("/")}:
         raise PropertyError(f"{name.as_posix()!r} leads outside of the menagerie")
     checkout = os.environ.get(VARIABLE)
+    if gate is not None and checkout:
+        gate.admit(Path(checkout, robot, inside), name)
+    elif gate is not None:
+        gate.admit_package(PACKAGE)
     folder = _in_checkout(Path(checkout), robot) if checkout else _by_package(robot)
     if not inside:
         return _main_file(folder)
     path = folder / inside
-    if not path.is_file():
+    if not os.path.isfile(path):
         names = [p.relative_to(folder).as_posix() for p in sorted(folder.rglob("*.xml"))]
         raise PropertyError(f"{robot!r} has no file {inside!r}; {suggestion(inside, names)}")
     return path
@@ -103,9 +109,22 @@ def _by_package(robot: str) -> Path:
 
 
 def _description_modules() -> Iterator[tuple[str, str]]:
-    """Folder in the menagerie → its module, read without importing anything."""
-    package = find_spec(PACKAGE)
-    for place in package.submodule_search_locations or () if package else ():
+    """Folder in the menagerie → its module, read without importing anything.
+
+    Raises:
+        PropertyError: an import would run a folder that is not the installed package.
+    """
+    installed = package_folders(PACKAGE)
+    if not installed:
+        return
+    spec = find_spec(PACKAGE)
+    meant = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
+    if meant != installed:
+        raise PropertyError(
+            f"{str(meant[0] if meant else PACKAGE)!r} is not the installed {PACKAGE}, and is not "
+            "run; start in another folder"
+        )
+    for place in installed:
         for file in sorted(Path(place).glob("*_mj_description.py")):
             texts = _strings(ast.parse(file.read_text(encoding="utf-8")))
             if _REPOSITORY in texts.get("REPOSITORY_PATH", ()):

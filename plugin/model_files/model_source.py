@@ -7,7 +7,8 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import MissingExtraError, PropertyError
-from mjrig.files.paths import Gate
+from mjrig.files.paths import Gate, is_in_package
+from mjrig.files.referenced_files import check_regular
 from mjrig.model_files.asset_files import check_assets
 from mjrig.model_files.compiler_settings import (
     FOLDERS,
@@ -46,19 +47,23 @@ def load(
     """
     if actor.prop is not None:
         return _filled(actor)
-    path = model_file(actor)
+    path, gate = model_file(actor), _gate(actor)
     if path.suffix.lower() == BINARY:
         problem = "an .mjb is already compiled: it must be the only actor and cannot be edited"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
     given = given_compiler(actor) if compiler is None else compiler
-    gate = _gate_of_folders(actor, path, given)
+    gate = _gate_of_folders(actor, path, given) or gate
     try:
+        if path.suffix.lower() not in ARCHIVES:
+            check_regular(path)
         spec = read_spec(path, given)
+    except PropertyError as error:
+        raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
         raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     try:
         if path.suffix.lower() == ".urdf":
-            find_meshes(spec, path, guess=actor.gate() is None)
+            find_meshes(spec, path, gate)
         if path.suffix.lower() not in ARCHIVES:
             check_assets(spec, path, gate)
     except (PropertyError, MissingExtraError) as error:
@@ -102,10 +107,19 @@ def model_file(actor: ActorDescription) -> Path:
     assert actor.model is not None
     try:
         if is_in_menagerie(actor.model):
-            return find_in_menagerie(actor.model)
+            path = find_in_menagerie(actor.model, gate := actor.gate())
+            if gate is not None:
+                gate.admit(path, actor.model)
+                gate.admit_model(path)
+            return path
         return actor.find_file(actor.model)
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
+
+
+def _gate(actor: ActorDescription) -> Gate | None:
+    """What decides about the files that a model names; mjrig's own models may name any."""
+    return None if actor.model is None or is_in_package(actor.model) else actor.gate()
 
 
 def is_binary(actor: ActorDescription) -> bool:

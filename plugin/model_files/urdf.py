@@ -8,12 +8,13 @@ from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
 from mjrig.errors import PropertyError
+from mjrig.files.paths import Gate, shortened
 from mjrig.model_files.mesh_formats import CONVERTED, NATIVE
 
 _PACKAGES = ("package", "model")
 
 
-def find_meshes(spec: Any, urdf: Path, *, guess: bool = True) -> None:
+def find_meshes(spec: Any, urdf: Path, gate: Gate | None = None) -> None:
     """Give every mesh of a URDF's spec the full path of its file.
 
     With the compiler attribute `strippath` MuJoCo's own rule applies.
@@ -21,10 +22,12 @@ def find_meshes(spec: Any, urdf: Path, *, guess: bool = True) -> None:
     Args:
         spec: of the URDF.
         urdf: its file.
-        guess: look around for a mesh that is missing, to say what would find it.
+        gate: decides which files may be read; without one, a message about a missing mesh says
+            where else it is.
 
     Raises:
-        PropertyError: a mesh is not found, or of a format that nobody reads.
+        PropertyError: a mesh is not found, of a format that cannot be read, or only where the
+            gate admits no file.
     """
     if not spec.meshes or spec.strippath:
         return
@@ -36,12 +39,14 @@ def find_meshes(spec: Any, urdf: Path, *, guess: bool = True) -> None:
                 "it, or remove it if it is only visual"
             )
         places = list(dict.fromkeys(mesh_places(mesh.file, urdf, spec.meshdir)))
-        found = next((place for place in places if place.is_file()), None)
+        if gate is not None:
+            places = _admitted(places, mesh.file, gate)
+        found = next((place for place in places if os.path.isfile(place)), None)
         if found is None:
-            looked = ", ".join(repr(str(place)) for place in places)
+            looked = ", ".join(repr(shortened(str(place))) for place in places)
             raise PropertyError(
                 f"{_used_by(urdf, mesh.file)} the mesh {mesh.file!r}, which was not found; "
-                f"looked at: {looked}{_elsewhere(spec, urdf) if guess else ''}"
+                f"looked at: {looked}{_elsewhere(spec, urdf) if gate is None else ''}"
             )
         mesh.file = str(found)
 
@@ -75,6 +80,25 @@ def _elsewhere(spec: Any, urdf: Path) -> str:
             where = "" if inside == "." else f", meshdir: {inside}"
             return f"; the actor's `compiler: {{strippath: true{where}}}` finds them"
     return ""
+
+
+def _admitted(places: list[Path], name: str, gate: Gate) -> list[Path]:
+    """The places that a gate admits.
+
+    Raises:
+        PropertyError: it admits none of them.
+    """
+    admitted = []
+    refusal = None
+    for place in places:
+        try:
+            gate.admit(place, name)
+            admitted.append(place)
+        except PropertyError as error:
+            refusal = error
+    if refusal is not None and not any(os.path.isfile(place) for place in admitted):
+        raise refusal
+    return admitted
 
 
 def _used_by(urdf: Path, mesh: str) -> str:

@@ -79,7 +79,14 @@ class Vector(Property[FloatArray]):
 
 
 class Samples(Property[FloatArray]):
-    """A list of reals of any length, or a list of such lists, all equally long."""
+    """A list of reals of any length, or a list of such lists, all equally long.
+
+    Args:
+        default: the value that is not authored.
+        min, max: the range.
+        rows: whether it may be a list of lists.
+        about: as for every property.
+    """
 
     kind = "samples"
 
@@ -89,10 +96,12 @@ class Samples(Property[FloatArray]):
         *,
         min: float = -math.inf,
         max: float = math.inf,
+        rows: bool = True,
         **about: Any,
     ) -> None:
         super().__init__(frozen(default), **about)
         self.bounds = Bounds(self.unit, min, max, None, None)
+        self.rows = rows
 
     def __set__(self, obj: HasProperties, value: npt.ArrayLike) -> None:
         self.assign(obj, value)
@@ -101,7 +110,7 @@ class Samples(Property[FloatArray]):
         items = value.tolist() if isinstance(value, np.ndarray) else value
         if not isinstance(items, list | tuple):
             raise self.error(obj, f"must be a list of numbers, got {value!r}")
-        nested = any(isinstance(item, list | tuple) for item in items)
+        nested = self.rows and any(isinstance(item, list | tuple) for item in items)
         rows = items if nested else [items]
         for i, row in enumerate(rows):
             where = (i,) if nested else ()
@@ -122,8 +131,8 @@ class Samples(Property[FloatArray]):
         return not np.array_equal(before, after)
 
     def json_schema(self) -> dict[str, object]:
-        row = {"type": "array", "items": self.bounds.json_schema()}
-        return {"anyOf": [row, {"type": "array", "items": row}]}
+        row: dict[str, object] = {"type": "array", "items": self.bounds.json_schema()}
+        return {"anyOf": [row, {"type": "array", "items": row}]} if self.rows else row
 
     def default_text(self) -> str:
         return "[]"

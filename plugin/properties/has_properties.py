@@ -308,7 +308,7 @@ class HasProperties(PlainData):
 
     def find_file(self, name: Path) -> Path:
         """A file named in a property: relative to the folder of the scene, if there is one."""
-        return find_file(name, self.folder(), self.gate())
+        return find_file(name, self.folder(), self.gate(), self.trusted_folders())
 
     def gate(self) -> Gate | None:
         """The policy that decides which files may be read; None: all may."""

@@ -265,9 +265,9 @@ class PatternMap(Property[Mapping[str, float]]):
     kind = "pattern_map"
     refers = ("joint",)
 
-    def __init__(self, *, min: float = -math.inf, **about: Any) -> None:
+    def __init__(self, *, min: float = -math.inf, max: float = math.inf, **about: Any) -> None:
         super().__init__(MappingProxyType({}), **about)
-        self.bounds = Bounds(self.unit, min, math.inf, None, None)
+        self.bounds = Bounds(self.unit, min, max, None, None)
 
     def accept(self, obj: HasProperties, value: object) -> tuple[object, Mapping[str, float]]:
         if not isinstance(value, Mapping):

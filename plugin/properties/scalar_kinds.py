@@ -1,7 +1,6 @@
 """Property kinds with one value: numbers, texts, name patterns, choices and files."""
 
 import math
-import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mjrig.errors import BindingError
+from mjrig.patterns import compile_pattern
 from mjrig.properties.bounds import Bounds, number, plain
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
@@ -155,11 +156,9 @@ class Patterns(Property[tuple[str, ...]]):
             if not isinstance(pattern, str):
                 raise self.error(obj, f"must be a pattern, got {pattern!r}; quote it", (i,))
             try:
-                re.compile(pattern)
-            except re.error as error:
-                raise self.error(
-                    obj, f"{pattern!r} is not a valid pattern: {error}", (i,)
-                ) from None
+                compile_pattern(pattern)
+            except BindingError as error:
+                raise self.error(obj, str(error), (i,)) from None
         return (value if isinstance(value, str) else list(patterns)), tuple(patterns)
 
     def json_schema(self) -> dict[str, object]:

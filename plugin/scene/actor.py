@@ -16,6 +16,7 @@ from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PatternMap
 from mjrig.properties.scalar_kinds import Bool, Choice, FilePath, Patterns, Text
 from mjrig.scene.actor_parts import (
+    MAX_VALUE,
     NAME,
     Attachment,
     Base,
@@ -73,10 +74,18 @@ class ActorDescription(HasProperties):
         doc="Initial keyframe, from the model or `keyframes`; empty: the default pose.",
     )
     joints = PatternMap(
-        structural=True, unit="rad or m", doc="Initial positions by joint name pattern."
+        min=-MAX_VALUE,
+        max=MAX_VALUE,
+        structural=True,
+        unit="rad or m",
+        doc="Initial positions by joint name pattern.",
     )
     joint_velocities = PatternMap(
-        structural=True, unit="rad/s or m/s", doc="Initial velocities by joint name pattern."
+        min=-MAX_VALUE,
+        max=MAX_VALUE,
+        structural=True,
+        unit="rad/s or m/s",
+        doc="Initial velocities by joint name pattern.",
     )
     velocity = Nested(Velocity, structural=True, doc="Initial velocity of the free root.")
     free_bodies = NestedList(

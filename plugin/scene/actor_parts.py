@@ -13,6 +13,8 @@ from mjrig.scene.pose import PLACE, Transform
 
 #: Most copies of one actor.
 MAX_COPIES = 10_000
+#: The largest position and velocity that MuJoCo takes for a stable simulation (mjMAXVAL).
+MAX_VALUE = 1e10
 #: Valid names of actors, frames and groups.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 

@@ -20,6 +20,35 @@ MAX_FILES = 256
 Elsewhere = Callable[[LocatedError], SceneError | None]
 
 
+class FileBudget:
+    """Counts what is read for one scene, before it is read: includes can multiply."""
+
+    def __init__(self) -> None:
+        self._files = self._characters = 0
+        self._closed = False
+
+    def take(self, characters: int) -> None:
+        """Count one more file.
+
+        Raises:
+            PropertyError: there are too many, or they are too long together.
+        """
+        if self._closed:
+            return
+        self._files += 1
+        self._characters += characters
+        if self._files > MAX_FILES:
+            raise PropertyError(f"the scene includes more than {MAX_FILES} files")
+        if self._characters > MAX_CHARACTERS:
+            raise PropertyError(
+                f"the scene and the files it includes have more than {MAX_CHARACTERS} characters"
+            )
+
+    def close(self) -> None:
+        """Stop counting: files that are read later replace others."""
+        self._closed = True
+
+
 @dataclass(frozen=True)
 class Reading:
     """What is given from outside the file."""
@@ -30,6 +59,7 @@ class Reading:
     trusted: tuple[Path, ...] = ()
     #: The files that include it, outermost first, itself last.
     chain: tuple[Path, ...] = ()
+    budget: FileBudget = field(default_factory=FileBudget, compare=False)
 
     def into(self, path: Path) -> "Reading":
         """The same for a file that is read now.

@@ -9,7 +9,8 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
-from mjrig.names import compile_pattern, suggestion
+from mjrig.names import suggestion
+from mjrig.patterns import compile_pattern
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.properties.scalar_kinds import Int

@@ -89,6 +89,7 @@ class SceneDescription(SceneFile):
             return
         self._text = self._text.with_variables(data)
         update(self, self._text.data)
+        self._text = self._text.understood_as(self.to_data())
 
     # Included files -----------------------------------------------------------------------------
 

@@ -16,12 +16,13 @@ from mjrig.errors import (
     UntrustedError,
     untrusted_folder,
 )
-from mjrig.files.paths import write_atomically
 from mjrig.files.sandbox import Sandbox
+from mjrig.files.writing import folder_lock
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.apply_data import update
 from mjrig.scene.load_context import (
     Elsewhere,
+    FileBudget,
     Reading,
     Trust,
     decoded,
@@ -82,9 +83,11 @@ class SceneFile(HasProperties):
         trusted = trusted_by(path, trust, sandbox)
         reading = Reading(dict(vars or {}), sandbox_of(path, sandbox), trusted)
         try:
-            return cls.read_file(path, reading)
+            made = cls.read_file(path, reading)
         except PropertyError as error:
             raise SceneError(f"{path}:1:1: {error}") from error
+        reading.budget.close()
+        return made
 
     @classmethod
     def read_file(cls, path: Path, reading: Reading) -> Self:
@@ -98,6 +101,7 @@ class SceneFile(HasProperties):
             reading.sandbox.admit(path, path)
         content = read_scene_file(path)
         text = decoded(content, path)
+        reading.budget.take(len(text))
         made = cls._read(text, str(path), path.parent, reading.into(path))
         made._path, made._digest = path, _digest(content)
         return made
@@ -121,9 +125,11 @@ class SceneFile(HasProperties):
         trusted = trusted_by(file, trust, sandbox)
         reading = Reading(dict(vars or {}), sandbox_of(file, sandbox), trusted)
         try:
-            return cls._read(text, "<text>", Path(base), reading)
+            made = cls._read(text, "<text>", Path(base), reading)
         except PropertyError as error:
             raise SceneError(f"<text>:1:1: {error}") from error
+        reading.budget.close()
+        return made
 
     @classmethod
     def _read(cls, text: str, file: str, base: Path, reading: Reading) -> Self:
@@ -132,6 +138,7 @@ class SceneFile(HasProperties):
         made._base, made._reading = base, reading
         with made.locating():
             made._begin(made._text.data)
+            made._text = made._text.understood_as(made.to_data())
             made.check_read()
         return made
 
@@ -153,20 +160,25 @@ class SceneFile(HasProperties):
             raise SceneError("the scene has no file yet; give a path to save it to")
         text = self.to_text()
         content = text.encode("utf-8")
-        there = read_scene_file(target) if target.is_file() else None
-        if not overwrite and there is not None and self._is_own(target):
-            if _digest(there) != self._digest:
-                raise SceneError(
-                    f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
-                    "save(overwrite=True) replaces it"
-                )
-        if there != content:
-            try:
-                write_atomically(target, text, backup=True)
-            except OSError as error:
-                raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
-        self._text = SceneText.read(text, str(target), self.overrides)
+        try:
+            with folder_lock(target) as lock:  # nobody saves between the check and the replacement
+                there = read_scene_file(target) if os.path.isfile(target) else None
+                if not overwrite and there is not None and self._is_own(target):
+                    self._check_unchanged(target, there)
+                if there != content:
+                    lock.replace(text, backup=True)
+        except OSError as error:
+            raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
+        written = SceneText.read(text, str(target), self.overrides)
+        self._text = written.understood_as(self.to_data())
         self._path, self._digest = target, _digest(content)
+
+    def _check_unchanged(self, target: Path, there: bytes) -> None:
+        if _digest(there) != self._digest:
+            raise SceneError(
+                f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
+                "save(overwrite=True) replaces it"
+            )
 
     def to_text(self) -> str:
         """The scene as YAML, with the comments, order and style of the text it was read from."""
@@ -192,7 +204,12 @@ class SceneFile(HasProperties):
         """
         if self._path is None:
             raise SceneError("the scene has no file to read again")
-        reading = replace(self._reading, vars=self.overrides, chain=self._reading.chain[:-1])
+        reading = replace(
+            self._reading,
+            vars=self.overrides,
+            chain=self._reading.chain[:-1],
+            budget=FileBudget(),
+        )
         try:
             fresh = type(self).read_file(self._path, reading)
         except PropertyError as error:

@@ -72,6 +72,12 @@ class Randomise(HasProperties):
     )
 
     def _own_validate(self) -> None:
+        for low, high in (("low", "high"), ("mean", "deviation")):
+            sizes = getattr(self, low).size, getattr(self, high).size
+            if 1 not in sizes and sizes[0] != sizes[1]:
+                raise PropertyError(
+                    f"{self.label}: {low} has {sizes[0]} values and {high} has {sizes[1]}", (high,)
+                )
         if (self.low > self.high).any():
             raise PropertyError(f"{self.label}: low is above high", ("low",))
         if (self.deviation < 0.0).any():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mjrig.errors import PropertyError, SceneError
-from mjrig.yaml_text.comparison import same
+from mjrig.yaml_text.comparison import as_written, same
 from mjrig.yaml_text.formatting import format_block
 from mjrig.yaml_text.variables import Resolved, escaped
 from mjrig.yaml_text.yaml_document import Document, Keys
@@ -16,11 +16,17 @@ FORMAT = 1
 class SceneText:
     """A document with its variables substituted; immutable.
 
-    `template` is the document's data with the edits that were made when variables changed.
+    Args:
+        document: the text.
+        resolved: its data with the edits that were made when variables changed.
+        meaning: the data as the scene understood it; None: word for word.
     """
 
-    def __init__(self, document: Document, resolved: Resolved) -> None:
+    def __init__(
+        self, document: Document, resolved: Resolved, meaning: Mapping[str, Any] | None = None
+    ) -> None:
         self.document, self.resolved = document, resolved
+        self._meaning = resolved.data if meaning is None else meaning
 
     @classmethod
     def read(cls, text: str, file: str, overrides: Mapping[str, Any]) -> "SceneText":
@@ -55,10 +61,14 @@ class SceneText:
             whole[: len(path)], message, at=whole[len(path) :], about_key=about_key
         )
 
+    def understood_as(self, data: Mapping[str, Any]) -> "SceneText":
+        """The same text, of which the scene made `data`."""
+        return SceneText(self.document, self.resolved, data)
+
     def says(self, data: Mapping[str, Any], path: Keys) -> bool:
         """Whether the text still agrees with `data` at a path."""
         now: Any = data
-        then: Any = self.data
+        then: Any = self._meaning
         for key in path:
             try:
                 now, then = now[key], then[key]
@@ -72,6 +82,7 @@ class SceneText:
         Raises:
             PropertyError: a variable does not exist any more or refers to itself.
         """
+        data = as_written(data, self._meaning, self.data)
         before, after = self.resolved.template.get("vars") or {}, data.get("vars") or {}
         changed = {n for n in after if n not in before or not same(before[n], after[n])}
         overrides = {
@@ -86,6 +97,7 @@ class SceneText:
         Raises:
             SceneError: that cannot be done in this text.
         """
+        data = as_written(data, self._meaning, self.data)
         template = self.resolved.template_for(data)
         if not self._means(template, data):  # its variables were removed: everything is written out
             template = literal(data)

@@ -14,7 +14,8 @@ from mjrig.control.execution import is_implicit, is_rk4
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.model.build import build
-from mjrig.names import compile_pattern, listed, literal, suggestion
+from mjrig.names import listed, literal, suggestion
+from mjrig.patterns import compile_pattern
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.has_properties import HasProperties

@@ -11,7 +11,8 @@ from mjrig.model.model_edits import edit_model, empty_keys
 from mjrig.model.model_references import name_everything
 from mjrig.model.write_actuators import element_names
 from mjrig.model_files.model_source import load
-from mjrig.names import compile_pattern, suggestion
+from mjrig.names import suggestion
+from mjrig.patterns import compile_pattern
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.placement import root_name

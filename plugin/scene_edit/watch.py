@@ -3,13 +3,16 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.files.referenced_files import model_files
+from mjrig.files.sandbox import Sandbox
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.scalar_kinds import FilePath
+from mjrig.scene.load_context import decoded, read_scene_file
 from mjrig.scene.scene import SceneDescription
 from mjrig.yaml_text.yaml_document import Document
 
@@ -62,18 +65,22 @@ def signature(files: Iterable[Path]) -> Signature:
     return found
 
 
-def files_of(path: Path, scene: SceneDescription | None) -> set[Path]:
-    """Every file a scene depends on, as far as known.
+def files_of(
+    path: Path, scene: SceneDescription | None, sandbox: Sandbox | None = None
+) -> set[Path]:
+    """Every file a scene depends on, as far as known; none that its sandbox refuses.
 
     Args:
         path: the scene file.
         scene: the scene read from it; None: it is invalid, and its text is searched.
+        sandbox: of a scene that is invalid.
     """
     found = {path}
-    for file in _named(scene) if scene is not None else _mentioned(path, set()):
+    sandbox = sandbox if scene is None else scene.reading.sandbox
+    for file in _named(scene) if scene is not None else _mentioned(path, set(), sandbox):
         found.add(file)
-        if file.suffix.lower() not in _SCENES and file.is_file():
-            found |= _parts_of_model(file)
+        if file.suffix.lower() not in _SCENES and os.path.isfile(file):
+            found |= _parts_of_model(file, sandbox)
     return found
 
 
@@ -91,26 +98,32 @@ def _named(scene: SceneDescription) -> Iterator[Path]:
 
 
 def _place(obj: HasProperties, name: Path) -> Iterator[Path]:
+    gate, path = obj.gate(), obj.folder() / name
     try:
         yield HasProperties.find_file(obj, name)
     except PropertyError:
-        yield obj.folder() / name  # it may be created
+        with suppress(PropertyError):
+            if gate is not None:
+                gate.admit(path, name)
+            yield path  # it may be created
 
 
-def _mentioned(path: Path, seen: set[Path]) -> Iterator[Path]:
+def _mentioned(path: Path, seen: set[Path], sandbox: Sandbox | None) -> Iterator[Path]:
     """What looks like a file name in a scene that cannot be read as one."""
     seen.add(path)
     try:
-        data = Document(path.read_text(encoding="utf-8"), str(path)).data
+        data = Document(decoded(read_scene_file(path), path), str(path)).data
     except (MjrigError, OSError, ValueError):
         return
     for text in _texts(data):
         name = Path(text)
         if 1 < len(name.suffix) <= 5 and "\n" not in text:
             file = path.parent / name
+            if sandbox is not None and not sandbox.holds(file):
+                continue
             yield file
             if name.suffix in _SCENES and file not in seen:
-                yield from _mentioned(file, seen)
+                yield from _mentioned(file, seen, sandbox)
 
 
 def _texts(data: object) -> Iterator[str]:
@@ -124,10 +137,12 @@ def _texts(data: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _parts_of_model(path: Path) -> set[Path]:
+def _parts_of_model(path: Path, sandbox: Sandbox | None) -> set[Path]:
     if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
         return set()
     try:
-        return {r.path for r in model_files(path) if r.path.is_file()}
+        if sandbox is not None and sandbox.holds(path):  # mjrig's own models are outside
+            sandbox.admit_model(path)
+        return {r.path for r in model_files(path) if os.path.isfile(r.path)}
     except PropertyError:
         return set()

@@ -11,6 +11,7 @@ from mjrig.control.lowering import NativeForm
 from mjrig.model.binding import ActuatorBinding
 from mjrig.model.build import Layout
 from mjrig.model.draft_bindings import draft_actuators
+from mjrig.scene.actor import ActorDescription
 
 #: A controller: the index of its actor, and its own among the actor's components.
 Key = tuple[int, int]
@@ -78,9 +79,12 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
         if not controllers:
             continue
         prefix = f"{part.name}/"
+        stand_in = ActorDescription.blank()
+        stand_in.stand_alone(part.actor)  # files of the drafts: the same folder and sandbox
         actuators = draft_actuators(layout.spec, prefix, part.authored.aliases)
         for j, described in controllers:
             controller = described.copy()
+            controller.own(stand_in, described.role, "components")
             if not controller.bind_draft(actuators, part.name, float(options.timestep)):
                 return None
             if not controller.is_bound:

@@ -1,5 +1,6 @@
 """Comparison of plain data: whether two values are equal, and which items of a list stayed."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -14,9 +15,38 @@ def same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, str) != isinstance(b, str):
-        return number(a) is not None and number(a) == number(b)
-    return (type(a) is type(b) and a == b) or (number(a) is not None and number(a) == number(b))
+    if type(a) is type(b) and a == b:
+        return True
+    x, y = number(a), number(b)
+    return x is not None and y is not None and (x == y or (math.isnan(x) and math.isnan(y)))
+
+
+def as_written(new: Any, before: Any, written: Any) -> Any:
+    """`new`, with what did not change in the words of the file.
+
+    Args:
+        new: the data to write.
+        before: the data as it was understood when the file was read.
+        written: the data of the file: `null` for an empty name, one item for a list of one.
+    """
+    if same(before, written):
+        return new
+    if same(new, before):
+        return written
+    if isinstance(new, Mapping) and isinstance(before, Mapping) and isinstance(written, Mapping):
+        silent = {k: v for k, v in written.items() if k not in before and k not in new}
+        known = before.keys() & written.keys()
+        return silent | {
+            k: as_written(v, before[k], written[k]) if k in known else v for k, v in new.items()
+        }
+    lists = all(isinstance(v, list | tuple) for v in (new, before, written))
+    if lists and len(before) == len(written):
+        origin = {j: i for i, j in matched(list(before), list(new))[0].items()}
+        return [
+            as_written(v, before[origin[j]], written[origin[j]]) if j in origin else v
+            for j, v in enumerate(new)
+        ]
+    return new
 
 
 @dataclass

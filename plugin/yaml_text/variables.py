@@ -12,7 +12,7 @@ from typing import Any
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
 from mjrig.yaml_text.comparison import matched, same
-from mjrig.yaml_text.yaml_document import MAX_NODES, Keys
+from mjrig.yaml_text.yaml_document import MAX_NESTING, MAX_NODES, Keys
 
 MAX_DEPTH = 50
 _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
@@ -117,6 +117,8 @@ class Resolved:
         if alone:
             value = self._value(alone[1], written)
             self._charge(_weight(value), written)
+            if len(written) + _depth(value) > MAX_NESTING:
+                raise PropertyError(f"the variables nest more than {MAX_NESTING} deep", written)
             return deepcopy(value)
         return _MARK.sub(lambda mark: self._inserted(mark, written), raw)
 
@@ -203,6 +205,12 @@ def _weight(value: Any) -> int:
     if isinstance(value, list):
         return 1 + sum(map(_weight, value))
     return 1 + (len(value) // _CHARACTERS if isinstance(value, str) else 0)
+
+
+def _depth(value: Any) -> int:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
 def _as_text(value: Any) -> str:

@@ -13,10 +13,12 @@ from mjrig.errors import SceneError
 MAX_CHARACTERS = 4_000_000
 MAX_NODES = 50_000
 MAX_DIGITS = 300
+MAX_NESTING = 100
 _TAGS = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
 )
 _TOO_MANY = f"has more than {MAX_NODES} values"
+_TOO_DEEP = f"nested more than {MAX_NESTING} deep"
 _VARIABLE_HINT = '; between brackets a variable needs quotes: "${name}"'
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 
@@ -45,16 +47,21 @@ class _Loader(yaml.SafeLoader):
     """Composes as the safe loader does, but keeps the places of aliases and limits the size."""
 
     _composed = 0
+    _depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self._composed += 1
-        if self._composed > MAX_NODES:
+        if self._composed > MAX_NODES or self._depth > MAX_NESTING:
+            problem = _TOO_MANY if self._composed > MAX_NODES else _TOO_DEEP
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem=_TOO_MANY, problem_mark=mark)
-        if not self.check_event(yaml.AliasEvent):
-            return super().compose_node(parent, index)
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        return AliasNode(super().compose_node(parent, index), event)
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            return AliasNode(super().compose_node(parent, index), event)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 class Document:
@@ -71,6 +78,7 @@ class Document:
                 f"{file}:1:1: has {len(text)} characters; at most {MAX_CHARACTERS} are read"
             )
         try:
+            _check_size(text)
             self.root: Any = yaml.compose(text, Loader=_Loader)
             self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
@@ -102,6 +110,8 @@ class Document:
     # Nodes to plain data ------------------------------------------------------------------------
 
     def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
+        if len(path) > MAX_NESTING:  # through aliases
+            raise self._fail(node, path, _TOO_DEEP)
         if isinstance(node, AliasNode):
             return self._aliased(node, path, key)
         self._visited += 1
@@ -174,6 +184,30 @@ class Document:
         return SceneError(f"{self.file}:{line}:{column}: {where}{message}")
 
 
+def _check_size(text: str) -> None:
+    """Refuse what has too many values or is nested too deeply, by the fast parser if there is one.
+
+    Raises:
+        yaml.MarkedYAMLError: with the place; anything else that is wrong is found later.
+    """
+    loader = getattr(yaml, "CSafeLoader", None)
+    count = depth = 0
+    events = iter(yaml.parse(text, Loader=loader)) if loader is not None else iter(())
+    while True:
+        try:
+            event = next(events, None)
+        except yaml.YAMLError:
+            return
+        if event is None:
+            return
+        count += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if count > MAX_NODES or depth > MAX_NESTING + 1:
+            problem = _TOO_MANY if count > MAX_NODES else _TOO_DEEP
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+
+
 def format_path(path: Keys) -> str:
     """`actors[0].components[1].kp`."""
     text = ""
@@ -212,7 +246,7 @@ def _line_and_column(text: str, position: int) -> tuple[int, int]:
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:
-    if error.problem == _TOO_MANY:
-        return _TOO_MANY
+    if error.problem in (_TOO_MANY, _TOO_DEEP):
+        return error.problem
     parts = [p for p in (error.problem, error.context) if p]
     return "not valid YAML: " + ", ".join(parts)

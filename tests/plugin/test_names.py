@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from mjrig.errors import BindingError
 from mjrig.names import (
     Slots,
-    compile_pattern,
     is_literal,
     listed,
     literal,
     nearest,
     suggestion,
 )
+from mjrig.patterns import compile_pattern
 
 FIXED = settings(derandomize=True, deadline=None)  # the same cases every time
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from mjrig.errors import MissingExtraError, MjrigError
-from mjrig.files.paths import write_atomically
+from mjrig.files.writing import write_atomically
 from mjrig.names import how_many, listed
 from mjrig.tuning.objectives.objective import Objective
 from mjrig.tuning.sweeps.sweep_tasks import OK, TaskOutcome

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mjrig.errors import PropertyError
-from mjrig.files.paths import find_file, write_atomically
+from mjrig.files.paths import find_file
+from mjrig.files.writing import write_atomically
 
 
 def test_a_new_file_gets_the_permissions_any_new_file_gets(tmp_path: Path) -> None:
@@ -72,11 +73,10 @@ def test_a_file_is_found_in_a_package() -> None:
         ("zzz", "there is no file '{0}/zzz'; available: model.xml, other.xml"),
         ("no/model.xml", "there is no file '{0}/no/model.xml'; the folder '{0}/no' does not exist"),
         ("empty/model.xml", "there is no file '{0}/empty/model.xml'"),
-        ("package:no_such/x.xml",
-         "there is no package 'no_such' (No module named 'no_such')"),
+        ("package:no_such/x.xml", "there is no installed package 'no_such'"),
         ("package:mjrig.assets/x.xml", "the package 'mjrig.assets' has no file 'x.xml'"),
         ("package:mjrig.assets", "the package 'mjrig.assets' has no file ''"),
-        ("package:/x.xml", "there is no package '' (Empty module name)"),
+        ("package:/x.xml", "there is no installed package ''"),
     ],
 )  # fmt: skip
 def test_a_missing_file_names_the_nearest(tmp_path: Path, name: str, expected: str) -> None:

@@ -2,15 +2,18 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import mujoco
 import pytest
 
 import mjrig
 from mjrig.cli.main import main
-from mjrig.errors import PropertyError, SceneError
+from mjrig.errors import PropertyError, RecordingError, SceneError
 from mjrig.files.referenced_files import model_files
 from mjrig.files.sandbox import Sandbox
+from mjrig.recording.recorded_scene import scene_of
 from mjrig.sim.exporting import export
 from tests import networks
 from tests.conftest import HINGE
@@ -201,11 +204,10 @@ def test_an_included_model_is_looked_into(folder: Path) -> None:
 
 
 def test_a_urdf_is_looked_into(folder: Path) -> None:
-    urdf = """<robot name="r"><link name="l"><visual><geometry>
-    <mesh filename="../out/m.obj"/></geometry></visual></link></robot>"""
-    (folder / "m.urdf").write_text(urdf)
-    with pytest.raises(PropertyError, match=r"'m\.urdf' refers to '\.\./out/m\.obj'"):
-        Sandbox.at(folder).admit_model(folder / "m.urdf")
+    urdf = """<robot name="r"><link name="l"><collision><geometry>
+    <mesh filename="../out/m.obj"/></geometry></collision></link></robot>"""
+    said = refusal(with_model(folder, urdf, "m.urdf"))
+    assert said.endswith("a.model: '../out/m.obj' is outside of the sandbox 'ROOT'")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_a_binary_model_refers_to_nothing(folder: Path) -> None:
 # Packages ---------------------------------------------------------------------------------------
 
 
-def test_installed_packages_are_fine(folder: Path) -> None:
+def test_packages_of_mjrig_are_fine(folder: Path) -> None:
     path = write(folder, "actors: [{name: a, model: 'package:mjrig.assets/arm/arm.xml'}]")
     assert "a" in mjrig.World(mjrig.Scene.load(path, sandbox=True)).articulations
 
@@ -247,11 +249,12 @@ def test_installed_packages_are_fine(folder: Path) -> None:
     [
         ("mjrig.assets/../../../etc/x.xml",
          "'../../../etc/x.xml' leads outside of the package 'mjrig.assets'"),
-        ("beside/x.xml", "the sandbox allows installed packages only, not 'beside'"),
-        ("os/x.xml", "the sandbox allows installed packages only, not 'os'"),
+        ("beside/x.xml",
+         "the sandbox allows files of mjrig's own packages only, not of 'beside'"),
+        ("numpy/x.xml", "the sandbox allows files of mjrig's own packages only, not of 'numpy'"),
     ],
 )  # fmt: skip
-def test_what_is_no_file_of_an_installed_package_is_refused(
+def test_what_is_no_file_of_a_package_of_mjrig_is_refused(
     folder: Path, name: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(folder)
@@ -260,6 +263,22 @@ def test_what_is_no_file_of_an_installed_package_is_refused(
     message = f"{path}:2:27: actors[0].model: a.model: {expected}"
     with refused(SceneError, message):
         mjrig.World(mjrig.Scene.load(path, sandbox=True))
+
+
+# A recording's own scene ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", ["../out", "{out}", "links", ".."])
+def test_a_recording_does_not_choose_the_sandbox(folder: Path, named: str) -> None:
+    (folder / "links").symlink_to(folder.parent / "out")
+    text = "mjrig: 1\nactors: [{name: a, model: hinge.xml}]\n"
+    (folder.parent / "out" / "s.yaml").write_text(text)
+    named = named.format(out=folder.parent / "out")
+    said = {"scene": text, "scene_file": "s.yaml", "scene_folder": named}
+    recording: Any = SimpleNamespace(path=folder / "r.h5", attributes=said)
+    assert scene_of(recording) is not None
+    with pytest.raises(RecordingError, match=r"which is outside of the sandbox .* --scene SCENE"):
+        scene_of(recording, sandbox=True)
 
 
 # Who asks ---------------------------------------------------------------------------------------

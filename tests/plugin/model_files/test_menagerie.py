@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
+from mjrig.files import packages
 from tests.conftest import HINGE
 
 DESCRIPTION = '''"""A description, as the package has them."""
@@ -83,6 +84,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         text = DESCRIPTION.format(repository=repository, folder=robot)
         (folder / f"{module}.py").write_text(text)
     monkeypatch.syspath_prepend(str(folder.parent))
+    monkeypatch.setattr(packages, "installed_folders", lambda: (str(folder.parent),))
     for name in [n for n in sys.modules if n.partition(".")[0] == "robot_descriptions"]:
         monkeypatch.delitem(sys.modules, name)
     yield folder
@@ -186,8 +188,30 @@ def test_a_download_that_fails_says_both_ways(package: Path) -> None:
 
 def test_without_either_both_ways_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MJRIG_MENAGERIE", raising=False)
-    monkeypatch.setattr("mjrig.model_files.menagerie.find_spec", lambda name: None)
+    monkeypatch.setattr(packages, "installed_folders", tuple)
+    monkeypatch.setattr(sys, "modules", {n: m for n, m in sys.modules.items() if "robot_" not in n})
     assert said("menagerie:unitree_go2") == (
         "there is no menagerie: set MJRIG_MENAGERIE to a checkout of mujoco_menagerie, or "
         "pip install 'mjrig[menagerie]', which downloads it once"
     )
+
+
+def test_a_folder_that_hides_the_package_is_not_run(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = tmp_path / "beside" / "robot_descriptions"
+    beside.mkdir(parents=True)
+    (beside / "__init__.py").write_text("raise SystemExit('was run')")
+    (beside / "go2_mj_description.py").write_text((package / "go2_mj_description.py").read_text())
+    monkeypatch.syspath_prepend(str(beside.parent))
+    assert said("menagerie:unitree_go2") == (
+        f"{str(beside)!r} is not the installed robot_descriptions, and is not run; "
+        "start in another folder"
+    )
+
+
+def test_a_sandbox_starts_no_download(package: Path, tmp_path: Path) -> None:
+    text = "mjrig: 1\nactors: [{name: robot, model: menagerie:unitree_go2}]\n"
+    with pytest.raises(mjrig.SceneError, match="the sandbox allows files of mjrig's own packages"):
+        mjrig.World(mjrig.Scene.parse(text, tmp_path, sandbox=True))
+    assert not (package / "clones.txt").exists()

@@ -9,6 +9,8 @@ import pytest
 import mjrig
 from mjrig.errors import SceneError
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, MAX_NODES, Document
+from tests.conftest import HINGE
+from tests.cpu_limit import cpu_limit
 
 HEAD = "mjrig: 1\nactors: []\n"
 DOG = "mjrig: 1\nactors:\n  - name: dog\n    model: legs.xml\n    pose: {{{0}}}\n"
@@ -97,7 +99,7 @@ def test_deep_nesting_is_refused(tmp_path: Path, opening: str) -> None:
 
 
 def test_moderate_nesting_below_variables_is_refused_or_fine(tmp_path: Path) -> None:
-    text = HEAD + "vars: {x: " + "[" * 150 + "]" * 150 + "}\nsim: '${x}'\n"
+    text = HEAD + "vars: {x: " + "[" * 90 + "]" * 90 + "}\nsim: '${x}'\n"
     assert complaint(tmp_path, text).startswith("s.yaml:4:6: sim: ")
 
 
@@ -178,3 +180,78 @@ def test_a_folder_and_an_impossible_name_are_told_of(tmp_path: Path) -> None:
         mjrig.Scene.load("a\0b")
     with pytest.raises(SceneError, match=":1:1: cannot be read: File name too long"):
         mjrig.Scene.load("x" * 5000)
+
+
+# Bombs ------------------------------------------------------------------------------------------
+
+LONG = "a" * 41
+MESH = '<mujoco><asset><mesh name="m" file="{0}"/></asset></mujoco>'
+ACTOR = "mjrig: 1\nactors:\n  - name: dog\n    model: long.xml\n"
+PROP = "mjrig: 1\nactors: [{{name: a, prop: {{type: {0}}}}}]\n"
+MOTOR = ACTOR + f"    actuators: [{{type: MotorActuator, joint: {LONG}, "
+BOMBS = {
+    "gains": ACTOR + '    components: [{type: PDController, kp: {"(a+)+": 1}}]\n',
+    "owned": ACTOR + '    components: [{type: PDController, actuators: "(a|aa)+b"}]\n',
+    "joints": ACTOR + '    joints: {"(a*)*b": 1}\n',
+    "removed": ACTOR + '    removed: ["(a+)+b"]\n',
+    "renamed": ACTOR + '    dynamics: {armature: {"(a+)+b": 1}}\n',
+    "actuators": ACTOR + '    actuators: [{type: MotorActuator, joint: "(a+)+b"}]\n',
+    "groups": ACTOR + 'collision_groups: [{name: g, members: ["(d+)+o"]}]\n',
+    "randomise": ACTOR + 'randomise: [{path: "(d+)+x.pose.position", high: 1}]\n',
+    "repetitions": ACTOR + '    joints: {"a{99999999999}": 1}\n',
+    "stars": ACTOR + f'    joints: {{"{".*" * 30}b": 1}}\n',
+    "long pattern": ACTOR + f'    joints: {{"{"a?" * 3000}": 1}}\n',
+    "copies": ACTOR + "    replicate: {count: [1e9, 1e9, 1e9]}\n",
+    "delay": ACTOR + "    components: [{type: PDController, delay: {steps: 1e15}}]\n",
+    "seconds": ACTOR + "    components: [{type: PDController, delay: {seconds: 1e300}}]\n",
+    "random": ACTOR + "    components: [{type: PDController, delay: {random: [0, 1e12]}}]\n",
+    "history": MOTOR + "nsample: 1e12}]\n",
+    "activations": MOTOR + "actdim: 1e9}]\n",
+    "group number": MOTOR + "group: 1e300}]\n",
+    "pipe as model": "mjrig: 1\nactors: [{name: a, model: pipe.xml}]\n",
+    "pipe in a model": "mjrig: 1\nactors: [{name: a, model: pipe_inside.xml}]\n",
+    "pipe as mesh": "mjrig: 1\nactors: [{name: a, model: pipe_mesh.xml}]\n",
+    "device in a model": "mjrig: 1\nactors: [{name: a, model: zero_inside.xml}]\n",
+    "device as mesh": "mjrig: 1\nactors: [{name: a, model: zero_mesh.xml}]\n",
+    "device as prop": PROP.format("MeshProp, file: zero.obj"),
+    "pipe as include": "mjrig: 1\ninclude: [pipe.yaml]\n",
+    "device as include": "mjrig: 1\ninclude: [zero.yaml]\n",
+    "includes": "mjrig: 1\ninclude: [many0.yaml]\n",
+    "long path": f"mjrig: 1\nactors: [{{name: a, model: {'a' * 5000}.xml}}]\n",
+    "long folders": f"mjrig: 1\nactors: [{{name: a, model: {'a/' * 5000}x.xml}}]\n",
+    "nested": "mjrig: 1\nvars: {x: " + "[" * 5000 + "]" * 5000 + "}\n",
+    "nested variables": "mjrig: 1\nvars:\n  v0: 1\n"
+    + "".join(f"  v{i}: {'[' * 50}'${{v{i - 1}}}'{']' * 50}\n" for i in range(1, 40)),
+    "huge numbers": ACTOR + "    joints: {'.*': 1e39}\n",
+    "huge place": ACTOR + "    pose: {position: [1e39, 0, 0]}\n",
+    "many keys": "mjrig: 1\nvars: {" + ", ".join(f"k{i}: {i}" for i in range(60_000)) + "}\n",
+    "low and high": ACTOR + "randomise: [{path: dog.x.y, low: [0, 1], high: [0, 1, 2]}]\n",
+    "rows of user data": MOTOR + "userdata: [[]]}]\n",
+    "signature": MOTOR + "ctrlspec: [[1]]}]\n",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pipes, devices, files that include each other, and a joint of 41 letters."""
+    folder = tmp_path_factory.mktemp("bombs")
+    (folder / "long.xml").write_text(HINGE.replace('"swing"', f'"{LONG}"'))
+    for suffix in ("xml", "yaml", "obj"):
+        os.mkfifo(folder / f"pipe.{suffix}")
+        (folder / f"zero.{suffix}").symlink_to("/dev/zero")
+    for kind in ("pipe", "zero"):
+        (folder / f"{kind}_inside.xml").write_text(f'<mujoco><include file="{kind}.xml"/></mujoco>')
+        (folder / f"{kind}_mesh.xml").write_text(MESH.format(f"{kind}.obj"))
+    for i in range(12):
+        parts = "".join(f"  - {{file: many{i + 1}.yaml, prefix: p{k}_}}\n" for k in range(20))
+        (folder / f"many{i}.yaml").write_text(f"mjrig: 1\ninclude:\n{parts}")
+    (folder / "many12.yaml").write_text("mjrig: 1\n")
+    return folder
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("kind", BOMBS)
+def test_bombs_are_refused_with_their_place(bombs: Path, kind: str) -> None:
+    (bombs / "s.yaml").write_text(BOMBS[kind])
+    with cpu_limit(60.0), pytest.raises(SceneError, match=r"^/.*yaml:\d+:\d+: "):
+        mjrig.World(bombs / "s.yaml")

@@ -276,7 +276,7 @@ def test_too_many_files_are_refused(models: Path, monkeypatch: pytest.MonkeyPatc
         for i in range(12)
     }
     found = complaint(models, "mjrig: 1\ninclude: [parts/p0.yaml]\n", p12="mjrig: 1\n", **twice)
-    assert found == ("parts/p4.yaml:2:10: include: the scene includes more than 256 files")
+    assert found == "parts/p11.yaml:2:11: include[0]: the scene includes more than 256 files"
     monkeypatch.setattr(reading, "MAX_DEPTH", 5)
     deep = complaint(models, "mjrig: 1\ninclude: [parts/p0.yaml]\n")
     assert deep.endswith("includes are nested more than 5 deep")

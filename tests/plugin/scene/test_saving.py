@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mjrig
 from mjrig.errors import SceneError
-from mjrig.files.paths import backup_of, write_atomically
+from mjrig.files.writing import backup_of, write_atomically
 from tests.campaign import amount
 from tests.worlds import refused
 
@@ -249,3 +249,41 @@ def test_an_edit_changes_the_lines_it_must_and_no_other(text: str, value: object
     assert changed == [next(i for i, line in enumerate(old) if "kp:" in line)]
     comment = old[changed[0]].partition("#")
     assert new[changed[0]].endswith("".join(comment[1:]))
+
+
+# Written in other words than it is understood ---------------------------------------------------
+
+WORDS = """\
+mjrig: 1
+vars: {odd: .nan}   # not a number
+actors:
+  - name: dog
+    model: legs.xml
+    actuators:
+      - {type: MotorActuator, joint: left_hip, refsite: null, sensors: actuatorfrc}   # one
+      - {type: MotorActuator, joint: left_knee, sensors: null, plugin_config: {a: .nan}}
+      - type: MotorActuator
+        joint: right_hip
+        sensors: {reads: actuatorvel}
+        gear: 1e0
+"""
+
+
+def test_what_was_not_edited_stays_in_the_words_of_the_file(models: Path) -> None:
+    (models / "s.yaml").write_text(WORDS)
+    scene = mjrig.Scene.load(models / "s.yaml")
+    assert scene.to_text() == WORDS
+    scene.set("dog.actuators[2].group", 3)
+    assert scene.to_text() == WORDS + "        group: 3\n"
+    scene.set("dog.actuators[0].gear", 5)
+    scene.set("dog.actuators[1].sensors", ["actuatorpos"])
+    scene.save()
+    expected = WORDS.replace("sensors: actuatorfrc}", "sensors: actuatorfrc, gear: 5}").replace(
+        "sensors: null", "sensors: [actuatorpos]"
+    )
+    assert (models / "s.yaml").read_text() == expected + "        group: 3\n"
+    scene.set("dog.actuators[1].group", 1)
+    assert "refsite: null, sensors: actuatorfrc, gear: 5}   # one" in scene.to_text()
+    scene.set("vars.odd", 4)
+    assert scene.to_text().startswith("mjrig: 1\nvars: {odd: 4}   # not a number\n")
+    assert "refsite: null, sensors: actuatorfrc, gear: 5}   # one" in scene.to_text()

@@ -136,8 +136,7 @@ def test_a_text_without_a_file_is_called_text() -> None:
         ),
         (
             "  - name: dog\n    model: package:mjrig.nope/legs.xml\n",
-            "s.yaml:4:12: actors[0].model: dog.model: there is no package 'mjrig.nope' "
-            "(No module named 'mjrig.nope')",
+            "s.yaml:4:12: actors[0].model: dog.model: there is no installed package 'mjrig.nope'",
         ),
         (
             "  - name: dog\n    model: package:mjrig.assets/arm/amr.xml\n",

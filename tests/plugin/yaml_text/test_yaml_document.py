@@ -9,7 +9,13 @@ import yaml
 
 from mjrig.errors import SceneError
 from mjrig.yaml_text import yaml_document
-from mjrig.yaml_text.yaml_document import Document, TextPlace, format_path, parse_value
+from mjrig.yaml_text.yaml_document import (
+    MAX_NESTING,
+    Document,
+    TextPlace,
+    format_path,
+    parse_value,
+)
 
 
 def read(text: str) -> Any:
@@ -154,9 +160,13 @@ def test_a_key_that_is_no_scalar_is_refused() -> None:
     assert refusal("a:\n  ? [b]\n  : c\n") == "f.yaml:2:5: a: a key must be text"
 
 
-@pytest.mark.parametrize("text", ["[" * 3000, "{a: " * 3000, "- " * 3000])
-def test_a_text_that_nests_too_deeply_is_refused(text: str) -> None:
-    assert refusal(text) == "f.yaml:1:1: nested too deeply"
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_a_text_that_nests_too_deeply_is_refused(opening: str) -> None:
+    column = (MAX_NESTING + 1) * len(opening) + 1
+    problem = f"nested more than {MAX_NESTING} deep"
+    assert refusal(opening * 3000) == f"f.yaml:1:{column}: {problem}"
+    through = f"a: &a {'[' * 60}1{']' * 60}\nb: {'[' * 60}*a{']' * 60}\n"
+    assert problem in refusal(through)
 
 
 def test_a_text_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

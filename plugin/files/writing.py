@@ -1,0 +1,146 @@
+"""Files written whole or not at all, one process at a time.
+
+The lock is on the open folder: it ends with the process that holds it, however that ends, and
+leaves nothing behind. Where the system has no such locks, writing goes on without.
+"""
+
+import errno
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+fcntl: Any
+try:
+    fcntl = import_module("fcntl")
+except ImportError:  # Windows
+    fcntl = None
+
+#: How long to wait for another process that is writing in the same folder.
+PATIENCE_S = 10.0
+_PAUSE_S = 0.005
+#: The end of the names of unfinished files.
+_UNFINISHED = ".mjrig"
+
+
+def write_atomically(path: Path, text: str, *, backup: bool = False) -> None:
+    """Replace a file in one go: a crash leaves the old one or the new one, never a part.
+
+    Args:
+        path: the file.
+        text: the new content.
+        backup: keep the previous content in `path~`.
+
+    Raises:
+        OSError: it cannot be written, or another process does not stop writing there.
+    """
+    with folder_lock(path) as lock:
+        lock.replace(text, backup=backup)
+
+
+@contextmanager
+def folder_lock(path: Path) -> Iterator["FolderLock"]:
+    """Keep others from writing in the folder of a file while it is looked at and replaced.
+
+    Raises:
+        OSError: there is no such folder, or another process holds the lock for too long.
+    """
+    real = Path(os.path.realpath(path))  # a link stays one
+    if fcntl is None:
+        yield FolderLock(real, held=False)
+        return
+    folder = os.open(real.parent, os.O_RDONLY)
+    try:
+        held = _locked(folder, real.parent)
+        try:
+            yield FolderLock(real, held=held)
+        finally:
+            if held:
+                fcntl.flock(folder, fcntl.LOCK_UN)  # also for a child that inherited it
+    finally:
+        os.close(folder)
+
+
+def _locked(folder: int, name: Path) -> bool:
+    """Lock an open folder; False where its file system has no locks."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise OSError(
+                    errno.EAGAIN, f"another process has been writing in {str(name)!r} for long"
+                ) from None
+        except OSError:
+            return False
+        time.sleep(_PAUSE_S)
+
+
+class FolderLock:
+    """The right to replace a file; `held` is false where there are no locks."""
+
+    def __init__(self, path: Path, *, held: bool) -> None:
+        self.path, self.held = path, held
+
+    def replace(self, text: str, *, backup: bool = False) -> None:
+        """Replace the file in one go; what killed processes left of it is removed.
+
+        Raises:
+            OSError: it cannot be written; the old one is intact.
+        """
+        if self.held:  # whoever was writing these is gone
+            for left in self.path.parent.glob(f".{_literal(self.path.name)}.*{_UNFINISHED}"):
+                with suppress(OSError):
+                    left.unlink()
+        name = self._unfinished()
+        try:
+            with open(name, "wb") as file:
+                file.write(text.encode("utf-8"))
+                file.flush()
+                os.fsync(file.fileno())
+            if self.path.exists():
+                os.chmod(name, self.path.stat().st_mode)
+                if backup:
+                    self._keep()
+            else:
+                umask = os.umask(0)
+                os.umask(umask)
+                os.chmod(name, 0o666 & ~umask)
+            os.replace(name, self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def _keep(self) -> None:
+        name = self._unfinished()
+        try:
+            shutil.copy2(self.path, name)
+            os.replace(name, backup_of(self.path))
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def _unfinished(self) -> str:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{self.path.name}.", suffix=_UNFINISHED, dir=self.path.parent
+        )
+        os.close(handle)
+        return name
+
+
+def backup_of(path: Path) -> Path:
+    """Where the previous version of a file is kept: `scene.yaml~`, beside the file itself."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(real.name + "~")
+
+
+def _literal(name: str) -> str:
+    """A name for `glob` that matches itself only."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

@@ -87,7 +87,7 @@ def _run(
 
 
 def _headline(world: World, duration: float, steps: int, stepping: float, total: float) -> str:
-    name = world.scene.path.name if world.scene.path else "scene"
+    name = world.scene.source.name if world.scene.source else "scene"
     speed = f"{duration / stepping:.1f} × real time" if stepping > 0 else "no steps"
     return (
         f"{name}: {duration:g} s simulated in {total:.2f} s ({speed}), {steps} steps "

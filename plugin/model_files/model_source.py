@@ -6,6 +6,9 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
+from mjrig.files.file_content import Content, content_of, head_of, root_element
+from mjrig.files.paths import read_limited
+from mjrig.files.referenced_files import MAX_BYTES
 from mjrig.model_files.asset_files import check_assets
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.model_files.urdf import find_meshes
@@ -13,6 +16,8 @@ from mjrig.scene.actor import ActorDescription
 
 ARCHIVES = (".mjz", ".zip")
 BINARY = ".mjb"
+#: Suffixes by which MuJoCo knows its models.
+_READABLE = (".xml", ".urdf", ".mjz", ".zip")
 _ADVICE = {
     "balanceinertia": "in a URDF: <mujoco><compiler balanceinertia='true'/></mujoco>",
     "larger than mjMINVAL": "give it an <inertial>, or geoms with mass",
@@ -33,18 +38,27 @@ def load(actor: ActorDescription) -> Any:
         problem = "an .mjb is already compiled: it must be the only actor and cannot be edited"
         raise PropertyError(f"{actor.label}.model: {problem}", ("model",))
     try:
-        # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
-        spec = mujoco.MjSpec.from_file(str(path.absolute()))
+        spec = _read(path)
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
         raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     try:
-        if path.suffix.lower() == ".urdf":
+        if root_element(head_of(path)) == "robot":
             find_meshes(spec, path)
         if path.suffix.lower() not in ARCHIVES:
             check_assets(spec, path)
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     return spec
+
+
+def _read(path: Path) -> Any:
+    """The spec of a file, whatever its name; MuJoCo itself goes by the suffix, in lower case."""
+    # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
+    name = str(path.absolute())
+    if path.suffix in _READABLE or content_of(path) is not Content.XML:
+        return mujoco.MjSpec.from_file(name)
+    alias = f"{name}.xml"  # in the same folder, for the files it includes
+    return mujoco.MjSpec.from_file(alias, include={alias: read_limited(path, MAX_BYTES)})
 
 
 def model_file(actor: ActorDescription) -> Path:

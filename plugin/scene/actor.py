@@ -46,6 +46,7 @@ class ActorDescription(HasProperties):
     model = FilePath(
         suffixes=MODELS,
         prefixes=("menagerie:",),
+        suffix_optional=True,
         structural=True,
         doc="MJCF, URDF, MJB or MuJoCo archive, relative to the scene; package:… or menagerie:…",
     )

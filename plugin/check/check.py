@@ -11,6 +11,7 @@ from mjrig.check.masses import about_masses
 from mjrig.check.physics import about_physics
 from mjrig.check.stability import about_stability
 from mjrig.check.start import about_start, holding_efforts
+from mjrig.check.surroundings import about_surroundings, touching_always
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.model.binding import ActuatorBinding
@@ -78,7 +79,9 @@ def _findings(world: World) -> Iterator[Finding]:
         yield from about_masses(robot, model)
         yield from about_start(robot, model, loads)
     yield from about_stability(world)
-    yield from about_physics(world)
+    touching = touching_always(world)
+    yield from about_surroundings(world, touching)
+    yield from about_physics(world, touching)
 
 
 def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:

@@ -4,6 +4,7 @@ import os
 import stat
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 _HEAD = 65_536
@@ -44,7 +45,7 @@ def kind_of(head: bytes) -> Content:
 
 def root_element(head: bytes) -> str:
     """The root element of an XML text, without its namespace; empty: none was found."""
-    parser = ElementTree.XMLPullParser(["start"])
+    parser: Any = ElementTree.XMLPullParser(["start"])
     parser.feed(head)
     try:
         for _, element in parser.read_events():

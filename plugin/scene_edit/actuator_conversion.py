@@ -30,7 +30,7 @@ _KEPT |= {"damping", "armature", "group", "userdata", "sensors"}
 
 def use_motors(actor: ActorDescription, pattern: str) -> ActorComponent:
     """See `Actor.use_motors`."""
-    alone = _Alone(actor)
+    alone = AloneActor(actor)
     model, actuators = alone.model, alone.actuators
     matched = _matching(actuators, pattern)
     servos = [b for b in matched if _is_servo(model, b)]
@@ -70,7 +70,7 @@ def use_position_actuators(actor: ActorDescription, component: ActorComponent) -
     for name in ("delay", "clamps"):
         if component.__dict__[name]:
             raise BindingError(f"{component.label} has {name}; a position actuator has none")
-    alone = _Alone(actor)
+    alone = AloneActor(actor)
     bindings, gains_of = alone.values(_index(actor.components, component))
     groups: dict[tuple[int, float, float, Any], list[ActuatorBinding]] = {}
     for k, binding in enumerate(bindings):
@@ -122,7 +122,7 @@ def _narrowed(
     return actuator
 
 
-class _Alone:
+class AloneActor:
     """One actor of a scene compiled alone, to read from, and what is authored on the actor."""
 
     def __init__(self, actor: ActorDescription) -> None:

@@ -199,6 +199,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    # The matrices of a robot are too small for threads, which would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from mjrig.check.check import exit_code, findings, report, report_data
     from mjrig.sim.world import World
 

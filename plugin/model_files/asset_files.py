@@ -20,9 +20,10 @@ def check_assets(spec: Any, model: Path) -> None:
             if path.is_file() or ":" in file.partition("/")[0]:  # a provider's resource
                 continue
             what = f"{kind} {asset.name!r}" if asset.name else kind
+            there = "there" if str(path) == file else f"at {str(path)!r}"
             raise PropertyError(
-                f"the {what} of {str(model)!r} needs the file {file!r}, which is not at "
-                f"{str(path)!r}{_nearest_file(path)}"
+                f"the {what} of {str(model)!r} needs the file {file!r}, which is not {there}"
+                f"{_nearest_file(path)}"
             )
         if spec.strippath and asset.file:  # NOTE: attaching loses the strippath flag
             asset.file = str(asset_path(spec, model, kind, asset.file).absolute())

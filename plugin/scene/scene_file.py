@@ -325,7 +325,10 @@ class SceneFile(HasProperties):
         """An error about the value at a path, with its place in the file; None if it has none."""
         if self._text is None:
             model = self._model_file
-            return None if model is None else SceneError(f"{model}:1:1: {error}")
+            if model is None:
+                return None
+            text = str(error).replace(repr(str(model)), "the model")  # it is named in front
+            return SceneError(f"{model}:1:1: {text}")
         whole = (*path, *error.at)
         for known, elsewhere in self._set_by.items():
             if whole[: len(known)] == known:

@@ -33,19 +33,14 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     typed = name.lower()
     counts = []
     for i, candidate in enumerate(candidates):
-        allowed = _most_typos(min(len(typed), len(candidate))) or candidate.lower().startswith(
-            typed
-        )
-        if abs(len(candidate) - len(typed)) <= allowed:
-            count = _typos(typed, candidate.lower())
+        low = candidate.lower()
+        allowed = max(1, min(len(typed), len(low)) // 3)
+        if abs(len(low) - len(typed)) <= allowed and len(low + typed) > 2:
+            count = _typos(typed, low)
             counts += [(count, i)] if count <= allowed else []
     if counts:
         return candidates[min(counts)[1]]
     return min((c for c in candidates if _is_part(name, c)), key=len, default=None)
-
-
-def _most_typos(length: int) -> int:
-    return max(1, length // 3) if length > 1 else 0
 
 
 def _is_part(name: str, candidate: str) -> bool:

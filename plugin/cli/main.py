@@ -203,11 +203,13 @@ def _check(options: argparse.Namespace) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from mjrig.check.check import exit_code, findings, report, report_data
     from mjrig.sim.world import World
+    from mjrig.terminal.progress import Waiting
 
     if options.watch:
         _watch(options)
-    world = World(load_scene(options))
-    found = findings(world)
+    with Waiting("building the scene") as waiting:
+        world = World(load_scene(options))
+        found = findings(world, waiting.now)
     if options.json:
         print(json.dumps(report_data(world, found), indent=2, ensure_ascii=False))
     else:

@@ -244,3 +244,14 @@ def test_nothing_is_said_where_nobody_sees_it(capsys: pytest.CaptureFixture[str]
     with Waiting("building", patience=0.0):
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_the_headline_uses_one_clock(world: mjrig.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock) * 0.5)
+    head = run(world, 1.0004).partition("\n")[0]
+    said = re.search(r": (\S+) s simulated in (\S+) s \((\S+) × real time\), (\d+) steps", head)
+    assert said is not None
+    simulated, elapsed, speed, steps = map(float, said.groups())
+    assert simulated == pytest.approx(steps * world.timestep)
+    assert speed == pytest.approx(simulated / elapsed, rel=0.01)

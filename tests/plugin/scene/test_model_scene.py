@@ -136,17 +136,22 @@ def test_every_command_takes_a_model(
     Path("robots").mkdir()
     Path("robots/arm.xml").write_text(ARM)
     model = "robots/arm.xml"
+    motors = ["--set", "arm.use_motors=true"]
     for command in (
         ["check", model],
         ["run", model, "--duration", "0.02", "--record", "run.h5"],
         ["export", model, "-o", "plain.xml"],
         ["diff", model, model, "--exit-code"],
+        ["tune", "respond", model, "--duration", "0.05", "--workers", "1", *motors],
+        ["tune", "assign", model, "--frequency", "5", "--preset", "gains.yaml", *motors],
         ["replay", "run.h5"],
         ["replay", "run.h5", "--scene", model],
     ):
         assert main(command) == 0, (command, capsys.readouterr().err)
     assert Path(model).read_text() == ARM
     capsys.readouterr()
+    assert main(["tune", "respond", model]) == 1
+    assert "arm.use_motors=true makes motors of its position" in capsys.readouterr().err
     main(["check", model, "--json"])
     table = json.loads(capsys.readouterr().out)["actors"][0]["actuators"]
     assert [row["owner"] for row in table] == ["setpoint, directly"]

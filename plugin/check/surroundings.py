@@ -88,8 +88,12 @@ def _has_support(model: Any, data: Any, root: int, up: FloatArray) -> bool:
     mine = model.body_rootid[model.geom_bodyid] == root
     own = np.flatnonzero(mine & _solid(model))
     others = np.flatnonzero(~mine & _solid(model))
-    if len(own):
-        low, high = _extent(model, data, own, up)
+    pairs = np.stack([model.pair_geom1, model.pair_geom2], axis=1)
+    if (mine[pairs].sum(axis=1) == 1).any():  # they collide whatever their groups are
+        return True
+    if not len(own):
+        return False
+    low, high = _extent(model, data, own)
     for geom in others:
         touches = (
             model.geom_contype[own] & model.geom_conaffinity[geom]
@@ -97,9 +101,7 @@ def _has_support(model: Any, data: Any, root: int, up: FloatArray) -> bool:
         )
         if touches.any() and _is_below(model, data, int(geom), low, high, up):
             return True
-    # Explicit pairs collide whatever their groups are.
-    pairs = np.stack([model.pair_geom1, model.pair_geom2], axis=1)
-    return bool((mine[pairs].sum(axis=1) == 1).any()) if len(pairs) else False
+    return False
 
 
 def _is_below(
@@ -109,7 +111,7 @@ def _is_below(
     if int(model.geom_type[geom]) == _PLANE:
         # A plane has no end, however large it is drawn; an upright one is a wall.
         return bool(data.geom_xmat[geom].reshape(3, 3)[:, 2] @ up > 0.1)
-    least, most = _extent(model, data, np.array([geom]), up)
+    least, most = _extent(model, data, np.array([geom]))
     return _overlap(least, most, low, high, up) and bool(_height(least, most, up) < high @ up)
 
 
@@ -126,7 +128,7 @@ def _overlap(
     return bool(((low <= other_high) & (high >= other_low))[level].all())
 
 
-def _extent(model: Any, data: Any, geoms: Any, up: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _extent(model: Any, data: Any, geoms: Any) -> tuple[FloatArray, FloatArray]:
     """The box around geoms, in world axes."""
     turn = data.geom_xmat[geoms].reshape(-1, 3, 3)
     centre, half = model.geom_aabb[geoms][:, :3], model.geom_aabb[geoms][:, 3:]

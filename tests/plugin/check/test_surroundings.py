@@ -13,7 +13,7 @@ from mjrig.components import PDController
 from mjrig.yaml_text.yaml_document import parse_value
 from tests.campaign import Tally
 from tests.preflight import found, told
-from tests.worlds import arm, hinge, make_world
+from tests.worlds import arm, hinge, make_world, pd_of
 
 SERVOS = '<position name="a" joint="shoulder" kp="20"/><position name="b" joint="elbow" kp="9"/>'
 
@@ -177,7 +177,7 @@ def test_position_actuators_under_a_controller_name_the_ways_out(tmp_path: Path)
     scene["r"].assign(pasted("use_motors: true"))
     world = mjrig.World(scene)
     assert found(world, "owns-nothing") == []
-    assert world["r"].controllers[0].kp.tolist() == [7.0, 7.0]
+    assert pd_of(world["r"]).kp.tolist() == [7.0, 7.0]
     scene["r"].unset("use_motors")
     scene["r"].remove_component(scene["r"].components[0])
     scene["r"].assign(pasted(finding.fix[finding.fix.index("actuators: [") :]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from tests.worlds import arm, refused
+from tests.worlds import arm, pd_of, refused
 
 SERVOS = (
     '<position name="a" joint="shoulder" kp="20" kv="1" gear="2"/>'
@@ -45,7 +45,7 @@ def test_motors_move_as_the_position_actuators_did(folder: Path, integrator: str
     world = world_of(folder, TEXT + sim)
     robot = world["arm"]
     assert [b.kind for b in robot.actuators] == ["motor", "motor"]
-    assert robot.controllers[0].kp.tolist() == [80.0, 9.0]
+    assert pd_of(robot).kp.tolist() == [80.0, 9.0]
     bare = mujoco.MjModel.from_xml_path(str(folder / "arm.xml"))
     bare.opt.integrator = world.model.opt.integrator
     data = mujoco.MjData(bare)
@@ -58,17 +58,18 @@ def test_motors_move_as_the_position_actuators_did(folder: Path, integrator: str
 
 def test_controllers_of_the_actor_drive_the_motors_they_match(folder: Path) -> None:
     own = "    components:\n      - {type: PDController, actuators: b, kp: 7, kv: 1}\n"
-    first, second = world_of(folder, TEXT + own)["arm"].controllers
+    robot = world_of(folder, TEXT + own)["arm"]
+    first, second = pd_of(robot), pd_of(robot, 1)
     assert [b.actuator for b in first.bindings] == ["b"] and first.kp.tolist() == [7.0]
     assert [b.actuator for b in second.bindings] == ["a"] and second.kp.tolist() == [80.0]
     every = "    components:\n      - {type: PDController, kp: 7, kv: 1}\n"
-    (only,) = world_of(folder, TEXT + every)["arm"].controllers
-    assert only.kp.tolist() == [7.0, 7.0]
+    robot = world_of(folder, TEXT + every)["arm"]
+    assert len(robot.controllers) == 1 and pd_of(robot).kp.tolist() == [7.0, 7.0]
 
 
 def test_copies_are_converted_too(folder: Path) -> None:
     world = world_of(folder, TEXT + "    replicate: {count: 2}\n")
-    assert [r.controllers[0].kp.tolist() for r in world.articulations.values()] == [[80.0, 9.0]] * 2
+    assert [pd_of(r).kp.tolist() for r in world.articulations.values()] == [[80.0, 9.0]] * 2
 
 
 def test_where_it_cannot_be_done_it_is_an_error(folder: Path) -> None:

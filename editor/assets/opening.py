@@ -43,7 +43,7 @@ def open_file(path: Path | None, trust: Trust = False) -> Scene:
         return scene_of(read_recording(path), trust=trusted)
     if suffix in _POLICIES:
         raise SceneError(f"{path}: is a network; open its robot's scene and drop it on the robot")
-    if suffix not in (*SCENES, *MODELS, ""):
+    if path.is_dir() or suffix not in (*SCENES, *MODELS, ""):
         known = ", ".join((*SCENES, *MODELS, *SUFFIXES))
         raise SceneError(f"{path}: cannot be opened; the editor opens {known}")
     scene = Scene.load(path, trust=trusted)

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TypeVar
 
 from mjrig.errors import BindingError
@@ -13,6 +12,7 @@ MAX_LISTED = 12
 #: Letters of a name, and number of names, that are searched for what a typo meant.
 MAX_COMPARED = 120
 MAX_CANDIDATES = 3000
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 T = TypeVar("T")
 
 
@@ -38,8 +38,36 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     lowered = {c.lower(): c for c in reversed(candidates)}
     if name.lower() in lowered:
         return lowered[name.lower()]
-    found = get_close_matches(name, candidates, n=1, cutoff=0.6)
-    return found[0] if found else None
+    typed = name.lower()
+    counts = []
+    for i, candidate in enumerate(candidates):
+        low = candidate.lower()
+        allowed = max(1, min(len(typed), len(low)) // 3)
+        if abs(len(low) - len(typed)) <= allowed and len(low + typed) > 2:
+            count = _typos(typed, low)
+            counts += [(count, i)] if count <= allowed else []
+    if counts:
+        return candidates[min(counts)[1]]
+    return min((c for c in candidates if _is_part(name, c)), key=len, default=None)
+
+
+def _is_part(name: str, candidate: str) -> bool:
+    """Whether a name is some words of another: `bend` of `FR_bend`, `Command` of `CommandTerm`."""
+    one, two = ("_".join(_WORD.findall(text)).lower() for text in (name, candidate))
+    return len(one) >= 4 and f"_{one}_" in f"_{two}_"
+
+
+def _typos(one: str, two: str) -> int:
+    """How many letters were missed, doubled, changed or swapped with their neighbour."""
+    before, row = list[int](), list(range(len(two) + 1))
+    for i, a in enumerate(one, 1):
+        before, last, row = row, before, [i]
+        for j, b in enumerate(two, 1):
+            cost = min(row[-1] + 1, before[j] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == two[j - 2] and one[i - 2] == b:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def suggestion(name: str, candidates: Iterable[str], *, label: str = "available") -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mjrig.terminal.help import examples
+from mjrig.terminal.outputs import add_output
 
 if TYPE_CHECKING:
     from mjrig.components.importers.importing import Imported
@@ -27,8 +28,13 @@ def add(commands: Any) -> None:
         help="configuration files and the network",
     )
     parser.add_argument("--model", type=Path, required=True, metavar="MODEL", help="robot model")
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR/scene.yaml", help="scene to write"
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        required=True,
+        metavar="DIR/scene.yaml",
+        help="scene to write",
     )
     parser.add_argument(
         "--stack", default="", metavar="NAME", help="stack the files come from (detected)"

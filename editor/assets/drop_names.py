@@ -1,18 +1,12 @@
-"""Names of dropped files in a scene: the actor's name and the path that is written."""
+"""Names of dropped files in a scene: the path that is written."""
 
 import os
-import re
-import unicodedata
-from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
 from mjrig.files.paths import PACKAGE
-from mjrig.names import unique
 from mjrig.scene_edit.scene import Scene
 
-#: File names that describe nothing; the folder's name is used instead.
-_VAGUE = ("scene", "model", "robot", "main", "index")
 _PACKAGES = ("mjrig.assets",)
 _SPECIAL = (PACKAGE, "menagerie:")
 
@@ -20,22 +14,6 @@ _SPECIAL = (PACKAGE, "menagerie:")
 def is_special(value: str) -> bool:
     """Whether a model is named by a package or a collection instead of a path."""
     return value.startswith(_SPECIAL)
-
-
-def actor_name(value: str, taken: Iterable[str]) -> str:
-    """A name for an actor made from a file: letters, digits, _ and -, and not taken."""
-    path = Path(value)
-    stem = path.stem
-    if stem.lower() in _VAGUE and path.parent.name:
-        stem = path.parent.name
-    plain = unicodedata.normalize("NFKD", stem.replace("ß", "ss"))
-    plain = plain.encode("ascii", "ignore").decode()
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_-")
-    if not name:
-        name = "actor"
-    elif not name[0].isalpha():
-        name = f"_{name}"
-    return unique(name, list(taken))
 
 
 def reference(path: Path, scene: Scene) -> str:

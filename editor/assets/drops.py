@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 
 from mjrig.actuators.actuator import Actuator
-from mjrig.editor.assets.drop_names import actor_name, is_special, reference
+from mjrig.editor.assets.drop_names import is_special, reference
 from mjrig.editor.assets.file_kinds import (
     MODEL,
     POLICY,
@@ -26,6 +26,7 @@ from mjrig.names import literal
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent, Component
 from mjrig.scene.include import SCENES
+from mjrig.scene.model_scene import actor_name
 from mjrig.scene.prop import Prop
 from mjrig.scene.sim_options import SimOptions, settling
 from mjrig.scene_edit.actor import Actor

@@ -5,7 +5,6 @@ A recording opens the scene it was made in.
 
 from pathlib import Path
 
-from mjrig.editor.assets.drop_names import actor_name
 from mjrig.editor.session.user_files import trust_store
 from mjrig.errors import SceneError
 from mjrig.files.trust import trusted_folders
@@ -38,18 +37,16 @@ def open_file(path: Path | None, trust: Trust = False) -> Scene:
     """
     if path is None:
         return Scene()
+    trusted = trust or trusted_folders(trust_store())
     suffix = path.suffix.lower()
-    if suffix in SCENES:
-        return Scene.load(path, trust=trust or trusted_folders(trust_store()))
     if is_recording(path):
-        return scene_of(read_recording(path), trust=trust or trusted_folders(trust_store()))
+        return scene_of(read_recording(path), trust=trusted)
     if suffix in _POLICIES:
         raise SceneError(f"{path}: is a network; open its robot's scene and drop it on the robot")
-    if suffix not in MODELS:
+    if path.is_dir() or suffix not in (*SCENES, *MODELS, ""):
         known = ", ".join((*SCENES, *MODELS, *SUFFIXES))
         raise SceneError(f"{path}: cannot be opened; the editor opens {known}")
-    if not path.is_file():
-        raise SceneError(f"{path}:1:1: there is no such file")
-    scene = Scene()
-    scene.add_actor(actor_name(str(path.resolve()), ()), model=path.resolve())
+    scene = Scene.load(path, trust=trusted)
+    if scene.model_file is not None:
+        scene.actors[0].model = path.resolve()  # whatever folder it is saved to, untouched
     return scene

@@ -53,7 +53,7 @@ class Actuator(Component):
     #: Activation dynamics where `dyntype` is not given.
     dynamics: ClassVar[str] = "none"
 
-    name = Text("", structural=True, doc="Name; empty: unnamed_ and the kind; enumerated if taken.")
+    name = Text("", structural=True, doc="Name; empty: that of what it acts on; numbered if taken.")
     joint = Text(
         "",
         structural=True,

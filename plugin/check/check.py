@@ -1,7 +1,7 @@
 """Pre-flight: the binding table of a world, and findings about it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from mjrig.check.drives import about_drives
@@ -12,6 +12,7 @@ from mjrig.check.merged import about_merged
 from mjrig.check.physics import about_physics
 from mjrig.check.stability import about_stability
 from mjrig.check.start import about_start, holding_efforts
+from mjrig.check.surroundings import about_surroundings, touching_always
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.model.binding import ActuatorBinding
@@ -65,21 +66,31 @@ def _why_direct(binding: ActuatorBinding, controller: ArticulationController | N
     return "" if controller.enabled else f"{controller._role} is disabled"
 
 
-def findings(world: World) -> list[Finding]:
-    """All findings, most severe first; the world must be in its initial state."""
-    return arranged(_findings(world))
+def findings(world: World, report: Callable[[str], object] = str) -> list[Finding]:
+    """All findings, most severe first; the world must be in its initial state.
+
+    Args:
+        world: what to check.
+        report: called with what is checked next.
+    """
+    return arranged(_findings(world, report))
 
 
-def _findings(world: World) -> Iterator[Finding]:
+def _findings(world: World, report: Callable[[str], object]) -> Iterator[Finding]:
     model = world.model
+    report("checking drives, limits, masses and the start")
     loads = holding_efforts(model, world.data)
     for robot in world.articulations.values():
         yield from about_drives(robot, model)
         yield from about_limits(robot, model)
         yield from about_masses(robot, model)
         yield from about_start(robot, model, loads)
+    report("checking the stability of the feedback loops")
     yield from about_stability(world)
-    yield from about_physics(world)
+    report("checking contacts and the ground")
+    touching = touching_always(world)
+    yield from about_surroundings(world, touching)
+    yield from about_physics(world, touching)
     yield from about_merged(world)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
@@ -10,11 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.check.certificates import by_definiteness, by_powers
 
 #: Growth per tick below which rounding may be the only cause.
 ROUNDING = 1e-6
 #: Controllers whose common period is longer are judged over the longest tick.
 LONGEST_PERIOD = 240
+#: Ticks of more steps are computed by powers of a matrix.
+LONGEST_LOOP = 24
+#: From this many joints on, cheaper tests than eigenvalues come first.
+LARGE = 24
 
 
 class Carrier(Enum):
@@ -57,13 +62,15 @@ class Loop:
 
 def transition(plant: LinearPlant, loops: Sequence[Loop]) -> FloatArray:
     """The transition matrix of (q, q̇, z) over one common tick of all loops."""
+    if _period(loops) > LONGEST_LOOP:
+        return held_transition(plant, loops)
     n = len(plant.mass)
     sizes = [len(loop.kp) if loop.ki.any() else 0 for loop in loops]
     every = np.eye(2 * n + sum(sizes))
     state = every[: 2 * n]
     ends = np.cumsum([2 * n, *sizes])
     integrals = [every[a:b] for a, b in pairwise(ends)]
-    inside = [lp for lp in loops if lp.carrier is Carrier.ENGINE and plant.integrator != "Euler"]
+    inside = _inside(plant, loops)
     free, pushed = _one_step(plant, inside)
     feedback = [_feedback(plant, loop, any(loop is one for one in inside)) for loop in loops]
     efforts: list[FloatArray] = [np.zeros((n, len(every)))] * len(loops)
@@ -77,6 +84,70 @@ def transition(plant: LinearPlant, loops: Sequence[Loop]) -> FloatArray:
         total: FloatArray = np.sum(efforts, axis=0)
         state = free @ state + pushed @ total
     return np.vstack([state, *integrals])
+
+
+def _inside(plant: LinearPlant, loops: Sequence[Loop]) -> list[Loop]:
+    """The loops that the integrator itself solves."""
+    return [lp for lp in loops if lp.carrier is Carrier.ENGINE and plant.integrator != "Euler"]
+
+
+def held_transition(plant: LinearPlant, loops: Sequence[Loop]) -> FloatArray:
+    """`transition` over a long tick: the steps in which efforts are held by powers of one matrix.
+
+    The state is that of the joints, the integrals and the efforts that are held.
+    """
+    n = len(plant.mass)
+    sizes = [len(loop.kp) if loop.ki.any() else 0 for loop in loops]
+    starts = np.cumsum([2 * n, *sizes, *(n for _ in loops)])
+    size, held = int(starts[-1]), starts[len(loops) :]
+    inside = _inside(plant, loops)
+    free, pushed = _one_step(plant, inside)
+    step = np.eye(size)
+    step[: 2 * n, : 2 * n] = free
+    ticks: list[FloatArray] = []
+    for i, loop in enumerate(loops):
+        step[: 2 * n, held[i] : held[i] + n] = pushed
+        tick = np.eye(size)
+        z = slice(int(starts[i]), int(starts[i]) + sizes[i])
+        if sizes[i]:
+            tick[z, :n] = -loop.every * plant.step * loop.rows
+        effort = _feedback(plant, loop, any(loop is one for one in inside))
+        tick[held[i] : held[i] + n] = effort(tick[: 2 * n], tick[z])
+        ticks.append(tick)
+    end = int(held[0])
+    return _over(step, list(zip(loops, ticks, strict=True)), _period(loops))[:end, :end]
+
+
+def _over(step: FloatArray, loops: Sequence[tuple[Loop, FloatArray]], steps: int) -> FloatArray:
+    """The transition over some steps, from a common tick of all loops on."""
+    slow = [tick for loop, tick in loops if loop.every >= steps]
+    fast = [(loop, tick) for loop, tick in loops if loop.every < steps]
+    start = np.eye(len(step))
+    for tick in slow:
+        start = tick @ start
+    if not steps:
+        return np.eye(len(step))
+    if not fast:
+        return np.asarray(np.linalg.matrix_power(step, steps), float) @ start
+    period = _period([loop for loop, _ in fast])
+    if period >= steps:  # they never come together again: step by step
+        return _one_by_one(step, fast, steps) @ start
+    times, rest = divmod(steps, period)
+    inner = np.asarray(np.linalg.matrix_power(_over(step, fast, period), times), float)
+    whole: FloatArray = _over(step, fast, rest) @ inner @ start
+    return whole
+
+
+def _one_by_one(
+    step: FloatArray, loops: Sequence[tuple[Loop, FloatArray]], steps: int
+) -> FloatArray:
+    whole = np.eye(len(step))
+    for i in range(steps):
+        for loop, tick in loops:
+            if i % loop.every == 0:
+                whole = tick @ whole
+        whole = step @ whole
+    return whole
 
 
 def _period(loops: Sequence[Loop]) -> int:
@@ -119,24 +190,37 @@ def _feedback(plant: LinearPlant, loop: Loop, inside: bool) -> Feedback:
 def _one_step(plant: LinearPlant, inside: Sequence[Loop]) -> tuple[FloatArray, FloatArray]:
     """x⁺ = free x + pushed τ over one physics step, the loops inside the step included."""
     n, h = len(plant.mass), plant.step
-    damping, stiffness = plant.damping, plant.stiffness
-    for loop in inside:
-        damping = damping + loop.rows.T @ (loop.kv[:, None] * loop.rows)
-        stiffness = stiffness + loop.rows.T @ (loop.kp[:, None] * loop.rows)
+    damping, stiffness = _closed(plant, inside)
     if plant.integrator == "RK4":
         return _runge_kutta(plant.mass, damping, stiffness, h)
-    ahead = plant.integrator != "Euler" or plant.damped_ahead
-    weight = plant.mass + h * damping if ahead else plant.mass
-    on_v = damping
-    if plant.integrator == "discrete":
-        weight = weight + h * h * stiffness
-        on_v = damping + h * stiffness
+    weight, on_v = _weights(plant, damping, stiffness)
     solved = np.asarray(np.linalg.solve(weight, np.hstack([stiffness, on_v, np.eye(n)])), float)
     one = np.eye(n)
     velocity = np.hstack([-h * solved[:, :n], one - h * solved[:, n : 2 * n]])
     position = np.hstack([one, np.zeros((n, n))]) + h * velocity
     push = h * solved[:, 2 * n :]
     return np.vstack([position, velocity]), np.vstack([h * push, push])
+
+
+def _closed(plant: LinearPlant, loops: Sequence[Loop]) -> tuple[FloatArray, FloatArray]:
+    """Damping and stiffness of the joints with those of some loops."""
+    damping, stiffness = plant.damping, plant.stiffness
+    for loop in loops:
+        damping = damping + loop.rows.T @ (loop.kv[:, None] * loop.rows)
+        stiffness = stiffness + loop.rows.T @ (loop.kp[:, None] * loop.rows)
+    return damping, stiffness
+
+
+def _weights(
+    plant: LinearPlant, damping: FloatArray, stiffness: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What the integrator divides by, and the force per velocity."""
+    h = plant.step
+    ahead = plant.integrator != "Euler" or plant.damped_ahead
+    weight = plant.mass + h * damping if ahead else plant.mass
+    if plant.integrator == "discrete":
+        return weight + h * h * stiffness, damping + h * stiffness
+    return weight, damping
 
 
 def _runge_kutta(
@@ -166,7 +250,33 @@ def growth(plant: LinearPlant, loops: Sequence[Loop]) -> float:
 
 def is_stable(plant: LinearPlant, loops: Sequence[Loop]) -> bool:
     """Whether no mode grows."""
-    return growth(plant, loops) <= 1.0 + ROUNDING
+    if len(plant.mass) < LARGE:
+        return growth(plant, loops) <= 1.0 + ROUNDING
+    with np.errstate(all="ignore"):
+        found = _by_definiteness(plant, loops)
+        if found is None:
+            matrix = transition(plant, loops)
+            if np.isfinite(matrix).all():
+                found = by_powers(matrix, 1.0 + ROUNDING)
+    return growth(plant, loops) <= 1.0 + ROUNDING if found is None else found
+
+
+def _by_definiteness(plant: LinearPlant, loops: Sequence[Loop]) -> bool | None:
+    """Whether no mode grows, for PD at every step; None: undecided, or another kind of loop."""
+    simple = all(lp.every == 1 and not lp.ki.any() for lp in loops)
+    if plant.integrator == "RK4" or not simple or any(_is_solved(lp) for lp in loops):
+        return None
+    if any((lp.kp < 0.0).any() or (lp.kv < 0.0).any() for lp in loops):
+        return None
+    damping, stiffness = _closed(plant, _inside(plant, loops))
+    weight, on_v = _weights(plant, damping, stiffness)
+    held = [lp for lp in loops if all(lp is not one for one in _inside(plant, loops))]
+    outside = _closed(replace(plant, damping=on_v, stiffness=stiffness), held)
+    return by_definiteness(weight, *outside, plant.step)
+
+
+def _is_solved(loop: Loop) -> bool:
+    return loop.carrier is Carrier.SOLVED
 
 
 def growing_joints(plant: LinearPlant, loops: Sequence[Loop]) -> npt.NDArray[np.bool_]:

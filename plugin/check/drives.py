@@ -8,6 +8,7 @@ import mujoco
 from mjrig.check.feedback_loops import SERVOS
 from mjrig.check.finding import Finding, note, warning
 from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import listed
 
@@ -24,10 +25,7 @@ def _about_controllers(robot: Articulation) -> Iterator[Finding]:
         who = (controller._role,)
         if not controller.is_bound:
             text = "owns no actuator: nothing its patterns match can be bound"
-            skipped = controller.bindings.skipped
-            name, reason = skipped[0] if skipped else ("", "")
-            fix = f"{name} {reason}" if skipped else "add actuators: to the actor"
-            yield warning("owns-nothing", robot.name, who, text, fix)
+            yield warning("owns-nothing", robot.name, who, text, _way_out(robot, controller))
         elif not controller.enabled and controller.follows_pose:
             motors = [b.actuator for b in controller.bindings if b.kind == "motor"]
             if motors:
@@ -38,6 +36,26 @@ def _about_controllers(robot: Articulation) -> Iterator[Finding]:
                     f"is disabled: position setpoints in rad go as torque to {listed(motors)}",
                     "enabled: true, or leave the controller out",
                 )
+
+
+def _way_out(robot: Articulation, controller: ArticulationController) -> str:
+    """What makes actuators ownable, in the words of a scene."""
+    skipped = controller.bindings.skipped
+    if not skipped:
+        return 'add actuators: to the actor, as in actuators: [{type: MotorActuator, joint: ".*"}]'
+    names = {name for name, _ in skipped}
+    reason = f"{skipped[0][0]} {skipped[0][1]}"
+    kinds = {b.kind for b in robot.actuators if b.actuator in names and b.on_joint}
+    if "position" in kinds:
+        return (
+            f"{reason}: use_motors: true on the actor makes motors of its position actuators; or "
+            "leave this controller out and give them other gains, as in "
+            'actuators: [{type: PositionActuator, replaces: ".*", kp: 40, kv: 2}]'
+        )
+    if kinds & set(SERVOS):
+        motors = 'actuators: [{type: MotorActuator, replaces: ".*"}]'
+        return f"{reason}: {motors} on the actor puts motors in their place"
+    return reason
 
 
 def _about_joints(robot: Articulation) -> Iterator[Finding]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -36,6 +37,13 @@ class Drive:
     carrier: Carrier
 
 
+class _Members(NamedTuple):
+    """Places in a group, and the rows of the drives there."""
+
+    places: list[int]
+    rows: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """Dynamically coupled joints and the drives on them; rows are over `dofs`."""
@@ -64,11 +72,8 @@ class Group:
         """
         size = len(self.drives)
         gains = tuple(np.broadcast_to(factor, size) for factor in (kp, kv, ki))
-        parts: dict[object, list[int]] = {}
-        for i, drive in enumerate(self.drives):
-            parts.setdefault((id(drive.controller), drive.every, drive.carrier), []).append(i)
-        found = [self._loop(members, *gains) for members in parts.values()]
-        ours = [self.drives[members[0]].controller is not None for members in parts.values()]
+        found = [self._loop(part, *gains) for part in self._parts]
+        ours = [part[0].controller is not None for part, _ in self._parts]
         return [
             replace(
                 loop,
@@ -78,10 +83,29 @@ class Group:
             for loop, mine in zip(found, ours, strict=True)
         ]
 
-    def _loop(self, members: list[int], kp: FloatArray, kv: FloatArray, ki: FloatArray) -> Loop:
-        drives = [self.drives[i] for i in members]
+    @cached_property
+    def _parts(self) -> list[tuple[list[Drive], _Members]]:
+        """The drives of each loop, with their places and rows."""
+        parts: dict[object, list[int]] = {}
+        for i, drive in enumerate(self.drives):
+            parts.setdefault((id(drive.controller), drive.every, drive.carrier), []).append(i)
+        found = []
+        for members in parts.values():
+            drives = [self.drives[i] for i in members]
+            rows = np.array([d.row[self.dofs] for d in drives])
+            found.append((drives, _Members(members, rows)))
+        return found
+
+    def _loop(
+        self,
+        part: tuple[list[Drive], _Members],
+        kp: FloatArray,
+        kv: FloatArray,
+        ki: FloatArray,
+    ) -> Loop:
+        drives, (members, rows) = part
         return Loop(
-            rows=np.array([d.row[self.dofs] for d in drives]),
+            rows=rows,
             kp=np.array([d.kp for d in drives]) * kp[members],
             kv=np.array([d.kv for d in drives]) * kv[members],
             ki=np.array([d.ki for d in drives]) * ki[members],

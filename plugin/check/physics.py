@@ -1,7 +1,7 @@
 """Pre-flight: initial penetrations, overlapping floors, solver time constants."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -23,8 +23,13 @@ _PLANE = int(mujoco.mjtGeom.mjGEOM_PLANE)
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 
 
-def about_physics(world: World) -> Iterator[Finding]:
-    """Penetrations, floors, and solver time constants."""
+def about_physics(world: World, known: Collection[tuple[int, int]] = ()) -> Iterator[Finding]:
+    """Penetrations, floors, and solver time constants.
+
+    Args:
+        world: in its initial state.
+        known: pairs of bodies that are reported already.
+    """
     model, data = world.model, world.data
     sunk: set[int] = set()
     for body, floor, depth in _below_floors(model, data):
@@ -33,7 +38,7 @@ def about_physics(world: World) -> Iterator[Finding]:
         text = f"starts {depth:.3g} m below the floor"
         fix = _raised(actor, _owner(model, floor), depth)
         yield warning("below-floor", actor, (name,), text, fix)
-    yield from _penetrations(model, data, sunk)
+    yield from _penetrations(model, data, sunk, known)
     yield from _same_floors(model, data)
     yield from _time_constants(model)
 
@@ -41,13 +46,15 @@ def about_physics(world: World) -> Iterator[Finding]:
 # Contacts ---------------------------------------------------------------------------------------
 
 
-def _penetrations(model: Any, data: Any, sunk: set[int]) -> Iterator[Finding]:
+def _penetrations(
+    model: Any, data: Any, sunk: set[int], known: Collection[tuple[int, int]]
+) -> Iterator[Finding]:
     """Bodies that start inside each other, one finding for each pair of actors."""
     roots = {int(model.body_rootid[b]) for b in sunk}
     by_actors: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for (one, two), depth in _deepest(model, data).items():
-        if one == 0 and int(model.body_rootid[two]) in roots:
-            continue  # reported for the whole actor already
+        if (one == 0 and int(model.body_rootid[two]) in roots) or (one, two) in known:
+            continue  # reported already
         (actor, name), (other, where) = (_split(_body_name(model, b)) for b in (two, one))
         inside = f"{name} and {where}" if one else name
         by_actors.setdefault((actor, other), []).append((depth, f"{inside} {_length(depth)}"))

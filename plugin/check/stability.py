@@ -15,6 +15,8 @@ from mjrig.sim.world import World
 
 #: Gains that may not grow by more than this factor are called close to the bound.
 ROOM = 2.0
+#: Decimations up to this one are tried one by one.
+MANY = 64
 #: Factors by which a timestep or gain is changed in search of a better one.
 _UPWARDS = tuple(2.0 ** (n / 2) for n in range(1, 49))
 
@@ -160,10 +162,11 @@ class StabilityCase:
 
     def _shorter_ticks(self, culprits: Sequence[Drive]) -> Iterator[str]:
         longest = max(d.every for d in culprits)
-        for every in range(longest - 1, 0, -1):
-            if is_stable(self.group.plant, self.group.loops(every=every)):
-                yield f"decimation: {every} at most"
-                return
+        every = highest_below(
+            lambda n: is_stable(self.group.plant, self.group.loops(every=n)), longest
+        )
+        if every:
+            yield f"decimation: {every} at most"
 
     def _gains(self, culprits: Sequence[Drive]) -> Iterator[str]:
         found: list[str] = []
@@ -207,6 +210,21 @@ def nearest_below(holds: Callable[[float], bool]) -> float | None:
             return largest(holds, 1.0 / up, above)
         above = 1.0 / up
     return None
+
+
+def highest_below(holds: Callable[[int], bool], top: int) -> int:
+    """The highest stable number below `top`, which is not; 0: none.
+
+    From `MANY` on it is searched by halves.
+    """
+    above = top
+    while above > MANY and not holds(above // 2):
+        above //= 2
+    low = above // 2 if above > MANY else 0
+    while low and above - low > 1:
+        middle = (low + above) // 2
+        low, above = (middle, above) if holds(middle) else (low, middle)
+    return low or next((n for n in range(above - 1, 0, -1) if holds(n)), 0)
 
 
 def nearest_above(holds: Callable[[float], bool]) -> float | None:

@@ -17,6 +17,7 @@ from mjrig.model.binding import ActuatorBinding
 
 #: A joint may be this far outside its range: keyframes are written with a few digits.
 TOLERANCE = 1e-3
+TURN = 2.0 * math.pi
 #: A gravity sag below this is not reported [rad or m].
 DROOP = {"hinge": 0.05, "slide": 0.005}
 UNIT = {"hinge": "rad", "slide": "m"}
@@ -44,13 +45,49 @@ def _about_poses(robot: Articulation, model: Any) -> Iterator[Finding]:
     beyond = {name: _outside(robot, model, key.qpos) for name, key in where.keyframes.items()}
     better = [name for name, joints in beyond.items() if not joints]
     fix = f"keyframe: {better[0]}" if better else "give starting positions with joints:"
+    degrees = _in_degrees(robot, model, where.initial.qpos)
+    if degrees:
+        yield _about_degrees(robot, degrees, outside)
     for joint, text in outside.items():
-        yield warning("start-out-of-range", robot.name, (joint,), f"starts at {text}", fix)
+        if joint not in degrees:
+            yield warning("start-out-of-range", robot.name, (joint,), f"starts at {text}", fix)
     for name, joints in beyond.items():
         for joint, text in joints.items():
             if text != outside.get(joint):
                 said = f"is at {text} in keyframe {name!r}"
                 yield note("keyframe-out-of-range", robot.name, (joint,), said)
+
+
+def _about_degrees(
+    robot: Articulation, degrees: dict[str, float], outside: dict[str, str]
+) -> Finding:
+    said = [outside.get(joint, f"{value:.4g}") for joint, value in degrees.items()]
+    each = "; ".join(f"{joint} {text}" for joint, text in zip(degrees, said, strict=True))
+    right = ", ".join(f"{joint}: {math.radians(v):.4g}" for joint, v in degrees.items())
+    return warning(
+        "degrees",
+        robot.name,
+        degrees,
+        f"starts at angles that look like degrees, and are read as radians: {each}",
+        f"joints: {{{right}}}, or units: degrees on the actor for what joints: gives",
+        spelled=True,
+    )
+
+
+def _in_degrees(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, float]:
+    """Hinges over a turn away and out of range, whose position would fit in degrees."""
+    where = robot.model_map
+    values = dict(zip(where.qpos.tolist(), qpos.tolist(), strict=True))
+    found = {}
+    for joint, name in zip(where.joint_ids, robot.joint_names, strict=True):
+        value = values[int(model.jnt_qposadr[joint])]
+        if int(model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_HINGE):
+            continue
+        low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-TURN, TURN)
+        fits = low - TOLERANCE <= math.radians(value) <= high + TOLERANCE
+        if fits and abs(value) > TURN and not low <= value <= high:
+            found[name] = value
+    return found
 
 
 def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, str]:

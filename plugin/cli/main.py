@@ -15,8 +15,10 @@ from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
 from mjrig.terminal.help import GroupedCommands, examples
+from mjrig.terminal.outputs import add_output, prepared
 from mjrig.terminal.printable import printing_safely
 from mjrig.terminal.scene_options import (
+    add_scene,
     add_scene_options,
     add_trust,
     load_scene,
@@ -37,7 +39,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        code: int = options.run(options)
+        with prepared(options):
+            code: int = options.run(options)
         sys.stdout.flush()
         return code
     except MjrigError as error:
@@ -78,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_run(_command(commands, "run", _run, "run a scene without a window"))
     check = _command(commands, "check", _check, "show the binding table and pre-flight warnings")
-    check.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    add_scene(check)
     check.add_argument("--json", action="store_true", help="print table and findings as JSON")
     check.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     check.add_argument(
@@ -120,7 +123,7 @@ def _command(
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    add_scene(parser)
     parser.add_argument(
         "--duration", type=number_from_zero, default=5.0, metavar="S", help="simulated seconds (5)"
     )
@@ -130,9 +133,18 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "python", "native", "compiled"),
         help="execution mode of the controllers (auto)",
     )
-    parser.add_argument("--picture", type=Path, metavar="F.png", help="image of the final state")
-    parser.add_argument("--plot", type=Path, metavar="F.png", help="plot of setpoints and efforts")
-    parser.add_argument("--record", type=Path, metavar="F.h5", help="record every physics step")
+    png = {"metavar": "F.png", "suffixes": (".png",)}
+    add_output(parser, "--picture", help="image of the final state", **png)
+    add_output(parser, "--plot", help="plot of setpoints and efforts", **png)
+    add_output(
+        parser,
+        "--record",
+        metavar="F.h5",
+        help="record every physics step",
+        suffixes=(".h5", ".hdf5"),
+        keeps=True,
+        needs=("recording", "h5py", "record"),
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
     add_scene_options(parser)
     parser.add_argument(
@@ -150,9 +162,15 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="F.xml|F.mjb", help="file to write"
+    add_scene(parser)
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        required=True,
+        metavar="F.xml|F.mjb",
+        help="file to write",
+        suffixes=(".xml", ".mjb"),
     )
     parser.add_argument(
         "--partial", action="store_true", help="leave out what MuJoCo has no actuator for"
@@ -166,8 +184,8 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="A.yaml", type=Path, help="first scene file")
-    parser.add_argument("after", metavar="B.yaml", type=Path, help="second scene file")
+    parser.add_argument("before", metavar="A", type=Path, help="first scene or model")
+    parser.add_argument("after", metavar="B", type=Path, help="second scene or model")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
     add_trust(parser)
     examples(
@@ -194,13 +212,17 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    # The matrices of a robot are too small for threads, which would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from mjrig.check.check import exit_code, findings, report, report_data
     from mjrig.sim.world import World
+    from mjrig.terminal.progress import Waiting
 
     if options.watch:
         _watch(options)
-    world = World(load_scene(options))
-    found = findings(world)
+    with Waiting("building the scene") as waiting:
+        world = World(load_scene(options))
+        found = findings(world, waiting.now)
     if options.json:
         print(json.dumps(report_data(world, found), indent=2, ensure_ascii=False))
     else:
@@ -244,9 +266,13 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from mjrig.scene_edit.watch import files_of
     from mjrig.sim.exporting import export
 
-    for note in export(load_scene(options), options.output, partial=options.partial):
+    scene = load_scene(options)
+    if os.path.realpath(options.output) in map(os.path.realpath, files_of(options.scene, scene)):
+        raise MjrigError(f"{options.output}: is a file of the scene itself; write another one")
+    for note in export(scene, options.output, partial=options.partial):
         print(f"mjrig: {note}", file=sys.stderr)
     print(f"{options.output} and {options.output.with_suffix('.json').name} written")
     return 0

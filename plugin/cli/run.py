@@ -1,6 +1,5 @@
 """Headless runs: step, measure, summarise."""
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_position
-from mjrig.errors import MissingExtraError, MjrigError
+from mjrig.errors import MissingExtraError
 from mjrig.names import how_many
 from mjrig.readings.sampler import SAMPLE_HZ, SampleLog
 from mjrig.sim.world import World
@@ -32,18 +31,12 @@ def run(
     """Step a world for `duration` simulated seconds; returns the summary.
 
     Raises:
-        MjrigError: a picture, plot or recording cannot be written there; nothing was stepped.
-        RecordingError: the recording cannot be written any more; the run ended there.
+        RecordingError: the recording cannot be written, or not any more; the run ended there.
     """
-    for path in (picture, plot):
-        if path is not None:
-            _prepare(path)
     if record is None:
         return _run(world, duration, picture, plot, None)
     from mjrig.recording.recorder import Recorder
 
-    if record.suffix.lower() not in (".h5", ".hdf5"):
-        raise MjrigError(f"{record}: must end in .h5")
     with Recorder(world, record, overwrite=overwrite) as recorder:
         summary = _run(world, duration, picture, plot, recorder)
     return (
@@ -64,18 +57,15 @@ def _run(
     logs = {n: SampleLog(r) for n, r in world.articulations.items()}
     start = {n: base_position(r) for n, r in world.articulations.items()}
     began = time.perf_counter()
-    stepping = 0.0
     with Progress(steps, world.timestep) as progress:
         for done in range(0, steps, every):
-            before = time.perf_counter()
             world.step(min(every, steps - done))
-            stepping += time.perf_counter() - before
             for log in logs.values():
                 log.take(world.time)
             progress.update(done + every)
             if recorder is not None and recorder.error is not None:
                 raise recorder.error
-    lines = [_headline(world, duration, steps, stepping, time.perf_counter() - began)]
+    lines = [_headline(world, steps, time.perf_counter() - began)]
     for name, robot in world.articulations.items():
         lines += _about(robot, logs[name], start[name])
     lines += _about_events(world)
@@ -86,11 +76,13 @@ def _run(
     return "\n".join(lines)
 
 
-def _headline(world: World, duration: float, steps: int, stepping: float, total: float) -> str:
-    name = world.scene.path.name if world.scene.path else "scene"
-    speed = f"{duration / stepping:.1f} × real time" if stepping > 0 else "no steps"
+def _headline(world: World, steps: int, elapsed: float) -> str:
+    """Simulated time, the wall time it took, and their ratio; pictures and plots come after it."""
+    name = world.scene.source.name if world.scene.source else "scene"
+    simulated = steps * world.timestep
+    speed = f"{simulated / elapsed:.3g} × real time" if steps and elapsed > 0 else "no steps"
     return (
-        f"{name}: {duration:g} s simulated in {total:.2f} s ({speed}), {steps} steps "
+        f"{name}: {simulated:.10g} s simulated in {elapsed:.3g} s ({speed}), {steps} steps "
         f"of {world.timestep * 1000:g} ms, execution {world.execution}"
     )
 
@@ -128,18 +120,6 @@ def _about_events(world: World) -> list[str]:
     if not world.events:
         return ["events: none"]
     return [f"events: {len(world.events)}", *(f"  {e}" for e in world.events[:10])]
-
-
-def _prepare(path: Path) -> None:
-    """Check that a file can be written, before a long run rather than after it."""
-    if path.suffix.lower() != ".png":
-        raise MjrigError(f"{path}: must end in .png")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MjrigError(f"{path}: cannot be written: {error.strerror}") from error
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise MjrigError(f"{path}: cannot be written")
 
 
 def _picture(world: World, path: Path) -> str:

@@ -141,6 +141,8 @@ def _authored_at(
         file = where.scene.path.name if where.scene.path else "another scene"
         return f"it is described in {file}, which this scene includes; edit that file", {}
     described = scene.actors[where.keys[1]]
+    if position >= len(described.components) and described.use_motors:
+        return "its gains are the model's own, by use_motors; list a PDController to set them", {}
     if position >= len(described.components):
         return "it was added by a script and is not part of the scene", {}
     base = f"{described.name}.{described.components[position]._role}"

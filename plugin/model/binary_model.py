@@ -22,8 +22,16 @@ from mjrig.scene.sim_options import SimOptions
 WHY_NOT_NATIVE = "the model is an .mjb, already compiled; the law cannot be lowered to an actuator"
 _NEEDS_SPEC = "an .mjb is already compiled and cannot be edited; use the model it was made from"
 _EDITS = (
-    "compiler", "attach", "dynamics", "renamed", "removed", "actuators", "replicate", "keyframes",
-)  # fmt: skip
+    "compiler",
+    "attach",
+    "dynamics",
+    "renamed",
+    "removed",
+    "actuators",
+    "use_motors",
+    "replicate",
+    "keyframes",
+)
 
 
 def prefix_of(actor: ActorDescription) -> str:

@@ -78,8 +78,17 @@ def build(scene: SceneDescription, seed: int | None = None) -> Built:
     return layout if isinstance(layout, Built) else compile_layout(layout)
 
 
-def lay_out(scene: SceneDescription, seed: int | None = None) -> Layout | Built:
+def lay_out(
+    scene: SceneDescription,
+    seed: int | None = None,
+    convert: Callable[[Placements], Placements] = lambda placements: placements,
+) -> Layout | Built:
     """Put everything of a scene into one spec; a model that is compiled already is built at once.
+
+    Args:
+        scene: the description.
+        seed: random seed of its draws; None: the scene's own.
+        convert: changes the actors before their models are edited.
 
     Raises:
         SceneError, PropertyError, BindingError: see `build`.
@@ -88,6 +97,7 @@ def lay_out(scene: SceneDescription, seed: int | None = None) -> Layout | Built:
     binary = binary_actor(placements)
     if binary is not None:
         return _build_binary(binary, placements, scene.effective_sim())
+    placements = convert(placements)
     with suppress(Exception):
         return _lay_out(scene, placements, compile_keys=False)
     # Something is wrong, perhaps with a model, which MuJoCo knows best.

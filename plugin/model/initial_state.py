@@ -1,9 +1,11 @@
 """Initial state of an actor: its keyframe, then joints, free bodies and velocities."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
@@ -12,7 +14,7 @@ from mjrig.model.actor_model import ActorModel, ActorState, StateIndex, spans
 from mjrig.model.keyframes import Key, key_state, scene_keys
 from mjrig.names import Slots, listed, suggestion
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actor_parts import MAX_VALUE, FreeBody, Velocity
+from mjrig.scene.actor_parts import MAX_VALUE, FreeBody, MocapBody, Units, Velocity
 from mjrig.scene.pose import Rigid
 
 
@@ -50,10 +52,17 @@ def with_states(
             ("keyframe",),
         )
     start = keyframes[actor.keyframe] if actor.keyframe else default
-    initial = replace(start, qpos=start.qpos.copy(), qvel=start.qvel.copy())
+    initial = replace(
+        start,
+        qpos=start.qpos.copy(),
+        qvel=start.qvel.copy(),
+        mocap_pos=start.mocap_pos.copy(),
+        mocap_quat=start.mocap_quat.copy(),
+    )
     _put_by_pattern(actor, "joints", index, index.qpos, initial.qpos)
     _put_by_pattern(actor, "joint_velocities", index, index.dof, initial.qvel)
     _put_free_bodies(actor, index, initial, origin)
+    _put_mocap_bodies(actor, index, initial, origin)
     if actor.velocity is not None:
         joint = _free_root(actor, index)
         _put_velocity(actor.velocity, initial.qvel[index.dof[joint]])
@@ -91,7 +100,9 @@ def _put_by_pattern(
     joints = index.single
     slots = Slots([(joint,) for joint in joints], actor.label, "hinge or slide joint")
     for i, value in spread(actor, (name,), slots).items():
-        values[places[joints[i]]] = value
+        turns = index.types[joints[i]] == int(mujoco.mjtJoint.mjJNT_HINGE)
+        in_degrees = turns and actor.units is Units.DEGREES
+        values[places[joints[i]]] = math.radians(value) if in_degrees else value
 
 
 def spread(actor: ActorDescription, keys: tuple[str, ...], slots: Slots) -> dict[int, float]:
@@ -126,7 +137,23 @@ def _put_free_bodies(
         _put_velocity(free, state.qvel[index.dof[joint]])
 
 
-def _put_pose(free: FreeBody, qpos: FloatArray, origin: Rigid) -> None:
+def _put_mocap_bodies(
+    actor: ActorDescription, index: StateIndex, state: ActorState, origin: Rigid
+) -> None:
+    for i, given in enumerate(actor.mocap_bodies):
+        if given.body not in index.mocap:
+            hint = suggestion(given.body, index.mocap)
+            raise PropertyError(
+                f"{given.label}.body: {actor.label!r} has no mocap body {given.body!r}; {hint}",
+                ("mocap_bodies", i, "body"),
+            )
+        k = index.mocap[given.body]
+        pose = np.concatenate([state.mocap_pos[k], state.mocap_quat[k]])
+        _put_pose(given, pose, origin)
+        state.mocap_pos[k], state.mocap_quat[k] = pose[:3], pose[3:]
+
+
+def _put_pose(free: FreeBody | MocapBody, qpos: FloatArray, origin: Rigid) -> None:
     """Write what is given of a pose; the rest stays."""
     there = origin.then(Rigid.of(free))
     if free.is_authored("position"):

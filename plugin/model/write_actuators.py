@@ -12,7 +12,7 @@ from mjrig.actuators.actuator import NO_SITE, OTHER_ROOT, Actuator
 from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.actuator_checks import check, check_delay
 from mjrig.model.actuator_writing import position_type, retire, write
-from mjrig.names import enumerated, suggestion
+from mjrig.names import enumerated, suggestion, unique
 from mjrig.patterns import compile_pattern
 from mjrig.scene.actor import ActorDescription
 
@@ -260,16 +260,25 @@ def _references(actor: ActorDescription, made: list[list[Any]]) -> Iterator[tupl
 
 
 def _name(actuators: Sequence[Actuator], made: list[list[Any]], own: Mapping[str, Any]) -> None:
-    """Name the added actuators; replaced ones keep the model's names."""
+    """Name the added actuators, those without a name after their targets.
+
+    Replaced ones keep the model's names.
+    """
     added = [
-        (element, actuator.name or f"unnamed_{actuator.element}")
+        (element, actuator)
         for actuator, elements in zip(actuators, made, strict=True)
         for element in elements
         if not actuator.replaces
     ]
-    names = enumerated([name for _, name in added], own)
-    for (element, _), name in zip(added, names, strict=True):
+    named = [(element, actuator.name) for element, actuator in added if actuator.name]
+    names = enumerated([name for _, name in named], own)
+    for (element, _), name in zip(named, names, strict=True):
         element.name = name
+    taken = {*own, *names}
+    for element, actuator in added:
+        if not actuator.name:
+            element.name = unique(element.target or f"unnamed_{actuator.element}", taken)
+            taken.add(element.name)
 
 
 def _aliases(spec: Any, actuators: Sequence[Actuator], made: list[list[Any]]) -> dict[str, str]:

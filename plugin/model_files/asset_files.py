@@ -35,9 +35,10 @@ def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
             if os.path.isfile(path) or (is_resource and gate is None):
                 continue
             what = f"{kind} {asset.name!r}" if asset.name else kind
+            there = "there" if str(path) == file else f"at {str(path)!r}"
             raise PropertyError(
-                f"the {what} of {str(model)!r} needs the file {file!r}, which is not at "
-                f"{str(path)!r}{_nearest_file(path)}"
+                f"the {what} of {str(model)!r} needs the file {file!r}, which is not {there}"
+                f"{_nearest_file(path)}"
             )
         if kind == "mesh" and Path(asset.file).suffix.lower() in CONVERTED:
             convert(asset, asset_path(spec, model, kind, asset.file))

@@ -7,6 +7,12 @@ from xml.etree import ElementTree
 
 import mujoco
 
+from mjrig.files.file_content import Content, content_of, head_of, root_element
+from mjrig.files.paths import read_limited
+from mjrig.files.referenced_files import MAX_BYTES
+
+#: Suffixes by which MuJoCo knows its models.
+_READABLE = (".xml", ".urdf", ".mjz", ".zip")
 _INERTIA = {
     "false": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE,
     "true": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE,
@@ -23,18 +29,32 @@ def read_spec(path: Path, given: Mapping[str, Any]) -> Any:
     Raises:
         Exception: MuJoCo's own, or that of the XML parser.
     """
-    if path.suffix.lower() == ".urdf":
+    if is_urdf(path):
         return _read_urdf(path, given)
-    # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
-    spec = mujoco.MjSpec.from_file(str(path.absolute()))
+    spec = _from_file(path)
     set_compiler(spec, given)
     return spec
+
+
+def is_urdf(path: Path) -> bool:
+    """Whether a file is a URDF, whatever its name."""
+    return root_element(head_of(path)) == "robot"
+
+
+def _from_file(path: Path) -> Any:
+    """The spec of a file, whatever its name; MuJoCo itself goes by the suffix, in lower case."""
+    # NOTE: absolute, or files named in an included file are looked for in the wrong folder.
+    name = str(path.absolute())
+    if path.suffix in _READABLE or content_of(path) is not Content.XML:
+        return mujoco.MjSpec.from_file(name)
+    alias = f"{name}.xml"  # in the same folder, for the files it includes
+    return mujoco.MjSpec.from_file(alias, include={alias: read_limited(path, MAX_BYTES)})
 
 
 def _read_urdf(path: Path, given: Mapping[str, Any]) -> Any:
     """A URDF is read with its compiler attributes: its parser already obeys them."""
     if not given:
-        spec = mujoco.MjSpec.from_file(str(path.absolute()))
+        spec = _from_file(path)
         # A URDF asks for it unless told otherwise, but here its links are there to be attached to.
         spec.compiler.fusestatic = bool(_says(ElementTree.parse(path).getroot(), "fusestatic"))
         return spec

@@ -12,6 +12,7 @@ from mjrig.files.referenced_files import check_regular
 from mjrig.model_files.asset_files import check_assets
 from mjrig.model_files.compiler_settings import (
     FOLDERS,
+    is_urdf,
     read_spec,
     set_compiler,
     settle,
@@ -62,7 +63,7 @@ def load(
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
         raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
     try:
-        if path.suffix.lower() == ".urdf":
+        if is_urdf(path):
             find_meshes(spec, path, gate)
         if path.suffix.lower() not in ARCHIVES:
             check_assets(spec, path, gate)

@@ -6,6 +6,7 @@ from mjrig.errors import PropertyError
 from mjrig.names import listed, nearest
 from mjrig.properties.actions import Action, collect_actions
 from mjrig.properties.declaration import Property
+from mjrig.properties.synonyms import meant
 
 
 class Declared:
@@ -63,7 +64,7 @@ class Declared:
 
     @classmethod
     def _no_property(cls, name: str) -> str:
-        close = nearest(name, cls._properties)
+        close = meant(name, cls._properties) or nearest(name, cls._properties)
         hint = f"did you mean {close!r}?" if close else f"has: {listed(cls._properties)}"
         return f"{cls.__name__} has no property {name!r}; {hint}"
 

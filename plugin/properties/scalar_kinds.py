@@ -198,10 +198,16 @@ class FilePath(Property[Path | None]):
     kind = "path"
 
     def __init__(
-        self, *, suffixes: tuple[str, ...] = (), prefixes: tuple[str, ...] = (), **about: Any
+        self,
+        *,
+        suffixes: tuple[str, ...] = (),
+        prefixes: tuple[str, ...] = (),
+        suffix_optional: bool = False,
+        **about: Any,
     ) -> None:
         super().__init__(None, **about)
         self.suffixes = suffixes
+        self.suffix_optional = suffix_optional
         self.prefixes = prefixes  # a name with such a prefix is not a file name and needs no suffix
 
     def __set__(self, obj: HasProperties, value: str | Path | None) -> None:
@@ -214,7 +220,8 @@ class FilePath(Property[Path | None]):
             raise self.error(obj, f"must be a file name, got {value!r}")
         path = Path(value)
         free = str(value).startswith(self.prefixes) if self.prefixes else False
-        if self.suffixes and not free and path.suffix.lower() not in self.suffixes:
+        known = (*self.suffixes, "") if self.suffix_optional else self.suffixes
+        if self.suffixes and not free and path.suffix.lower() not in known:
             raise self.error(obj, f"must end in {' or '.join(self.suffixes)}, got {str(value)!r}")
         return str(value), path
 

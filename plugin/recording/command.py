@@ -6,6 +6,7 @@ from typing import Any
 
 from mjrig.errors import RecordingError
 from mjrig.terminal.help import examples
+from mjrig.terminal.outputs import add_output
 
 
 def add(commands: Any) -> None:
@@ -22,7 +23,14 @@ def add(commands: Any) -> None:
         description="Read a recording of any known format, write it as .npz or .csv.",
     )
     convert.add_argument("recording", metavar="A", type=Path, help="recording of any known format")
-    convert.add_argument("output", metavar="B.npz|B.csv", type=Path, help="file to write")
+    add_output(
+        convert,
+        "output",
+        metavar="B.npz|B.csv",
+        help="file to write",
+        suffixes=(".npz", ".csv"),
+        keeps=True,
+    )
     convert.add_argument("--overwrite", action="store_true", help="replace B if it exists")
     convert.set_defaults(run=_convert)
     examples(
@@ -80,12 +88,7 @@ def _convert(options: argparse.Namespace) -> int:
 
     output: Path = options.output
     writers = {".npz": write_npz, ".csv": write_csv}
-    write = writers.get(output.suffix.lower())
-    if write is None:
-        raise RecordingError(f"{output}: must end in .npz or .csv")
-    if output.exists() and not options.overwrite:
-        raise RecordingError(f"{output}: exists already; --overwrite replaces it")
     recording = read_recording(options.recording, hints_of(options))
-    write(moved(recording, output), output)
+    writers[output.suffix.lower()](moved(recording, output), output)
     print(f"{output} written")
     return 0

@@ -23,13 +23,19 @@ from mjrig.scene.actor_parts import (
     Dynamics,
     FreeBody,
     Keyframe,
+    MocapBody,
     Replicate,
+    Units,
     Velocity,
 )
 from mjrig.scene.compiler_options import CompilerOptions
 from mjrig.scene.pose import Pose
 from mjrig.scene.prop import Prop
 
+USE_MOTORS = (
+    "Turn the model's position actuators into motors, driven by the actor's controllers; those "
+    "that no controller matches by a PDController of the same gains and limits."
+)
 MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
 
 
@@ -48,6 +54,7 @@ class ActorDescription(HasProperties):
     model = FilePath(
         suffixes=MODELS,
         prefixes=("menagerie:",),
+        suffix_optional=True,
         structural=True,
         doc="MJCF, URDF, MJB or MuJoCo archive, relative to the scene; package:… or menagerie:…",
     )
@@ -73,19 +80,24 @@ class ActorDescription(HasProperties):
         refers=("keyframe",),
         doc="Initial keyframe, from the model or `keyframes`; empty: the default pose.",
     )
+    units = Choice(
+        Units.RADIANS,
+        structural=True,
+        doc="Units of hinges in `joints` and `joint_velocities`; slides in m, keyframes in rad.",
+    )
     joints = PatternMap(
         min=-MAX_VALUE,
         max=MAX_VALUE,
         structural=True,
         unit="rad or m",
-        doc="Initial positions by joint name pattern.",
+        doc="Initial positions by joint name pattern; angles in `units`.",
     )
     joint_velocities = PatternMap(
         min=-MAX_VALUE,
         max=MAX_VALUE,
         structural=True,
         unit="rad/s or m/s",
-        doc="Initial velocities by joint name pattern.",
+        doc="Initial velocities by joint name pattern; angles in `units`.",
     )
     velocity = Nested(Velocity, structural=True, doc="Initial velocity of the free root.")
     free_bodies = NestedList(
@@ -94,12 +106,19 @@ class ActorDescription(HasProperties):
         structural=True,
         doc="Initial states of the model's free bodies.",
     )
+    mocap_bodies = NestedList(
+        MocapBody,
+        polymorphic=False,
+        structural=True,
+        doc="Initial poses of the model's mocap bodies.",
+    )
     dynamics = Nested(Dynamics, structural=True, doc="Joint parameters that override the model's.")
     renamed = Table(a_name, structural=True, doc="Renamed elements of the model, as old: new.")
     removed = Patterns((), structural=True, doc="Elements removed from the model.")
     actuators: ActuatorList = ActuatorList(
         structural=True, doc="Actuators added to the model's, one per match."
     )
+    use_motors = Bool(False, structural=True, doc=USE_MOTORS)
     keyframes = NestedList(
         Keyframe, polymorphic=False, structural=True, doc="Keyframes kept in the scene."
     )
@@ -168,7 +187,18 @@ class ActorDescription(HasProperties):
             return super().part(name)
         if name.endswith("]"):  # keyframes[0], actuators[0]; components go by their type name
             return super().part(name)
-        return component_named(self, self.components, name)
+        return self._component(name)
+
+    def _component(self, name: str) -> HasProperties:
+        try:
+            return component_named(self, self.components, name)
+        except PropertyError as error:
+            if not self.use_motors or self.components:
+                raise
+            raise PropertyError(
+                f"{error}; under use_motors the gains are the model's own: to change them, list a "
+                "controller, as in components: [{type: PDController, kp: 40, kv: 1}]"
+            ) from None
 
     def component_role(self, name: str) -> str:
         """The name a component is listed by, from its type name or short form; others stay."""

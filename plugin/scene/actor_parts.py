@@ -27,6 +27,13 @@ class Base(StrEnum):
     FIXED = "fixed"
 
 
+class Units(StrEnum):
+    """Units that angles are written in."""
+
+    RADIANS = "radians"
+    DEGREES = "degrees"
+
+
 class Attachment(HasProperties):
     """What an actor is attached to."""
 
@@ -77,6 +84,12 @@ class FreeBody(Transform):
         structural=True,
         doc="Angular velocity of the body, body frame.",
     )
+
+
+class MocapBody(Transform):
+    """Initial pose of a mocap body of a model, in the actor's frame; what is not given stays."""
+
+    body = Text("", structural=True, refers=("body",), doc="Name of a mocap body.")
 
 
 class Dynamics(HasProperties):

@@ -19,6 +19,7 @@ from mjrig.errors import (
 from mjrig.files.sandbox import Sandbox
 from mjrig.files.writing import folder_lock
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.apply_data import update
 from mjrig.scene.load_context import (
     Elsewhere,
@@ -30,8 +31,12 @@ from mjrig.scene.load_context import (
     sandbox_of,
     trusted_by,
 )
-from mjrig.scene.scene_text import SceneText, new_text
+from mjrig.scene.model_scene import actor_name, holds_model, moved, refuse_model
+from mjrig.scene.scene_text import FORMAT, SceneText, new_text
 from mjrig.yaml_text.yaml_document import Keys
+
+#: Names that no actor is given by itself: they begin other paths, or are the world's.
+RESERVED = ("world", "scene", "sim", "vars")
 
 
 class SceneFile(HasProperties):
@@ -42,12 +47,15 @@ class SceneFile(HasProperties):
     _path: Path | None
     _digest: bytes
     _base: Path
+    #: The model that it was made around; None: it was read from a scene file, or made in Python.
+    _model_file: Path | None
     #: What an including file set: the path here → the function that locates it there.
     _set_by: dict[Keys, Elsewhere]
 
     def _own_prepare(self) -> None:
         self._text, self._reading, self._set_by = None, Reading(), {}
         self._path, self._digest, self._base = None, b"", Path()
+        self._model_file = None
 
     def check_read(self) -> None:
         """Hook: check as a whole what was read; raise PropertyError for what does not fit."""
@@ -66,10 +74,10 @@ class SceneFile(HasProperties):
         sandbox: bool | str | Path = False,
         trust: Trust = False,
     ) -> Self:
-        """Read a scene file, and the files it includes.
+        """Read a scene file, and the files it includes; a model stands for a scene with it alone.
 
         Args:
-            path: the file.
+            path: the file; what it is is decided by its content.
             vars: values that override those of the file's own `vars`; saving leaves them out.
             sandbox: refuse every file outside of the scene's folder, or of this folder.
             trust: run the code of types such as `my_module:MyController`, in modules of the scene's
@@ -83,10 +91,28 @@ class SceneFile(HasProperties):
         trusted = trusted_by(path, trust, sandbox)
         reading = Reading(dict(vars or {}), sandbox_of(path, sandbox), trusted)
         try:
-            made = cls.read_file(path, reading)
+            read = cls.around if holds_model(path) else cls.read_file
+            made = read(path, reading)
         except PropertyError as error:
             raise SceneError(f"{path}:1:1: {error}") from error
         reading.budget.close()
+        return made
+
+    @classmethod
+    def around(cls, model: Path, reading: Reading) -> Self:
+        """A scene with one actor, the model as it is; it has no file yet.
+
+        Raises:
+            PropertyError: variables are given, which a model has not, or the name does not fit.
+        """
+        if reading.vars:
+            raise PropertyError(f"a model has no variables: {', '.join(reading.vars)}")
+        if reading.sandbox is not None:
+            reading.sandbox.admit(model, model)
+        made = cls.blank()
+        made._base, made._reading, made._model_file = model.parent, reading, model
+        name = actor_name(os.path.abspath(model), RESERVED)
+        made.assign({"mjrig": FORMAT, "actors": [{"name": name, "model": model.name}]})
         return made
 
     @classmethod
@@ -157,7 +183,10 @@ class SceneFile(HasProperties):
         """
         target = Path(path) if path is not None else self._path
         if target is None:
-            raise SceneError("the scene has no file yet; give a path to save it to")
+            raise SceneError(self._no_file())
+        refuse_model(target)
+        if self._path is None and self._model_file is not None:
+            self._move_to(target.parent)
         text = self.to_text()
         content = text.encode("utf-8")
         try:
@@ -179,11 +208,38 @@ class SceneFile(HasProperties):
                 f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
                 "save(overwrite=True) replaces it"
             )
+    def _no_file(self) -> str:
+        if self._model_file is None:
+            return "the scene has no file yet; give a path to save it to"
+        return (
+            f"{self._model_file}:1:1: is a model, which is left as it is; save the scene around it "
+            "to a file of its own"
+        )
+
+    def _move_to(self, folder: Path) -> None:
+        """Name every file as a scene in another folder does."""
+        with self.changes():
+            for obj in self._family():
+                for prop in obj.properties():
+                    value = obj.__dict__[prop.name]
+                    if isinstance(prop, FilePath) and value is not None:
+                        prop.assign(obj, str(moved(value, self._base, folder)))
+        self._base = folder
 
     def to_text(self) -> str:
         """The scene as YAML, with the comments, order and style of the text it was read from."""
         data = self.to_data()
         return self._text.updated(data) if self._text is not None else new_text(data)
+
+    @property
+    def model_file(self) -> Path | None:
+        """The model that it was made around, while it has no file of its own."""
+        return self._model_file if self._path is None else None
+
+    @property
+    def source(self) -> Path | None:
+        """The file it comes from: its own, or the model that it was made around."""
+        return self._path or self._model_file
 
     def changed_on_disk(self) -> bool:
         """Whether its file differs from when it was last read or saved."""
@@ -285,7 +341,11 @@ class SceneFile(HasProperties):
     def located(self, path: Keys, error: LocatedError) -> SceneError | None:
         """An error about the value at a path, with its place in the file; None if it has none."""
         if self._text is None:
-            return None
+            model = self._model_file
+            if model is None:
+                return None
+            text = str(error).replace(repr(str(model)), "the model")  # it is named in front
+            return SceneError(f"{model}:1:1: {text}")
         whole = (*path, *error.at)
         for known, elsewhere in self._set_by.items():
             if whole[: len(known)] == known:

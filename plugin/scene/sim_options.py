@@ -1,6 +1,6 @@
 """The `sim:` block: MuJoCo's options by their MJCF names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +12,7 @@ from mjrig.properties.bounds import number, plain
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.scalar_kinds import Choice
+from mjrig.yaml_text.formatting import format_flow
 
 _ENUMS = {
     "integrator": ("Euler", "RK4", "implicit", "implicitfast", "discrete"),
@@ -197,20 +198,41 @@ def copy_options(source: Any, target: Any) -> None:
 
 
 def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> PropertyError | None:
-    """The error for models that disagree about an option `sim` does not set, or None."""
+    """The error for models that disagree about options `sim` does not set, or None."""
     (first, reference), *others = options
+    found: dict[str, str] = {}
     for name, option in others:
-        for field in FIELDS:
-            mjcf = _MJCF_NAME.get(field, field)
-            ours, theirs = _effective(reference, field), _effective(option, field)
-            if sim.__dict__[mjcf] is None and not np.array_equal(ours, theirs):
-                return _disagreement(first, name, mjcf, _text(field, ours), _text(field, theirs))
-        for flag, (field, bit) in FLAGS.items():
-            ours, theirs = (bool(int(getattr(o, field)) & bit) for o in (reference, option))
-            if sim.__dict__[flag] is None and ours != theirs:
-                words = ("disable", "enable") if field == "enableflags" else ("enable", "disable")
-                return _disagreement(first, name, flag, words[ours], words[theirs])
-    return None
+        for mjcf, ours, theirs in _disagreements(reference, option, sim):
+            found.setdefault(mjcf, f"{ours} in {first!r}, {theirs} in {name!r}")
+    if not found:
+        return None
+    if len(found) == 1:
+        mjcf, text = next(iter(found.items()))
+        problem = f"sim.{mjcf}: the models differ: {text}; set it under sim:"
+        return PropertyError(problem, ("sim", mjcf))
+    kept: dict[str, object] = {}
+    for _, option in others:
+        kept |= settling(reference, option, sim)
+    each = "; ".join(f"{mjcf}: {text}" for mjcf, text in found.items())
+    return PropertyError(
+        f"sim: the models differ in {len(found)} options: {each}; set them under sim:, with those "
+        f"of {first!r} sim: {format_flow(kept)}",
+        ("sim",),
+    )
+
+
+def _disagreements(reference: Any, option: Any, sim: SimOptions) -> Iterator[tuple[str, str, str]]:
+    """Options that two models set otherwise and `sim` does not set: name, one value, the other."""
+    for field in FIELDS:
+        mjcf = _MJCF_NAME.get(field, field)
+        ours, theirs = _effective(reference, field), _effective(option, field)
+        if sim.__dict__[mjcf] is None and not np.array_equal(ours, theirs):
+            yield mjcf, _text(field, ours), _text(field, theirs)
+    for flag, (field, bit) in FLAGS.items():
+        ours, theirs = (bool(int(getattr(o, field)) & bit) for o in (reference, option))
+        if sim.__dict__[flag] is None and ours != theirs:
+            words = ("disable", "enable") if field == "enableflags" else ("enable", "disable")
+            yield flag, words[ours], words[theirs]
 
 
 def settling(ours: Any, theirs: Any, sim: SimOptions) -> dict[str, object]:
@@ -235,11 +257,3 @@ def _effective(option: Any, field: str) -> Any:
 
 def _text(field: str, value: Any) -> str:
     return _ENUMS[field][int(value)] if field in _ENUMS else str(value)
-
-
-def _disagreement(first: str, second: str, name: str, ours: str, theirs: str) -> PropertyError:
-    return PropertyError(
-        f"sim.{name}: the models differ: {ours} in {first!r}, {theirs} in {second!r}; "
-        f"set it under sim:",
-        ("sim", name),
-    )

@@ -50,6 +50,12 @@ class Conversion(NamedTuple):
     is_implicit: bool
     remarks: tuple[str, ...]
 
+    def put_on(self, actor: ActorDescription) -> ActorComponent:
+        """Change the actor; returns the controller."""
+        with actor.changes():
+            actor.actuators = tuple(self.actuators)
+            return actor.add_component(self.controller)
+
 
 def use_motors(actor: ActorDescription, pattern: str) -> ActorComponent:
     """See `Actor.use_motors`."""
@@ -59,9 +65,7 @@ def use_motors(actor: ActorDescription, pattern: str) -> ActorComponent:
     remarks = list(made.remarks)
     is_lost = made.is_implicit and sim.actuation is not Actuation.IMPLICIT
     others = _laws_in(scene)
-    with actor.changes():
-        actor.actuators = tuple(made.actuators)
-        controller = actor.add_component(made.controller)
+    controller = made.put_on(actor)
     if is_lost and isinstance(scene, SceneDescription) and not others:
         own = {} if scene.sim is None else scene.sim.to_data()
         scene.assign({"sim": own | {"actuation": str(Actuation.IMPLICIT)}})
@@ -84,7 +88,7 @@ def as_motors(actor: ActorDescription, pattern: str, sim: SimOptions) -> Convers
     Raises:
         BindingError: the pattern matches no position actuator.
     """
-    alone = _Alone(actor)
+    alone = AloneActor(actor)
     model, actuators = alone.model, alone.actuators
     sim.apply(model.opt)
     matched = _matching(actuators, pattern)
@@ -161,7 +165,7 @@ def use_position_actuators(actor: ActorDescription, component: ActorComponent) -
     for name in ("delay", "clamps"):
         if component.__dict__[name]:
             raise BindingError(f"{component.label} has {name}; a position actuator has none")
-    alone = _Alone(actor)
+    alone = AloneActor(actor)
     bindings, gains_of = alone.values(_index(actor.components, component))
     groups: dict[tuple[int, float, float, Any], list[ActuatorBinding]] = {}
     for k, binding in enumerate(bindings):
@@ -213,7 +217,7 @@ def _narrowed(
     return actuator
 
 
-class _Alone:
+class AloneActor:
     """One actor of a scene compiled alone, to read from, and what is authored on the actor."""
 
     def __init__(self, actor: ActorDescription) -> None:

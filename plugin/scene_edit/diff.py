@@ -1,8 +1,10 @@
 """Differences between two scenes: actors, components and properties, not lines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any
 
 from mjrig.errors import PropertyError
@@ -16,6 +18,9 @@ from mjrig.scene.included import described
 from mjrig.scene.scene import SceneDescription
 from mjrig.yaml_text.comparison import same
 from mjrig.yaml_text.formatting import format_flow
+
+#: Stands for an entry that is not there.
+_NONE = object()
 
 
 class Change(StrEnum):
@@ -92,8 +97,46 @@ def _property(
         blank = (olds or news).blank()
         yield from _between(olds or blank, news or blank, path)
     elif not _means_the_same(prop, before, after):
+        if before.is_authored(prop.name) and after.is_authored(prop.name):
+            yield from _values(old, new, path)
+            return
         texts = (_text(prop, o, o.authored(prop.name)) for o in (before, after))
         yield Difference(Change.CHANGED, "property", path, *texts)
+
+
+def _values(old: Any, new: Any, path: str) -> Iterator[Difference]:
+    """The differences of two values; of mappings and lists only the entries that differ."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys((*old, *new)):
+            yield from _entries(old.get(key, _NONE), new.get(key, _NONE), f"{path}[{key}]")
+    elif _is_list(old) and _is_list(new):
+        matcher = SequenceMatcher(
+            None, [format_flow(v) for v in old], [format_flow(v) for v in new]
+        )
+        for kind, a, b, c, d in matcher.get_opcodes():
+            if kind != "equal":
+                pairs = zip_longest(range(a, b), range(c, d))
+                for i, j in pairs:
+                    one = _NONE if i is None else old[i]
+                    two = _NONE if j is None else new[j]
+                    yield from _entries(one, two, f"{path}[{j if i is None else i}]")
+    elif not same(old, new):
+        yield Difference(Change.CHANGED, "property", path, format_flow(old), format_flow(new))
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a value is told entry by entry; a vector is told whole."""
+    numbers = isinstance(value, list) and all(isinstance(v, int | float) for v in value)
+    return isinstance(value, list) and len(value) > 1 and not (numbers and len(value) <= 4)
+
+
+def _entries(old: Any, new: Any, path: str) -> Iterator[Difference]:
+    if old is _NONE:
+        yield Difference(Change.ADDED, "entry", path, after=format_flow(new))
+    elif new is _NONE:
+        yield Difference(Change.REMOVED, "entry", path, before=format_flow(old))
+    else:
+        yield from _values(old, new, path)
 
 
 def _comparable(prop: Nested[Any], old: Any, new: Any) -> bool:

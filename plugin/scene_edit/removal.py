@@ -11,7 +11,7 @@ from mjrig.properties.component import ActorComponent
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.scene.actor import ActorDescription
-from mjrig.scene.actor_parts import FreeBody
+from mjrig.scene.actor_parts import FreeBody, MocapBody
 from mjrig.scene.placement import actor_names, copy_names
 from mjrig.scene.scene import SceneDescription
 from mjrig.scene.scene_parts import Frame
@@ -237,6 +237,8 @@ class _Removal:
                 self.dependents.append(reference.label + stays)
                 if isinstance(holder, FreeBody):
                     _put(actor, "free_bodies", _without(actor.free_bodies, [holder]))
+                elif isinstance(holder, MocapBody):
+                    _put(actor, "mocap_bodies", _without(actor.mocap_bodies, [holder]))
 
     def _drop_from_control(
         self, actor: ActorDescription, slots: list[tuple[SceneReference, Slots]], after: Local

@@ -18,6 +18,8 @@ from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, Layout, compile_layout, lay_out
 from mjrig.readings.events import EventLog
 from mjrig.scene.placement import Placements
+from mjrig.scene.sim_options import Actuation
+from mjrig.scene_edit.motors import with_motors
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.draft import Draft, Key, Recipe, draft
 from mjrig.sim.native_compile import compile_lowered, lower
@@ -83,19 +85,28 @@ def assemble(
         SceneError, PropertyError, BindingError: the scene cannot be built or bound.
         ExecutionError: a controller cannot run as requested.
     """
-    layout = lay_out(scene, seed)
+    layout = lay_out(scene, seed, with_motors)
     if isinstance(layout, Built):
         return _bring_up(layout, requested, WHY_NOT_NATIVE, log, choose)
-    not_here = why_not_lowered_here(layout.spec.option, scene.effective_sim().actuation)
+    not_here = why_not_lowered_here(layout.spec.option, _actuation(scene, layout))
     if choose is choose_executions and requested in ("auto", "native"):
         expected = draft(layout, requested, not_here)
         if expected is not None:
             alive = _as_expected(layout, expected, requested, not_here, log)
             if alive is not None:
                 return alive
-            layout = lay_out(scene, seed)
+            layout = lay_out(scene, seed, with_motors)
             assert isinstance(layout, Layout)
     return _bring_up(compile_layout(layout), requested, not_here, log, choose)
+
+
+def _actuation(scene: Scene, layout: Layout) -> Actuation:
+    """How actuators are integrated: motors that were position actuators as those were."""
+    sim = scene.effective_sim()
+    if not sim.is_authored("actuation"):
+        if any(placed.original.use_motors for placed in layout.placements.actors):
+            return Actuation.IMPLICIT
+    return sim.actuation
 
 
 def _as_expected(

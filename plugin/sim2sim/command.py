@@ -8,6 +8,7 @@ from typing import Any
 
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 from mjrig.terminal.help import examples
+from mjrig.terminal.outputs import add_output
 from mjrig.terminal.scene_options import add_scene_options, assignment, number_from_zero, split
 
 
@@ -24,7 +25,7 @@ def add(commands: Any) -> None:
         help="a recording, a policy file (YAML), or a folder of recordings",
     )
     parser.add_argument(
-        "--scene", type=Path, metavar="SCENE", help="scene file (YAML) (the recording's own)"
+        "--scene", type=Path, metavar="SCENE", help="scene or model (the recording's own)"
     )
     parser.add_argument(
         "--mode",
@@ -33,7 +34,7 @@ def add(commands: Any) -> None:
         help="recorded setpoints through the scene's controllers, recorded poses, or the network "
         "in the loop (policy for a policy, else targets)",
     )
-    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.json and .html")
+    add_output(parser, "--report", metavar="DIR", help="write report.json and .html", folder=True)
     parser.add_argument("--json", action="store_true", help="print report.json instead of text")
     parser.add_argument(
         "--fail-above",

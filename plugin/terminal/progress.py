@@ -1,6 +1,7 @@
-"""A progress bar for long runs, on a terminal only."""
+"""Progress of long work, on a terminal only: a bar for runs, a line for what has no steps."""
 
 import sys
+import threading
 import time
 from typing import Self
 
@@ -36,3 +37,35 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._drawn:
             print("\r" + " " * (WIDTH + 50) + "\r", end="", file=sys.stderr, flush=True)
+
+
+class Waiting:
+    """After a second, says what is being done and for how long; a context manager."""
+
+    def __init__(self, what: str, patience: float = 1.0) -> None:
+        self._what, self._patience = what, patience
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._say, daemon=True)
+        self._active = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        if self._active:
+            self._thread.start()
+        return self
+
+    def now(self, what: str) -> None:
+        """Say that something else is being done now."""
+        self._what = what
+
+    def _say(self) -> None:
+        began, wait = time.perf_counter(), self._patience
+        while not self._over.wait(wait):
+            wait = 0.5
+            passed = time.perf_counter() - began
+            print(f"\r\033[K{self._what} … {passed:.0f} s", end="", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self._active:
+            self._over.set()
+            self._thread.join()
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

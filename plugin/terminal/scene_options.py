@@ -4,7 +4,15 @@ Scenes and YAML are imported where they are used: `mjrig --help` must start quic
 """
 
 import argparse
+from pathlib import Path
 from typing import Any
+
+
+def add_scene(parser: argparse.ArgumentParser) -> None:
+    """Add the positional argument SCENE."""
+    parser.add_argument(
+        "scene", metavar="SCENE", type=Path, help="scene file (YAML), or a model (MJCF, URDF, MJB)"
+    )
 
 
 def add_scene_options(parser: argparse.ArgumentParser) -> None:

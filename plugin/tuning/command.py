@@ -6,11 +6,11 @@ Imports nothing heavy before a command runs.
 import argparse
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from mjrig.terminal.help import examples
-from mjrig.terminal.scene_options import add_scene_options, load_scene
+from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
+from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene
 from mjrig.tuning.fitting import fit_command
 
 #: Kind-specific defaults of the test signals: frequency, end frequency [Hz], duration [s].
@@ -48,7 +48,7 @@ def _job(
     parser: argparse.ArgumentParser = jobs.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
-    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    add_scene(parser)
     parser.add_argument("--actor", metavar="NAME", help="actor (all)")
     parser.add_argument(
         "--joint",
@@ -92,10 +92,17 @@ def _add_respond(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=_count, metavar="N", help="worker processes (one per core)"
     )
-    parser.add_argument(
-        "--plot", type=Path, metavar="F.png", help="plot of the responses over time and frequency"
+    add_output(
+        parser,
+        "--plot",
+        metavar="F.png",
+        help="plot of the responses over time and frequency",
+        suffixes=PLOTS,
+        needs=("a plot", "matplotlib", "plot"),
     )
-    parser.add_argument("--csv", type=Path, metavar="F.csv", help="write the sampled signals")
+    add_output(
+        parser, "--csv", metavar="F.csv", help="write the sampled signals", suffixes=(".csv",)
+    )
     examples(
         parser,
         'mjrig tune respond config/scenes/quadruped.yaml --joint ".*_calf" --amplitude 0.2',
@@ -163,7 +170,9 @@ def _add_assign(parser: argparse.ArgumentParser) -> None:
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--write", action="store_true", help="write the gains into the scene")
-    where.add_argument("--preset", type=Path, metavar="F.yaml", help="write the gains to a preset")
+    add_output(
+        where, "--preset", metavar="F.yaml", help="write the gains to a preset", suffixes=SCENES
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="write nothing; with --write show the changed lines"
     )
@@ -184,6 +193,8 @@ def _assign(options: argparse.Namespace) -> int:
             "--write would also write the values of --set; use --preset, or drop --set"
         )
     scene = load_scene(options)
+    if options.write and not options.dry_run:
+        check_rewritable(scene)
     wish = Wish(options.frequency, options.damping, options.step, Inertia(options.inertia))
     plan = assign(
         scene,

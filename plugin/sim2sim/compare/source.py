@@ -31,4 +31,4 @@ def as_recording(source: object, hints: dict[str, object] | None = None) -> Reco
 
 def scene_name(world: World) -> str:
     """The name of the scene in reports: its file."""
-    return str(world.scene.path) if world.scene.path else "scene"
+    return str(world.scene.source or "scene")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.terminal.help import examples
+from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
 from mjrig.terminal.scene_options import load_scene
 
 
@@ -49,14 +50,21 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="simulated time from each recorded state (fixed base: all; free base: 0.04)",
     )
-    parser.add_argument(
-        "--plot", type=Path, metavar="F.png", help="plot of the confidence intervals"
+    add_output(
+        parser,
+        "--plot",
+        metavar="F.png",
+        help="plot of the confidence intervals",
+        suffixes=PLOTS,
+        needs=("a plot", "matplotlib", "plot"),
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--write", action="store_true", help="write the fitted values into the scene"
     )
-    where.add_argument("--preset", type=Path, metavar="F.yaml", help="write the gains to a preset")
+    add_output(
+        where, "--preset", metavar="F.yaml", help="write the gains to a preset", suffixes=SCENES
+    )
     examples(
         parser,
         "mjrig tune fit config/scenes/quadruped.yaml run.h5 --parameters kp,kv",
@@ -86,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
             "--write would also write the values of --set; use --preset, or drop --set"
         )
     scene = load_scene(options)
+    if options.write:
+        check_rewritable(scene)
     found = fit(
         scene,
         options.recordings,

@@ -5,7 +5,7 @@ from typing import Any
 
 from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import load_scene
-from mjrig.tuning.sweeps.sweep_options import add_options, finish, scenario_of
+from mjrig.tuning.sweeps.sweep_options import add_options, check_results, finish, scenario_of
 
 
 def add(commands: Any) -> None:
@@ -76,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
     parameters: list[Choices | Range] = [Choices.read(text) for text in options.grid]
     parameters += [Range.read(text) for text in options.range]
     scene = load_scene(options)
+    check_results(options, scene, parameters)
     found = optimise(
         scene,
         parameters,

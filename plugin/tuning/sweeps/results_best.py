@@ -1,6 +1,6 @@
 """Writing the best point back: as a gain preset, or into the scene file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import gain_rows
 from mjrig.names import listed
 from mjrig.properties.per_actuator import PerActuator
+from mjrig.scene.model_scene import refuse_model
 from mjrig.scene.scene_path import find
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -25,14 +26,28 @@ def write_preset(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str,
         SceneError: the file cannot be written.
     """
     world = at_point(scene, job, values)
-    left = [name for name in values if not _is_gain(world, job.actor, name)]
-    if len(left) == len(values):
-        raise PropertyError(
-            f"a preset holds gains of {job.actor}, and {listed(left)} is not a gain; "
-            "write the best into a scene instead"
-        )
+    left = _not_in_a_preset(world, job.actor, list(values))
     save_preset(path, gain_rows(world, world.scene, job.actor))
     return f"; not in a preset: {listed(left)}" if left else ""
+
+
+def check_preset(scene: Scene, job: SweepSetup, names: Sequence[str]) -> None:
+    """Refuse parameters none of which is a gain of the tested actor.
+
+    Raises:
+        PropertyError: a preset would be empty.
+    """
+    _not_in_a_preset(World(LocalScene.of(scene).load(), job.execution), job.actor, names)
+
+
+def _not_in_a_preset(world: World, actor: str, names: Sequence[str]) -> list[str]:
+    left = [name for name in names if not _is_gain(world, actor, name)]
+    if len(left) == len(names):
+        raise PropertyError(
+            f"a preset holds gains of {actor}, and {listed(left)} is not a gain; "
+            "write the best into a scene instead"
+        )
+    return left
 
 
 def write_scene(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:
@@ -41,13 +56,23 @@ def write_scene(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, 
     Raises:
         MjrigError: a value does not fit, or the file cannot be written.
     """
-    if path.absolute().parent.resolve() != scene.base.resolve():
-        raise SceneError(
-            f"{path}:1:1: must be in the scene's own folder, {scene.base}: the files it names are "
-            "relative to that"
-        )
+    check_scene(path, scene)
     put(scene, job, values)
     scene.save(path)
+
+
+def check_scene(path: Path, scene: Scene) -> None:
+    """Refuse a file that the scene cannot be saved to.
+
+    Raises:
+        SceneError: it is in another folder, or holds a model.
+    """
+    refuse_model(path)
+    if scene.model_file is None and path.absolute().parent.resolve() != scene.base.resolve():
+        raise SceneError(
+            f"{path}:1:1: must be in the scene's own folder, {scene.base.absolute()}: the files it "
+            "names are relative to that"
+        )
 
 
 def put(scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:

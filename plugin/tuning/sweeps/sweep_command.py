@@ -5,7 +5,7 @@ from typing import Any
 
 from mjrig.terminal.help import examples
 from mjrig.terminal.scene_options import load_scene
-from mjrig.tuning.sweeps.sweep_options import add_options, finish, scenario_of
+from mjrig.tuning.sweeps.sweep_options import add_options, check_results, finish, scenario_of
 
 
 def add(commands: Any) -> None:
@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
         options.seed,
     )
     scene = load_scene(options)
+    check_results(options, scene, (*space.choices, *space.ranges))
     swept = sweep(
         scene,
         space,

@@ -1,14 +1,18 @@
 """The options that `mjrig sweep` and `mjrig optimise` share."""
 
 import argparse
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mjrig.terminal.scene_options import add_scene_options
+from mjrig.terminal.outputs import SCENES, add_output
+from mjrig.terminal.scene_options import add_scene, add_scene_options
 
 if TYPE_CHECKING:
     from mjrig.scene_edit.scene import Scene
     from mjrig.tuning.sweeps.results import Ranked
+    from mjrig.tuning.sweeps.space import Choices, Range
     from mjrig.tuning.sweeps.sweep_plan import SweepPlan
     from mjrig.tuning.sweeps.sweep_tasks import Scenario
 
@@ -18,7 +22,7 @@ SHOWN = 5
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Scene, test, randomisation, workers and output files."""
-    parser.add_argument("scene", metavar="SCENE", type=Path, help="scene file (YAML)")
+    add_scene(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
     _add_random(parser.add_argument_group("randomisation"))
@@ -101,22 +105,28 @@ def _add_work(group: Any) -> None:
 
 
 def _add_results(group: Any) -> None:
-    group.add_argument(
+    add_output(
+        group,
         "-o",
         "--output",
-        type=Path,
         required=True,
         metavar="FOLDER",
         help="folder for the results; a second run with the same folder resumes",
+        folder=True,
     )
     group.add_argument(
         "--mix",
         action="store_true",
         help="use the folder even if it holds results of another scene or test",
     )
-    group.add_argument("--best", type=Path, metavar="F.yaml", help="write the best gains as preset")
-    group.add_argument(
-        "--best-scene", type=Path, metavar="F.yaml", help="write the scene with the best values"
+    yaml = {"metavar": "F.yaml", "suffixes": SCENES}
+    add_output(group, "--best", help="write the best gains as preset", **yaml)
+    add_output(
+        group,
+        "--best-scene",
+        help="write the scene with the best values",
+        may_be_input=True,
+        **yaml,
     )
     group.add_argument("--plot", action="store_true", help="write parallel.png and heatmap.png")
     group.add_argument("--parquet", action="store_true", help="write results.parquet too")
@@ -154,6 +164,28 @@ def scenario_of(options: argparse.Namespace) -> "Scenario":
         )
     signal = Signal(kind if kind not in list(Kind) else Kind(kind), **given)
     return SignalTest(signal, tuple(options.joint), options.together)
+
+
+def check_results(
+    options: argparse.Namespace, scene: "Scene", parameters: "Sequence[Choices | Range]"
+) -> None:
+    """Refuse, before any work, files that could not be written after it.
+
+    Raises:
+        MjrigError: the best values do not fit into the file they should go to, or a package that
+            writes one is missing.
+    """
+    from mjrig.errors import MissingExtraError
+    from mjrig.tuning.sweeps.results_best import check_preset, check_scene
+    from mjrig.tuning.sweeps.sweep_plan import examine
+
+    if options.parquet and find_spec("pyarrow") is None:
+        raise MissingExtraError("a Parquet table", "parquet")
+    if options.best_scene is not None:
+        check_scene(options.best_scene, scene)
+    if options.best is not None:
+        plan = examine(scene, parameters, scenario_of(options), actor=options.actor)
+        check_preset(scene, plan.job, [p.name for p in parameters])
 
 
 def finish(

@@ -122,7 +122,7 @@ def test_a_slider_crank_needs_and_gets_its_sites() -> None:
     crank = {"type": "MotorActuator", "cranksite": "tip", "slidersite": "rail", "cranklength": 1.0}
     world = make_world(xml, actuators=[crank])
     assert world.model.actuator_trntype[0] == mujoco.mjtTrn.mjTRN_SLIDERCRANK
-    assert world["robot"].actuator("unnamed_motor").parent_tag == "cranksite"
+    assert world["robot"].actuator("tip").parent_tag == "cranksite"
 
 
 def test_values_of_shortcuts_go_over_their_law() -> None:
@@ -557,7 +557,7 @@ def test_every_actuator_reads_its_own_numbers(tmp_path: Path) -> None:
     assert (rate.ctrl, motor.ctrl, muscle.ctrl) == (0.4, 0.5, 0.6)
     assert motor.force == 0.5
     assert muscle.force == 10
-    assert muscle.applied_force == world["robot"].actuator("unnamed_muscle").force != 10
+    assert muscle.applied_force == world["robot"].actuator("elbow_2").force != 10
     assert (pid.tag, motor.parent_tag) == ("pid", "joint")
 
 
@@ -642,7 +642,7 @@ def test_a_scene_saves_back_as_it_was_written(models: Path) -> None:
     assert scene.to_text() == SCENE.replace("kp: 4", "kp: 5")
     world = mjrig.World(scene)
     assert world.model.actuator_gainprm[0][0] == 5
-    assert list(world["rod"].sensors) == ["unnamed_motor_actuatorfrc", "unnamed_motor_actuatorvel"]
+    assert list(world["rod"].sensors) == ["swing_actuatorfrc", "swing_actuatorvel"]
 
 
 def test_authored_motors_run_natively_and_are_exported(models: Path, tmp_path: Path) -> None:

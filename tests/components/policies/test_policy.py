@@ -463,7 +463,7 @@ def test_an_output_that_is_not_finite_is_reported_and_the_target_held(tmp_path: 
          "'robot' has no joint or actuator 'elbw'; did you mean 'elbow'?"),
         ({"joints": ["shoulder", "a"]}, "'shoulder' and 'a' are one joint of 'robot'"),
         ({"network": "none.onnx"}, "policy.network: there is no file '{folder}/none.onnx'; "
-         "did you mean 'policy.onnx'?"),
+         "available: policy.onnx, policy.yaml"),
         ({"observation": constants(1, 2, 3)},
          "policy.onnx: takes 2 values, the observation has 3: Constant 3"),
         ({"observation": {"history": {"length": 2}, "terms": [{"type": "JointPositions"},

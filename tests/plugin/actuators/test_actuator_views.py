@@ -240,14 +240,15 @@ def test_duplicates_are_numbered(
     assert enumerated(wanted, taken) == found
 
 
-def test_unnamed_actuators_are_called_by_their_kind(scene: mjrig.Scene) -> None:
+def test_unnamed_actuators_are_called_like_their_targets(scene: mjrig.Scene) -> None:
     one, two = scene.actors
-    one.joint("elbow").attach(MotorActuator())
+    one.add_actuator(MotorActuator(joint=".*"))
     one.joint("shoulder").attach(MotorActuator())
     two.joint("shoulder").attach(PositionActuator())
+    two.joint("shoulder").attach(MotorActuator(name="shoulder"))
     world = mjrig.World(scene)
-    assert world["one"].actuator_names == ("unnamed_motor_(0)", "unnamed_motor_(1)")
-    assert world["two"].actuator_names == ("unnamed_position",)
+    assert world["one"].actuator_names == ("shoulder", "elbow", "shoulder_2")
+    assert world["two"].actuator_names == ("shoulder_2", "shoulder")
 
 
 def test_a_copied_actuator_reads_all_its_copies(scene: mjrig.Scene) -> None:

@@ -84,7 +84,7 @@ def test_a_controller_that_owns_nothing() -> None:
 def test_a_controller_on_a_model_without_actuators() -> None:
     assert told("owns-nothing", arm(""), PDController()) == [
         "robot.PDController: owns no actuator: nothing its patterns match can be bound; "
-        "add actuators: to the actor"
+        'add actuators: to the actor, as in actuators: [{type: MotorActuator, joint: ".*"}]'
     ]
 
 

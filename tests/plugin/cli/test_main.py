@@ -365,7 +365,7 @@ def test_a_variable_gets_another_value(capsys: Output, flexible: str) -> None:
         "dog.PDController.kp: must be >= 0 N·m/rad, got -1"
     )
     assert failure(capsys, "check", flexible, "--var", "pk=1") == (
-        f"{flexible}:1:1: the scene has no variable 'pk'; available: kp"
+        f"{flexible}:1:1: the scene has no variable 'pk'; did you mean 'kp'?"
     )
 
 

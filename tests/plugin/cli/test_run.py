@@ -1,6 +1,8 @@
 """A run without a window: steps, statistics, files."""
 
+import re
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from mjrig.cli.main import main
 from mjrig.cli.run import run
 from mjrig.control.base import base_position
 from mjrig.readings.sampler import SampleLog
-from mjrig.terminal.progress import Progress
+from mjrig.terminal.progress import Progress, Waiting
 from tests.worlds import arm
 
 SCENE = """\
@@ -220,3 +222,36 @@ def test_no_bar_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixtur
     with Progress(1, 1.0) as progress:
         progress.update(1)
     assert capsys.readouterr().err == ""
+
+
+def test_long_work_without_steps_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    said = threading.Event()
+    monkeypatch.setattr(terminal, "flush", said.set)
+    with Waiting("building", patience=0.0) as waiting:
+        waiting.now("checking")
+        assert said.wait(10.0)
+    assert re.match(r"\r\x1b\[K(building|checking) … \d+ s", terminal.text)
+    assert terminal.text.endswith("\r\x1b[K")
+    terminal.text = ""
+    with Waiting("building"):
+        pass
+    assert terminal.text == "\r\x1b[K"  # nothing was said
+
+
+def test_nothing_is_said_where_nobody_sees_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with Waiting("building", patience=0.0):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_the_headline_uses_one_clock(world: mjrig.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock) * 0.5)
+    head = run(world, 1.0004).partition("\n")[0]
+    said = re.search(r": (\S+) s simulated in (\S+) s \((\S+) × real time\), (\d+) steps", head)
+    assert said is not None
+    simulated, elapsed, speed, steps = map(float, said.groups())
+    assert simulated == pytest.approx(steps * world.timestep)
+    assert speed == pytest.approx(simulated / elapsed, rel=0.01)

@@ -157,8 +157,8 @@ def test_run_records_and_says_so(
     assert main([*run, str(file), "--overwrite"]) == 0
     assert main([*run, str(tmp_path / "run.npz")]) == 1
     assert capsys.readouterr().err == (
-        f"mjrig: {file}: exists already; pass --overwrite (overwrite=True)\n"
-        f"mjrig: {tmp_path / 'run.npz'}: must end in .h5\n"
+        f"mjrig: {file}: exists already; --overwrite replaces it\n"
+        f"mjrig: {tmp_path / 'run.npz'}: must end in .h5 or .hdf5\n"
     )
 
 

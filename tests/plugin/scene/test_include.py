@@ -193,7 +193,7 @@ def test_what_is_wrong_with_an_include_is_said_when_the_scene_is_read(
          "parts/dog.yaml:1:1: the format version is missing; begin with 'mjrig: 1'"),
         ("${kp}", "${pk}",
          "parts/dog.yaml:10:13: actors[0].components[0].kp: there is no variable 'pk'; "
-         "available: kp, model"),
+         "did you mean 'kp'?"),
         ("kv: 1", "[", None),
     ],
 )  # fmt: skip

@@ -236,3 +236,14 @@ def test_the_error_points_at_the_option() -> None:
 
 def test_an_option_is_structural() -> None:
     assert all(p.structural for p in SimOptions.properties())
+
+
+def test_all_options_that_differ_are_told_at_once_with_what_to_paste() -> None:
+    theirs = option(timestep=0.01, integrator=int(mujoco.mjtIntegrator.mjINT_RK4))
+    said = disagreement(option(), theirs)
+    assert said == (
+        "sim: the models differ in 2 options: integrator: Euler in 'a', RK4 in 'b'; timestep: "
+        "0.002 in 'a', 0.01 in 'b'; set them under sim:, with those of 'a' "
+        "sim: {integrator: Euler, timestep: 0.002}"
+    )
+    assert disagreement(option(), theirs, timestep=0.002, integrator="Euler") == ""

@@ -106,3 +106,31 @@ def test_a_difference_is_data_too(models: Path) -> None:
     assert found == [
         Difference(Change.CHANGED, "property", "dog.PDController.kp", "40", "50"),
     ]
+
+
+LONG = """mjrig: 1
+actors:
+  - name: dog
+    model: dog.xml
+    joints: {a: 0.1, b: 0.2, c: 0.3}
+    removed: [one, two, three]
+    components:
+      - {type: PDController, kp: [1, 2, 3, 4, 5, 6]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("b: 0.2", "b: 0.5", ["dog.joints[b]: 0.2 → 0.5"]),
+        ("b: 0.2, ", "", ["- entry dog.joints[b] (0.2)"]),
+        ("c: 0.3", "c: 0.3, d: 4", ["+ entry dog.joints[d] (4)"]),
+        ("3, 4, 5", "3, 9, 5", ["dog.PDController.kp[3]: 4 → 9"]),
+        ("one, two", "one", ["- entry dog.removed[1] (two)"]),
+        ("two, three", "two, and, three", ["+ entry dog.removed[2] (and)"]),
+        ("[one, two, three]", "[one]", ["dog.removed: [one, two, three] → [one]"]),
+    ],
+)
+def test_only_the_entries_that_differ_are_told(old: str, new: str, expected: list[str]) -> None:
+    before, after = (mjrig.Scene.parse(text) for text in (LONG, LONG.replace(old, new)))
+    assert [str(d) for d in differences(before, after)] == expected

@@ -331,7 +331,7 @@ def test_an_authored_actuator_is_renamed_by_the_name_it_was_given(folder: Path) 
     scene = parsed(AUTHORED, folder)
     before = run(scene)
     assert scene.rename("r.m", "n") == ["r.PDController.actuators", "r.PDController.kp"]
-    scene.rename("r.unnamed_motor", "third")
+    scene.rename("r.elbow_2", "third")
     assert changed(scene, AUTHORED) == [
         '- {type: MotorActuator, name: n, joint: ".*"}',
         "- {type: MotorActuator, joint: elbow, name: third}",
@@ -598,7 +598,7 @@ def test_a_renamed_element_can_be_removed(folder: Path) -> None:
     scene.rename("r.joint:elbow", "knee")
     scene.rename("r.cable", "rope")
     scene.rename("r.a", "own")
-    scene.remove("r.knee", dependents="remove")
+    scene.remove("r.joint:knee", dependents="remove")
     assert scene["r"].removed == ("joint:elbow",)
     assert scene["r"].renamed == {"a": "own"}
     run(scene)

@@ -19,6 +19,7 @@ from mjrig.components import PDController
 from mjrig.errors import ExecutionError
 from mjrig.sim.exporting import export
 from tests.places import ROOT
+from tests.worlds import refused
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 LEGS = """\
@@ -535,9 +536,9 @@ def test_the_command_puts_notes_on_stderr(
 @pytest.mark.parametrize(
     ("output", "problem"),
     [
-        ("dog.urdf", "export to a file that ends in .xml or .mjb"),
-        ("dog", "export to a file that ends in .xml or .mjb"),
-        ("folder.xml", "is a folder"),
+        ("dog.urdf", "must end in .xml or .mjb"),
+        ("dog", "must end in .xml or .mjb"),
+        ("folder.xml", "cannot be written"),
     ],
 )
 def test_a_file_that_cannot_be_is_refused(
@@ -548,9 +549,16 @@ def test_a_file_that_cannot_be_is_refused(
     assert capsys.readouterr().err == f"mjrig: {models / output}: {problem}\n"
 
 
-def test_a_folder_that_does_not_exist_is_named(
+def test_a_folder_that_does_not_exist_is_made_by_the_command_only(
     capsys: Output, models: Path, legs: Callable[..., int]
 ) -> None:
-    assert legs("-o", str(models / "no" / "dog.xml")) == 1
-    expected = f"{models / 'no' / 'dog.xml'}: the folder {str(models / 'no')!r} does not exist"
-    assert capsys.readouterr().err == f"mjrig: {expected}\n"
+    file = models / "no" / "dog.xml"
+    expected = f"{file}: the folder {str(models / 'no')!r} does not exist"
+    with refused(ExecutionError, expected):
+        export(mjrig.Scene(), file)
+    with refused(
+        ExecutionError, f"{models / 'a.urdf'}: export to a file that ends in .xml or .mjb"
+    ):
+        export(mjrig.Scene(), models / "a.urdf")
+    assert legs("-o", str(file)) == 0
+    assert file.is_file()

@@ -1,0 +1,148 @@
+"""Options that name what a command writes, checked before its work begins.
+
+`add_output` declares one; `prepared` refuses what cannot be written and makes missing folders.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import MissingExtraError, MjrigError
+
+#: What plots are written as, by matplotlib.
+PLOTS = (".png", ".pdf", ".svg")
+SCENES = (".yaml", ".yml")
+_DECLARED = "outputs"
+
+
+@dataclass(frozen=True)
+class Output:
+    """One option that names a file or folder to write."""
+
+    dest: str
+    suffixes: tuple[str, ...] = ()
+    folder: bool = False
+    #: An existing file is refused unless `--overwrite` is given.
+    keeps: bool = False
+    #: It may be the file that is read.
+    may_be_input: bool = False
+    #: What it is, the package it needs and the extra that has it.
+    needs: tuple[str, str, str] | None = None
+
+    def check(self, path: Path, options: argparse.Namespace) -> None:
+        """Refuse what cannot be written.
+
+        Raises:
+            MjrigError: the name, the place or an existing file does not fit.
+        """
+        if self.suffixes and path.suffix.lower() not in self.suffixes:
+            raise MjrigError(f"{path}: must end in {' or '.join(self.suffixes)}")
+        if self.needs is not None and find_spec(self.needs[1]) is None:
+            raise MissingExtraError(self.needs[0], self.needs[2])
+        if self.folder:
+            _check_folder(path)
+        elif path.is_dir() or (path.parent.is_dir() and not os.access(path.parent, os.W_OK)):
+            raise MjrigError(f"{path}: cannot be written")
+        if self.keeps and path.exists() and not options.overwrite:
+            raise MjrigError(f"{path}: exists already; --overwrite replaces it")
+        if not self.may_be_input and not self.folder:
+            for read in _inputs(options):
+                if os.path.realpath(read) == os.path.realpath(path):
+                    raise MjrigError(f"{path}: is what the command reads; write another file")
+
+
+def add_output(parser: Any, *flags: str, **about: Any) -> None:
+    """Add an option that names a file or folder to write.
+
+    Args:
+        parser: a parser, or a group of one.
+        flags: its names.
+        about: fields of `Output`; the rest as for `add_argument`.
+    """
+    names = Output.__dataclass_fields__.keys() - {"dest"}
+    own = {name: about.pop(name) for name in names & about.keys()}
+    action = parser.add_argument(*flags, type=Path, **about)
+    declared = parser.get_default(_DECLARED) or ()
+    parser.set_defaults(**{_DECLARED: (*declared, Output(action.dest, **own))})
+
+
+def declared(options: argparse.Namespace) -> list[tuple[Output, Path]]:
+    """The outputs a command was asked for."""
+    found = ((output, getattr(options, output.dest)) for output in getattr(options, _DECLARED, ()))
+    return [(output, path) for output, path in found if path is not None]
+
+
+@contextmanager
+def prepared(options: argparse.Namespace) -> Iterator[None]:
+    """Check every output, make the folders of files; those left empty by an error are removed.
+
+    Raises:
+        MjrigError: something cannot be written.
+    """
+    found = declared(options)
+    for output, path in found:
+        output.check(path, options)
+    made: list[Path] = []
+    try:
+        for output, path in found:
+            if not output.folder:
+                made += _make_folder(path)
+        yield
+    except MjrigError:
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    finally:
+        kept = [folder for folder in made if folder.is_dir()]
+        for folder in kept:
+            if folder not in (k.parent for k in kept):  # the innermost says it all
+                print(f"mjrig: made the folder {folder}", file=sys.stderr)
+
+
+def check_rewritable(scene: Any) -> None:
+    """Refuse a scene that `--write` cannot write into.
+
+    Raises:
+        MjrigError: it is a model, or its file is read-only.
+    """
+    if scene.model_file is not None:
+        raise MjrigError(
+            f"{scene.model_file}: is a model, and --write puts gains into a scene; --preset F.yaml "
+            "writes them to a file of their own"
+        )
+    if scene.path is not None and not os.access(scene.path, os.W_OK):
+        raise MjrigError(f"{scene.path}: cannot be written: Permission denied")
+
+
+def _check_folder(path: Path) -> None:
+    nearest = next((p for p in (path, *path.absolute().parents) if os.path.lexists(p)), path)
+    if not nearest.is_dir():
+        raise MjrigError(f"{path}: cannot be written: {nearest} is not a folder")
+    if not os.access(nearest, os.W_OK):
+        raise MjrigError(f"{path}: cannot be written: Permission denied")
+
+
+def _make_folder(path: Path) -> list[Path]:
+    """Make the folder of a file; returns those that were made, outermost first."""
+    missing = [p for p in (path.parent, *path.parent.parents) if not p.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MjrigError(f"{path}: cannot be written: {error.strerror}") from error
+    return missing[::-1]
+
+
+def _inputs(options: argparse.Namespace) -> Iterator[Path]:
+    """Every file the command reads, as far as its options name them."""
+    outputs = {output.dest for output in getattr(options, _DECLARED, ())}
+    for name, value in vars(options).items():
+        values = value if isinstance(value, list) else [value]
+        if name not in outputs:
+            yield from (v for v in values if isinstance(v, Path))

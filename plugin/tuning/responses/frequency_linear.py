@@ -12,17 +12,19 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.check.closed_loop import Carrier, transition
+from mjrig.check.closed_loop import ROUNDING, Carrier, transition
 from mjrig.check.feedback_loops import Drive, Group, Indices, groups
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import ComplexArray, FrequencyResponse, crossing
 
 #: Inertia of the joints that stand for targets, in units of the robot's largest.
 IMMOVABLE = 1e20
-#: Number of frequencies for the margins of a loop.
-GRID = 2000
-#: Lowest of them [Hz].
+#: Number of frequencies for the margins of a loop, before those around its modes are added.
+GRID = 1000
+#: The lowest of them, as a share of the slowest mode.
 LOWEST = 0.01
+#: Frequencies added on each side of a mode, in units of its width: a lightly damped one is narrow.
+BESIDE_MODES = np.geomspace(0.05, 50.0, 25)
 #: Joint displacement for the derivative of gravity [rad or m].
 NUDGE = 1e-5
 
@@ -34,15 +36,18 @@ class Margins:
     Attributes:
         phase_margin: [deg], the smallest over all crossovers; None: the loop's gain is never 1.
         crossover: its frequency [Hz].
-        delay_margin: additional dead time that would use up the phase margin [s].
+        delay_margin: the least additional dead time in the feedback that makes it unstable [s],
+            over all crossovers, not only the one of the phase margin; None: none does.
         gain_margin: the factor on the loop's gains that makes it unstable; None: none does, as
             where the integrator or the law solves for the end of the step.
+        stable: False: the closed loop grows already, and there are no margins.
     """
 
-    phase_margin: float | None
-    crossover: float | None
-    delay_margin: float | None
-    gain_margin: float | None
+    phase_margin: float | None = None
+    crossover: float | None = None
+    delay_margin: float | None = None
+    gain_margin: float | None = None
+    stable: bool = True
 
 
 class LinearGroup:
@@ -98,19 +103,29 @@ class LinearGroup:
 
     def open_loop(self, drive: int, frequency: FloatArray) -> ComplexArray:
         """L of one drive, all others closed: 1 + L = det(z − A) / det(z − A without it)."""
+        z = np.exp(2j * np.pi * frequency * self.tick)[:, None]
+        opened = self._modes_without(drive)
+        return np.asarray(np.prod((z - self._modes) / (z - opened), axis=1) - 1.0)
+
+    @cached_property
+    def _modes(self) -> ComplexArray:
+        """Eigenvalues of the closed loop."""
+        return np.asarray(np.linalg.eigvals(self._system[0]), complex)
+
+    def _modes_without(self, drive: int) -> ComplexArray:
+        """Eigenvalues with one drive cut."""
         gains = np.ones(len(self.group.drives))
         gains[drive] = 0.0
-        cut = transition(self._plant, self.group.loops(gains, gains, gains))
-        closed, opened = np.linalg.eigvals(self._system[0]), np.linalg.eigvals(cut)
+        opened = np.linalg.eigvals(transition(self._plant, self.group.loops(gains, gains, gains)))
         # An integral without input is left out of the map; it stays constant.
-        opened = np.concatenate([opened, np.ones(len(closed) - len(opened))])
-        z = np.exp(2j * np.pi * frequency * self.tick)[:, None]
-        return np.asarray(np.prod((z - closed) / (z - opened), axis=1) - 1.0)
+        return np.concatenate([opened, np.ones(len(self._modes) - len(opened))]).astype(complex)
 
     def margins(self, drive: int) -> Margins:
         """The margins of one drive."""
-        highest = 0.5 / self.tick
-        frequency = np.geomspace(min(LOWEST, highest / 2.0), highest, GRID)
+        if np.abs(self._modes).max() > 1.0 + ROUNDING:
+            return Margins(stable=False)
+        modes = np.concatenate([self._modes, self._modes_without(drive)])
+        frequency = _around(modes, self.tick)
         found = margins_of(frequency, self.open_loop(drive, frequency))
         return found if self._is_explicit(drive) else replace(found, gain_margin=None)
 
@@ -138,19 +153,44 @@ def _padded(matrix: FloatArray, count: int, value: float = 0.0) -> FloatArray:
     return wide
 
 
+def _around(modes: ComplexArray, tick: float) -> FloatArray:
+    """Frequencies up to half the rate [Hz], dense around modes (eigenvalues per tick)."""
+    highest = 0.5 / tick
+    with np.errstate(divide="ignore"):
+        rates = np.log(modes[np.abs(modes - 1.0) > ROUNDING]) / (2.0 * np.pi * tick)
+    size = np.abs(rates[np.isfinite(rates)])
+    lowest = LOWEST * min(float(size.min(initial=highest)), highest)
+    center = np.abs(rates.imag)[:, None]
+    width = np.maximum(np.abs(rates.real)[:, None], 1e-9 * highest)
+    beside = np.concatenate([center + width * BESIDE_MODES, center - width * BESIDE_MODES])
+    every = np.concatenate([np.geomspace(lowest, highest, GRID), beside.ravel(), center.ravel()])
+    return np.unique(every[(every >= lowest) & (every <= highest)])
+
+
 def margins_of(frequency: FloatArray, loop: ComplexArray) -> Margins:
-    """The margins of a loop given at frequencies up to half its rate [Hz]."""
+    """The margins of a loop given at frequencies up to half its rate [Hz].
+
+    A loop is stable without additional dead time, and remains so up to the first that turns L
+    to −1 at any frequency where |L| is 1: the smallest of all, as a late crossover with a large
+    margin can be the first to be used up.
+    """
     gain, phase = np.abs(loop), np.unwrap(np.angle(loop))
     found = []
     for k in np.flatnonzero((gain[1:] < 1.0) != (gain[:-1] < 1.0)) + 1:
         at = crossing(frequency, gain, int(k))
-        angle = np.degrees(np.interp(at, frequency, phase))
-        found.append((float(angle) % 360.0 - 180.0, at))
-    factor = _gain_margin(loop)
+        found.append((float(np.degrees(np.interp(at, frequency, phase))) + 180.0, at))
+    delays = [(angle % 360.0) / 360.0 / at for angle, at in found]
+    if loop[-1].real > 1.0:  # a tick reverses its sign at half the rate
+        delays.append(0.5 / float(frequency[-1]))
+    late, factor = min(delays, default=None), _gain_margin(loop)
     if not found:
-        return Margins(None, None, None, factor)
-    margin, at = min(found, key=lambda pair: abs(pair[0]))
-    return Margins(margin, at, margin / 360.0 / at, factor)
+        return Margins(delay_margin=late, gain_margin=factor)
+    margin, at = min((((a + 180.0) % 360.0 - 180.0, f) for a, f in found), key=_size)
+    return Margins(margin, at, late, factor)
+
+
+def _size(margin: tuple[float, float]) -> float:
+    return abs(margin[0])
 
 
 def _gain_margin(loop: ComplexArray) -> float | None:

@@ -20,6 +20,8 @@ WINDOW = 240
 EVERY = 8
 #: Longest time to wait for it [s].
 LONGEST = 30.0
+#: A motion is given up only after three times this, enough for the period of a slow joint [s].
+LOOK = 1.5
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -99,7 +101,7 @@ def is_over(positions: Sequence[float] | FloatArray, signal: Signal, timestep: f
 def _takes_for_ever(values: FloatArray, timestep: float) -> bool:
     """Whether a motion does not decay, or so slowly that it lasts beyond LONGEST."""
     third = len(values) // 3
-    if third < WINDOW:
+    if third * timestep < LOOK:
         return False
     parts = values[-2 * third : -third], values[-third:]
     before, now = (float(most_speed(part, timestep)) for part in parts)

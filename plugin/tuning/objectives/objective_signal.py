@@ -32,7 +32,7 @@ class SignalTest:
         saturation: share of time and joints at a limit.
         rise_time, settling_time, overshoot, steady_state_error: of a step, the worst joint. It is
             followed until the joints rest; of one that never does, times count as long as it
-            was followed, its overshoot is that beyond the target, its error that of its mean.
+            was followed, its overshoot is that beyond the step, its error that of its mean.
 
     A world whose joints are not still before the signal has no metrics, but a problem.
 
@@ -177,7 +177,9 @@ class _Responses:
             trace = Trace(self.time[:n], target, position, effort, effort, effort, start)
             squared = float(np.mean(effort[: self.asked] ** 2))
             cut = float(np.mean(self.cut[: self.asked, world, j]))
-            found.append(_Joint(trace, measure(trace, self.signal), squared, cut))
+            found.append(
+                _Joint(trace, measure(trace, self.signal), self.signal.amplitude, squared, cut)
+            )
         return found
 
 
@@ -187,6 +189,7 @@ class _Joint:
 
     trace: Trace
     metrics: Metrics
+    amplitude: float
     squared_effort: float
     saturation: float
 
@@ -197,11 +200,10 @@ class _Joint:
 
     @property
     def overshoot(self) -> float:
-        """Beyond the final value, or beyond the target without one."""
+        """Beyond the final value or, without one, beyond a step as large as that of the target."""
         if self.metrics.overshoot is not None:
             return self.metrics.overshoot
-        way = float(self.trace.target[-1]) - self.trace.start
-        share = (self.trace.position - self.trace.start) / way if way else np.zeros(1)
+        share = (self.trace.position - self.trace.start) / self.amplitude
         return max(0.0, float(share.max()) - 1.0)
 
     @property

@@ -111,8 +111,9 @@ def test_settling_is_counted_from_the_moment_of_the_step() -> None:
     for h in (0.0002, 0.002):
         time = h * np.arange(1.0, 4.0 / h + 1.0)
         values = 1.0 - np.exp(-time / 0.1)
-        rows = np.ones_like(time), values, *[np.zeros_like(time)] * 3
-        found = measure(Trace(time, *rows, start=0.0), Signal(duration=4.0))
+        one, none = np.ones_like(time), np.zeros_like(time)
+        response = Trace(time, one, values, none, none, none, start=0.0)
+        found = measure(response, Signal(duration=4.0))
         assert found.settling_time == pytest.approx(0.1 * math.log(50), abs=2e-5)
 
 

@@ -4,6 +4,7 @@ One tick takes small motions x = (q, q̇, ∫) and targets r to x⁺ = A x + B r
 joints of their own that are far too heavy to move, so that A and B both come from the one map.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -55,12 +56,13 @@ class LinearGroup:
 
     Args:
         group: all of its loops must have the same tick.
-        gravity: how the effort that holds each joint changes with the pose, (n, n).
+        stiffness: how the effort that holds each joint changes with the pose, (n, n).
+        damping: how it changes with the velocities, (n, n).
     """
 
-    def __init__(self, group: Group, gravity: FloatArray) -> None:
+    def __init__(self, group: Group, stiffness: FloatArray, damping: FloatArray) -> None:
         self.group = group
-        self._plant = replace(group.plant, stiffness=group.plant.stiffness + gravity)
+        self._plant = replace(group.plant, stiffness=stiffness, damping=damping)
         #: Time between two states [s].
         self.tick = group.drives[0].every * group.plant.step
 
@@ -128,6 +130,35 @@ class LinearGroup:
         frequency = _around(modes, self.tick)
         found = margins_of(frequency, self.open_loop(drive, frequency))
         return found if self._is_explicit(drive) else replace(found, gain_margin=None)
+
+    def mode(self, drive: int) -> tuple[float, float]:
+        """Natural frequency [Hz] and damping ratio of the mode that moves a drive's joint most.
+
+        By participation factors. Two real eigenvalues count as one overdamped mode.
+        """
+        n = len(self._plant.mass)
+        values, share = self._participation
+        own = np.abs(self.group.drives[drive].row[self.group.dofs]) @ (share[:n] + share[n : 2 * n])
+        order = np.argsort(-own)
+        first = values[order[0]]
+        if abs(first.imag) > 1e-9 * abs(first):
+            pair = first, first.conjugate()
+        else:
+            real = [values[k] for k in order[1:] if abs(values[k].imag) <= 1e-9 * abs(values[k])]
+            pair = first, real[0] if real else first
+        size = math.sqrt(abs(pair[0] * pair[1]))
+        total = -(pair[0] + pair[1]).real
+        return size / (2.0 * math.pi), total / (2.0 * size) if size else math.inf
+
+    @cached_property
+    def _participation(self) -> tuple[ComplexArray, FloatArray]:
+        """Eigenvalues [1/s], and how much each coordinate takes part, (coordinates, modes)."""
+        values, right = np.linalg.eig(self._system[0])
+        left = np.linalg.pinv(right)
+        with np.errstate(divide="ignore"):
+            rates = np.log(values.astype(complex)) / self.tick
+        rates = np.where(np.isfinite(rates), rates, -1.0 / self.tick)
+        return np.asarray(rates, complex), np.abs(right * left.T)
 
     def _is_explicit(self, drive: int) -> bool:
         """Whether L is proportional to the gains."""
@@ -202,22 +233,29 @@ def _gain_margin(loop: ComplexArray) -> float | None:
     return min((float(-1.0 / v) for v in real if -1.0 < v < 0.0), default=None)
 
 
-def gravity_gradient(world: World, dofs: Indices) -> FloatArray:
-    """∂(effort that holds the pose)/∂q at rest, over some degrees of freedom."""
+def holding_gradients(world: World, dofs: Indices) -> tuple[FloatArray, FloatArray]:
+    """∂(effort that holds the pose)/∂q and /∂q̇ at rest, over some degrees of freedom.
+
+    Gravity, and springs and dampers of joints, tendons and actuators.
+    """
     model = world.model
     scratch = mujoco.MjData(model)
-    found = np.zeros((len(dofs), len(dofs)))
+    stiffness, damping = np.zeros((len(dofs), len(dofs))), np.zeros((len(dofs), len(dofs)))
     for column, dof in enumerate(dofs):
+        direction = np.zeros(model.nv)
         for side in (1.0, -1.0):
-            scratch.qpos[:] = world.data.qpos
-            direction = np.zeros(model.nv)
             direction[dof] = side
+            scratch.qpos[:], scratch.qvel[:] = world.data.qpos, 0.0
             mujoco.mj_integratePos(model, scratch.qpos, direction, NUDGE)
             mujoco.mj_fwdPosition(model, scratch)
             mujoco.mj_fwdVelocity(model, scratch)
-            held = scratch.qfrc_bias - scratch.qfrc_gravcomp
-            found[:, column] += side * held[dofs] / (2.0 * NUDGE)
-    return found
+            held = scratch.qfrc_bias - scratch.qfrc_gravcomp - scratch.qfrc_spring
+            stiffness[:, column] += side * held[dofs] / (2.0 * NUDGE)
+        scratch.qpos[:], scratch.qvel[dof] = world.data.qpos, NUDGE
+        mujoco.mj_fwdPosition(model, scratch)
+        mujoco.mj_fwdVelocity(model, scratch)
+        damping[:, column] = -scratch.qfrc_damper[dofs] / NUDGE
+    return stiffness, damping
 
 
 @dataclass(frozen=True)
@@ -236,7 +274,7 @@ class LinearResponse:
         for group in groups(world):
             if len({drive.every for drive in group.drives}) > 1:
                 continue
-            linear = LinearGroup(group, gravity_gradient(world, group.dofs))
+            linear = LinearGroup(group, *holding_gradients(world, group.dofs))
             for i, drive in enumerate(group.drives):
                 places[drive.actor, drive.actuator] = linear, i
         return cls(places)
@@ -247,6 +285,13 @@ class LinearResponse:
             return None
         group, drive = self.places[actor, actuator]
         return group.margins(drive)
+
+    def mode(self, actor: str, actuator: str) -> tuple[float, float] | None:
+        """Natural frequency [Hz] and damping ratio of an actuator's mode; None: not covered."""
+        if (actor, actuator) not in self.places:
+            return None
+        group, drive = self.places[actor, actuator]
+        return group.mode(drive)
 
     def responses(self, frequency: FloatArray) -> dict[tuple[str, str], FrequencyResponse]:
         """The frequency response of every drive, at frequencies below half its rate [Hz]."""

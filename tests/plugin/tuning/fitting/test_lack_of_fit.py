@@ -11,7 +11,7 @@ import mjrig
 from mjrig.tuning.fitting import fit_run
 from mjrig.tuning.fitting.fit import Fit, fit
 from mjrig.tuning.fitting.fit_report import fit_report, report_data
-from mjrig.tuning.fitting.solver import Solution
+from mjrig.tuning.fitting.solver import Solution, solve
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.tuning.fitting.fit_worlds import chirp, noisy, record, with_others
 
@@ -51,7 +51,7 @@ actors:
 
 
 def fitted(folder: Path, rng: random.Random, *, wrong: bool, memory: float) -> Fit:
-    """A fit of kp and kv to an arm with other gains, and with other masses if the model is wrong."""
+    """A fit of kp and kv to an arm with other gains, and other masses if the model is wrong."""
     errors = [rng.choice((-1, 1)) * rng.uniform(0.05, 0.1) * wrong for _ in MASSES]
     first, second = (m * (1.0 + e) for m, e in zip(MASSES, errors, strict=True))
     true = {
@@ -103,7 +103,7 @@ def test_a_rejected_model_says_so_in_words_and_data(tmp_path: Path) -> None:
 def test_a_search_that_ends_on_the_way_identifies_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = fit_run.solve
+    usual = solve
 
     def short(*given: object, **options: object) -> Solution:
         return usual(*given, **{**options, "most": 1})  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.base import base_address
 from mjrig.errors import ExecutionError, FitError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -50,7 +51,7 @@ from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns
 #: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
 WINDOW = 0.04
 FREE_BASE = (
-    "the base is free: impacts make the cost rough, so that the search can end beside the "
+    "{what}: impacts make the cost rough, so that the search can end beside the "
     "best values, delays one step off, and the intervals are too narrow; record efforts, "
     "or suspend the robot to be sure"
 )
@@ -242,7 +243,9 @@ class _Task:
         limits = delay_bounds(self.bounds)
         found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]
         free = bool(self.stage.tangent.turns)
-        notes: tuple[str, ...] = (FREE_BASE,) if free else ()
+        has_base = base_address(self.world[self.stage.drives.actor]) is not None
+        what = "the base is free" if has_base else "the model has a free body"
+        notes: tuple[str, ...] = (FREE_BASE.format(what=what),) if free else ()
         rejection = "" if free else self._rejection(problem, outcome.solution)
         if not outcome.solution.converged:
             found = [not_found(e, UNCONVERGED) for e in found]

@@ -26,6 +26,9 @@ GRID = 1000
 LOWEST = 0.01
 #: Frequencies added on each side of a mode, in units of its width: a lightly damped one is narrow.
 BESIDE_MODES = np.geomspace(0.05, 50.0, 25)
+#: Overdamped, a joint has two real eigenvalues: the second takes at least this share of the part of
+#: the first, and differs from it by more than a repeated one.
+PARTNER, SAME = 0.05, 0.02
 #: Joint displacement for the derivative of gravity [rad or m].
 NUDGE = 1e-5
 
@@ -141,11 +144,12 @@ class LinearGroup:
         own = np.abs(self.group.drives[drive].row[self.group.dofs]) @ (share[:n] + share[n : 2 * n])
         order = np.argsort(-own)
         first = values[order[0]]
-        if abs(first.imag) > 1e-9 * abs(first):
-            pair = first, first.conjugate()
-        else:
-            real = [values[k] for k in order[1:] if abs(values[k].imag) <= 1e-9 * abs(values[k])]
-            pair = first, real[0] if real else first
+        pair = first, first.conjugate()
+        if abs(first.imag) <= 1e-9 * abs(first):
+            # Its partner differs from it; the same mode of a joint built alike does not.
+            others = [k for k in order[1:] if own[k] > PARTNER * own[order[0]]]
+            real = [values[k] for k in others if abs(values[k].imag) <= 1e-9 * abs(values[k])]
+            pair = first, next((v for v in real if abs(v / first - 1.0) > SAME), first)
         size = math.sqrt(abs(pair[0] * pair[1]))
         total = -(pair[0] + pair[1]).real
         return size / (2.0 * math.pi), total / (2.0 * size) if size else math.inf

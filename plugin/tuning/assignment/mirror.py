@@ -13,7 +13,7 @@ SIDES = (("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT"))
 LETTERS = {"l": "r", "r": "l", "L": "R", "R": "L"}
 #: Relative difference of masses and inertias up to which links are alike.
 ALIKE = 0.01
-#: The same of the extreme inertias over all poses, which are searched for.
+#: The same of the largest inertia over all poses, which is searched for.
 SEARCHED = 0.05
 
 
@@ -37,7 +37,7 @@ def twins(chosen: Sequence[Chosen], seen: Sequence[Seen]) -> dict[int, int]:
             if other.robot is one.robot
             and other.binding.joint in names
             and _built_alike(one, other)
-            and _seen_alike(seen[i], seen[j])
+            and abs(seen[i].largest / seen[j].largest - 1.0) <= SEARCHED
         ]
         if len(same) == 1:
             found[i] = same[0]
@@ -54,6 +54,7 @@ def _built_alike(one: Chosen, other: Chosen) -> bool:
 def _build(model: Any, chosen: Chosen) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     joint, dof = chosen.binding.joint_id, chosen.binding.dof_address
     body = int(model.jnt_bodyid[joint])
+    carried = [i for i in range(body, model.nbody) if _is_carried(model, i, body)]
     reach = np.sort(np.abs(model.jnt_range[joint]))
     return np.array(
         [
@@ -62,15 +63,16 @@ def _build(model: Any, chosen: Chosen) -> "np.ndarray[tuple[int], np.dtype[np.fl
             model.dof_armature[dof],
             model.dof_damping[dof],
             model.dof_frictionloss[dof],
-            model.body_mass[body],
-            model.body_subtreemass[body],
-            *np.sort(model.body_inertia[body]),
             *(reach if model.jnt_limited[joint] else ()),
+            *np.sort(model.body_mass[carried]),
+            *np.sort(model.body_inertia[carried], axis=None),
         ],
         dtype=np.float64,
     )
 
 
-def _seen_alike(one: Seen, other: Seen) -> bool:
-    pairs = (one.smallest, other.smallest), (one.largest, other.largest)
-    return all(abs(a - b) <= SEARCHED * max(a, b) for a, b in pairs)
+def _is_carried(model: Any, body: int, by: int) -> bool:
+    """Whether a body is another one, or hangs on it."""
+    while body > by:
+        body = int(model.body_parentid[body])
+    return body == by

@@ -13,11 +13,11 @@ from mjrig.gains.choice import Chosen
 from mjrig.sim.world import World
 
 #: Sampled poses that a search begins with.
-STARTS = 2
+STARTS = 5
 #: Most times that a search goes through all joints.
-ROUNDS = 4
+ROUNDS = 12
 #: Positions of a joint that are tried, and how often finer ones are.
-TRIED, FINER = 9, 2
+TRIED, FINER = 9, 3
 #: Displacement for the derivatives of springs and dampers [rad or m, and per s].
 NUDGE = 1e-6
 

@@ -152,7 +152,7 @@ class LinearGroup:
             pair = first, next((v for v in real if abs(v / first - 1.0) > SAME), first)
         size = math.sqrt(abs(pair[0] * pair[1]))
         total = -(pair[0] + pair[1]).real
-        return size / (2.0 * math.pi), total / (2.0 * size) if size else math.inf
+        return size / (2.0 * math.pi), float(total / (2.0 * size)) if size else math.inf
 
     @cached_property
     def _participation(self) -> tuple[ComplexArray, FloatArray]:

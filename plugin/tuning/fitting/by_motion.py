@@ -59,8 +59,7 @@ UNCONVERGED = "the search did not converge"
 REJECTED = "no interval: the model is rejected"
 #: Most numbers in the derivatives; beyond that samples are left out.
 ROOM = 1e8
-#: A joint fits badly if its residuals are this many times the noise of single samples, or those of
-#: the best joint.
+#: A joint fits badly if its residuals, in units of noise, are this many times the best joint's.
 BAD = 1.5
 #: Another solution must cost less than this share of the first.
 BETTER = 0.999
@@ -176,10 +175,7 @@ class _Task:
     def _is_doubtful(self, problem: Problem, solution: Solution) -> bool:
         if self.stage.tangent.turns:  # impacts are reason enough for doubts, in any case
             return False
-        if not solution.converged:
-            return True
-        misses = max(_misses_of(problem, solution).values(), default=0.0)
-        return misses > BAD and bool(self._rejection(problem, solution))
+        return not solution.converged or bool(self._rejection(problem, solution))
 
     def _joint_by_joint(
         self, problem: Problem, start: Point, found: FitOutcome

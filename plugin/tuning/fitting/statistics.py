@@ -313,6 +313,6 @@ def why_rejected(worst: Suspect) -> str:
         like = f"with {worst.words}"
     return (
         f"the model is rejected: the residuals go {like} ({abs(worst.score):.0f} standard errors), "
-        "which noise does not do; something that is not fitted differs, the values make up for it, "
-        "and they have no intervals"
+        "which noise does not do; something that is not fitted differs, or the search ended beside "
+        "the best values; they have no intervals: fit fewer at once, or joint by joint"
     )

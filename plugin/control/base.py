@@ -10,14 +10,31 @@ from mjrig.control.articulation import Articulation
 def base_address(robot: Articulation) -> int | None:
     """qpos address of the free base, or None for a fixed-base robot.
 
-    The base is the model's first body: a free cube on its table is not one.
+    The base is a free body that the robot's actuators move: a free cube on its table, or in its
+    hand, is not one. Of a model without actuators it is the first body, if that is free.
     """
     model, prefix = robot.model, robot.model_map.prefix
-    named = (i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix))
-    joint = int(model.body_jntadr[next(named, 0)])
-    if joint < 0 or model.jnt_type[joint] != int(mujoco.mjtJoint.mjJNT_FREE):
+    named = [i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix)]
+    driven = _driven_roots(robot)
+    for body in named[:1] if driven is None else [i for i in named if i in driven]:
+        joint = int(model.body_jntadr[body])
+        if joint >= 0 and model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_FREE):
+            return int(model.jnt_qposadr[joint])
+    return None
+
+
+def _driven_roots(robot: Articulation) -> set[int] | None:
+    """The bodies at the roots of what actuators move; None: there are no actuators."""
+    model, data = robot.model, robot.data
+    if not robot.actuators:
         return None
-    return int(model.jnt_qposadr[joint])
+    moments = np.zeros((model.nout, model.nv))
+    mujoco.mju_sparse2dense(
+        moments, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind
+    )
+    rows = moments[[b.output_address for b in robot.actuators]]
+    bodies = model.dof_bodyid[np.flatnonzero(rows.any(axis=0))]
+    return set(model.body_rootid[bodies].tolist())
 
 
 def base_position(robot: Articulation) -> FloatArray | None:

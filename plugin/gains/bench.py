@@ -1,19 +1,30 @@
 """Bench: suspended robots (base fixed, contacts off) in a separate world, for joint tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
-from mjrig.gains.response import Metrics, Signal, Trace, is_saturated, measure, tail
+from mjrig.gains.response import (
+    Kind,
+    Metrics,
+    Signal,
+    Trace,
+    final_position,
+    is_saturated,
+    measure,
+    tail,
+)
+from mjrig.gains.stillness import LONGEST, is_over, may_be_over, settling, signal_steps
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import suggestion
-from mjrig.readings.sampler import SampleLog
+from mjrig.readings.sampler import FIELDS, BindingReader, SampleLog
 from mjrig.sim.world import World
 
 #: Inertia given to free roots, so that the robot cannot move them [kg and kg·m²].
@@ -21,8 +32,6 @@ HELD = 1e9
 #: The solver's tolerance is relative to the mean inertia: with 1e-8 beside a huge one dry friction
 #: is lost; with 0 the solver never terminates early.
 TOLERANCE = 1e-20
-#: Settling time before a signal begins [s].
-SETTLE = 0.5
 #: Steady-state errors below this share of the amplitude need no explanation.
 SMALL = 0.01
 #: Loads that explain less than this share of an error are not named.
@@ -51,6 +60,12 @@ class ResponseRecorder(SampleLog):
         super().__init__(robot, bindings)
         self.bindings = tuple(bindings)
 
+    @property
+    def last(self) -> FloatArray:
+        """The latest positions."""
+        row: FloatArray = self._rows[-1][1][FIELDS.index("position")]
+        return row
+
     def traces(self) -> list[Trace]:
         """One trace per binding."""
         time, values = self.arrays()
@@ -64,6 +79,29 @@ class ResponseRecorder(SampleLog):
         ]
 
 
+@dataclass(frozen=True)
+class Rest:
+    """The state before a signal.
+
+    `problem` is why there is none; `moving` has the speeds of actuators that are not still in it.
+    """
+
+    state: Any
+    problem: str
+    moving: Mapping[int, float]
+
+    def why_not(self, binding: ActuatorBinding) -> str:
+        """Why an actuator cannot be tested from it; empty: it can."""
+        speed = self.moving.get(binding.actuator_id)
+        if self.problem or speed is None:
+            return self.problem
+        unit = "m/s" if binding.effort_unit == "N" else "rad/s"
+        return (
+            f"never at rest: {LONGEST:g} s after the start it still moves at {speed:.2g} {unit}, "
+            "and no response can be told from that"
+        )
+
+
 class Bench:
     """Runs test signals in a world of which it takes ownership.
 
@@ -72,12 +110,10 @@ class Bench:
 
     Args:
         world: must not be used elsewhere afterwards.
-        settle: time before a signal begins [s].
     """
 
-    def __init__(self, world: World, *, settle: float = SETTLE) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self.settle = settle
         for robot in world.articulations.values():
             for component in robot.components:
                 if not isinstance(component, ArticulationController):
@@ -91,61 +127,79 @@ class Bench:
         signal: Signal,
         *,
         together: bool = False,
-        after: float = 0.0,
         stop: Callable[[], bool] = lambda: False,
+        rest: Rest | None = None,
     ) -> list[Response]:
         """Drive actuators by a signal, one after the other from the same state, or together.
+
+        A step and a chirp are followed until the joints have come to rest, or LONGEST.
 
         Args:
             actor: name of the robot.
             actuators: names of actuators a law is bound to.
             signal: what is added to their setpoints.
             together: all at once.
-            after: how long traces go on after the signal [s].
             stop: polled during the run; true ends it, with the results so far.
+            rest: state to begin with, if it is known.
 
         Raises:
             BindingError: no such actor, or no law is bound to an actuator.
         """
         robot = self.world[actor]
         bindings = [bound(robot, name) for name in actuators]
-        if text := self.rest():
-            return [failed(b, text) for b in bindings]
-        ready = self.world.snapshot()
+        rest = rest or self.rest(signal)
         found: list[Response] = []
         for group in [bindings] if together else [[b] for b in bindings]:
             if stop():
                 break
-            self.world.restore(ready)
-            found += self._follow(robot, group, signal, after)
+            if rest.why_not(group[0]):
+                found += [failed(b, rest.why_not(b)) for b in group]
+                continue
+            self.world.restore(rest.state)
+            found += self._follow(robot, group, signal)
         return found
 
-    def rest(self) -> str:
-        """Simulate from the start until the robots have settled; returns why they did not."""
-        self.world.reset()
+    def rest(self, signal: Signal) -> Rest:
+        """Simulate from the start until the robots are still, compared with a signal."""
+        world = self.world
+        world.reset()
         events = self._events()
-        self.world.step(round(self.settle / self.world.timestep))
-        text = self._divergence(events)
-        return text and f"at rest already: {text}"
+        driven = [b for robot in world.articulations.values() for b in _driven(robot)]
+        reader, data = BindingReader(driven), world.data
+        moving: dict[int, float] = {}
+        steps = settling(
+            world.step,
+            lambda: reader.position(data.qpos, data.actuator_length),
+            world.timestep,
+            signal,
+        )
+        for still, speed in steps:
+            if text := self._divergence(events):
+                return Rest(None, f"at rest already: {text}", {})
+            pairs = zip(driven, still, speed, strict=True)
+            moving = {b.actuator_id: float(v) for b, is_at_rest, v in pairs if not is_at_rest}
+            if not moving:
+                break
+        return Rest(world.snapshot(), "", moving)
 
     def _follow(
-        self,
-        robot: Articulation,
-        group: Sequence[ActuatorBinding],
-        signal: Signal,
-        after: float,
+        self, robot: Articulation, group: Sequence[ActuatorBinding], signal: Signal
     ) -> list[Response]:
-        world = self.world
+        world, h = self.world, self.world.timestep
         recorder = ResponseRecorder(robot, group)
         columns = [robot.actuator_names.index(b.actuator) for b in group]
         base = robot.setpoints.position[columns].copy()
         began, events = world.time, self._events()
-        for k in range(round((signal.duration + after) / world.timestep)):
-            robot.setpoints.position[columns] = base + signal.offset(k * world.timestep)
+        positions = [recorder.start]
+        for k in range(signal_steps(signal, h)[1]):
+            if may_be_over(k, signal, h) and _all_over(positions, signal, h):
+                break
+            robot.setpoints.position[columns] = base + signal.held(k * h)
             world.step()
             if text := self._divergence(events):
                 return [failed(b, text) for b in group]
             recorder.take(world.time - began)
+            positions.append(recorder.last)
         return [
             respond(world, robot, b, t, signal)
             for b, t in zip(group, recorder.traces(), strict=True)
@@ -159,6 +213,14 @@ class Bench:
         new = self._events() - since
         found = self.world.events[-new:] if new else ()
         return next((str(e) for e in found if e.kind == "diverged"), "")
+
+
+def _all_over(positions: Sequence[FloatArray], signal: Signal, timestep: float) -> bool:
+    return all(is_over(column, signal, timestep) for column in np.array(positions).T)
+
+
+def _driven(robot: Articulation) -> list[ActuatorBinding]:
+    return [b for c in robot.controllers if c.follows_pose for b in c.bindings]
 
 
 def suspend(world: World) -> None:
@@ -192,10 +254,14 @@ def respond(
     world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, signal: Signal
 ) -> Response:
     """The response in a trace; the world must be in the state after its last step."""
-    metrics = measure(trace.until(signal.duration), signal.kind)
+    metrics = measure(trace, signal)
     causes: tuple[str, ...] = ()
     error = metrics.steady_state_error
-    if error is not None and abs(error) > SMALL * abs(signal.amplitude):
+    if signal.kind is Kind.STEP and final_position(trace) is None:
+        moving = f"still moving after {trace.time[-1]:.3g} s: no final value to measure by"
+        error = float(trace.target[-1] - trace.position[-1])
+        causes = (moving, *explain(world, robot, binding, trace, error))
+    elif error is not None and abs(error) > SMALL * abs(signal.amplitude):
         causes = tuple(explain(world, robot, binding, trace, error))
     return Response(binding.actuator, binding.joint, trace, metrics, causes)
 
@@ -213,7 +279,8 @@ class Loads:
     """What acts on a joint besides its actuator at the end of a run [N·m or N]."""
 
     gravity: float
-    passive: float
+    spring: float
+    others_spring: float
     limit: float
     friction: float
     contact: float
@@ -229,8 +296,6 @@ def explain(
     held = float(np.mean(tail(is_saturated(trace).astype(float))))
     if held > 0.5:
         found.append(f"saturation: the effort stays at {abs(trace.applied_effort[-1]):.3g} {unit}")
-    if np.ptp(tail(trace.position)) > 0.1 * abs(error):
-        found.append("still moving: test longer, or add damping")
     kp, ki = _gain(robot, binding, "kp"), _gain(robot, binding, "ki")
     if kp is None:  # such as a network: no stiffness to divide a load by
         return found
@@ -247,7 +312,8 @@ def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[st
     """Loads that account for a good part of kp · error, largest first."""
     named = [
         (loads.gravity, "gravity sag: {0:.3g} {unit} of gravity"),
-        (-loads.passive, "the joint's own spring: {0:.3g} {unit}"),
+        (-loads.spring, "the joint's own spring: {0:.3g} {unit}"),
+        (-loads.others_spring, "springs of tendons: they pull with {0:.3g} {unit}"),
         (-loads.limit, "joint limit: it pushes back with {0:.3g} {unit}"),
         (-loads.friction, "dry friction: it holds with {0:.3g} {unit}"),
         (-loads.contact, "contact: it pushes with {0:.3g} {unit}"),
@@ -270,14 +336,26 @@ def _loads(world: World, binding: ActuatorBinding) -> Loads:
     friction = _force(data, kinds.mjCNSTR_FRICTION_DOF, dof)
     rest = float(data.qfrc_constraint[dof]) - limit - friction
     touches = data.ncon > 0
+    spring = _own_spring(world, binding)
     return Loads(
-        gravity=float(data.qfrc_bias[dof]),
-        passive=float(data.qfrc_passive[dof]),
+        gravity=float(data.qfrc_bias[dof] - data.qfrc_gravcomp[dof]),
+        spring=spring,
+        others_spring=float(data.qfrc_spring[dof]) - spring,
         limit=limit,
         friction=friction,
         contact=rest if touches else 0.0,
         other=0.0 if touches else rest,
     )
+
+
+def _own_spring(world: World, binding: ActuatorBinding) -> float:
+    """Force of the spring of the joint itself."""
+    model, joint, at = world.model, binding.joint_id, binding.qpos_address
+    if not (model.jnt_stiffness[joint] or model.jnt_stiffnesspoly[joint].any()):
+        return 0.0
+    if not (model.tendon_stiffness.any() or model.tendon_stiffnesspoly.any()):
+        return float(world.data.qfrc_spring[binding.dof_address])
+    return float(-model.jnt_stiffness[joint] * (world.data.qpos[at] - model.qpos_spring[at]))
 
 
 def _force(data: Any, kind: Any, index: int) -> float:

@@ -14,6 +14,9 @@ from mjrig.names import suggestion
 BAND = 0.02
 #: Share of a run, at its end, whose mean counts as the final value.
 TAIL = 0.1
+#: There is no final value if this end swings by more than BAND, or drifts by more than this share
+#: of the way: an exponential is then within 0.3 % of its end.
+DRIFT = 1e-3
 
 
 class Kind(StrEnum):
@@ -69,6 +72,10 @@ class Signal:
             return self.amplitude if self._cycles(time) % 1.0 < 0.5 else -self.amplitude
         return self.amplitude * wave
 
+    def held(self, time: float) -> float:
+        """The same, but a step remains: it is followed until the joint has come to rest."""
+        return self.offset(min(time, self.duration) if self.kind is Kind.STEP else time)
+
     def _cycles(self, time: float) -> float:
         if self.kind is not Kind.CHIRP:
             return self.frequency * time
@@ -110,13 +117,16 @@ class Trace:
 class Metrics:
     """Metrics of one response; None: not reached within the run, or undefined for the signal.
 
+    Those of a step are None too where the joint still moves at the end of the record: without a
+    final value they would be wrong.
+
     Attributes:
         rise_time: from 10 to 90 % of the step to the final value [s].
         overshoot: beyond the final value, as a share of the step.
         settling_time: time after which it stays within ±2 % of the step around the final value [s].
         steady_state_error: target minus final value [rad or m].
-        rmse: root of the mean squared error [rad or m].
-        saturation: share of the steps in which a clamp or a limit of the model acted.
+        rmse: root of the mean squared error over the signal [rad or m].
+        saturation: share of the steps of the signal in which a clamp or a limit of the model acted.
     """
 
     rise_time: float | None
@@ -127,26 +137,44 @@ class Metrics:
     saturation: float
 
 
-def measure(trace: Trace, kind: Kind) -> Metrics:
-    """Metrics of a response; step metrics only for step signals."""
-    rmse = float(np.sqrt(np.mean((trace.target - trace.position) ** 2)))
-    saturation = float(np.mean(is_saturated(trace)))
-    if kind is not Kind.STEP:
+def measure(trace: Trace, signal: Signal) -> Metrics:
+    """Metrics of a response, which may go on after the signal; step metrics only for steps."""
+    asked = trace.until(signal.duration)
+    rmse = float(np.sqrt(np.mean((asked.target - asked.position) ** 2)))
+    saturation = float(np.mean(is_saturated(asked)))
+    final = final_position(trace) if signal.kind is Kind.STEP else None
+    if final is None:
         return Metrics(None, None, None, None, rmse, saturation)
-    final = float(np.mean(tail(trace.position)))
     way = final - trace.start
     error = float(trace.target[-1]) - final
     if abs(way) < 1e-9:  # it did not move: a ratio is undefined
         return Metrics(None, None, None, error, rmse, saturation)
-    share = (trace.position - trace.start) / way
+    share = np.concatenate([[0.0], (trace.position - trace.start) / way])
+    time = np.concatenate([[0.0], trace.time])
     return Metrics(
-        _rise(trace.time, share),
+        _rise(time, share),
         max(0.0, float(share.max()) - 1.0),
-        _settling(trace.time, share),
+        _settling(time, share),
         error,
         rmse,
         saturation,
     )
+
+
+def has_final(positions: FloatArray) -> bool:
+    """Whether a step response, given from its start, no longer moves at its end."""
+    end = tail(positions)
+    way = abs(float(np.mean(end)) - float(positions[0]))
+    half = len(end) // 2
+    drift = abs(float(np.mean(end[half:]) - np.mean(end[:half]))) if half else 0.0
+    return way < 1e-9 or (drift <= DRIFT * way and float(np.ptp(end)) <= 2.0 * BAND * way)
+
+
+def final_position(trace: Trace) -> float | None:
+    """Where a step response ends; None: it still moves at the end of the record."""
+    if not has_final(np.concatenate([[trace.start], trace.position])):
+        return None
+    return float(np.mean(tail(trace.position)))
 
 
 def tail(values: FloatArray) -> FloatArray:
@@ -173,16 +201,19 @@ def _crossing(time: FloatArray, share: FloatArray, level: float) -> float | None
     reached = np.flatnonzero(share >= level)
     if not len(reached):
         return None
-    i = int(reached[0])
-    if i == 0:
-        return float(time[0])
+    i = int(reached[0])  # not the first: that is the start
     part = (level - share[i - 1]) / (share[i] - share[i - 1])
     return float(time[i - 1] + part * (time[i] - time[i - 1]))
 
 
 def _settling(time: FloatArray, share: FloatArray) -> float | None:
-    outside = np.flatnonzero(np.abs(share - 1.0) > BAND)
+    """When a response enters the band to stay, between two samples."""
+    away = np.abs(share - 1.0)
+    outside = np.flatnonzero(away > BAND)
     if not len(outside):
         return 0.0
     last = int(outside[-1])
-    return float(time[last + 1] - time[0]) if last < len(share) - len(tail(share)) else None
+    if last >= len(share) - len(tail(share)):
+        return None
+    part = (away[last] - BAND) / (away[last] - away[last + 1])
+    return float(time[last] + min(part, 1.0) * (time[last + 1] - time[last]))

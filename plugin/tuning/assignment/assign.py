@@ -5,13 +5,14 @@ every joint is held by its own law. k and d are the joint's own spring and dampi
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from mjrig.control.effort_limits import effort_limit
 from mjrig.errors import BindingError, PropertyError
+from mjrig.gains.bench import suspend
 from mjrig.gains.choice import Chosen, Skipped, choose
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, GainRow, gain_rows, rounded, set_gains
@@ -19,8 +20,10 @@ from mjrig.gains.second_order import damping_ratio, frequency, stiffness_for
 from mjrig.names import suggestion
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.tuning.assignment.mirror import twins
 from mjrig.tuning.assignment.poses import SampledPoses, Seen
-from mjrig.tuning.assignment.stability import stable_shares
+from mjrig.tuning.assignment.stability import put_gains, stable_shares
+from mjrig.tuning.responses.frequency_linear import LinearResponse
 
 
 class Inertia(StrEnum):
@@ -69,21 +72,27 @@ class Assignment:
 
     Attributes:
         row: the joint, its gains so far and where they are authored.
-        seen: its inertias, own spring and damping, and gravity load.
+        seen: its inertias, own springs and damping, and gravity load.
+        basis: what the gains are computed from: the same, or that of its mirror image if heavier.
         hertz: the natural frequency assigned [Hz].
         kp: new stiffness [N·m/rad or N/m].
         kv: new damping [N·m·s/rad or N·s/m].
         limit: the largest effort [N·m or N]; inf: nothing limits it.
         notes: bounds that limited it.
+        mode: natural frequency [Hz] and damping ratio of the mode that moves it most, at the
+            initial pose of the suspended robot with all new gains; None: not known, as with laws
+            of several rates.
     """
 
     row: GainRow
     seen: Seen
+    basis: Seen
     hertz: float
     kp: float
     kv: float
     limit: float
     notes: tuple[str, ...] = ()
+    mode: tuple[float, float] | None = None
 
     def frequency(self, inertia: float) -> float:
         """Natural frequency with an inertia [Hz]."""
@@ -148,7 +157,8 @@ def assign(
 ) -> AssignmentPlan:
     """Compute gains that give joints a natural frequency and a damping ratio.
 
-    Inertias are taken at the initial pose of the scene and at random ones within the joint ranges.
+    Inertias are taken at the initial pose of the scene and at random ones within the joint ranges,
+    from which the extreme ones are searched for. Mirror images get the same gains.
     The frequency of a joint is lowered where a step of `wish.step` would saturate it, and where
     the loops would be unstable with twice the gains in one of the poses, as `mjrig check` judges.
 
@@ -172,11 +182,15 @@ def assign(
     chosen, skipped = _with_gains(*choose(world, actor, joint))
     rows = {(r.actor, r.actuator): r for r in gain_rows(world, scene)}
     looked = SampledPoses(world, poses, seed)
+    seen = looked.seen(chosen)
+    pairs = twins(chosen, seen)
     asked = [
-        _asked(wish, c, rows[c.robot.name, c.binding.actuator], s)
-        for c, s in zip(chosen, looked.seen(chosen), strict=True)
+        _asked(wish, c, rows[c.robot.name, c.binding.actuator], s, seen[pairs.get(i, i)])
+        for i, (c, s) in enumerate(zip(chosen, seen, strict=True))
     ]
-    assignments, hopeless = _stable(wish, looked, chosen, asked)
+    asked = [_as_its_twin(wish, asked, i, pairs.get(i, i)) for i in range(len(asked))]
+    assignments, hopeless = _stable(wish, looked, chosen, asked, pairs)
+    assignments = _with_modes(scene, assignments)
     return AssignmentPlan(wish, tuple(assignments), tuple(skipped), poses, tuple(hopeless))
 
 
@@ -207,32 +221,59 @@ def gains_for(wish: Wish, seen: Seen, hertz: float) -> tuple[float, float]:
     return max(0.0, total - seen.stiffness), max(0.0, damped - seen.damping)
 
 
-def _asked(wish: Wish, chosen: Chosen, row: GainRow, seen: Seen) -> Assignment:
-    """The gains before the stability check."""
+def _asked(wish: Wish, chosen: Chosen, row: GainRow, seen: Seen, twin: Seen) -> Assignment:
+    """The gains before the stability check, of a joint and its mirror image (or itself)."""
+    heavier = twin if wish.inertia_of(twin) > wish.inertia_of(seen) else seen
+    basis = replace(seen, inertia=heavier.inertia, largest=heavier.largest)
     limit = effort_limit(chosen.binding, chosen.controller, chosen.index)
     hertz, notes = wish.frequency, []
     if wish.step is not None:
         room = max(0.0, limit - abs(seen.load)) / wish.step + seen.stiffness
-        if (most := frequency(room, wish.inertia_of(seen))) < hertz:
+        if (most := frequency(room, wish.inertia_of(basis))) < hertz:
             hertz = most
             notes.append(f"torque: {hertz:.3g} Hz, for a step of {wish.step:g}")
-    kp, kv = gains_for(wish, seen, hertz)
+    kp, kv = gains_for(wish, basis, hertz)
     if seen.damping:
         notes.append(f"damping {seen.damping:.3g} is the joint's own")
     if seen.stiffness:
         notes.append(f"stiffness {seen.stiffness:.3g} is the joint's own")
-    return Assignment(row, seen, hertz, kp, kv, limit, tuple(notes))
+    return Assignment(row, seen, basis, hertz, kp, kv, limit, tuple(notes))
+
+
+def _as_its_twin(wish: Wish, asked: Sequence[Assignment], i: int, j: int) -> Assignment:
+    """With the frequency of its mirror image if that is lower."""
+    one, other = asked[i], asked[j]
+    if other.hertz >= one.hertz:
+        return one
+    kp, kv = gains_for(wish, one.basis, other.hertz)
+    note = f"as {other.row.actuator}: {other.hertz:.3g} Hz"
+    return replace(one, hertz=other.hertz, kp=kp, kv=kv, notes=(note, *one.notes))
+
+
+def _with_modes(scene: Scene, found: Sequence[Assignment]) -> list[Assignment]:
+    """With what the coupled robot does with all new gains on."""
+    world = World(scene)
+    places = {(c.robot.name, c.binding.actuator): c for c in choose(world)[0]}
+    chosen = [places[a.row.actor, a.row.actuator] for a in found]
+    put_gains(chosen, lambda i, share: (found[i].kp, found[i].kv))
+    suspend(world)
+    linear = LinearResponse.of(world)
+    return [replace(a, mode=linear.mode(a.row.actor, a.row.actuator)) for a in found]
 
 
 def _stable(
-    wish: Wish, poses: SampledPoses, chosen: Sequence[Chosen], asked: Sequence[Assignment]
+    wish: Wish,
+    poses: SampledPoses,
+    chosen: Sequence[Chosen],
+    asked: Sequence[Assignment],
+    pairs: Mapping[int, int],
 ) -> tuple[list[Assignment], list[str]]:
     """The assignments with frequencies lowered until all poses are stable; and unstable actors."""
 
     def gains(i: int, share: float) -> tuple[float, float]:
-        return gains_for(wish, asked[i].seen, asked[i].hertz * share)
+        return gains_for(wish, asked[i].basis, asked[i].hertz * share)
 
-    shares, hopeless = stable_shares(poses, chosen, gains)
+    shares, hopeless = stable_shares(poses, chosen, gains, pairs)
     found = []
     for i, (a, share) in enumerate(zip(asked, shares, strict=True)):
         if share == 1.0:

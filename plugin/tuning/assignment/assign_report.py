@@ -8,7 +8,9 @@ from mjrig.names import listed
 from mjrig.terminal.table import format_table
 from mjrig.tuning.assignment.assign import Assignment, AssignmentPlan
 
-HEADER = ("joint", "M", "least M", "most M", "kp", "kv", "Hz", "ζ", "saturates at", "bounds")
+HEADER = (
+    "joint", "M", "least M", "most M", "kp", "kv", "alone Hz", "Hz", "ζ", "saturates at", "bounds",
+)  # fmt: skip
 
 
 def assign_report(plan: AssignmentPlan) -> str:
@@ -25,6 +27,7 @@ def row(a: Assignment) -> tuple[str, ...]:
     """One line of the table."""
     seen, old = a.seen, a.row.values
     ends = seen.largest, seen.smallest
+    hertz, ratio = a.mode or (math.nan, math.nan)
     return (
         f"{a.row.actor}.{a.row.actuator}",
         f"{seen.inertia:.3g}",
@@ -33,10 +36,15 @@ def row(a: Assignment) -> tuple[str, ...]:
         f"{old['kp']:g} → {rounded(a.kp):g}",
         f"{old['kv']:g} → {rounded(a.kv):g}",
         _span(*(a.frequency(m) for m in ends)),
-        _span(*(a.damping(m) for m in ends)),
+        _known(hertz),
+        _known(ratio),
         f"{a.saturating_step:.3g}" if math.isfinite(a.saturating_step) else "never",
         "; ".join(a.notes),
     )
+
+
+def _known(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3g}"
 
 
 def _span(low: float, high: float) -> str:
@@ -56,7 +64,9 @@ def report_data(plan: AssignmentPlan) -> dict[str, Any]:
                 "joint": a.row.joint,
                 **vars(a.seen),
                 "frequency": a.hertz,
-                "damping_ratio": finite(a.damping(plan.wish.inertia_of(a.seen))),
+                "damping_ratio": finite(a.damping(plan.wish.inertia_of(a.basis))),
+                "coupled_frequency": None if a.mode is None else finite(a.mode[0]),
+                "coupled_damping_ratio": None if a.mode is None else finite(a.mode[1]),
                 "kp": {"old": a.row.values["kp"], "new": rounded(a.kp)},
                 "kv": {"old": a.row.values["kv"], "new": rounded(a.kv)},
                 "saturating_step": finite(a.saturating_step),

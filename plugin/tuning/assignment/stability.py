@@ -1,6 +1,6 @@
 """Lowering of natural frequencies until the loops are stable in all sampled poses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,18 +26,19 @@ Gains = Callable[[int, float], tuple[float, float]]
 
 
 def stable_shares(
-    poses: SampledPoses, chosen: Sequence[Chosen], gains: Gains
+    poses: SampledPoses, chosen: Sequence[Chosen], gains: Gains, twins: Mapping[int, int]
 ) -> tuple[list[float], list[str]]:
     """The stable share of each frequency, and the actors that no share makes stable.
 
     Stable means with twice the gains: then `mjrig check` does not call them close to the bound.
+    Mirror images (`twins`) have the same share.
     """
-    _put(chosen, gains)
-    search = _Search([g for pose in poses.groups() for g in pose], chosen, gains)
+    put_gains(chosen, gains)
+    search = _Search([g for pose in poses.groups() for g in pose], chosen, gains, twins)
     return search.shares(), search.hopeless
 
 
-def _put(chosen: Sequence[Chosen], gains: Gains) -> None:
+def put_gains(chosen: Sequence[Chosen], gains: Gains) -> None:
     """Set the requested gains on the running controllers."""
     for i, one in enumerate(chosen):
         name = literal(one.binding.actuator)
@@ -48,8 +49,14 @@ def _put(chosen: Sequence[Chosen], gains: Gains) -> None:
 class _Search:
     """The share of its frequency each joint may have."""
 
-    def __init__(self, every: Sequence[Group], chosen: Sequence[Chosen], gains: Gains) -> None:
-        self._gains = gains
+    def __init__(
+        self,
+        every: Sequence[Group],
+        chosen: Sequence[Chosen],
+        gains: Gains,
+        twins: Mapping[int, int],
+    ) -> None:
+        self._gains, self._twins = gains, twins
         self._index = {(c.robot.name, c.binding.actuator): i for i, c in enumerate(chosen)}
         self._share = [0.0] * len(chosen)
         lost = [g for g in every if not self._holds(g)]
@@ -99,9 +106,10 @@ class _Search:
                 lightness = float(row @ np.linalg.solve(group.plant.mass, row))
                 guilt[i] = bool(row[grows].any()), float(factors[1, k]) * drive.kv * lightness
         grown, most = max(guilt.values())
-        for i, (grew, much) in guilt.items():
-            if grew == grown and much >= ALIKE * most:
-                self._share[i] = self._share[i] * LOWER if self._share[i] > LEAST else 0.0
+        lowered = {i for i, (grew, much) in guilt.items() if grew == grown and much >= ALIKE * most}
+        lowered |= {self._twins[i] for i in lowered if i in self._twins}
+        for i in lowered:
+            self._share[i] = self._share[i] * LOWER if self._share[i] > LEAST else 0.0
 
 
 def _ratio(new: float, old: float) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.base import base_address
 from mjrig.errors import ExecutionError, FitError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -20,7 +21,7 @@ from mjrig.tuning.fitting.fit_batch import BatchSimulator
 from mjrig.tuning.fitting.fit_data import RecordedTrack, cut
 from mjrig.tuning.fitting.fit_jobs import Simulator, Stage
 from mjrig.tuning.fitting.fit_pool import PoolSimulator
-from mjrig.tuning.fitting.fit_problem import Problem
+from mjrig.tuning.fitting.fit_problem import Point, Problem
 from mjrig.tuning.fitting.fit_run import FitOutcome, FitRun, Report
 from mjrig.tuning.fitting.identifiability import (
     Dropped,
@@ -30,19 +31,38 @@ from mjrig.tuning.fitting.identifiability import (
     drops,
     estimate,
     left_alone,
+    not_found,
+    without_interval,
 )
 from mjrig.tuning.fitting.plant import DELAY, Drives
 from mjrig.tuning.fitting.search import asked_efforts
-from mjrig.tuning.fitting.statistics import Spread, fitted_weights, spread
+from mjrig.tuning.fitting.solver import Solution, cost_of
+from mjrig.tuning.fitting.statistics import (
+    Spread,
+    first_weights,
+    fitted_weights,
+    misfit,
+    spread,
+    why_rejected,
+)
 from mjrig.tuning.fitting.tangent import Tangent
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 
 #: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
 WINDOW = 0.04
+FREE_BASE = (
+    "{what}: impacts make the cost rough, so that the search can end beside the "
+    "best values, delays one step off, and the intervals are too narrow; record efforts, "
+    "or suspend the robot to be sure"
+)
+UNCONVERGED = "the search did not converge"
+REJECTED = "no interval: the model is rejected"
 #: Most numbers in the derivatives; beyond that samples are left out.
 ROOM = 1e8
-#: More strongly autocorrelated residuals show that the model lacks something.
-MEMORY = 4.0
+#: A joint fits badly if its residuals, in units of noise, are this many times the best joint's.
+BAD = 1.5
+#: Another solution must cost less than this share of the first.
+BETTER = 0.999
 
 
 def fit_motion(
@@ -132,7 +152,7 @@ class _Task:
         start.values["torque_limit"] = np.where(np.isinf(limit), 2.0 * efforts + 1.0, limit)
         unknowns = unknowns_of(self.world, self.stage.drives, self.wanted, self.bounds, efforts)
         problem = problem.with_unknowns(unknowns)
-        outcome = self._run(problem).go(start)
+        outcome = self._best(problem, start)
         errors = spread(problem, outcome.solution)
         gone: list[Dropped] = []
         while new := drops(problem, outcome.solution, errors):
@@ -140,6 +160,52 @@ class _Task:
             problem, outcome = self._without(problem, outcome, new)
             errors = spread(problem, outcome.solution)
         return self._result(problem, outcome, errors, gone)
+
+    def _best(self, problem: Problem, start: Point) -> FitOutcome:
+        """The outcome; if it is doubtful, the better one of it and some that begin elsewhere."""
+        found = self._run(problem).go(start)
+        for begin in (self._joint_by_joint, self._of_its_best_joints):
+            if not self._is_doubtful(problem, found.solution):
+                break
+            other = begin(problem, start, found)
+            if other is not None and _is_better(problem, other.solution, found.solution):
+                found = other
+        return found
+
+    def _is_doubtful(self, problem: Problem, solution: Solution) -> bool:
+        if self.stage.tangent.turns:  # impacts are reason enough for doubts, in any case
+            return False
+        return not solution.converged or bool(self._rejection(problem, solution))
+
+    def _joint_by_joint(
+        self, problem: Problem, start: Point, found: FitOutcome
+    ) -> FitOutcome | None:
+        """From a fit of every joint by itself."""
+        if problem.apart:
+            return None
+        self.report("again, from a fit joint by joint")
+        alone = problem.joint_by_joint()
+        apart = self._run(alone).go(start)
+        weights = fitted_weights(alone, apart.solution)
+        return self._run(problem).finish(apart.solution.point, weights, found.before)
+
+    def _of_its_best_joints(
+        self, problem: Problem, start: Point, found: FitOutcome
+    ) -> FitOutcome | None:
+        """With the joints that fit badly back at the scene's values."""
+        miss = _misses_of(problem, found.solution)
+        bad = [place for place, value in miss.items() if value > BAD * min(miss.values())]
+        if not bad or len(bad) == len(miss):
+            return None
+        self.report("again, with the joints that fit badly as in the scene")
+        point = found.solution.point
+        values = {name: array.copy() for name, array in point.values.items()}
+        lags = point.lags.copy()
+        for place in bad:
+            lags[place] = start.lags[place]
+            for name, array in values.items():
+                array[place] = start.values[name][place]
+        return self._run(problem).go(replace(point, values=values, lags=lags))
 
     def _run(self, problem: Problem) -> FitRun:
         return FitRun(problem, self.wanted.get(DELAY, ()), delay_bounds(self.bounds), self.report)
@@ -172,12 +238,31 @@ class _Task:
         ]
         limits = delay_bounds(self.bounds)
         found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]
+        free = bool(self.stage.tangent.turns)
+        has_base = base_address(self.world[self.stage.drives.actor]) is not None
+        what = "the base is free" if has_base else "the model has a free body"
+        notes: tuple[str, ...] = (FREE_BASE.format(what=what),) if free else ()
+        rejection = "" if free else self._rejection(problem, outcome.solution)
+        if not outcome.solution.converged:
+            found = [not_found(e, UNCONVERGED) for e in found]
+            notes += (f"{UNCONVERGED}: nothing is identified; start closer, or fit fewer at once",)
+        elif rejection:
+            found = [without_interval(e, REJECTED) for e in found]
+            notes += (rejection,)
         return Findings(
             tuple(found),
             self._rms(outcome.before),
             self._rms(outcome.solution.residuals),
-            _notes(errors, free=bool(self.stage.tangent.turns)),
+            notes,
+            outcome.solution.converged,
+            rejection,
         )
+
+    def _rejection(self, problem: Problem, solution: Solution) -> str:
+        """Why the model is rejected; empty: it is not."""
+        self.report("lack of fit")
+        worst = misfit(problem, solution, spread(problem, solution))
+        return "" if worst is None else why_rejected(worst)
 
     def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:
         every, stage = (
@@ -208,17 +293,17 @@ def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> E
     return found
 
 
-def _notes(errors: Spread, *, free: bool) -> tuple[str, ...]:
-    found = []
-    if free:
-        found.append(
-            "the base is free: impacts make the cost rough, so that the search can end beside the "
-            "best values, delays one step off, and the intervals are too narrow; record efforts, "
-            "or suspend the robot to be sure"
-        )
-    if errors.inflation >= MEMORY:
-        found.append(
-            "the residuals are autocorrelated, so the model lacks something; the intervals are "
-            f"{math.sqrt(errors.inflation):.1f} times as wide as noise alone would make them"
-        )
-    return tuple(found)
+def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:
+    """Place → root mean square of a joint's residuals, in units of the noise of its samples."""
+    stage = problem.stage
+    columns = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
+    pairs = zip(solution.residuals, solution.system.weights, strict=True)
+    every = np.concatenate([(r * w)[:, columns] for r, w in pairs])
+    return dict(enumerate(np.sqrt(np.mean(every**2, axis=0)).tolist()))
+
+
+def _is_better(problem: Problem, one: Solution, other: Solution) -> bool:
+    """Whether a solution is clearly better than another, by the noise of the recording."""
+    weights = first_weights(problem)
+    costs = [cost_of(s.residuals, weights) for s in (one, other)]
+    return (one.converged and not other.converged) or costs[0] < BETTER * costs[1]

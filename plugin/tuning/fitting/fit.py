@@ -52,6 +52,9 @@ class Fit:
         effort_before, effort_after: joint → root mean square of the effort residuals [N·m or N],
             likewise; empty: efforts were not used.
         notes: remarks on the whole fit.
+        converged: whether the search by motion ended where it should; else nothing is identified.
+        rejection: why the model cannot be right by the motion; empty: nothing speaks against it.
+            Values of a rejected model make up for what is wrong elsewhere, and have no intervals.
         seconds: how long it took.
     """
 
@@ -64,6 +67,8 @@ class Fit:
     seconds: float = 0.0
     effort_before: dict[str, float] = field(default_factory=dict)
     effort_after: dict[str, float] = field(default_factory=dict)
+    converged: bool = True
+    rejection: str = ""
 
     def __getitem__(self, key: tuple[str, str]) -> Estimate:
         """The estimate of a joint (or actuator) and a parameter.
@@ -157,6 +162,8 @@ def fit(
         time.perf_counter() - began,
         by_efforts.before,
         by_efforts.after,
+        by_motion.converged,
+        by_motion.rejection,
     )
 
 
@@ -243,7 +250,7 @@ def _disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> t
         second = other.get((e.actuator, e.parameter))
         if second is None or not e.identifiable:
             continue
-        width = APART * 0.5 * np.hypot(e.high - e.low, second.high - second.low)
+        width = APART * 0.5 * np.hypot(*np.nan_to_num([e.high - e.low, second.high - second.low]))
         if abs(e.value - second.value) > max(width, WORTH_SAYING * abs(e.value)):
             found.append(f"{e.parameter} of {e.joint} {second.value:.4g} instead of {e.value:.4g}")
     if not found:

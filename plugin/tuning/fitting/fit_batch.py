@@ -8,7 +8,7 @@ from mjrig.arrays import FloatArray
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import Batch
 from mjrig.tuning.fitting.fit_jobs import Jobs, Stage
-from mjrig.tuning.fitting.plant import DYNAMICS, GAINS
+from mjrig.tuning.fitting.plant import DYNAMICS, GAINS, MASS, link_factors
 
 #: Numbers a call may hold at once: ctrl, qpos and qvel of all worlds and steps.
 ROOM = 2.5e7
@@ -26,6 +26,8 @@ class BatchSimulator:
     def __init__(self, scene: Scene, stage: Stage) -> None:
         self._scene, self._stage = scene, stage
         self._batch = self._make(1)
+        #: Whether links of other masses than the scene's have been put in.
+        self._is_heavier = False
 
     def _make(self, count: int) -> Batch:
         batch = Batch(self._scene, count, bare=True)
@@ -70,11 +72,21 @@ class BatchSimulator:
         count, drives, batch = len(jobs), self._stage.drives, self._batch
         for name, field in DYNAMICS.items():
             batch.expand(field)[:count, drives.dofs] = jobs.values[name]
+        factors = link_factors(drives.bodies, jobs.values[MASS])
+        heavier = bool((factors != 1.0).any())
+        if heavier or self._is_heavier:
+            model, links = batch.model, drives.bodies
+            batch.expand("body_mass")[:count, links] = model.body_mass[links] * factors
+            inertia = model.body_inertia[links] * factors[..., None]
+            batch.expand("body_inertia")[:count, links] = inertia
         if (
-            np.ptp(jobs.values["armature"], axis=0).any()
+            heavier
+            or self._is_heavier
+            or np.ptp(jobs.values["armature"], axis=0).any()
             or (jobs.values["armature"] != drives.values["armature"]).any()
         ):
             batch.set_const()
+        self._is_heavier |= heavier
         place = {name: i for i, name in enumerate(drives.actuators)}
         for controller in batch[drives.actor].controllers:
             own = [k for k, b in enumerate(controller.bindings) if b.actuator in place]

@@ -3,12 +3,23 @@
 import argparse
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
 from mjrig.terminal.scene_options import load_scene
+
+#: Stages of a fit, and the share of its time that is usually over when they begin.
+STAGES = {
+    "efforts": 0.02,
+    "delays": 0.05,
+    "effort limits": 0.1,
+    "everything together": 0.4,
+    "neighbouring delays": 0.85,
+    "lack of fit": 0.95,
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -96,18 +107,19 @@ def run(options: argparse.Namespace) -> int:
     scene = load_scene(options)
     if options.write:
         check_rewritable(scene)
-    found = fit(
-        scene,
-        options.recordings,
-        options.parameters,
-        actor=options.actor,
-        joints=options.joint,
-        evidence=options.evidence,
-        together=not options.each,
-        bounds=dict(options.bounds),
-        window=options.window,
-        report=_progress() if sys.stderr.isatty() else lambda text: None,
-    )
+    with FitProgress() as progress:
+        found = fit(
+            scene,
+            options.recordings,
+            options.parameters,
+            actor=options.actor,
+            joints=options.joint,
+            evidence=options.evidence,
+            together=not options.each,
+            bounds=dict(options.bounds),
+            window=options.window,
+            report=progress.tell,
+        )
     if options.plot is not None:
         plot(found, options.plot)
     if options.json:
@@ -120,8 +132,41 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _progress() -> Any:
-    return lambda text: print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+class FitProgress:
+    """Shows the stage of a fit, how long it has taken and about how long it will; on a terminal."""
+
+    def __init__(self) -> None:
+        self._active = sys.stderr.isatty()
+        self._began, self._drawn = time.perf_counter(), False
+        self._stage, self._share = "reading", 0.0
+
+    def __enter__(self) -> "FitProgress":
+        return self
+
+    def tell(self, text: str) -> None:
+        """Show a progress message of `fit`."""
+        if text.startswith("cost"):  # a step: ever closer to the next stage
+            end = min((s for s in STAGES.values() if s > self._share), default=1.0)
+            self._share += 0.15 * (end - self._share)
+        else:
+            self._stage = text
+            # A fit that begins again has all of it before it once more.
+            self._share = STAGES.get(text, 0.5 * self._share)
+        if self._active:
+            self._draw(text)
+
+    def _draw(self, text: str) -> None:
+        gone = time.perf_counter() - self._began
+        said = f"{self._stage}, {text}" if text.startswith("cost") else self._stage
+        line = f"{self._share:4.0%}  {said}, {gone:.0f} s"
+        if self._share >= 0.05 and gone >= 1.0:
+            line += f", about {gone * (1.0 / self._share - 1.0):.0f} s left"
+        self._drawn = True
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self._drawn:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:

@@ -11,7 +11,7 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.fit_jobs import Jobs, Stage
-from mjrig.tuning.fitting.plant import DYNAMICS, GAINS, without_delay
+from mjrig.tuning.fitting.plant import DYNAMICS, GAINS, MASS, link_factors, without_delay
 from mjrig.workers.pool import ProcessPool, cores
 
 
@@ -24,6 +24,9 @@ class WorldSimulator:
         strip(self._world)
         for robot in self._world.articulations.values():
             without_delay(robot)
+        links = stage.drives.bodies
+        self._mass = self._world.model.body_mass[links].copy()
+        self._inertia = self._world.model.body_inertia[links].copy()
 
     def close(self) -> None:
         """Nothing to release."""
@@ -56,6 +59,9 @@ class WorldSimulator:
         world, drives = self._world, self._stage.drives
         for name, field in DYNAMICS.items():
             getattr(world.model, field)[drives.dofs] = job.values[name][0]
+        factors = link_factors(drives.bodies, job.values[MASS][0])
+        world.model.body_mass[drives.bodies] = self._mass * factors
+        world.model.body_inertia[drives.bodies] = self._inertia * factors[:, None]
         mujoco.mj_setConst(world.model, world.data)
         robot = world[drives.actor]
         for controller in robot.controllers:

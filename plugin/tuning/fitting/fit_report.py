@@ -55,11 +55,11 @@ def _errors(what: str, before: Mapping[str, float], after: Mapping[str, float], 
 
 
 def _number(value: float) -> str:
-    return f"{value:.5g}"
+    return "-" if math.isnan(value) else f"{value:.5g}"
 
 
 def report_data(found: Fit) -> dict[str, object]:
-    """The same as plain data; null stands for infinite."""
+    """The same as plain data; null stands for infinite, and for an interval that is withheld."""
     return {
         "actor": found.actor,
         "recordings": list(found.recordings),
@@ -83,6 +83,8 @@ def report_data(found: Fit) -> dict[str, object]:
         "rms_after": found.rms_after,
         "effort_before": found.effort_before,
         "effort_after": found.effort_after,
+        "converged": found.converged,
+        "rejection": found.rejection or None,
         "notes": list(found.notes),
         "seconds": found.seconds,
     }

@@ -140,7 +140,7 @@ class FitRun:
             solution = self._solve(solution.point, weights, solution.system.linear)
         system = System.of(solution.system.linear, weights)
         cost = cost_of(solution.residuals, weights)
-        return Solution(solution.point, solution.residuals, system, cost), weights
+        return replace(solution, system=system, cost=cost), weights
 
     def _solve(
         self, point: Point, weights: list[FloatArray], linear: Linearised | None

@@ -32,7 +32,7 @@ class Estimate:
     Attributes:
         value: the best one; without information in the data, the scene's.
         old: the scene's value.
-        low, high: 95 % interval; infinite where nothing bounds it.
+        low, high: 95 % interval; infinite where nothing bounds it, NaN where none can be given.
         identifiable: whether the data determine the value well enough to use it.
         reason: why not, or what the value rests on.
         evidence: `motion` or `efforts`.
@@ -55,13 +55,16 @@ class Findings:
     """Estimates from one kind of evidence.
 
     `before` and `after`: joint → root mean square of the residuals with the scene's and with the
-    fitted values, of positions [rad or m] or of efforts [N·m or N].
+    fitted values, of positions [rad or m] or of efforts [N·m or N]. `rejection` is why the model
+    cannot be right; empty: nothing speaks against it.
     """
 
     estimates: tuple[Estimate, ...] = ()
     before: dict[str, float] = field(default_factory=dict)
     after: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    converged: bool = True
+    rejection: str = ""
 
 
 @dataclass(frozen=True)
@@ -242,4 +245,17 @@ def left_alone(drives: Drives, drop: Dropped, value: float) -> Estimate:
         np.inf,
         identifiable=False,
         reason=drop.reason,
+    )
+
+
+def without_interval(found: Estimate, reason: str) -> Estimate:
+    """An estimate whose interval would be wrong."""
+    reasons = "; ".join(filter(None, (found.reason, reason)))
+    return replace(found, low=np.nan, high=np.nan, reason=reasons)
+
+
+def not_found(found: Estimate, reason: str) -> Estimate:
+    """An estimate that is none: the scene's value stays."""
+    return replace(
+        found, value=found.old, low=np.nan, high=np.nan, identifiable=False, reason=reason
     )

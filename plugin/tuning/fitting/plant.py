@@ -26,6 +26,8 @@ DYNAMICS = {
     "frictionloss": "dof_frictionloss",
 }
 DELAY = "delay"
+#: Factor on the mass and inertia of the link behind a joint: not fitted, but suspected.
+MASS = "mass"
 PARAMETERS = ("kp", "kv", DELAY, *DYNAMICS, "torque_limit")
 UNITS = {**{name: PER_JOINT[name] for name in PARAMETERS}, DELAY: "steps"}
 
@@ -41,6 +43,7 @@ class Drives:
         controllers: path of the controller of each, `PDController`.
         columns: places in the setpoint arrays.
         dofs: addresses in qvel.
+        bodies: the links behind the joints.
         values: parameter → (n,), as in the scene; NaN for a gain its law does not have.
         lags: delay of each in ticks of its controller.
         ticks: physics steps per tick.
@@ -53,6 +56,7 @@ class Drives:
     controllers: tuple[str, ...]
     columns: npt.NDArray[np.intp]
     dofs: npt.NDArray[np.intp]
+    bodies: npt.NDArray[np.intp]
     values: Mapping[str, FloatArray]
     lags: Lags
     ticks: Lags
@@ -101,6 +105,7 @@ def drives_of(world: World, actor: str) -> Drives:
     values = {name: np.array([_gain(c, k, name) for c, k in rows]) for name in GAINS}
     for name, where in DYNAMICS.items():
         values[name] = np.array(getattr(world.model, where))[dofs]
+    values[MASS] = np.ones(len(rows))
     return Drives(
         actor,
         tuple(b.joint for b in bindings),
@@ -108,12 +113,19 @@ def drives_of(world: World, actor: str) -> Drives:
         tuple(c._role for c, _ in rows),
         np.array([robot.actuator_names.index(b.actuator) for b in bindings], dtype=np.intp),
         dofs,
+        np.asarray(world.model.dof_bodyid[dofs], np.intp),
         values,
         np.array([_lag(c, k, world.timestep) for c, k in rows], dtype=np.int64),
         np.array([_ticks(c) for c, _ in rows], dtype=np.int64),
         remembers=any("ki" in c.gains() or not _has_gains(c) for c, _ in rows),
         own_limits=np.array([_own_limit(b) for b in bindings]),
     )
+
+
+def link_factors(bodies: npt.NDArray[np.intp], scales: FloatArray) -> FloatArray:
+    """Factors on the links of some joints (…, n), in each row the product of those of a link."""
+    same = bodies[:, None] == bodies
+    return np.stack([np.prod(scales[..., row], axis=-1) for row in same], axis=-1)
 
 
 def _has_gains(controller: ArticulationController) -> bool:

@@ -13,7 +13,7 @@ from mjrig.arrays import FloatArray
 from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
 
 #: Most steps of one solution.
-MOST_STEPS = 30
+MOST_STEPS = 60
 #: Multiples of the present damping that are tried together.
 DAMPINGS = (1e-4, 1.0, 1e4)
 LEAST_DAMPING = 1e-6
@@ -94,12 +94,16 @@ def cost_of(residuals: Sequence[FloatArray], weights: Sequence[FloatArray]) -> f
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the solver ended: `system` is linear around a point near `point`."""
+    """Where the solver ended: `system` is linear around a point near `point`.
+
+    `converged` is False if it ran out of steps on the way.
+    """
 
     point: Point
     residuals: list[FloatArray]
     system: System
     cost: float
+    converged: bool = True
 
 
 def solve(
@@ -128,7 +132,7 @@ def solve(
     system = System.of(linear, weights)
     is_fresh = linear.point is point
     cost, damping, last = cost_of(residuals, weights), 1e-4, np.inf
-    size = sum(r.size for r in residuals)
+    size, converged = sum(r.size for r in residuals), False
     for _ in range(most):
         trials, found = _tried(problem, system, point, residuals, damping)
         costs = [cost_of(r, weights) for r in found]
@@ -142,6 +146,7 @@ def solve(
             on_step(cost)
         if is_small and (is_fresh or _is_near(problem, linear, point)):
             if gained > 0.0 or damping * DAMPINGS[-1] > 1e6:
+                converged = True
                 break
             damping *= DAMPINGS[-1]
         elif is_slow and not is_fresh:
@@ -150,7 +155,7 @@ def solve(
             system = System.of(linear, weights)
         else:
             is_fresh = False
-    return Solution(point, residuals, system, cost)
+    return Solution(point, residuals, system, cost, converged)
 
 
 def _tried(

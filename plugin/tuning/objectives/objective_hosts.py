@@ -52,6 +52,7 @@ class Host(ABC):
     """One or many worlds with one actor to test.
 
     `alive` marks the worlds that have not diverged; values of the others are meaningless.
+    `problems` are why worlds could not be tested; empty: they could.
     """
 
     def __init__(self, world: World, actor: str, count: int) -> None:
@@ -62,6 +63,7 @@ class Host(ABC):
         self.count, self.timestep = count, world.timestep
         self.base = base_address(self.robot)
         self.alive: BoolArray = np.ones(count, np.bool_)
+        self.problems = [""] * count
 
     @abstractmethod
     def step(self, n: int = 1) -> None:
@@ -101,8 +103,8 @@ class Host(ABC):
         """The present state, for `load`."""
 
     @abstractmethod
-    def load(self, state: Any) -> None:
-        """Go back to a state."""
+    def load(self, state: Any, worlds: BoolArray | None = None) -> None:
+        """Go back to a state, in some worlds or in all."""
 
     def displace(self, offsets: Sequence[FloatArray]) -> None:
         """Move the joints of each world from where they are; the setpoints stay."""
@@ -163,5 +165,6 @@ class WorldHost(Host):
     def save(self) -> Any:
         return self.world.snapshot()
 
-    def load(self, state: Any) -> None:
-        self.world.restore(state)
+    def load(self, state: Any, worlds: BoolArray | None = None) -> None:
+        if worlds is None or worlds[0]:
+            self.world.restore(state)

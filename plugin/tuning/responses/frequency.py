@@ -8,10 +8,17 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.gains.response import Kind, Signal, Trace
+from mjrig.gains.stillness import WINDOW, is_still, most_speed
 
 ComplexArray = npt.NDArray[np.complex128]
 #: Share of a sine's run, at its beginning, that is discarded as transient.
 SWINGING_IN = 0.5
+#: A chirp that ends with more speed than this, in amplitudes per duration, shows no response.
+MOVING = 0.05
+#: A sine has swung in if its first and last cycle differ by less than this share.
+STEADY = 0.01
+#: A resonance is at least so much above the lowest frequency: a joint with ζ < 0.69 reaches it.
+PROMINENT = 1.002
 #: −3 dB.
 HALF_POWER = 1.0 / math.sqrt(2.0)
 
@@ -58,12 +65,19 @@ class FrequencyResponse:
     def peak(self) -> tuple[float, float] | None:
         """The resonance: its frequency [Hz] and its gain relative to the lowest frequency.
 
-        None: the gain has no maximum within the available frequencies.
+        Between the frequencies by a parabola on logarithmic scales. None: the gain has no maximum
+        within the available frequencies that is above that of the lowest.
         """
         highest = int(np.argmax(self.gain))
         if not 0 < highest < len(self.gain) - 1:
             return None
-        return float(self.frequency[highest]), float(self.gain[highest] / self.gain[0])
+        around = slice(highest - 1, highest + 2)
+        x, y = np.log(self.frequency[around]), np.log(self.gain[around] / self.gain[0])
+        (left, right), (before, after) = np.diff(y) / np.diff(x), (x[:2] + x[1:]) / 2.0
+        at = before + left * (after - before) / (left - right) if left > right else x[1]
+        bend = (right - left) / (after - before)
+        height = math.exp(y[1] - 0.5 * bend * (at - x[1]) ** 2)
+        return (float(math.exp(at)), height) if height > PROMINENT else None
 
 
 def crossing(frequency: FloatArray, gain: FloatArray, after: int) -> float:
@@ -87,6 +101,30 @@ def measured(trace: Trace, signal: Signal, timestep: float) -> FrequencyResponse
     if signal.kind is Kind.SINE:
         return _of_sine(target - np.mean(target), position, signal, timestep)
     return None
+
+
+def why_unsettled(trace: Trace, signal: Signal, timestep: float) -> str:
+    """Why a trace does not show what it is to show; empty: it does."""
+    if signal.kind is Kind.CHIRP:
+        speed = most_speed(trace.position[-WINDOW:], timestep)
+        if not is_still(speed, signal, MOVING).all():
+            return f"still moving {trace.time[-1]:.3g} s after the start: no frequency response"
+    if signal.kind is Kind.SINE and not _is_steady(trace, signal, timestep):
+        return "the sine has not swung in: no frequency response; test longer"
+    return ""
+
+
+def _is_steady(trace: Trace, signal: Signal, timestep: float) -> bool:
+    per_cycle = round(1.0 / (signal.frequency * timestep))
+    count = len(trace.position)
+    early = max(round(count * SWINGING_IN), per_cycle) if count >= 2 * per_cycle else 0
+    turn = 2.0 * np.pi * signal.frequency * timestep * np.arange(count, dtype=float)
+    waves = np.column_stack([np.cos(turn), np.sin(turn), np.ones_like(turn)])
+    ends = []
+    for begin in (min(early, count - per_cycle), count - per_cycle):
+        window = slice(max(begin, 0), max(begin, 0) + per_cycle)
+        ends.append(_phasor(waves[window], trace.position[window]))
+    return abs(ends[0] - ends[1]) <= STEADY * abs(ends[1])
 
 
 def _of_chirp(

@@ -4,6 +4,7 @@ One tick takes small motions x = (q, q̇, ∫) and targets r to x⁺ = A x + B r
 joints of their own that are far too heavy to move, so that A and B both come from the one map.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -12,17 +13,22 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.check.closed_loop import Carrier, transition
+from mjrig.check.closed_loop import ROUNDING, Carrier, transition
 from mjrig.check.feedback_loops import Drive, Group, Indices, groups
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import ComplexArray, FrequencyResponse, crossing
 
 #: Inertia of the joints that stand for targets, in units of the robot's largest.
 IMMOVABLE = 1e20
-#: Number of frequencies for the margins of a loop.
-GRID = 2000
-#: Lowest of them [Hz].
+#: Number of frequencies for the margins of a loop, before those around its modes are added.
+GRID = 1000
+#: The lowest of them, as a share of the slowest mode.
 LOWEST = 0.01
+#: Frequencies added on each side of a mode, in units of its width: a lightly damped one is narrow.
+BESIDE_MODES = np.geomspace(0.05, 50.0, 25)
+#: Overdamped, a joint has two real eigenvalues: the second takes at least this share of the part of
+#: the first, and differs from it by more than a repeated one.
+PARTNER, SAME = 0.05, 0.02
 #: Joint displacement for the derivative of gravity [rad or m].
 NUDGE = 1e-5
 
@@ -34,15 +40,18 @@ class Margins:
     Attributes:
         phase_margin: [deg], the smallest over all crossovers; None: the loop's gain is never 1.
         crossover: its frequency [Hz].
-        delay_margin: additional dead time that would use up the phase margin [s].
+        delay_margin: the least additional dead time in the feedback that makes it unstable [s],
+            over all crossovers, not only the one of the phase margin; None: none does.
         gain_margin: the factor on the loop's gains that makes it unstable; None: none does, as
             where the integrator or the law solves for the end of the step.
+        stable: False: the closed loop grows already, and there are no margins.
     """
 
-    phase_margin: float | None
-    crossover: float | None
-    delay_margin: float | None
-    gain_margin: float | None
+    phase_margin: float | None = None
+    crossover: float | None = None
+    delay_margin: float | None = None
+    gain_margin: float | None = None
+    stable: bool = True
 
 
 class LinearGroup:
@@ -50,12 +59,13 @@ class LinearGroup:
 
     Args:
         group: all of its loops must have the same tick.
-        gravity: how the effort that holds each joint changes with the pose, (n, n).
+        stiffness: how the effort that holds each joint changes with the pose, (n, n).
+        damping: how it changes with the velocities, (n, n).
     """
 
-    def __init__(self, group: Group, gravity: FloatArray) -> None:
+    def __init__(self, group: Group, stiffness: FloatArray, damping: FloatArray) -> None:
         self.group = group
-        self._plant = replace(group.plant, stiffness=group.plant.stiffness + gravity)
+        self._plant = replace(group.plant, stiffness=stiffness, damping=damping)
         #: Time between two states [s].
         self.tick = group.drives[0].every * group.plant.step
 
@@ -98,21 +108,61 @@ class LinearGroup:
 
     def open_loop(self, drive: int, frequency: FloatArray) -> ComplexArray:
         """L of one drive, all others closed: 1 + L = det(z − A) / det(z − A without it)."""
+        z = np.exp(2j * np.pi * frequency * self.tick)[:, None]
+        opened = self._modes_without(drive)
+        return np.asarray(np.prod((z - self._modes) / (z - opened), axis=1) - 1.0)
+
+    @cached_property
+    def _modes(self) -> ComplexArray:
+        """Eigenvalues of the closed loop."""
+        return np.asarray(np.linalg.eigvals(self._system[0]), complex)
+
+    def _modes_without(self, drive: int) -> ComplexArray:
+        """Eigenvalues with one drive cut."""
         gains = np.ones(len(self.group.drives))
         gains[drive] = 0.0
-        cut = transition(self._plant, self.group.loops(gains, gains, gains))
-        closed, opened = np.linalg.eigvals(self._system[0]), np.linalg.eigvals(cut)
+        opened = np.linalg.eigvals(transition(self._plant, self.group.loops(gains, gains, gains)))
         # An integral without input is left out of the map; it stays constant.
-        opened = np.concatenate([opened, np.ones(len(closed) - len(opened))])
-        z = np.exp(2j * np.pi * frequency * self.tick)[:, None]
-        return np.asarray(np.prod((z - closed) / (z - opened), axis=1) - 1.0)
+        return np.concatenate([opened, np.ones(len(self._modes) - len(opened))]).astype(complex)
 
     def margins(self, drive: int) -> Margins:
         """The margins of one drive."""
-        highest = 0.5 / self.tick
-        frequency = np.geomspace(min(LOWEST, highest / 2.0), highest, GRID)
+        if np.abs(self._modes).max() > 1.0 + ROUNDING:
+            return Margins(stable=False)
+        modes = np.concatenate([self._modes, self._modes_without(drive)])
+        frequency = _around(modes, self.tick)
         found = margins_of(frequency, self.open_loop(drive, frequency))
         return found if self._is_explicit(drive) else replace(found, gain_margin=None)
+
+    def mode(self, drive: int) -> tuple[float, float]:
+        """Natural frequency [Hz] and damping ratio of the mode that moves a drive's joint most.
+
+        By participation factors. Two real eigenvalues count as one overdamped mode.
+        """
+        n = len(self._plant.mass)
+        values, share = self._participation
+        own = np.abs(self.group.drives[drive].row[self.group.dofs]) @ (share[:n] + share[n : 2 * n])
+        order = np.argsort(-own)
+        first = values[order[0]]
+        pair = first, first.conjugate()
+        if abs(first.imag) <= 1e-9 * abs(first):
+            # Its partner differs from it; the same mode of a joint built alike does not.
+            others = [k for k in order[1:] if own[k] > PARTNER * own[order[0]]]
+            real = [values[k] for k in others if abs(values[k].imag) <= 1e-9 * abs(values[k])]
+            pair = first, next((v for v in real if abs(v / first - 1.0) > SAME), first)
+        size = math.sqrt(abs(pair[0] * pair[1]))
+        total = -(pair[0] + pair[1]).real
+        return size / (2.0 * math.pi), float(total / (2.0 * size)) if size else math.inf
+
+    @cached_property
+    def _participation(self) -> tuple[ComplexArray, FloatArray]:
+        """Eigenvalues [1/s], and how much each coordinate takes part, (coordinates, modes)."""
+        values, right = np.linalg.eig(self._system[0])
+        left = np.linalg.pinv(right)
+        with np.errstate(divide="ignore"):
+            rates = np.log(values.astype(complex)) / self.tick
+        rates = np.where(np.isfinite(rates), rates, -1.0 / self.tick)
+        return np.asarray(rates, complex), np.abs(right * left.T)
 
     def _is_explicit(self, drive: int) -> bool:
         """Whether L is proportional to the gains."""
@@ -138,19 +188,44 @@ def _padded(matrix: FloatArray, count: int, value: float = 0.0) -> FloatArray:
     return wide
 
 
+def _around(modes: ComplexArray, tick: float) -> FloatArray:
+    """Frequencies up to half the rate [Hz], dense around modes (eigenvalues per tick)."""
+    highest = 0.5 / tick
+    with np.errstate(divide="ignore"):
+        rates = np.log(modes[np.abs(modes - 1.0) > ROUNDING]) / (2.0 * np.pi * tick)
+    size = np.abs(rates[np.isfinite(rates)])
+    lowest = LOWEST * min(float(size.min(initial=highest)), highest)
+    center = np.abs(rates.imag)[:, None]
+    width = np.maximum(np.abs(rates.real)[:, None], 1e-9 * highest)
+    beside = np.concatenate([center + width * BESIDE_MODES, center - width * BESIDE_MODES])
+    every = np.concatenate([np.geomspace(lowest, highest, GRID), beside.ravel(), center.ravel()])
+    return np.unique(every[(every >= lowest) & (every <= highest)])
+
+
 def margins_of(frequency: FloatArray, loop: ComplexArray) -> Margins:
-    """The margins of a loop given at frequencies up to half its rate [Hz]."""
+    """The margins of a loop given at frequencies up to half its rate [Hz].
+
+    A loop is stable without additional dead time, and remains so up to the first that turns L
+    to −1 at any frequency where |L| is 1: the smallest of all, as a late crossover with a large
+    margin can be the first to be used up.
+    """
     gain, phase = np.abs(loop), np.unwrap(np.angle(loop))
     found = []
     for k in np.flatnonzero((gain[1:] < 1.0) != (gain[:-1] < 1.0)) + 1:
         at = crossing(frequency, gain, int(k))
-        angle = np.degrees(np.interp(at, frequency, phase))
-        found.append((float(angle) % 360.0 - 180.0, at))
-    factor = _gain_margin(loop)
+        found.append((float(np.degrees(np.interp(at, frequency, phase))) + 180.0, at))
+    delays = [(angle % 360.0) / 360.0 / at for angle, at in found]
+    if loop[-1].real > 1.0:  # a tick reverses its sign at half the rate
+        delays.append(0.5 / float(frequency[-1]))
+    late, factor = min(delays, default=None), _gain_margin(loop)
     if not found:
-        return Margins(None, None, None, factor)
-    margin, at = min(found, key=lambda pair: abs(pair[0]))
-    return Margins(margin, at, margin / 360.0 / at, factor)
+        return Margins(delay_margin=late, gain_margin=factor)
+    margin, at = min((((a + 180.0) % 360.0 - 180.0, f) for a, f in found), key=_size)
+    return Margins(margin, at, late, factor)
+
+
+def _size(margin: tuple[float, float]) -> float:
+    return abs(margin[0])
 
 
 def _gain_margin(loop: ComplexArray) -> float | None:
@@ -162,22 +237,29 @@ def _gain_margin(loop: ComplexArray) -> float | None:
     return min((float(-1.0 / v) for v in real if -1.0 < v < 0.0), default=None)
 
 
-def gravity_gradient(world: World, dofs: Indices) -> FloatArray:
-    """∂(effort that holds the pose)/∂q at rest, over some degrees of freedom."""
+def holding_gradients(world: World, dofs: Indices) -> tuple[FloatArray, FloatArray]:
+    """∂(effort that holds the pose)/∂q and /∂q̇ at rest, over some degrees of freedom.
+
+    Gravity, and springs and dampers of joints, tendons and actuators.
+    """
     model = world.model
     scratch = mujoco.MjData(model)
-    found = np.zeros((len(dofs), len(dofs)))
+    stiffness, damping = np.zeros((len(dofs), len(dofs))), np.zeros((len(dofs), len(dofs)))
     for column, dof in enumerate(dofs):
+        direction = np.zeros(model.nv)
         for side in (1.0, -1.0):
-            scratch.qpos[:] = world.data.qpos
-            direction = np.zeros(model.nv)
             direction[dof] = side
+            scratch.qpos[:], scratch.qvel[:] = world.data.qpos, 0.0
             mujoco.mj_integratePos(model, scratch.qpos, direction, NUDGE)
             mujoco.mj_fwdPosition(model, scratch)
             mujoco.mj_fwdVelocity(model, scratch)
-            held = scratch.qfrc_bias - scratch.qfrc_gravcomp
-            found[:, column] += side * held[dofs] / (2.0 * NUDGE)
-    return found
+            held = scratch.qfrc_bias - scratch.qfrc_gravcomp - scratch.qfrc_spring
+            stiffness[:, column] += side * held[dofs] / (2.0 * NUDGE)
+        scratch.qpos[:], scratch.qvel[dof] = world.data.qpos, NUDGE
+        mujoco.mj_fwdPosition(model, scratch)
+        mujoco.mj_fwdVelocity(model, scratch)
+        damping[:, column] = -scratch.qfrc_damper[dofs] / NUDGE
+    return stiffness, damping
 
 
 @dataclass(frozen=True)
@@ -196,7 +278,7 @@ class LinearResponse:
         for group in groups(world):
             if len({drive.every for drive in group.drives}) > 1:
                 continue
-            linear = LinearGroup(group, gravity_gradient(world, group.dofs))
+            linear = LinearGroup(group, *holding_gradients(world, group.dofs))
             for i, drive in enumerate(group.drives):
                 places[drive.actor, drive.actuator] = linear, i
         return cls(places)
@@ -207,6 +289,13 @@ class LinearResponse:
             return None
         group, drive = self.places[actor, actuator]
         return group.margins(drive)
+
+    def mode(self, actor: str, actuator: str) -> tuple[float, float] | None:
+        """Natural frequency [Hz] and damping ratio of an actuator's mode; None: not covered."""
+        if (actor, actuator) not in self.places:
+            return None
+        group, drive = self.places[actor, actuator]
+        return group.mode(drive)
 
     def responses(self, frequency: FloatArray) -> dict[tuple[str, str], FrequencyResponse]:
         """The frequency response of every drive, at frequencies below half its rate [Hz]."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +14,11 @@ from mjrig.gains.choice import Chosen, choose
 from mjrig.gains.response import Kind, Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.responses.frequency import FrequencyResponse, measured
+from mjrig.tuning.responses.frequency import FrequencyResponse, measured, why_unsettled
 from mjrig.tuning.responses.frequency_linear import LinearResponse, Margins
 from mjrig.tuning.responses.respond_batch import follow_together, is_plain
 from mjrig.tuning.responses.respond_pool import follow_in_processes
 
-#: Settling time before a signal begins [s].
-SETTLE = 1.0
-#: Sampling time after the end of a chirp, so that the record ends at rest [s].
-AFTER = 1.0
 #: Frequencies of the linear response where none was measured [Hz].
 GRID = np.geomspace(0.1, 50.0, 200)
 
@@ -100,15 +96,14 @@ def respond(
     signal = signal or Signal()
     workers = workers or os.cpu_count() or 1
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
-    bench = Bench(World(scene, execution), settle=SETTLE)
+    bench = Bench(World(scene, execution))
     chosen, skipped = choose(bench.world, actor, joint)
     _check_rate(signal, bench.world.timestep)
-    after = AFTER if signal.kind is Kind.CHIRP else 0.0
     if is_plain(bench.world):
-        found = follow_together(bench, chosen, signal, after, workers, report)
+        found = follow_together(bench, chosen, signal, workers, report)
     else:
-        found = follow_in_processes(scene, bench, chosen, signal, after, workers, report)
-    bench.rest()
+        found = follow_in_processes(scene, bench, chosen, signal, workers, report)
+    bench.rest(signal)
     responses = _with_frequencies(bench.world, chosen, found, signal)
     reasons = [(s.actor, Response(s.actuator, "", None, None, problem=s.reason)) for s in skipped]
     return [*responses, *(JointResponse(name, response) for name, response in reasons)]
@@ -129,22 +124,36 @@ def _with_frequencies(
     world: World, chosen: Sequence[Chosen], found: Sequence[Response], signal: Signal
 ) -> list[JointResponse]:
     """Add the frequency responses; the world must be suspended at rest."""
+    found = [_unsettled(r, signal, world.timestep) for r in found]
     shown = [
-        measured(r.trace, signal, world.timestep) if r.trace is not None else None for r in found
+        measured(r.trace, signal, world.timestep) if r.trace is not None and not r.causes else None
+        for r in found
     ]
     linear = LinearResponse.of(world)
-    at = next((m.frequency for m in shown if m is not None), _grid(world.timestep))
-    exact = linear.responses(at)
+    grids = [_grid(world.timestep) if m is None else m.frequency for m in shown]
+    # Records that take equally long have the same frequencies.
+    exact = {key: linear.responses(at) for key, at in {_key(at): at for at in grids}.items()}
     return [
         JointResponse(
             c.robot.name,
             response,
             m,
-            exact.get((c.robot.name, response.actuator)),
+            exact[_key(at)].get((c.robot.name, response.actuator)),
             linear.margins(c.robot.name, response.actuator),
         )
-        for c, response, m in zip(chosen, found, shown, strict=True)
+        for c, response, m, at in zip(chosen, found, shown, grids, strict=True)
     ]
+
+
+def _unsettled(response: Response, signal: Signal, timestep: float) -> Response:
+    """With a remark where a record does not show a frequency response."""
+    if response.trace is None or not (why := why_unsettled(response.trace, signal, timestep)):
+        return response
+    return replace(response, causes=(*response.causes, why))
+
+
+def _key(frequency: FloatArray) -> tuple[int, float, float]:
+    return len(frequency), float(frequency[0]), float(frequency[-1])
 
 
 def _grid(timestep: float) -> FloatArray:

@@ -5,12 +5,19 @@ from collections.abc import Callable, Sequence
 import mujoco
 import mujoco.batch
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
-from mjrig.gains.bench import Bench, Response, failed, respond
+from mjrig.gains.bench import (
+    Bench,
+    Response,
+    failed,
+    respond,
+)
 from mjrig.gains.choice import Chosen
 from mjrig.gains.response import Signal, Trace
+from mjrig.gains.stillness import BoolArray, is_over, may_be_over, signal_steps
 from mjrig.readings.applied_effort import AppliedEffort
 from mjrig.sim.batch_robot import BatchRobot
 from mjrig.sim.world import World
@@ -43,7 +50,6 @@ def follow_together(
     bench: Bench,
     chosen: Sequence[Chosen],
     signal: Signal,
-    after: float,
     threads: int,
     report: Callable[[float], object] = lambda share: None,
 ) -> list[Response]:
@@ -51,20 +57,20 @@ def follow_together(
 
     A copy that diverges is run again on the bench itself, which reports the cause.
     """
-    if text := bench.rest():
-        return [failed(c.binding, text) for c in chosen]
-    ready = bench.world.snapshot()
-    run = _Run(bench.world, chosen, signal, after, threads)
+    rest = bench.rest(signal)
+    if rest.problem:
+        return [failed(c.binding, rest.problem) for c in chosen]
+    run = _Run(bench.world, chosen, signal, threads)
     traces = run.traces(report)
     found = []
     for i, (one, trace) in enumerate(zip(chosen, traces, strict=True)):
-        if trace is None:
+        if trace is None or rest.why_not(one.binding):
             name = one.binding.actuator
-            found += bench.run(one.robot.name, [name], signal, after=after)
+            found += bench.run(one.robot.name, [name], signal, rest=rest)
             continue
         run.show(i)
         found.append(respond(bench.world, one.robot, one.binding, trace, signal))
-    bench.world.restore(ready)
+    bench.world.restore(rest.state)
     return found
 
 
@@ -72,7 +78,7 @@ class _Run:
     """The copies, their setpoints and their signals."""
 
     def __init__(
-        self, world: World, chosen: Sequence[Chosen], signal: Signal, after: float, threads: int
+        self, world: World, chosen: Sequence[Chosen], signal: Signal, threads: int
     ) -> None:
         self._world, self._chosen, self._signal = world, chosen, signal
         count = len(chosen)
@@ -87,35 +93,60 @@ class _Run:
         self._columns = np.array(
             [c.robot.actuator_names.index(c.binding.actuator) for c in chosen], dtype=np.intp
         )
-        self._steps = round((signal.duration + after) / world.timestep)
+        #: State at the end of each copy's response; others are followed for longer.
+        self._ends: list[dict[str, FloatArray]] = [{} for _ in chosen]
         self._applied = [AppliedEffort([c.binding], c.robot.actuators) for c in chosen]
 
     def traces(self, report: Callable[[float], object]) -> list[Trace | None]:
-        """The trace of each copy; None: it diverged."""
+        """The trace of each copy, until it is over; None: it diverged."""
         h, count = self._world.timestep, len(self._chosen)
         read = [self._reader("qpos", "qpos_address"), self._reader("qvel", "dof_address")]
         read_forces, shares = self._force_reader()
         move = self._mover()
         ctrl, time = self._batch.bind("ctrl"), self._batch.bind("time")
         began = float(np.ravel(time[0])[0])
-        log = np.empty((3, self._steps + 1, count))
-        forces = np.empty((self._steps, shares[-1].stop))
-        for k in range(self._steps):
-            log[0, k] = move(self._signal.offset(k * h))
-            log[1, k], log[2, k] = read[0](), read[1]()
+        asked, most = signal_steps(self._signal, h)
+        log: list[FloatArray] = []
+        forces: list[FloatArray] = []
+        positions = [read[0]()]
+        length = np.zeros(count, dtype=np.intp)
+        for k in range(most + 1):
+            # MuJoCo resets the time to 0 where a state became non-finite.
+            alive = np.abs(np.ravel(time) - began - k * h) < h / 2.0
+            self._end(k, length, self._over(k, positions, most) & alive)
+            if k == most or not (alive & (length == 0)).any():
+                break
+            log.append(np.array([move(self._signal.held(k * h)), positions[-1], read[1]()]))
             for robot in self._robots:
                 robot.write(ctrl)
             self._batch.step(nstep=1)
-            forces[k] = read_forces()
+            forces.append(read_forces())
+            positions.append(read[0]())
             if k % EVERY == 0:
-                report(k / self._steps)
-        log[1, -1] = read[0]()
-        # MuJoCo resets the time to 0 where a state became non-finite.
-        alive = np.abs(np.ravel(time) - began - self._steps * h) < h / 2.0
+                report(min(k / asked, 1.0))
+        table = np.concatenate([log, [np.array([positions[-1]] * 3)]])
+        force = np.array(forces)
         return [
-            self._trace(i, log[:, :, i], forces[:, shares[i]]) if alive[i] else None
-            for i in range(count)
+            self._trace(i, table[: n + 1, :, i].T, force[:n, shares[i]]) if n else None
+            for i, n in enumerate(length)
         ]
+
+    def _over(self, step: int, positions: list[FloatArray], most: int) -> BoolArray:
+        """Which responses are complete after some steps."""
+        h, count = self._world.timestep, len(self._chosen)
+        if step == most:
+            return np.ones(count, np.bool_)
+        if not may_be_over(step, self._signal, h):
+            return np.zeros(count, np.bool_)
+        columns = np.array(positions).T
+        return np.array([is_over(column, self._signal, h) for column in columns])
+
+    def _end(self, step: int, length: npt.NDArray[np.intp], over: BoolArray) -> None:
+        """Keep the states of responses that are complete now."""
+        for i in np.flatnonzero(over & (length == 0)):
+            length[i] = step
+            rows = {field: self._batch.bind(field)[i] for field in STATE}
+            self._ends[i] = {field: np.array(row) for field, row in rows.items()}
 
     def _reader(self, field: str, address: str) -> Callable[[], FloatArray]:
         """Reads one number per copy: that of its joint."""
@@ -166,10 +197,10 @@ class _Run:
         return Trace(time, target, position[1:], effort, raw, applied, float(position[0]))
 
     def show(self, i: int) -> None:
-        """Put the bench's world into the final state of a copy, to evaluate the loads there."""
+        """Put the bench's world into the state at the end of a copy's response, for the loads."""
         data = self._world.data
         for field in STATE:
-            values = self._batch.bind(field)[i]
+            values = self._ends[i][field]
             if field == "time":
                 data.time = float(np.ravel(values)[0])
             elif np.size(values):

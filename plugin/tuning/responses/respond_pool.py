@@ -24,9 +24,7 @@ class _SceneText:
     variables: dict[str, object]
     trusted: tuple[Path, ...]
     execution: str
-    settle: float
     signal: Signal
-    after: float
 
 
 class _Follower:
@@ -35,13 +33,13 @@ class _Follower:
     def __init__(self, given: _SceneText) -> None:
         scene = Scene.parse(given.text, given.base, vars=given.variables, trust=given.trusted)
         self._given = given
-        self._bench = Bench(World(scene, given.execution), settle=given.settle)
+        self._bench = Bench(World(scene, given.execution))
+        self._rest = self._bench.rest(given.signal)
 
     def follow(self, name: tuple[str, str]) -> Response:
         """The response of one (actor, actuator)."""
         actor, actuator = name
-        given = self._given
-        (found,) = self._bench.run(actor, [actuator], given.signal, after=given.after)
+        (found,) = self._bench.run(actor, [actuator], self._given.signal, rest=self._rest)
         return found
 
 
@@ -50,16 +48,16 @@ def follow_in_processes(
     bench: Bench,
     chosen: Sequence[Chosen],
     signal: Signal,
-    after: float,
     workers: int,
     report: Callable[[float], object] = lambda share: None,
 ) -> list[Response]:
     """One response per chosen actuator; on the bench itself where processes are not worth it."""
-    steps = len(chosen) * (signal.duration + after) / bench.world.timestep
+    steps = len(chosen) * signal.duration / bench.world.timestep
     workers = min(workers, len(chosen), int(steps // WORTH_A_PROCESS))
     names = [(c.robot.name, c.binding.actuator) for c in chosen]
     if workers < 2:
-        alone = (bench.run(actor, [name], signal, after=after)[0] for actor, name in names)
+        rest = bench.rest(signal)
+        alone = (bench.run(actor, [name], signal, rest=rest)[0] for actor, name in names)
         return _counted(alone, len(names), report)
     given = _SceneText(
         scene.to_text(),
@@ -67,9 +65,7 @@ def follow_in_processes(
         dict(scene.reading.vars),
         scene.reading.trusted,
         bench.world.requested_execution,
-        bench.settle,
         signal,
-        after,
     )
     with ProcessPool(workers, _Follower, given) as pool:
         return _counted(pool.map(_Follower.follow, names), len(names), report)

@@ -15,7 +15,7 @@ from mjrig.tuning.responses.frequency import FrequencyResponse
 from mjrig.tuning.responses.frequency_linear import Margins
 from mjrig.tuning.responses.respond import JointResponse
 
-NO_MARGINS = Margins(None, None, None, None)
+NO_MARGINS = Margins()
 #: Joints per panel; more are unreadable.
 MOST = 8
 
@@ -73,7 +73,7 @@ def _of_frequencies(found: Sequence[JointResponse]) -> Table:
                 one.label,
                 *(_at_one(one.measured) if one_only else _of_many(one.measured)),
                 _text(one.nonlinearity, 100.0),
-                _text(m.phase_margin),
+                _text(m.phase_margin) if m.stable else "unstable",
                 _text(m.crossover),
                 _text(m.delay_margin, 1000.0),
                 _text(m.gain_margin),

@@ -68,8 +68,9 @@ class BatchHost(Host):
         kept = {name: values.copy() for name, values in fields.items() if values.size}
         return kept, self._mine.setpoints.copy()
 
-    def load(self, state: Any) -> None:
+    def load(self, state: Any, worlds: BoolArray | None = None) -> None:
         fields, setpoints = state
+        own = np.ones(self.count, np.bool_) if worlds is None else worlds
         for name, values in fields.items():
-            self.batch.data(name)[:] = values
-        self._mine.setpoints[:] = setpoints
+            self.batch.data(name)[own] = values[own]
+        self._mine.setpoints[:, own] = setpoints[:, own]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ def parallel_coordinates(
                 fontsize=8, va="center", zorder=4,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
             )  # fmt: skip
-    axis.set_xticks(range(len(axes_)), [short(name) for name, _ in axes_])
+    axis.set_xticks(range(len(axes_)), [*map(short, names), wrapped(objective)])
     axis.set_xlim(-0.2, len(axes_) - 0.6)
     axis.set_yticks([])
     for side in ("top", "left", "right", "bottom"):
@@ -204,6 +205,11 @@ def short(name: str) -> str:
     """The last words of a path: `PDController.kp`."""
     path, bracket, pattern = name.partition("[")
     return "\n".join(path.rsplit(".", 2)[-2:]) + bracket + pattern
+
+
+def wrapped(objective: str) -> str:
+    """An objective in lines, broken between its terms."""
+    return "\n".join(textwrap.wrap(objective, 24, break_long_words=False))
 
 
 def _pyplot() -> Any:

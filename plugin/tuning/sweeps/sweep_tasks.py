@@ -152,7 +152,7 @@ def _together(
     host = BatchHost(batch, job.actor, np.array(edges))
     found = _run(host, job, tasks)
     share = (time.perf_counter() - began) / len(tasks)
-    return [TaskOutcome(t, status, m, share) for t, (status, m) in zip(tasks, found, strict=True)]
+    return [TaskOutcome(t, s, m, share, why) for t, (s, m, why) in zip(tasks, found, strict=True)]
 
 
 def _alone(source: SceneSource, job: SweepSetup, task: SweepTask) -> TaskOutcome:
@@ -160,8 +160,8 @@ def _alone(source: SceneSource, job: SweepSetup, task: SweepTask) -> TaskOutcome
     try:
         rig = _rig(source, job, task)
         rig.configure(task)
-        ((status, metrics),) = _run(WorldHost(rig.world, job.actor), job, [task])
-        return TaskOutcome(task, status, metrics, time.perf_counter() - began)
+        ((status, metrics, why),) = _run(WorldHost(rig.world, job.actor), job, [task])
+        return TaskOutcome(task, status, metrics, time.perf_counter() - began, why)
     except Exception as error:  # any error of a third-party component
         text = " ".join(str(error).split()) or type(error).__name__
         if not isinstance(error, MjrigError):
@@ -171,7 +171,8 @@ def _alone(source: SceneSource, job: SweepSetup, task: SweepTask) -> TaskOutcome
 
 def _run(
     host: Host, job: SweepSetup, tasks: Sequence[SweepTask]
-) -> list[tuple[str, dict[str, float]]]:
+) -> list[tuple[str, dict[str, float], str]]:
+    """Status, metrics and problem of each task."""
     seeds = [task.seed for task in tasks]
     random = job.randomisation
     if random.start:
@@ -181,9 +182,17 @@ def _run(
     with np.errstate(all="ignore"):
         found = job.scenario.run(host, random, seeds)
     return [
-        (OK, metrics) if alive else (DIVERGED, {})
-        for alive, metrics in zip(host.alive, found, strict=True)
+        _outcome(bool(alive), why, metrics)
+        for alive, why, metrics in zip(host.alive, host.problems, found, strict=True)
     ]
+
+
+def _outcome(
+    alive: bool, problem: str, metrics: dict[str, float]
+) -> tuple[str, dict[str, float], str]:
+    if not alive:
+        return DIVERGED, {}, ""
+    return (FAILED, {}, problem) if problem else (OK, metrics, "")
 
 
 class Rig:

@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from mjrig.arrays import FloatArray
 from mjrig.components import PDController, PIDController
 from mjrig.errors import BindingError
 from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond
@@ -51,7 +52,7 @@ def test_a_joint_of_known_inertia_overshoots_as_its_damping_ratio_says() -> None
 
 def test_a_held_base_is_a_fixed_base() -> None:
     """The same sag as a model without the free joint, with contacts off."""
-    bench = Bench(World(QUADRUPED), settle=1.0)
+    bench = Bench(World(QUADRUPED))
     (found,) = bench.run("quadruped", ["FL_thigh"], Signal(duration=1.0))
     spec = mujoco.MjSpec.from_file(
         str(files("mjrig.assets").joinpath("quadruped", "quadruped.xml"))
@@ -116,9 +117,9 @@ def test_saturation_is_named_first() -> None:
 
 
 def test_dry_friction_is_named() -> None:
-    assert causes(hinge(joint='frictionloss="4"'), PDController(kp=50, kv=10), _LONG) == [
-        "dry friction"
-    ]
+    xml = hinge(joint='frictionloss="4"')  # it creeps, as MuJoCo's friction does
+    found = causes(xml, PDController(kp=50, kv=10), _LONG)
+    assert found == ["still moving after 3 s", "dry friction"]
 
 
 def test_a_joint_limit_is_named() -> None:
@@ -144,12 +145,65 @@ def test_contact_of_a_running_robot_is_named_and_not_called_friction() -> None:
         recorder.take(world.time)
     (trace,) = recorder.traces()
     found = respond(world, robot, binding, trace, Signal(amplitude=0.1))
-    assert [c.partition(":")[0] for c in found.causes] == ["contact"]
+    named = [c.partition(":")[0] for c in found.causes]
+    assert "contact" in named and "dry friction" not in named
 
 
 def test_a_spring_is_named() -> None:
     xml = hinge(joint='stiffness="20"')
     assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["the joint's own spring"]
+
+
+def test_a_damper_is_no_spring() -> None:
+    xml = ROD.format(joint='damping="5"')
+    found = causes(xml, PDController(kp=10, kv=20), Signal(duration=0.05))
+    assert "the joint's own spring" not in found
+
+
+def test_a_spring_of_a_tendon_is_not_the_joints_own() -> None:
+    fixed = '<fixed stiffness="20" springlength="0"><joint joint="swing" coef="1"/></fixed>'
+    xml = hinge().replace("</mujoco>", f"<tendon>{fixed}</tendon></mujoco>")
+    assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["springs of tendons"]
+
+
+# Before and after the signal --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kp", "kv"), [(20.0, 0.4), (10.0, 20.0), (50.0, 5.0)])
+def test_a_response_is_that_of_a_still_joint_however_short_the_test(kp: float, kv: float) -> None:
+    """Compared with plain MuJoCo, from rest in equilibrium and over a long time."""
+    xml = ROD.format(joint="")
+    found = one(xml, PDController(kp=kp, kv=kv, torque_limit=1e3), Signal(duration=0.5)).metrics
+    position = _plain_step(xml, kp, kv)
+    final, start = position[-1], position[0]
+    share = (position - start) / (final - start)
+    time = 0.001 * np.arange(len(share))
+    first = int(np.argmax(share >= 0.9)) + 1
+    ten, ninety = np.interp([0.1, 0.9], share[:first], time[:first])
+    outside = np.flatnonzero(np.abs(share - 1.0) > 0.02)[-1]
+    assert found is not None
+    assert found.rise_time == pytest.approx(ninety - ten, rel=0.02)
+    assert found.overshoot == pytest.approx(max(share.max() - 1.0, 0.0), abs=0.01)
+    assert found.settling_time == pytest.approx(time[outside + 1], rel=0.05)
+
+
+def _plain_step(xml: str, kp: float, kv: float) -> FloatArray:
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    positions = []
+    for k in range(60_000):
+        target = 0.1 if k >= 40_000 else 0.0
+        data.ctrl[0] = kp * (target - data.qpos[0]) - kv * data.qvel[0]
+        if k >= 40_000:
+            positions.append(float(data.qpos[0]))
+        mujoco.mj_step(model, data)
+    return np.array(positions)
+
+
+def test_a_joint_that_never_rests_says_so_and_has_no_numbers() -> None:
+    found = one(ROD.format(joint=""), PDController(kp=100, kv=0))
+    assert found.metrics is None and found.trace is None
+    assert found.problem.startswith("never at rest: 30 s after the start it still moves at ")
 
 
 def test_without_stiffness_nothing_pulls() -> None:

@@ -33,7 +33,7 @@ def second_order(zeta: float, omega: float = 10.0) -> FloatArray:
 
 
 def step_metrics(position: Values, **about: float) -> Metrics:
-    return measure(trace(position, **about), Kind.STEP)
+    return measure(trace(position, **about), Signal(duration=4.0))
 
 
 # Signals ----------------------------------------------------------------------------------------
@@ -106,6 +106,24 @@ def test_what_stops_short_has_a_steady_state_error() -> None:
     assert found.rise_time == pytest.approx(0.1 * math.log(9), rel=1e-3)
 
 
+def test_settling_is_counted_from_the_moment_of_the_step() -> None:
+    """At 0.2 ms or at 2 ms the same: 0.1 · ln 50 after the step, not after the first sample."""
+    for h in (0.0002, 0.002):
+        time = h * np.arange(1.0, 4.0 / h + 1.0)
+        values = 1.0 - np.exp(-time / 0.1)
+        one, none = np.ones_like(time), np.zeros_like(time)
+        response = Trace(time, one, values, none, none, none, start=0.0)
+        found = measure(response, Signal(duration=4.0))
+        assert found.settling_time == pytest.approx(0.1 * math.log(50), abs=2e-5)
+
+
+def test_what_moves_on_has_no_numbers_that_need_an_end() -> None:
+    found = step_metrics(1 - np.exp(-TIME / 2.0))
+    assert (found.rise_time, found.overshoot, found.settling_time) == (None, None, None)
+    assert found.steady_state_error is None
+    assert found.rmse > 0.0
+
+
 def test_what_still_swings_at_the_end_is_not_settled() -> None:
     assert step_metrics(1 + 0.5 * np.sin(20 * TIME)).settling_time is None
 
@@ -119,6 +137,8 @@ def test_what_does_not_move_has_no_rise() -> None:
 
 def test_saturation_is_the_share_of_steps_in_which_a_limit_acted() -> None:
     raw = np.where(TIME <= 1.0, 50.0, 10.0)
-    found = measure(trace(1.0, effort=np.minimum(raw, 20.0), raw=raw), Kind.SINE)
+    found = measure(
+        trace(1.0, effort=np.minimum(raw, 20.0), raw=raw), Signal(Kind.SINE, duration=4.0)
+    )
     assert found.saturation == 0.25
     assert found.rise_time is None

@@ -9,6 +9,7 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.tuning.fitting.fit import fit
+from mjrig.tuning.fitting.fit_command import FitProgress
 from mjrig.tuning.fitting.fit_report import put_fit
 from tests.places import ROOT
 from tests.plugin.tuning.fitting.fit_worlds import chirp, record, swing, with_others
@@ -106,3 +107,23 @@ def test_the_example_of_the_page_runs(
     scene = names["scene"]
     assert isinstance(scene, mjrig.Scene)
     assert mjrig.World(scene)["pendulum"].controllers[0].gains()["kp"] == pytest.approx(80.0)
+
+
+def test_a_terminal_shows_stage_and_time_left_and_a_file_nothing(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, recording = files
+    assert main(["tune", "fit", scene, recording]) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    clock = iter(range(10**6))
+    monkeypatch.setattr(
+        "mjrig.tuning.fitting.fit_command.time.perf_counter", lambda: float(next(clock))
+    )
+    with FitProgress() as progress:
+        for text in ("delays", "cost 12.5", "everything together", "cost 1.25", "lack of fit"):
+            progress.tell(text)
+    shown = capsys.readouterr().err.split("\r\033[K")
+    assert shown[1] == "  5%  delays, 1 s, about 19 s left"
+    assert "everything together, cost 1.25, 4 s, about" in shown[4]
+    assert shown[-1] == ""  # wiped at the end

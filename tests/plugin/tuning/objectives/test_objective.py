@@ -93,14 +93,29 @@ def test_a_signal_has_the_numbers_of_the_bench(tmp_path: Path) -> None:
         assert found[name] == pytest.approx(getattr(metrics, name), rel=1e-12), name
 
 
-def test_times_that_are_not_over_count_as_the_length_of_the_run(tmp_path: Path) -> None:
+def test_what_never_rests_has_a_problem_and_times_as_long_as_the_run(tmp_path: Path) -> None:
     scene = mjrig.Scene.load(hinge_scene(tmp_path))
     scene.set("arm.PDController.kv", 0.0)
     test = SignalTest(Signal(Kind.STEP, 0.2, duration=0.3))
     world = mjrig.World(scene)
     test.prepare(world)
-    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [0])
+    host = WorldHost(world, "arm")
+    (found,) = test.run(host, Randomisation(), [0])
     assert found["settling_time"] == 0.3
+    assert host.problems == ["drive is never at rest before the signal, in 30 s"]
+
+
+def test_a_signal_begins_at_rest_and_a_step_is_followed_to_its_end(tmp_path: Path) -> None:
+    """ζ = 0.064: an overshoot of 82 %, which a start in motion would make 180 %."""
+    scene = mjrig.Scene.load(hinge_scene(tmp_path))
+    scene.set("arm.PDController.kp", 20.0)
+    scene.set("arm.PDController.kv", 0.4)
+    test = SignalTest(Signal(Kind.STEP, 0.1, duration=1.0))
+    world = mjrig.World(scene)
+    test.prepare(world)
+    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [0])
+    assert found["overshoot"] == pytest.approx(0.82, abs=0.02)
+    assert found["settling_time"] == pytest.approx(4.0 / 0.4, rel=0.1)
 
 
 def test_only_a_step_has_the_numbers_of_a_step() -> None:

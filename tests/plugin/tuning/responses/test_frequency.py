@@ -13,7 +13,8 @@ from mjrig.gains.response import Kind, Signal
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import FrequencyResponse, measured
 from mjrig.tuning.responses.frequency_linear import LinearResponse, Margins, margins_of
-from tests.plugin.tuning.scenes import BUNDLED, PD, scene
+from mjrig.tuning.responses.respond import respond
+from tests.plugin.tuning.scenes import BUNDLED, PD, scene, write_scene
 from tests.worlds import hinge
 
 CHIRP = Signal(Kind.CHIRP, 0.05, 0.5, 20.0, 2.0)
@@ -25,14 +26,12 @@ def both(
     actor: str,
     actuator: str,
     signal: Signal = CHIRP,
-    after: float = 2.0,
-    settle: float = 0.1,
 ) -> tuple[FrequencyResponse, FrequencyResponse]:
     """What is measured on a bench, and what the linear map says."""
-    bench = Bench(world, settle=settle)
-    bench.rest()
+    bench = Bench(world)
+    bench.rest(signal)
     linear = LinearResponse.of(world)
-    (found,) = bench.run(actor, [actuator], signal, after=after)
+    (found,) = bench.run(actor, [actuator], signal)
     assert found.trace is not None
     shown = measured(found.trace, signal, world.timestep)
     assert shown is not None
@@ -58,6 +57,35 @@ def test_bandwidth_and_peak_are_those_on_paper(tmp_path: Path) -> None:
     assert exact.peak[1] == pytest.approx(1.1547, rel=0.01)
 
 
+@pytest.mark.parametrize("zeta", [0.05, 0.3, 0.5, 0.65, 0.72, 1.0, 3.0])
+def test_a_resonance_is_between_the_samples_and_never_invented(zeta: float) -> None:
+    at = np.asarray(np.geomspace(0.013, 7.0, 60), float)
+    s, noise = 1j * at, 1.0 + 1e-4 * np.sin(1e3 * at)
+    found = FrequencyResponse(at, noise / (s * s + 2 * zeta * s + 1.0)).peak
+    if zeta > math.sqrt(0.5):
+        assert found is None
+    else:
+        assert found is not None
+        assert found[0] == pytest.approx(math.sqrt(1 - 2 * zeta**2), rel=0.05)
+        height = 1 / (2 * zeta * math.sqrt(1 - zeta**2))
+        assert found[1] == pytest.approx(height, rel=0.05 if zeta > 0.1 else 0.4)
+
+
+def test_an_overdamped_joint_has_no_resonance(tmp_path: Path) -> None:
+    law = "{type: PDController, kp: 50, kv: 15}"
+    shown, exact = both(World(scene(tmp_path, hinge(), law)), *ROBOT)
+    assert shown.peak is None and exact.peak is None
+
+
+def test_a_sine_that_has_not_swung_in_shows_nothing(tmp_path: Path) -> None:
+    path = write_scene(tmp_path, hinge(), "{type: PDController, kp: 50, kv: 0.2}")
+    (found,) = respond(path, signal=Signal(Kind.SINE, 0.1, 2.0, duration=2.0))
+    assert found.measured is None
+    assert found.response.causes == (
+        "the sine has not swung in: no frequency response; test longer",
+    )
+
+
 def test_a_curve_that_never_falls_has_no_bandwidth_and_one_point_no_peak() -> None:
     flat = FrequencyResponse(np.array([1.0, 2.0]), np.ones(2, complex))
     point = FrequencyResponse(np.array([1.0]), np.ones(1, complex))
@@ -67,7 +95,7 @@ def test_a_curve_that_never_falls_has_no_bandwidth_and_one_point_no_peak() -> No
 
 def test_a_sine_gives_gain_and_phase_at_its_frequency(tmp_path: Path) -> None:
     signal = Signal(Kind.SINE, 0.1, 2.0, duration=3.0)
-    shown, exact = both(World(scene(tmp_path, hinge(), PD)), *ROBOT, signal, 0.0)
+    shown, exact = both(World(scene(tmp_path, hinge(), PD)), *ROBOT, signal)
     assert shown.frequency.tolist() == [2.0]
     assert shown.value == pytest.approx(exact.value, abs=1e-4)
 
@@ -82,13 +110,13 @@ def test_dry_friction_is_far_from_the_linear_response(tmp_path: Path) -> None:
 def test_a_saturated_sine_is_far_from_it_too(tmp_path: Path) -> None:
     weak = "{type: PDController, kp: 50, kv: 5, torque_limit: 0.5}"
     signal = Signal(Kind.SINE, 0.5, 1.0, duration=3.0)
-    shown, exact = both(World(scene(tmp_path, hinge(), weak)), *ROBOT, signal, 0.0)
+    shown, exact = both(World(scene(tmp_path, hinge(), weak)), *ROBOT, signal)
     assert shown.distance(exact) > 0.05
 
 
 def test_other_signals_and_short_ones_show_no_frequencies(tmp_path: Path) -> None:
     world = World(scene(tmp_path, hinge(), PD))
-    bench = Bench(world, settle=0.1)
+    bench = Bench(world)
     for signal in (
         Signal(duration=0.2),
         Signal(Kind.SINE, frequency=1.0, duration=0.5),
@@ -118,7 +146,7 @@ def test_the_linear_map_is_exact(
 
 
 def test_gravity_is_in_the_linear_map() -> None:
-    shown, exact = both(World(BUNDLED / "pendulum.yaml"), "pendulum", "swing", settle=1.0)
+    shown, exact = both(World(BUNDLED / "pendulum.yaml"), "pendulum", "swing")
     assert np.abs(shown.value - exact.value).max() < 1e-4
 
 
@@ -126,7 +154,7 @@ def test_joints_that_push_each_other_are_linearised_together() -> None:
     world = World(BUNDLED / "quadruped.yaml")
     world.model.dof_frictionloss[:] = 0.0  # the only thing that is not linear
     signal = Signal(Kind.CHIRP, 0.01, 0.5, 20.0, 2.0)
-    shown, exact = both(world, "quadruped", "FL_thigh", signal, 1.0, 1.0)
+    shown, exact = both(world, "quadruped", "FL_thigh", signal)
     assert np.abs(shown.value - exact.value).max() < 1e-3
 
 

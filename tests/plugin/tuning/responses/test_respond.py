@@ -25,7 +25,7 @@ Output = pytest.CaptureFixture[str]
 def test_a_batch_does_what_the_bench_does() -> None:
     path = BUNDLED / "quadruped.yaml"
     names = ["FL_hip", "RR_calf"]
-    alone = Bench(World(path), settle=1.0).run("quadruped", names, SHORT)
+    alone = Bench(World(path)).run("quadruped", names, SHORT)
     found = respond(path, joint="|".join(names), signal=SHORT)
     for one, other in zip(alone, [f.response for f in found], strict=True):
         assert (one.actuator, one.joint) == (other.actuator, other.joint)
@@ -41,7 +41,7 @@ def test_limits_show_in_a_batch(tmp_path: Path) -> None:
     geared = '<motor name="drive" joint="swing" gear="-3"/>'
     weak = "{type: PDController, kp: 50, kv: 5, torque_limit: 2}"
     path = write_scene(tmp_path, hinge(geared), weak)
-    (alone,) = Bench(World(path), settle=1.0).run("robot", ["drive"], SHORT)
+    (alone,) = Bench(World(path)).run("robot", ["drive"], SHORT)
     (found,) = respond(path, signal=SHORT)
     assert alone.trace is not None and found.response.trace is not None
     assert found.response.metrics is not None and alone.metrics is not None
@@ -76,7 +76,7 @@ def test_processes_give_what_the_bench_gives(
     scene = Scene.load(path, vars={"k": 30})
     scene.set("robot.PIDController.kv", 3)
     found = respond(scene, signal=SHORT, execution="python", workers=2)
-    alone = Bench(World(scene, "python"), settle=1.0).run("robot", ["a", "b"], SHORT)
+    alone = Bench(World(scene, "python")).run("robot", ["a", "b"], SHORT)
     for one, other in zip(found, alone, strict=True):
         assert one.response.trace is not None and other.trace is not None
         assert np.array_equal(one.response.trace.position, other.trace.position)
@@ -180,8 +180,8 @@ def test_the_command_writes_json_csv_and_plots(tmp_path: Path, capsys: Output) -
     assert found["margins"]["phase_margin"] == pytest.approx(51.7, abs=0.1)
     assert picture.read_bytes().startswith(b"\x89PNG")
     rows = list(csv.DictReader(table.read_text().splitlines()))
-    assert len(rows) == 2000
-    assert float(rows[-1]["time"]) == pytest.approx(2.0)
+    assert float(rows[-1]["time"]) == pytest.approx(0.001 * len(rows))
+    assert len(rows) > 1000  # until it is at rest
 
 
 def test_a_sine_prints_gain_and_phase(tmp_path: Path, capsys: Output) -> None:

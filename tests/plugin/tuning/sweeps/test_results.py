@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,6 +163,25 @@ def test_plots_are_drawn_of_numbers_words_and_samples(tmp_path: Path) -> None:
     for name, draw in (("a.png", parallel_coordinates), ("b.png", heat_map)):
         draw(tmp_path / name, ranking, list(points[0]), "rmse")
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_objective_with_weights_is_written_out(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib import figure
+
+    labels: list[str] = []
+    usual = figure.Figure.savefig
+
+    def keep(shown: figure.Figure, *given: Any, **options: Any) -> None:
+        labels.extend(t.get_text() for t in shown.axes[0].get_xticklabels())
+        usual(shown, *given, **options)
+
+    objective = "rmse + 0.01*effort - 2.5e-3*travel"
+    ranking = sample([{"x.y.kp": 1.0}, {"x.y.kp": 2.0}], [0.1, 0.2]).ranking(GOAL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figure.Figure, "savefig", keep)
+        parallel_coordinates(tmp_path / "x.png", ranking, ["x.y.kp"], objective)
+    assert [label.replace("\n", " ") for label in labels] == ["y kp", objective]
 
 
 def test_a_heat_map_needs_two_parameters_that_vary(tmp_path: Path) -> None:

@@ -9,14 +9,20 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.errors import MissingExtraError, RecordingError
+from mjrig.errors import RecordingError
+from mjrig.recording.integrity.fletcher import fletcher32
+from mjrig.recording.integrity.h5_columns import (
+    CHECKSUM,
+    attributes_checksum,
+    h5py_package,
+    reason,
+)
 
 FORMAT, VERSION = "mjrig", 1
 #: Bytes of one HDF5 chunk, about.
@@ -39,18 +45,6 @@ class Column:
     width: int | None
     dtype: npt.DTypeLike = np.float64
     rows: int | None = None
-
-
-def h5py_package() -> Any:
-    """h5py, imported when it is needed.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        return import_module("h5py")
-    except ImportError as error:
-        raise MissingExtraError("a recording in HDF5", "record", error) from error
 
 
 class H5File:
@@ -86,6 +80,8 @@ class H5File:
             attrs = self._file.require_group(group).attrs if group else self._file.attrs
             for name, value in values.items():
                 attrs[name] = value
+            # HDF5 has checksums of everything but texts.
+            attrs[CHECKSUM] = attributes_checksum(dict(attrs))
         self._file.swmr_mode = True
         self._file.flush()
         self._reserved = 0
@@ -125,6 +121,7 @@ class H5File:
             maxshape=(None, *width),
             chunks=(rows, *width),
             dtype=column.dtype,
+            fletcher32=True,
         )
 
     def append(self, name: str, rows: npt.NDArray[Any]) -> None:
@@ -143,9 +140,10 @@ class H5File:
         dataset.id.write(h5s.create_simple(rows.shape), place, block)
 
     def put_block(self, name: str, number: int, block: npt.NDArray[Any], filled: int) -> None:
-        """Write one whole HDF5 chunk, of whose rows the first `filled` count.
+        """Write one whole HDF5 chunk of 8-byte numbers, of whose rows the first `filled` count.
 
-        Three times as fast as `append`: nothing is selected, cached or converted.
+        Three times as fast as `append`: nothing is selected, cached or converted. The chunk has
+        its checksum with it, in one write: a kill leaves both or neither.
         """
         dataset = self._columns.get(name)
         if dataset is None:
@@ -153,9 +151,8 @@ class H5File:
         start = number * len(block)
         self._lengths[name] = start + filled
         dataset.id.set_extent((start + filled, *block.shape[1:]))
-        dataset.id.write_direct_chunk(
-            (start, *(0 for _ in block.shape[1:])), np.ascontiguousarray(block)
-        )
+        place = (start, *(0 for _ in block.shape[1:]))
+        dataset.id.write_direct_chunk(place, block.tobytes() + fletcher32(block))
 
     def append_lines(self, lines: Sequence[bytes]) -> None:
         """Add lines to the log."""
@@ -180,10 +177,3 @@ class H5File:
 def line(entry: Mapping[str, object]) -> bytes:
     """An entry of the log."""
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def reason(error: BaseException) -> str:
-    """Short text of an error of the operating system or of HDF5."""
-    text = getattr(error, "strerror", None) or " ".join(str(error).split())
-    _, found, rest = text.partition("error message = '")
-    return rest.partition("'")[0] if found else text

@@ -1,10 +1,7 @@
 """Helpers of the readers for other stacks' recordings: hints, safe files, columns by joint."""
 
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,26 +19,10 @@ from mjrig.recording.recording import (
 )
 
 Hints = Mapping[str, object]
-Arrays = Mapping[str, npt.NDArray[Any]]
 #: The name a floating base gets where the file has none.
 BASE = "base"
 #: Numbers per kind of joint: qpos, dof.
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
-
-
-def npz_arrays(path: Path) -> Arrays | None:
-    """Every array of an npz; None: another format.
-
-    Raises:
-        RecordingError: it is broken, or holds Python objects.
-    """
-    if path.suffix != ".npz" or not zipfile.is_zipfile(path):
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise RecordingError(f"{path.name}: cannot be read: {error}") from error
 
 
 def number_hint(path: Path, hints: Hints, key: str, default: float | None = None) -> float:

@@ -231,6 +231,7 @@ def test_an_attribute_that_says_nothing_is_named(
     bad = damaged(path, tmp_path)
     with h5py.File(bad, "r+") as file:
         file[at].attrs[name] = value
+        del file[at].attrs["crc32"]  # as in files of older versions
     with pytest.raises(mjrig.RecordingError) as info:
         mjrig.read_recording(bad)
     assert str(info.value).startswith(f"{bad}: {message}")
@@ -347,7 +348,7 @@ def test_an_npz_never_unpickles(recording: Recording, tmp_path: Path) -> None:
     bad = tmp_path / "bad.npz"
     evil = np.array([{"a": 1}], dtype=object)
     np.savez(bad, mjrig_recording=np.array("{}"), evil=evil)
-    with pytest.raises(mjrig.RecordingError, match=r"bad\.npz: is damaged: Object arrays cannot"):
+    with pytest.raises(mjrig.RecordingError, match=r"bad\.npz: is damaged: evil: Object arrays"):
         mjrig.read_recording(bad)
 
 

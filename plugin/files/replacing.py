@@ -7,6 +7,39 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from mjrig.errors import MjrigError
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """As `replacing_file`, with its folder made, and with an error of ours.
+
+    Raises:
+        MjrigError: it cannot be written there; names the file.
+    """
+    with cannot_be_written(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing_file(path) as beside:
+            yield beside
+
+
+@contextmanager
+def cannot_be_written(path: Path, then: str = "") -> Iterator[None]:
+    """Make an error of the operating system one of ours.
+
+    Args:
+        path: what is written in the block.
+        then: what else a user should know.
+
+    Raises:
+        MjrigError: the block failed to write.
+    """
+    try:
+        yield
+    except OSError as error:
+        what = error.strerror or " ".join(str(error).split())
+        raise MjrigError(f"{path}: cannot be written: {what}{then}") from error
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.errors import RecordingError
+from mjrig.files.replacing import replacing_file
 from mjrig.recording.integrity.fletcher import fletcher32
 from mjrig.recording.integrity.h5_columns import (
     CHECKSUM,
@@ -70,11 +71,21 @@ class H5File:
         h5py = h5py_package()
         if path.exists() and not overwrite:
             raise RecordingError(f"{path}: exists already; remove it or ask to overwrite it")
+        self._path, self._reserved = path, 0
+        self._lengths: dict[str, int] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = h5py.File(path, "w", libver="latest")
+            # What is there already is replaced once there is a file with room for rows.
+            with replacing_file(path) as beside:
+                self._file = h5py.File(beside, "w", libver="latest")
+                self.reserve(0)
+                self._begin(columns, attributes)
         except OSError as error:
             raise RecordingError(f"{path}: cannot be written: {reason(error)}") from error
+
+    def _begin(
+        self, columns: Sequence[Column], attributes: Mapping[str, Mapping[str, object]]
+    ) -> None:
         self._columns = {c.name: self._create(c) for c in columns if c.width != 0}
         for group, values in attributes.items():
             attrs = self._file.require_group(group).attrs if group else self._file.attrs
@@ -84,8 +95,6 @@ class H5File:
             attrs[CHECKSUM] = attributes_checksum(dict(attrs))
         self._file.swmr_mode = True
         self._file.flush()
-        self._reserved = 0
-        self._lengths: dict[str, int] = {}
 
     def reserve(self, size: int) -> None:
         """Reserve disk space for the given total size of the columns.
@@ -165,9 +174,8 @@ class H5File:
 
     def close(self) -> None:
         """Finish the file; reserved disk space that was not needed is released."""
-        path = self._file.filename
         self._file.close()
-        with open(path, "r+b") as stream:
+        with open(self._path, "r+b") as stream:
             head = stream.read(_END + 8)
             end = int.from_bytes(head[_END:], "little")
             if head[_OFFSET_SIZE] == 8 and 0 < end < os.fstat(stream.fileno()).st_size:

@@ -200,9 +200,8 @@ class _Search:
                 rows = self._results.only(task.id for task in tasks)
                 (ranked,) = rows.ranking(self._objective)
                 bad = next((row for row in rows if row.status != OK), None)
-                if bad is not None:
-                    trial.set_user_attr("problem", bad.error or bad.status)
-                self._study.study.tell(trial, ranked.score)
+                problem = (bad.error or bad.status) if bad is not None else ""
+                self._study.tell(trial, ranked.score, problem)
 
 
 def _distributions(parameters: Sequence[Parameter]) -> dict[str, Any]:

@@ -8,17 +8,20 @@ import json
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MissingExtraError, MjrigError, PropertyError
+from mjrig.files.replacing import cannot_be_written
 from mjrig.names import suggestion
 
 SAMPLERS = ("tpe", "cmaes", "gp", "random")
 #: Study attribute with a fingerprint of what its values depend on.
 FINGERPRINT = "mjrig fingerprint"
+#: The study of an output folder.
+JOURNAL = "study.journal"
 #: Trial attribute with the output folder that its rows are in.
 OUTPUT = "mjrig output"
 
@@ -50,7 +53,9 @@ class SearchStudy:
         #: A journal in the locked output belongs to this process alone.
         self._alone = output is not None and not storage
         self._kept = bool(storage) or output is not None
-        self.study = _opened(_storage(storage, output), name, fingerprint, mix)
+        self._place = Path(storage or Path(output or "", JOURNAL))
+        with self._writing():
+            self.study = _opened(_storage(storage, output), name, fingerprint, mix)
 
     def ask(self, space: Mapping[str, Any]) -> Any:
         """A new trial.
@@ -58,10 +63,11 @@ class SearchStudy:
         Raises:
             MjrigError: the space does not fit the trials that the study has.
         """
-        with _same_space():
+        with self._writing(), _same_space():
             trial = self.study.ask(dict(space))
         if self._kept and self._output and not self._alone:
-            trial.set_user_attr(OUTPUT, self._output)
+            with self._writing():
+                trial.set_user_attr(OUTPUT, self._output)
         return trial
 
     def interrupted(self, space: Mapping[str, Any]) -> list[Any]:
@@ -84,6 +90,20 @@ class SearchStudy:
                         trial._suggest(name, distribution)  # as `ask` does; what is known stays
                 found.append(trial)
         return found
+
+    def tell(self, trial: Any, score: float, problem: str = "") -> None:
+        """Report the score of a trial, and what went wrong in it.
+
+        Raises:
+            MjrigError: the study cannot be written.
+        """
+        with self._writing():
+            if problem:
+                trial.set_user_attr("problem", problem)
+            self.study.tell(trial, score)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return cannot_be_written(self._place, "; finished trials are kept, run it again to resume")
 
     def finished(self) -> int:
         """The number of trials that have a score, those of other processes included."""
@@ -148,6 +168,8 @@ def _opened(storage: Any, name: str, fingerprint: str, mix: bool) -> Any:
     optuna = _optuna()
     try:
         study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
+    except OSError:
+        raise
     except Exception as error:  # any error of a database
         raise MjrigError(f"the study {name!r} cannot be opened: {error}") from error
     known = study.user_attrs.get(FINGERPRINT)
@@ -169,16 +191,13 @@ def _storage(said: str, output: str | Path | None) -> Any:
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
 
-    path = Path(said) if said else Path(str(output), "study.journal")
+    path = Path(said) if said else Path(str(output), JOURNAL)
     path = path.absolute()  # Optuna's link to a relative path leads nowhere
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not said:
-            # Left by a killed process: the living one has the lock of the folder, and is this one.
-            Path(f"{path}.lock").unlink(missing_ok=True)
-        return JournalStorage(JournalFileBackend(str(path), _journal_lock(path)))
-    except OSError as error:
-        raise MjrigError(f"{path}: cannot be written: {error.strerror or error}") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not said:
+        # Left by a killed process: the living one has the lock of the folder, and is this one.
+        Path(f"{path}.lock").unlink(missing_ok=True)
+    return JournalStorage(JournalFileBackend(str(path), _journal_lock(path)))
 
 
 def _journal_lock(path: Path) -> Any:

@@ -57,7 +57,7 @@ def positive(path: Path, name: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not 0.0 < number < np.inf:
-        raise RecordingError(f"{path}: {name}: must be a number > 0, got {value!r}")
+        raise RecordingError(f"{path}: {name}: must be a number > 0, got {value!r:.60}")
     return number
 
 
@@ -148,6 +148,12 @@ def _check_actor(
         check(f"{name}: {what}", all(isinstance(n, str) for n in found), "names", found)
     size = len(actor.actuators)
     check(f"{name}: driven", len(actor.driven) == size, f"{size} joints", actor.driven)
+    rows = {"act": actor.act, "ctrl": actor.ctrl}
+    if actor.commands is not None:
+        rows |= {f"inputs of {n}": values for n, values in actor.commands.inputs.items()}
+    for what, table in rows.items():
+        fine = table is None or table.ndim == 2
+        check(f"{name}: {what}", fine, "a table", None if table is None else table.shape)
     plant = actor.plant
     for what, mapping in (("plant", plant.overall), ("plant.enforced", plant.enforced)):
         check(f"{name}: {what}", isinstance(mapping, Mapping), "a mapping", mapping)

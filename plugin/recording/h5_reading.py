@@ -92,7 +92,8 @@ def opened(path: Path) -> Iterator[Any]:
                     raise RecordingError(f"{path}: is damaged: its first block has changed")
                 place = source.enter_context(FinishedView(path))
             file = source.enter_context(h5py.File(place, "r"))
-            yield file if file.attrs.get("format") == FORMAT else None
+            said = file.attrs.get("format")
+            yield file if isinstance(said, str) and said == FORMAT else None
     except (OSError, KeyError, RuntimeError) as error:
         raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
 
@@ -152,7 +153,7 @@ class _H5Reader:
     def _whole(self, attrs: Any, name: str) -> int:
         value = self._attribute(attrs, name)
         if not isinstance(value, int | np.integer):
-            raise RecordingError(f"{self._path}: {name}: must be a whole number, got {value!r}")
+            raise RecordingError(f"{self._path}: {name}: must be a whole number, got {value!r:.60}")
         return int(value)
 
     def _json(self, attrs: Any, name: str) -> Any:

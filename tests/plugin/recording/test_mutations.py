@@ -115,6 +115,8 @@ def used(recording: Recording, folder: Path) -> None:
     """What `info` and `convert` do with a recording."""
     summary(recording)
     write_csv(recording, folder / "again.csv")
+    if not CAMPAIGN:
+        return
     write_npz(recording, folder / "again.npz")
     mjrig.read_recording(folder / "again.npz")
 
@@ -140,7 +142,7 @@ def everything(recording: Recording) -> Recording:
 @pytest.mark.campaign
 def test_damage_is_an_error_or_harmless(bases: list[Base], tmp_path: Path, tally: Tally) -> None:
     good = {b.path.name: everything(mjrig.read_recording(b.path, b.hints)) for b in bases}
-    for rng in tally.cases("mutated recordings", 150, 12_000, minutes=20):
+    for rng in tally.cases("mutated recordings", 120, 12_000, minutes=15):
         base = bases[tally.tried % len(bases)]
         path = tmp_path / f"bad{base.path.suffix}"
         shutil.copy(base.path, path)
@@ -187,6 +189,8 @@ def one(base: Base, path: Path, good: Recording | None) -> str:
 
 def check_verified(base: Base, path: Path, *, refused: bool) -> str:
     """`info --verify` agrees with the reader."""
+    if not CAMPAIGN:
+        return ""
     try:
         found = verify(path, base.hints)
     except mjrig.MjrigError:

@@ -339,14 +339,13 @@ def test_a_killed_process_loses_at_most_a_second(scene: Path, tmp_path: Path, ta
         command = [sys.executable, "-c", KILLED, str(scene), str(path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            began, row = None, ""
+            rows: list[str] = []
             for row in process.stdout:
-                now = float(row.split()[1])
-                began = now if began is None else began
-                if now - began > after:
+                rows.append(row)
+                if float(row.split()[1]) - float(rows[0].split()[1]) > after:
                     break
             process.kill()
-            rows = [row, *process.stdout.read().splitlines(keepends=True)]
+            rows += process.stdout.read().splitlines(keepends=True)
         taken = [(int(a), float(b)) for a, b in (r.split() for r in rows if r.endswith("\n"))]
         try:
             recording = mjrig.read_recording(path)

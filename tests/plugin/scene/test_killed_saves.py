@@ -46,7 +46,7 @@ def test_a_killed_save_leaves_the_old_scene_or_the_new_one(models: Path, tally: 
         process.stdout.close()
         text = path.read_text()
         try:
-            kp = mjrig.Scene.load(path).to_data()["actors"][0]["components"][0]["kp"]
+            kp = mjrig.Scene.load(path).actors[0].components[0].to_data()["kp"]
         except (mjrig.MjrigError, LookupError) as error:
             tally.found(f"{type(error).__name__}: {error}")
             continue

@@ -142,14 +142,21 @@ def steps_of(path: Path, time: FloatArray, timestep: float) -> npt.NDArray[np.in
     """Physics steps of ascending times.
 
     Raises:
-        RecordingError: times do not increase.
+        RecordingError: times do not increase, or two of them are in one step.
     """
     if not len(time):
         raise RecordingError(f"{path.name}: has no rows")
     if np.any(np.diff(time) <= 0.0):
         row = int(np.argwhere(np.diff(time) <= 0.0)[0][0]) + 1
         raise RecordingError(f"{path.name}: the time does not increase in row {row}")
-    return np.asarray(np.round((time - time[0]) / timestep), dtype=np.int64)
+    steps = np.asarray(np.round((time - time[0]) / timestep), dtype=np.int64)
+    same = np.flatnonzero(np.diff(steps) <= 0)
+    if len(same):
+        raise RecordingError(
+            f"{path.name}: row {same[0] + 1} is in the same step as the one before, with a "
+            f"timestep of {timestep:g} s; give a smaller one: --hint timestep={timestep / 10:g}"
+        )
+    return steps
 
 
 def actor_of(

@@ -1,6 +1,9 @@
 """What the documents show works as printed."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -95,6 +98,42 @@ def test_the_pyproject_of_the_extending_page_registers_the_class() -> None:
     points = said["project"]["entry-points"]["mjrig.components"]
     assert points == {"GravityController": "gravity:GravityController"}
     assert said["tool"]["setuptools"]["py-modules"] == ["gravity"]
+
+
+def test_the_package_of_the_extending_page_is_used_by_its_type_name(
+    beside: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Installed as its pyproject says: the module, and beside it what `pip` writes about it."""
+    said = tomllib.loads(blocks("docs/extending.md", "toml")[0])
+    site = tmp_path_factory.mktemp("site")
+    (module,) = said["tool"]["setuptools"]["py-modules"]
+    (beside / f"{module}.py").rename(site / f"{module}.py")
+    project = said["project"]
+    about = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    groups = project["entry-points"].items()
+    (about / "entry_points.txt").write_text(
+        "".join(f"[{g}]\n" + "".join(f"{k} = {v}\n" for k, v in ps.items()) for g, ps in groups)
+    )
+    scene = beside / "scene.yaml"
+    scene.write_text(scene.read_text().replace("gravity:Gra", "Gra"))
+    script = (
+        "import sys; from mjrig.cli.main import main; "
+        "sys.exit(main(['components', 'GravityController']) or "
+        "main(['run', sys.argv[1], '--duration', '0.01']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(scene)],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "compensate" in done.stdout and "GravityController" in done.stdout
 
 
 def test_the_example_of_a_prop_fills_a_spec() -> None:

@@ -40,6 +40,7 @@ ROOMS = {
         "mjrig.terminal",
         "mjrig.check",
         "mjrig.gains",
+        "mjrig.recording.integrity",
         "mjrig.recording",
         "mjrig.sim2sim.compare",
         "mjrig.sim2sim.play",

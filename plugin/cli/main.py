@@ -49,9 +49,16 @@ def _main(arguments: Sequence[str] | None) -> int:
         print(f"mjrig: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `mjrig check … | head`
-        # Python flushes stdout once more at exit; discard that.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:  # a full disk, or one that fails
+        if options.debug:
+            raise
+        if error.filename is None:  # `mjrig check … > F`: what was printed
+            _discard_output()
+        where = error.filename or "output"
+        print(f"mjrig: {where}: {error.strerror or error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("mjrig: interrupted", file=sys.stderr)
         return 130
@@ -62,6 +69,11 @@ def _main(arguments: Sequence[str] | None) -> int:
             raise
         print(f"mjrig: {described(error)}; --debug shows the traceback", file=sys.stderr)
         return 1
+
+
+def _discard_output() -> None:
+    """Python flushes stdout once more at exit; that must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

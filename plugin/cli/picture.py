@@ -17,6 +17,7 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import MissingExtraError
+from mjrig.files.replacing import whole_file
 
 SIZE = (1280, 720)
 TIMEOUT_S = 120
@@ -29,12 +30,16 @@ def draw(model: Any, data: Any, path: Path, camera: str = "") -> str | None:
         model, data: the state to render.
         path: file to write.
         camera: its name; empty: one called `hero` where a model has one, else a view of everything.
+
+    Raises:
+        MjrigError: the file cannot be written.
     """
     if find_spec("PIL") is None:
         return str(MissingExtraError("a picture", "plot"))
-    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        model_file, state_file = Path(folder) / "model.mjb", Path(folder) / "state.npz"
+        model_file, state_file, picture = (
+            Path(folder, name) for name in ("model.mjb", "state.npz", "picture.png")
+        )
         mujoco.mj_saveModel(model, str(model_file), None)
         np.savez(
             state_file,
@@ -47,10 +52,12 @@ def draw(model: Any, data: Any, path: Path, camera: str = "") -> str | None:
         for backend, prefix in _backends():
             command = [
                 *prefix, sys.executable, "-m", "mjrig.cli.picture",
-                str(model_file), str(state_file), str(path.resolve()), camera,
+                str(model_file), str(state_file), str(picture), camera,
             ]  # fmt: skip
             reason = _attempt(command, backend)
             if not reason:
+                with whole_file(path) as file:
+                    file.write_bytes(picture.read_bytes())
                 return None
     return reason
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import MissingExtraError
+from mjrig.files.replacing import whole_file
 from mjrig.readings.sampler import SampleLog
 
 #: Curves per panel; more are unreadable.
@@ -26,14 +27,16 @@ def plot_samples(logs: dict[str, SampleLog], path: Path) -> None:
     except ImportError as error:
         raise MissingExtraError("a plot", "plot", error) from error
     shown = {name: log for name, log in logs.items() if log.names and len(log)}
-    path.parent.mkdir(parents=True, exist_ok=True)
     rows = max(len(shown), 1)
     figure, axes = plt.subplots(rows, 2, figsize=(12, 3.6 * rows), squeeze=False)
     for row, (name, log) in zip(axes, shown.items(), strict=False):
         _draw(row, name, log)
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    try:
+        with whole_file(path) as file:
+            figure.savefig(file, dpi=110)
+    finally:
+        plt.close(figure)
 
 
 def _draw(axes: Any, name: str, log: SampleLog) -> None:

@@ -1,6 +1,6 @@
 """Checks shared by all readers of recordings; errors name file, column and row."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
 from mjrig.names import listed
+from mjrig.recording.recording import ActorRecording, Recording
 
 
 def number_column(
@@ -56,7 +57,7 @@ def positive(path: Path, name: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not 0.0 < number < np.inf:
-        raise RecordingError(f"{path}: {name}: must be a number > 0, got {value!r}")
+        raise RecordingError(f"{path}: {name}: must be a number > 0, got {value!r:.60}")
     return number
 
 
@@ -86,3 +87,96 @@ def check_increasing(path: Path, name: str, steps: npt.NDArray[Any], most: float
     if len(steps) and not 0 <= steps[0] <= steps[-1] <= most:
         wrong = steps[0] if steps[0] < 0 else steps[-1]
         raise RecordingError(f"{path}: {name}: must be steps from 0 to {most}, got {wrong}")
+
+
+_TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_folder", "model_hash")
+#: No count is larger: the largest whole number that a float64 holds.
+_MOST = 2**53
+
+
+def check_recording(recording: Recording) -> None:
+    """Refuse metadata of another type than it is used with, whoever read it.
+
+    Raises:
+        RecordingError: names what is wrong.
+    """
+
+    def check(what: str, fine: bool, wanted: str, value: object) -> None:
+        if not fine:
+            raise RecordingError(
+                f"{recording.path}: is damaged: {what}: must be {wanted}, got {value!r:.60}"
+            )
+
+    known, count = recording.attributes, recording.steps
+    check("timestep", _is_number(recording.timestep), "a number", recording.timestep)
+    check("steps", _is_step(count, _MOST), "a whole number >= 0", count)
+    for begin in recording.segments:
+        check("segments", _is_step(begin, count), f"steps up to {count}", begin)
+    for note in recording.notes:
+        check("notes", isinstance(note, str), "texts", note)
+    for name in _TEXTS:
+        check(name, isinstance(known.get(name, ""), str), "a text", known.get(name))
+    check("seed", isinstance(known.get("seed", 0), int), "a whole number", known.get("seed"))
+    versions = known.get("versions", {})
+    check("versions", isinstance(versions, Mapping), "a mapping", versions)
+    for name in ("segments", "edits"):
+        entries = known.get(name, [])
+        check(name, isinstance(entries, list | tuple), "a list", entries)
+        for entry in entries:
+            step = entry.get("step") if isinstance(entry, Mapping) else entry
+            check(name, _is_step(step, _MOST), "entries with a step", entry)
+    for entry in known.get("segments", ()):
+        check("segments", isinstance(entry.get("segment"), str), "entries with a name", entry)
+    gains = known.get("gains", {})
+    check("gains", isinstance(gains, Mapping), "a mapping", gains)
+    for actor, values in gains.items():
+        check(f"gains of {actor}", _are_gains(values), "lists of numbers by name", values)
+    for name, actor in recording.actors.items():
+        _check_actor(name, actor, count, check)
+
+
+def _check_actor(
+    name: str, actor: ActorRecording, steps: int, check: Callable[[str, bool, str, object], None]
+) -> None:
+    texts = {
+        "joints": tuple(joint.name for joint in actor.joints),
+        "actuators": actor.actuators,
+        "driven": actor.driven,
+        "policy_joints": actor.policy.joints if actor.policy is not None else (),
+    }
+    for what, found in texts.items():
+        check(f"{name}: {what}", all(isinstance(n, str) for n in found), "names", found)
+    size = len(actor.actuators)
+    check(f"{name}: driven", len(actor.driven) == size, f"{size} joints", actor.driven)
+    rows = {"act": actor.act, "ctrl": actor.ctrl}
+    if actor.commands is not None:
+        rows |= {f"inputs of {n}": values for n, values in actor.commands.inputs.items()}
+    for what, table in rows.items():
+        fine = table is None or table.ndim == 2
+        check(f"{name}: {what}", fine, "a table", None if table is None else table.shape)
+    plant = actor.plant
+    for what, mapping in (("plant", plant.overall), ("plant.enforced", plant.enforced)):
+        check(f"{name}: {what}", isinstance(mapping, Mapping), "a mapping", mapping)
+    for change in actor.gain_changes:
+        check(f"{name}: gain_changes", _is_step(change.step, steps), "steps", change.step)
+        for what, values in (change.gains or {}).items():
+            wanted = f"{size} numbers"
+            check(f"{name}: gain_changes: {what}", values.shape == (size,), wanted, values)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.floating) and bool(np.isfinite(value))
+
+
+def _is_step(value: object, most: int) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and 0 <= int(value) <= most  # type: ignore[call-overload]
+
+
+def _are_gains(values: object) -> bool:
+    """Whether these are lists by name of numbers, or of their words in JSON."""
+    return isinstance(values, Mapping) and all(
+        isinstance(row, list | tuple)
+        and all(v in (None, "inf", "-inf") or isinstance(v, int | float) for v in row)
+        for row in values.values()
+    )

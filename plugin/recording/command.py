@@ -15,8 +15,18 @@ def add(commands: Any) -> None:
         "info", help="summarise a recording", description="Summarise a recording."
     )
     info.add_argument("recording", metavar="F", type=Path, help="recording of any known format")
+    info.add_argument(
+        "--verify",
+        action="store_true",
+        help="read everything and say which columns and rows are damaged; exit code 1 if any",
+    )
     info.set_defaults(run=_info)
-    examples(info, "mjrig info run.h5", "mjrig info run.csv --hint robot=quadruped")
+    examples(
+        info,
+        "mjrig info run.h5",
+        "mjrig info run.h5 --verify",
+        "mjrig info run.csv --hint robot=quadruped",
+    )
     convert = commands.add_parser(
         "convert",
         help="write a recording in another format",
@@ -76,8 +86,18 @@ def _info(options: argparse.Namespace) -> int:
     from mjrig.recording.reading import read_recording
     from mjrig.recording.summary import summary
 
+    if options.verify:
+        return _verify(options)
     print(summary(read_recording(options.recording, hints_of(options))))
     return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from mjrig.recording.verify import verify
+
+    found = verify(options.recording, hints_of(options))
+    print(found.text())
+    return 1 if found.damage else 0
 
 
 def _convert(options: argparse.Namespace) -> int:

@@ -3,11 +3,15 @@
 `step, time`, then for each robot `<robot>/qpos/<joint>`, `qvel`, `position`, `velocity`,
 `feedforward` (setpoints per actuator), `effort`, `raw_effort`, `observation/<k>`, `action/<k>` and
 `command/<k>`; the numbers of a free or ball joint are `<joint>.0`, `<joint>.1`, … An empty cell: no
-value in this step. A first line `# mjrig recording {…}` holds the rest as JSON and may be missing.
+value in this step. A first line `# mjrig recording {…}` holds the rest as JSON and may be missing;
+its `rows` and `crc32` say whether the table is whole.
 """
 
 import csv
+import io
 import json
+import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.replacing import replacing
 from mjrig.names import listed
 from mjrig.recording.checks import check_increasing
 from mjrig.recording.recording import ActorRecording, Recording
@@ -34,6 +39,9 @@ _GROUPS = {
     "action": ("policy/", "policy/action"),
     "command": ("policy/", "policy/command"),
 }
+#: Place of the checksum at the end of the first line; of the whole file, with zeros there.
+_CHECKSUM = re.compile(rb', "crc32": "([0-9a-f]{8})"\}\r?\n$')
+_ZEROS = b"00000000"
 _KIND_BY_SIZE = {7: "free", 4: "ball", 1: "hinge"}
 
 
@@ -46,18 +54,33 @@ def write_csv(recording: Recording, path: Path) -> None:
     columns = [column for actor in recording.actors.values() for column in _columns(actor)]
     steps = np.unique(np.concatenate([np.zeros(0, np.int64), *(c[1] for c in columns)]))
     times = _times(recording, steps)
-    meta = meta_of(recording)
+    meta = {**meta_of(recording), "rows": len(steps), "crc32": _ZEROS.decode()}
+    first = f"{MARK}{json.dumps(meta, ensure_ascii=False)}\n".encode()
     rows = [{int(s): v for s, v in zip(c[1], c[2].tolist(), strict=True)} for c in columns]
+
+    def lines() -> Iterator[bytes]:
+        yield first
+        yield _line(["step", "time", *(name for name, _, _ in columns)])
+        for step, time in zip(steps.tolist(), times, strict=True):
+            yield _line([step, repr(time), *(_cell(row.get(step)) for row in rows)])
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            stream.write(f"{MARK}{json.dumps(meta, ensure_ascii=False)}\n")
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["step", "time", *(name for name, _, _ in columns)])
-            for step, time in zip(steps.tolist(), times, strict=True):
-                writer.writerow([step, repr(time), *(_cell(row.get(step)) for row in rows)])
+        with replacing(path) as stream:
+            checksum = 0
+            for text in lines():
+                checksum = zlib.crc32(text, checksum)
+                stream.write(text)
+            stream.seek(len(first) - len(_ZEROS) - len('"}\n'))
+            stream.write(b"%08x" % checksum)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _line(cells: Sequence[object]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue().encode()
 
 
 def _cell(value: float | None) -> str:
@@ -114,12 +137,42 @@ def read_csv(path: Path, hints: Mapping[str, object]) -> Recording | None:
             return None
         try:
             meta = json.loads(first.removeprefix(MARK)) if marked else {}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RecordingError(f"{path}: line 1 is not JSON: {error}") from error
+        if not isinstance(meta, dict):
+            raise RecordingError(f"{path}: line 1 is not a JSON object")
         header = next(csv.reader([stream.readline() if marked else first]), [])
         _check_header(path, header)
         table = _table(path, header, stream, 3 if marked else 2)
+    rows = meta.pop("rows", None)
+    if rows is not None and rows != len(table):
+        raise RecordingError(f"{path}: is damaged: has {len(table)} rows, was written with {rows}")
+    if has_checksum(path, rows) and not checksum_fits(path):
+        raise RecordingError(
+            f"{path}: is damaged: its content is not what was written; if you changed it yourself, "
+            "remove rows and crc32 from the first line"
+        )
+    meta.pop("crc32", None)
     return _recording(path, meta, header, table, hints)
+
+
+def has_checksum(path: Path, rows: object = None) -> bool:
+    """Whether damage would be noticed; a table that states its rows has a checksum, too."""
+    with path.open("rb") as stream:
+        return rows is not None or _CHECKSUM.search(stream.readline()) is not None
+
+
+def checksum_fits(path: Path) -> bool:
+    """Whether the content is what was written."""
+    with path.open("rb") as stream:
+        first = stream.readline()
+        said = _CHECKSUM.search(first)
+        if said is None:
+            return False
+        checksum = zlib.crc32(first[: said.start(1)] + _ZEROS + first[said.end(1) :])
+        while block := stream.read(1 << 20):
+            checksum = zlib.crc32(block, checksum)
+    return int(said.group(1), 16) == checksum
 
 
 def _is_header(text: str) -> bool:
@@ -179,6 +232,11 @@ def _is_number(cell: str) -> bool:
 def _recording(
     path: Path, meta: dict[str, Any], header: Sequence[str], table: Any, hints: Mapping[str, object]
 ) -> Recording:
+    bad = np.flatnonzero(~(np.abs(table[:, 0]) < 2**53))
+    if len(bad):
+        raise RecordingError(
+            f"{path}: step: must be a whole number, got {table[bad[0], 0]} in row {bad[0]}"
+        )
     step, time = table[:, 0].astype(np.int64), table[:, 1]
     check_increasing(path, "step", step)
     groups: dict[tuple[str, str], list[int]] = {}

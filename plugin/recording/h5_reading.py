@@ -1,7 +1,9 @@
 """Read what `Recorder` wrote, finished or not."""
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,20 @@ from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
 from mjrig.errors import RecordingError
 from mjrig.recording.checks import check_increasing, number_column, positive, required
-from mjrig.recording.h5_file import FORMAT, VERSION, h5py_package, reason
+from mjrig.recording.h5_file import FORMAT, VERSION
+from mjrig.recording.integrity.h5_columns import (
+    H5Columns,
+    h5py_package,
+    reason,
+)
+from mjrig.recording.integrity.unfinished import (
+    SIGNATURE,
+    FinishedView,
+    head_of,
+    is_readable,
+    is_unfinished,
+    is_whole,
+)
 from mjrig.recording.recording import (
     ActorRecording,
     Efforts,
@@ -24,11 +39,8 @@ from mjrig.recording.recording import (
 )
 from mjrig.recording.values import from_json
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
-#: Offsets in a superblock of its version and of the flag of an open writer.
-_VERSION, _FLAGS = 8, 11
-#: Bits of the flag: a writer is open, and allows concurrent readers.
-_WRITING, _READABLE = 1, 4
+#: A file that is being written may change while it is read; then it is read again.
+_ATTEMPTS, _RECENT = 5, 1.0
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 Log = list[dict[str, Any]]
 _TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_folder", "model_hash")
@@ -41,42 +53,64 @@ def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
         RecordingError: it is broken; names the column and the row.
     """
     del hints  # the file is self-contained
-    with path.open("rb") as stream:
-        head = stream.read(len(SIGNATURE) + 4)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _read(path)
+        except RecordingError:
+            if not is_unfinished(head_of(path)) or time.time() - path.stat().st_mtime > _RECENT:
+                raise
+        time.sleep(0.05)
+    return _read(path)
+
+
+def _read(path: Path) -> Recording | None:
+    with opened(path) as file:
+        return None if file is None else _H5Reader(path, file).read()
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The open file of a recording, finished or not; None: another format.
+
+    Raises:
+        RecordingError: it cannot be opened, or HDF5 fails on it.
+    """
+    head = head_of(path)
     if not head.startswith(SIGNATURE):
-        return None
-    h5py = h5py_package()
-    # NOTE: a file whose writer was killed or is still running opens in SWMR mode only; on a damaged
-    # file that mode takes minutes, so it is not used for others.
-    flags = head[_FLAGS] if len(head) > _FLAGS and head[_VERSION] >= 3 else 0
-    unfinished = bool(flags & _WRITING)
-    if unfinished and not flags & _READABLE:
-        raise RecordingError(f"{path}: is damaged: its writer ended before the first row")
-    mode = {"libver": "latest", "swmr": True} if unfinished else {}
+        yield None
+        return
+    h5py, source = h5py_package(), ExitStack()
     try:
-        with h5py.File(path, "r", **mode) as file:
-            return _H5Reader(path, file).read() if file.attrs.get("format") == FORMAT else None
+        with source:
+            place: Any = path
+            if is_unfinished(head):
+                if not is_readable(head):
+                    raise RecordingError(
+                        f"{path}: is damaged: its writer ended before the first row"
+                    )
+                if not is_whole(head):
+                    raise RecordingError(f"{path}: is damaged: its first block has changed")
+                place = source.enter_context(FinishedView(path))
+            file = source.enter_context(h5py.File(place, "r"))
+            said = file.attrs.get("format")
+            yield file if isinstance(said, str) and said == FORMAT else None
     except (OSError, KeyError, RuntimeError) as error:
         raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
 
 
 class _H5Reader:
     def __init__(self, path: Path, file: Any) -> None:
-        self._path, self._file = path, file
-        self._columns: dict[str, Any] = {}
-        h5py = h5py_package()
-        file.visititems(
-            lambda name, item: (
-                self._columns.update({name: item}) if isinstance(item, h5py.Dataset) else None
-            )
-        )
+        self._path, self._columns = path, H5Columns(path, file)
 
     def read(self) -> Recording:
-        path, attrs = self._path, self._file.attrs
+        path, attrs = self._path, self._group("").attrs
         version = self._whole(attrs, "version")
         if version > VERSION:
             raise RecordingError(f"{path}: has version {version}; this mjrig reads up to {VERSION}")
-        names = list(self._file["actors"])
+        for group in self._columns.damaged_groups():
+            where = f" of {group}" if group else ""
+            raise RecordingError(f"{path}: is damaged: the attributes{where} have changed")
+        names = list(self._group("actors"))
         facts = {name: self._facts(name) for name in names}
         steps, states = self._counts(facts)
         log = self._log(steps)
@@ -103,10 +137,13 @@ class _H5Reader:
             segments=tuple(sorted({0, *(int(e["step"]) for e in breaks)})),
         )
 
+    def _group(self, name: str) -> Any:
+        return required(self._path, self._columns.groups, name)
+
     def _divergences(self, steps: int, known: set[int]) -> Log:
         """Where MuJoCo reset itself in the middle of a run: its clock jumps back."""
-        time = self._column("time", None, steps)
-        found = (np.flatnonzero(np.diff(time) <= 0.0) + 1).tolist()
+        clock = self._column("time", None, steps)
+        found = (np.flatnonzero(np.diff(clock) <= 0.0) + 1).tolist()
         return [{"step": step, "segment": "divergence"} for step in found if step not in known]
 
     def _attribute(self, attrs: Any, name: str) -> Any:
@@ -116,7 +153,7 @@ class _H5Reader:
     def _whole(self, attrs: Any, name: str) -> int:
         value = self._attribute(attrs, name)
         if not isinstance(value, int | np.integer):
-            raise RecordingError(f"{self._path}: {name}: must be a whole number, got {value!r}")
+            raise RecordingError(f"{self._path}: {name}: must be a whole number, got {value!r:.60}")
         return int(value)
 
     def _json(self, attrs: Any, name: str) -> Any:
@@ -128,7 +165,7 @@ class _H5Reader:
             ) from error
 
     def _facts(self, actor: str) -> dict[str, Any]:
-        attrs = self._file[f"actors/{actor}"].attrs
+        attrs = self._group(f"actors/{actor}").attrs
         names = ("joints", "actuators", "gains", "plant", "act", "ctrl")
         facts = {name: self._json(attrs, name) for name in names}
         facts["policy"] = self._json(attrs, "policy") if "policy" in attrs else None

@@ -1,9 +1,6 @@
 """Recordings as `.npz`: numpy arrays and a JSON text, with nothing lost."""
 
 import json
-import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.replacing import replacing
+from mjrig.recording.integrity.limits import most_bytes
+from mjrig.recording.integrity.npz_arrays import npz_arrays, npz_names
 from mjrig.recording.recording import Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
 
@@ -25,15 +25,19 @@ def write_npz(recording: Recording, path: Path) -> None:
         RecordingError: it cannot be written there.
     """
     arrays: dict[str, Any] = arrays_of(recording)
-    arrays[META] = np.array(json.dumps(meta_of(recording), ensure_ascii=False))
-    partial = path.with_name(f"{path.name}.part")
+    # A reader knows from this that no array is missing; that each is whole, the zip file knows.
+    meta = {**meta_of(recording), "arrays": {n: list(a.shape) for n, a in arrays.items()}}
+    arrays[META] = np.array(json.dumps(meta, ensure_ascii=False))
+    size = sum(np.asarray(a).nbytes for a in arrays.values())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as stream:
+        with replacing(path) as stream:
             np.savez_compressed(stream, **arrays)
-        os.replace(partial, path)
+            if size > most_bytes(stream.tell()):  # so small that nobody would read it
+                stream.seek(0)
+                stream.truncate()
+                np.savez(stream, **arrays)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
@@ -44,17 +48,19 @@ def read_npz(path: Path, hints: Mapping[str, object]) -> Recording | None:
         RecordingError: it is broken.
     """
     del hints  # the file is self-contained
-    if not zipfile.is_zipfile(path):
-        if path.suffix.lower() == ".npz":
+    arrays = npz_arrays(path, needs=(META,))
+    if arrays is None:
+        if path.suffix.lower() == ".npz" and npz_names(path) is None:
             raise RecordingError(f"{path}: is damaged: not a whole zip file")
         return None
     try:
-        with zipfile.ZipFile(path) as archive:
-            if f"{META}.npy" not in archive.namelist():
-                return None
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(META)[()]))
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise RecordingError(f"{path}: is damaged: {error}") from error
-    return recording_of(path, "npz", meta, arrays)
+    except (ValueError, RecursionError, IndexError) as error:
+        raise RecordingError(f"{path}: is damaged: {META}: {error}") from error
+    if not isinstance(meta, dict):
+        raise RecordingError(f"{path}: is damaged: {META}: is not a JSON object")
+    written = meta.pop("arrays", None)
+    recording = recording_of(path, "npz", meta, arrays)
+    if written is not None and written != {n: list(a.shape) for n, a in arrays.items()}:
+        raise RecordingError(f"{path}: is damaged: it does not hold the arrays it was written with")
+    return recording

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from mjrig.errors import MjrigError, RecordingError
 from mjrig.names import suggestion
+from mjrig.recording.checks import check_recording
+from mjrig.recording.integrity.limits import check_regular
 from mjrig.recording.recording import Recording
 
 #: Entry points of this group are `read(path, hints) -> Recording | None`; None: not my format.
@@ -37,14 +39,15 @@ def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) 
     for name in hints:
         if name not in HINTS:
             raise RecordingError(f"unknown hint {name!r}; {suggestion(name, HINTS)}")
-    if not path.exists():
-        raise RecordingError(f"{path}: there is no such file")
+    check_regular(path)
     if path.is_file() and not path.stat().st_size:
         raise RecordingError(f"{path}: is empty")
     tried = []
     for name, read in readers().items():
         try:
             recording = read(path, hints)
+            if recording is not None:
+                check_recording(recording)
         except OSError as error:
             raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
         except MjrigError:

@@ -14,7 +14,8 @@ from mjrig.errors import RecordingError
 from mjrig.names import how_many
 from mjrig.recording.chunk import Chunk, ChunkLayout, Piece, copy_into
 from mjrig.recording.description import about_actor, about_world, policy_of
-from mjrig.recording.h5_file import Column, H5File, line, reason
+from mjrig.recording.h5_file import Column, H5File, line
+from mjrig.recording.integrity.h5_columns import reason
 from mjrig.recording.journal import Journal
 from mjrig.recording.plan import ActorNotes, Note, looks_after, work_for
 from mjrig.recording.writer import Writer

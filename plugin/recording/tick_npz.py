@@ -6,8 +6,6 @@ Keys: `meta` (JSON), `policy_step`, `policy_target`, `tick_qpos`, `tick_qvel`, `
 """
 
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
 from mjrig.errors import RecordingError
 from mjrig.names import listed
+from mjrig.recording.integrity.npz_arrays import npz_arrays
 from mjrig.recording.recording import (
     ActorRecording,
     Efforts,
@@ -59,15 +58,11 @@ def read(path: Path, hints: Mapping[str, object]) -> Recording | None:
     Raises:
         RecordingError: it is this layout, but broken.
     """
-    if path.suffix != ".npz" or not zipfile.is_zipfile(path):
+    if path.suffix != ".npz":
         return None
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not {"meta", "policy_step", "policy_target"} <= set(file.files):
-                return None
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise RecordingError(f"{path}: cannot be read: {error}") from error
+    arrays = npz_arrays(path, needs=("meta", "policy_step", "policy_target"))
+    if arrays is None:
+        return None
     return _TickFile(path, arrays).recording(str(hints.get("robot", "")))
 
 

@@ -4,7 +4,9 @@
 full. What neither can hold, the contents of delay buffers, goes into a JSON beside them.
 """
 
+import errno
 import json
+import os
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -68,13 +70,24 @@ def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[s
     with staging(path) as folder:
         staged = folder / path.name
         if path.suffix == ".mjb":
-            mujoco.mj_saveModel(_binary_model(world, frames), str(staged), None)
+            _save_binary(_binary_model(world, frames), staged)
         else:
             notes += write_xml(world, frames, staged, notes)
         text = json.dumps(beside, indent=2, ensure_ascii=False)
         text = _NUMBER_LIST.sub(lambda match: " ".join(match[0].split()), text)
         (folder / f"{path.stem}.json").write_text(text + "\n", encoding="utf-8")
     return notes
+
+
+def _save_binary(model: Any, path: Path) -> None:
+    """Save a model; MuJoCo itself does not notice a full disk.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    mujoco.mj_saveModel(model, str(path), None)
+    if not path.is_file() or path.stat().st_size < mujoco.mj_sizeModel(model):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _check_path(path: Path) -> None:

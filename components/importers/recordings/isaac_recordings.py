@@ -19,8 +19,9 @@ from mjrig.components.importers.recordings.samples import (
     quaternion_hint,
     wxyz,
 )
-from mjrig.errors import MissingExtraError, RecordingError
+from mjrig.errors import RecordingError
 from mjrig.names import listed
+from mjrig.recording.integrity.h5_columns import H5Columns, h5py_package, reason
 from mjrig.recording.recording import ActorRecording, PolicyTicks, RecordedCommands, Recording
 
 _SUFFIXES = (".hdf5", ".h5")
@@ -42,26 +43,24 @@ def read(path: Path, hints: Hints) -> Recording | None:
     with path.open("rb") as start:
         if start.read(len(_MAGIC)) != _MAGIC:
             return None
-    try:
-        import h5py
-    except ImportError as error:
-        raise MissingExtraError("an HDF5 file", "record", error) from error
+    h5py = h5py_package()
     try:
         with h5py.File(path, "r") as opened:
-            data = opened.get("data")
-            if not isinstance(data, h5py.Group) or not any(_is_demo(k) for k in data):
+            if "data" not in opened or not isinstance(opened["data"], h5py.Group):
                 return None
-            return _Episode(path, hints, data).recording()
-    except (OSError, KeyError) as error:
-        raise RecordingError(f"{path.name}: cannot be read: {error}") from error
+            columns = H5Columns(path, opened)
+            data = columns.groups["data"]
+            return _Episode(path, hints, data, columns).recording() if _demos(data) else None
+    except (OSError, KeyError, RuntimeError) as error:
+        raise RecordingError(f"{path.name}: cannot be read: {reason(error)}") from error
 
 
 class _Episode:
     """One episode of a file."""
 
-    def __init__(self, path: Path, hints: Hints, data: Any) -> None:
+    def __init__(self, path: Path, hints: Hints, data: Any, columns: H5Columns) -> None:
         self.path, self.hints = path, hints
-        demos = sorted((k for k in data if _is_demo(k)), key=_number)
+        demos = _demos(data)
         wanted = str(hints.get("episode", ""))
         if wanted.isdigit():
             wanted = f"demo_{wanted}"
@@ -73,7 +72,7 @@ class _Episode:
         self.name = wanted or demos[0]
         if self.name not in demos:
             raise RecordingError(f"{path.name}: has no episode {self.name!r}; has: {listed(demos)}")
-        self.demo = data[self.name]
+        self._demo, self._columns = data[self.name], columns
         self.about = _attributes(data)
 
     def recording(self) -> Recording:
@@ -105,7 +104,7 @@ class _Episode:
         )
 
     def _group(self, name: str) -> list[str]:
-        return list(self.demo[name]) if name in self.demo else []
+        return list(self._demo[name]) if name in self._demo else []
 
     def _actor(self, name: str, alone: bool) -> ActorRecording:
         after = {k: self._rows(f"states/articulation/{name}/{k}") for k in _STATE}
@@ -137,7 +136,8 @@ class _Episode:
         )
 
     def _rows(self, name: str) -> Any:
-        return np.asarray(self.demo[name]) if name in self.demo else None
+        column = self._columns.get(f"data/{self.name}/{name}")
+        return None if column is None else np.asarray(column[:])
 
     def _names(self, robot: str) -> Hints:
         """The hints with the joints of this robot, where they are given per robot."""
@@ -176,8 +176,7 @@ class _Episode:
         if actions is None or actions.ndim != 2:
             return None
         finite(self.path, "actions", actions, (None, None))
-        seen = self.demo.get("obs")
-        array = np.asarray(seen) if seen is not None and hasattr(seen, "shape") else None
+        array = self._rows("obs")
         if array is None or array.shape[:1] != actions.shape[:1] or array.ndim != 2:
             array = np.zeros((len(actions), 0))
         return PolicyTicks(
@@ -189,8 +188,9 @@ class _Episode:
         )
 
 
-def _is_demo(name: object) -> bool:
-    return str(name).startswith("demo_")
+def _demos(data: Any) -> list[str]:
+    """The episodes in their order."""
+    return sorted((str(k) for k in data if str(k).startswith("demo_")), key=_number)
 
 
 def _number(name: str) -> tuple[int, str]:

@@ -11,12 +11,12 @@ from mjrig.components.importers.recordings.samples import (
     finite,
     into_base,
     joint_hint,
-    npz_arrays,
     number_hint,
     quaternion_hint,
     wxyz,
 )
 from mjrig.errors import RecordingError
+from mjrig.recording.integrity.npz_arrays import npz_arrays
 from mjrig.recording.recording import Recording
 
 _MOTION = {"fps", "joint_pos", "joint_vel", "body_pos_w", "body_quat_w"}
@@ -40,8 +40,8 @@ def read_motion_npz(path: Path, hints: Hints) -> Recording | None:
     Raises:
         RecordingError: it has this format, but is damaged, or the names are missing.
     """
-    arrays = npz_arrays(path)
-    if arrays is None or not _MOTION <= set(arrays):
+    arrays = npz_arrays(path, needs=_MOTION) if path.suffix == ".npz" else None
+    if arrays is None:
         return None
     joint_pos = finite(path, "joint_pos", arrays["joint_pos"], (None, None))
     frames, count = joint_pos.shape
@@ -72,7 +72,7 @@ def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
     Raises:
         RecordingError: it has this format, but is damaged, or the rate is missing.
     """
-    arrays = npz_arrays(path)
+    arrays = npz_arrays(path) if path.suffix == ".npz" else None
     if arrays is None:
         return None
     names = [name.removeprefix("q_") for name in arrays if name.startswith("q_")]

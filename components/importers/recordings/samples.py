@@ -1,10 +1,7 @@
 """Helpers of the readers for other stacks' recordings: hints, safe files, columns by joint."""
 
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,26 +19,10 @@ from mjrig.recording.recording import (
 )
 
 Hints = Mapping[str, object]
-Arrays = Mapping[str, npt.NDArray[Any]]
 #: The name a floating base gets where the file has none.
 BASE = "base"
 #: Numbers per kind of joint: qpos, dof.
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
-
-
-def npz_arrays(path: Path) -> Arrays | None:
-    """Every array of an npz; None: another format.
-
-    Raises:
-        RecordingError: it is broken, or holds Python objects.
-    """
-    if path.suffix != ".npz" or not zipfile.is_zipfile(path):
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise RecordingError(f"{path.name}: cannot be read: {error}") from error
 
 
 def number_hint(path: Path, hints: Hints, key: str, default: float | None = None) -> float:
@@ -161,14 +142,21 @@ def steps_of(path: Path, time: FloatArray, timestep: float) -> npt.NDArray[np.in
     """Physics steps of ascending times.
 
     Raises:
-        RecordingError: times do not increase.
+        RecordingError: times do not increase, or two of them are in one step.
     """
     if not len(time):
         raise RecordingError(f"{path.name}: has no rows")
     if np.any(np.diff(time) <= 0.0):
         row = int(np.argwhere(np.diff(time) <= 0.0)[0][0]) + 1
         raise RecordingError(f"{path.name}: the time does not increase in row {row}")
-    return np.asarray(np.round((time - time[0]) / timestep), dtype=np.int64)
+    steps = np.asarray(np.round((time - time[0]) / timestep), dtype=np.int64)
+    same = np.flatnonzero(np.diff(steps) <= 0)
+    if len(same):
+        raise RecordingError(
+            f"{path.name}: row {same[0] + 1} is in the same step as the one before, with a "
+            f"timestep of {timestep:g} s; give a smaller one: --hint timestep={timestep / 10:g}"
+        )
+    return steps
 
 
 def actor_of(

@@ -7,8 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.errors import PolicyError
+from mjrig.errors import PolicyError, RecordingError
 from mjrig.names import how_many, suggestion
+from mjrig.recording.integrity.limits import check_regular
+from mjrig.recording.integrity.npz_arrays import npz_arrays
 
 #: Arrays of a frame; the last axes of the arrays in a file, and of the network's outputs.
 KEYS = ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w")
@@ -49,12 +51,14 @@ class Clip:
         self, path: Path, joints: Sequence[str], own: Sequence[str], bodies: Sequence[str]
     ) -> None:
         try:
-            with np.load(path, allow_pickle=False) as file:
-                found = {
-                    key: np.asarray(file[key], dtype=np.float64) for key in KEYS if key in file
-                }
-        except (OSError, ValueError) as error:
-            raise PolicyError(f"{path.name}: not a motion: {error}") from error
+            check_regular(path)
+            arrays = npz_arrays(path) or {}
+            found = {
+                key: np.asarray(arrays[key], dtype=np.float64) for key in KEYS if key in arrays
+            }
+        except (RecordingError, ValueError) as error:
+            what = str(error).removeprefix(f"{path}: ")
+            raise PolicyError(f"{path.name}: not a motion: {what}") from error
         lacking = [key for key in KEYS if key not in found]
         if lacking:
             raise PolicyError(f"{path.name}: not a motion: has no {', '.join(lacking)}")

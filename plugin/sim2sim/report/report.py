@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mjrig.errors import MjrigError
+from mjrig.files.replacing import whole_file
 from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.report.html import page
 
@@ -33,12 +34,10 @@ def write_report(replay: Replay, folder: Path) -> None:
         MjrigError: it cannot be written there.
     """
     prepare_folder(folder)
-    try:
-        text = json.dumps(plain(replay.to_data()), indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / "report.json").write_text(text + "\n", encoding="utf-8")
-        (folder / "report.html").write_text(page(replay), encoding="utf-8")
-    except OSError as error:
-        raise MjrigError(f"{folder}: cannot be written: {error.strerror}") from error
+    text = json.dumps(plain(replay.to_data()), indent=2, ensure_ascii=False, allow_nan=False)
+    with whole_file(folder / "report.json") as data, whole_file(folder / "report.html") as shown:
+        data.write_text(f"{text}\n", encoding="utf-8")
+        shown.write_text(page(replay), encoding="utf-8")
 
 
 def plain(value: object) -> object:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import FitError, MissingExtraError
+from mjrig.errors import FitError, MissingExtraError, MjrigError
+from mjrig.files.replacing import whole_file
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, gain_rows, rounded, set_gains
 from mjrig.names import literal
@@ -218,6 +219,10 @@ def plot(found: Fit, path: Path) -> None:
         axis.grid(alpha=0.3)
     axes[0, 0].set_title(f"{found.actor}: fitted (red: not identifiable), grey: the scene")
     figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    try:
+        with whole_file(path) as file:
+            figure.savefig(file, dpi=110)
+    except ValueError as error:  # unknown image suffix
+        raise MjrigError(f"{path}: cannot be written: {error}") from error
+    finally:
+        plt.close(figure)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.errors import MissingExtraError, SceneError
+from mjrig.errors import MissingExtraError, MjrigError
+from mjrig.files.replacing import whole_file
 from mjrig.gains.response import Kind, Metrics, Signal
 from mjrig.terminal.table import format_table
 from mjrig.tuning.responses.frequency import FrequencyResponse
@@ -148,20 +149,16 @@ def write_csv(found: Sequence[JointResponse], path: Path) -> None:
     """Write the traces: one row per joint and step.
 
     Raises:
-        SceneError: the file cannot be written.
+        MjrigError: the file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(("actor", "actuator", *COLUMNS))
-            for one in found:
-                if (trace := one.response.trace) is not None:
-                    name = one.actor, one.response.actuator
-                    values = np.column_stack([getattr(trace, c) for c in COLUMNS])
-                    writer.writerows((*name, *row) for row in values.tolist())
-    except OSError as error:
-        raise SceneError(f"{path}:1:1: cannot be written: {error.strerror}") from error
+    with whole_file(path) as whole, whole.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("actor", "actuator", *COLUMNS))
+        for one in found:
+            if (trace := one.response.trace) is not None:
+                name = one.actor, one.response.actuator
+                values = np.column_stack([getattr(trace, c) for c in COLUMNS])
+                writer.writerows((*name, *row) for row in values.tolist())
 
 
 # Plot -------------------------------------------------------------------------------------------
@@ -172,7 +169,7 @@ def plot(found: Sequence[JointResponse], path: Path) -> None:
 
     Raises:
         MissingExtraError: matplotlib is not installed.
-        SceneError: the file cannot be written.
+        MjrigError: the file cannot be written.
     """
     try:
         import matplotlib
@@ -192,10 +189,10 @@ def plot(found: Sequence[JointResponse], path: Path) -> None:
         axis.grid(alpha=0.3)
     figure.tight_layout()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
-    except (OSError, ValueError) as error:  # ValueError: unknown image suffix
-        raise SceneError(f"{path}:1:1: cannot be written: {error}") from error
+        with whole_file(path) as file:
+            figure.savefig(file, dpi=110)
+    except ValueError as error:  # unknown image suffix
+        raise MjrigError(f"{path}: cannot be written: {error}") from error
     finally:
         plt.close(figure)
 

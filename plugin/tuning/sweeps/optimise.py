@@ -2,16 +2,14 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import MissingExtraError, MjrigError, PropertyError
-from mjrig.names import suggestion
+from mjrig.errors import PropertyError
 from mjrig.scene_edit.scene import Scene
 from mjrig.terminal.progress import Progress
 from mjrig.tuning.objectives.objective import Objective
@@ -20,13 +18,11 @@ from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.executors import open_pool
 from mjrig.tuning.sweeps.results import Ranked, Results
 from mjrig.tuning.sweeps.space import Choices, Parameter
+from mjrig.tuning.sweeps.study import SearchStudy, make_sampler, values_of
 from mjrig.tuning.sweeps.sweep import MOST, Crew, check_seeds, open_results
 from mjrig.tuning.sweeps.sweep_plan import SweepPlan, examine
 from mjrig.tuning.sweeps.sweep_tasks import OK, Scenario, SweepTask, TaskOutcome
 
-SAMPLERS = ("tpe", "cmaes", "gp", "random")
-#: Study attribute with a fingerprint of what its values depend on.
-FINGERPRINT = "mjrig fingerprint"
 #: Trials a batch tests together. More are faster, but each is informed by fewer earlier trials.
 TOGETHER = 8
 
@@ -47,7 +43,7 @@ class Optimised:
     @property
     def best(self) -> dict[str, Any]:
         """The best values of the whole study, those of other processes included."""
-        return _values(self.study.best_trial)
+        return values_of(self.study.best_trial)
 
 
 def optimise(
@@ -96,7 +92,7 @@ def optimise(
         raise PropertyError(f"the number of trials must be >= 1, got {trials}")
     if not parameters:
         raise PropertyError("nothing to search; give at least one parameter")
-    _sampler(sampler, seed)  # fail now if its package is missing
+    make_sampler(sampler, seed)  # fail now if its package is missing
     plan = examine(
         scene, parameters, scenario, actor=actor, randomisation=randomise, execution=execution
     )
@@ -105,12 +101,14 @@ def optimise(
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
         crew = Crew(scene, plan, pool)
         results = open_results(stack, output, names, crew, mix)
-        kept = _study(_storage(storage, output), study, f"{crew.fingerprint} {goal.text}", mix)
+        fingerprint = f"{crew.fingerprint} {goal.text}"
+        kept = SearchStudy(storage, output, study, fingerprint, mix=mix)
         # A resumed search must not repeat its first draws.
-        kept.sampler = _sampler(sampler, seed + len(kept.trials))
+        kept.study.sampler = make_sampler(sampler, seed + len(kept.study.trials))
         search = _Search(kept, crew, results, goal, parameters, trials, seeds)
         search.run()
-    return Optimised(results, _with_best(results.ranking(goal), kept), goal, plan, kept)
+    ranking = _with_best(results.ranking(goal), kept.study)
+    return Optimised(results, ranking, goal, plan, kept.study)
 
 
 def _with_best(ranking: list[Ranked], study: Any) -> list[Ranked]:
@@ -118,7 +116,7 @@ def _with_best(ranking: list[Ranked], study: Any) -> list[Ranked]:
     trial = min((t for t in study.trials if t.value is not None), key=lambda t: t.value)
     if ranking and ranking[0].score <= trial.value:
         return ranking
-    return [Ranked(_values(trial), trial.value, ()), *ranking]
+    return [Ranked(values_of(trial), trial.value, ()), *ranking]
 
 
 class _Search:
@@ -126,7 +124,7 @@ class _Search:
 
     def __init__(
         self,
-        study: Any,
+        study: SearchStudy,
         crew: Crew,
         results: Results,
         objective: Objective,
@@ -144,12 +142,13 @@ class _Search:
         """Test until the study has all its trials."""
         with Progress(self._trials, self._crew.plan.job.scenario.duration) as progress:
             self._progress = progress
+            self._resume()
             self._crew.drive(self._next, self._take, ahead=0)
 
     def _next(self) -> list[SweepTask] | None:
         """The next batch of tasks: as many new trials as a worker tests together."""
         while not self._waiting:
-            left = self._trials - self._finished() - len(self._open)
+            left = self._trials - self._study.finished() - len(self._open)
             if left <= 0:
                 return None
             batched = not self._crew.plan.why_not_batched
@@ -158,26 +157,40 @@ class _Search:
             self._ask(min(count, left))
         return self._waiting.pop(0)
 
+    def _resume(self) -> None:
+        """Go on with the trials of a killed process; those whose rows are known need no test."""
+
+        def wanted(trial: Any) -> bool:
+            known = all(task.id in self._results for task in self._tasks(trial))
+            return known or self._study.finished() + len(self._open) < self._trials
+
+        self._begin(t for t in self._study.interrupted(self._space) if wanted(t))
+
     def _ask(self, count: int) -> None:
-        fresh: list[SweepTask] = []
-        for _ in range(count):
-            trial = self._study.ask(self._space)
-            values = _values(trial)
-            tasks = [
-                SweepTask.of(self._crew.fingerprint, values, seed) for seed in range(self._seeds)
-            ]
+        self._begin(self._study.ask(self._space) for _ in range(count))
+
+    def _tasks(self, trial: Any) -> list[SweepTask]:
+        values = values_of(trial)
+        return [SweepTask.of(self._crew.fingerprint, values, seed) for seed in range(self._seeds)]
+
+    def _begin(self, trials: Iterable[Any]) -> None:
+        """Have trials tested, each point once."""
+        under_way = {task.id for _, tasks in self._open.values() for task in tasks}
+        fresh: dict[str, SweepTask] = {}
+        for trial in trials:
+            tasks = self._tasks(trial)
             self._open[trial.number] = (trial, tasks)
-            fresh += [t for t in tasks if t.id not in self._results and t not in fresh]
+            fresh |= {task.id: task for task in tasks if task.id not in self._results}
             self._settle()  # it may have been tested before
         size = MOST if not self._crew.plan.why_not_batched else 1
-        for piece in self._crew.grouped(fresh, size):
-            self._waiting.append(piece)
+        missing = [task for name, task in fresh.items() if name not in under_way]
+        self._waiting += self._crew.grouped(missing, size)
 
     def _take(self, outcomes: list[TaskOutcome]) -> None:
         for outcome in outcomes:
             self._results.add(outcome)
         self._settle()
-        self._progress.update(self._finished())
+        self._progress.update(self._study.finished())
 
     def _settle(self) -> None:
         """Report the score of every completed trial to the study."""
@@ -187,23 +200,8 @@ class _Search:
                 rows = self._results.only(task.id for task in tasks)
                 (ranked,) = rows.ranking(self._objective)
                 bad = next((row for row in rows if row.status != OK), None)
-                if bad is not None:
-                    trial.set_user_attr("problem", bad.error or bad.status)
-                self._study.tell(trial, ranked.score)
-
-    def _finished(self) -> int:
-        from optuna.trial import TrialState
-
-        states = (TrialState.COMPLETE, TrialState.FAIL)
-        return len(self._study.get_trials(deepcopy=False, states=states))
-
-
-def _values(trial: Any) -> dict[str, Any]:
-    """The values of a trial, as properties take them."""
-    return {
-        name: json.loads(value) if isinstance(value, str) else value
-        for name, value in trial.params.items()
-    }
+                problem = (bad.error or bad.status) if bad is not None else ""
+                self._study.tell(trial, ranked.score, problem)
 
 
 def _distributions(parameters: Sequence[Parameter]) -> dict[str, Any]:
@@ -223,60 +221,3 @@ def _distributions(parameters: Sequence[Parameter]) -> dict[str, Any]:
         else:
             found[p.name] = FloatDistribution(p.low, p.high, log=p.log)
     return found
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise MissingExtraError("a search", "tune", error) from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna
-
-
-def _sampler(name: str, seed: int) -> Any:
-    if name not in SAMPLERS:
-        raise PropertyError(f"unknown sampler {name!r}; {suggestion(name, SAMPLERS)}")
-    samplers = _optuna().samplers
-    needs = {"cmaes": ("cmaes",), "gp": ("scipy", "torch")}.get(name, ())
-    for package in needs:
-        if find_spec(package) is None:
-            raise MjrigError(f"the sampler {name} needs the package {package}; pip install it")
-    made = {
-        # Running trials count as bad there, so that workers do not all try the same point.
-        "tpe": lambda: samplers.TPESampler(seed=seed, constant_liar=True),
-        "cmaes": lambda: samplers.CmaEsSampler(seed=seed),
-        "gp": lambda: samplers.GPSampler(seed=seed),
-        "random": lambda: samplers.RandomSampler(seed=seed),
-    }
-    return made[name]()
-
-
-def _storage(said: str, output: str | Path | None) -> Any:
-    if not said and output is None:
-        return None
-    if "://" in said:
-        return said
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
-
-    path = Path(said) if said else Path(str(output), "study.journal")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return JournalStorage(JournalFileBackend(str(path)))
-
-
-def _study(storage: Any, name: str, fingerprint: str, mix: bool) -> Any:
-    optuna = _optuna()
-    try:
-        study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
-    except Exception as error:  # any error of a database
-        raise MjrigError(f"the study {name!r} cannot be opened: {error}") from error
-    known = study.user_attrs.get(FINGERPRINT)
-    if known is None:
-        study.set_user_attr(FINGERPRINT, fingerprint)
-    elif known != fingerprint and not mix:
-        raise MjrigError(
-            f"the study {name!r} has another scene, test or objective; give it another name, "
-            "or mix them on purpose with --mix"
-        )
-    return study

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 
 from mjrig.errors import MissingExtraError, MjrigError
 from mjrig.files.writing import write_atomically
+from mjrig.files.replacing import cannot_be_written, whole_file
 from mjrig.names import how_many, listed
 from mjrig.tuning.objectives.objective import Objective
 from mjrig.tuning.sweeps.sweep_tasks import OK, TaskOutcome
@@ -114,6 +116,7 @@ class Results:
 
         Raises:
             MissingExtraError: pyarrow is not installed.
+            MjrigError: the file cannot be written.
         """
         try:
             from pyarrow import parquet, table
@@ -130,7 +133,8 @@ class Results:
             data[name] = [float(v) for v in values] if plain else [json.dumps(v) for v in values]
         data |= {name: [r.metrics.get(name) for r in rows] for name in self.metrics}
         data |= {name: [getattr(r, name) for r in rows] for name in _AFTER}
-        parquet.write_table(table(data), path)
+        with whole_file(path) as file:
+            parquet.write_table(table(data), file)
 
 
 def _score(objective: Objective, row: SweepRow) -> float:
@@ -161,7 +165,7 @@ class ResultsFile(Results):
     def __enter__(self) -> Self:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "ab")  # closed by __exit__
+            self._file = open(self.path, "ab", buffering=0)  # closed by __exit__
         except OSError as error:
             raise MjrigError(f"{self.path}: cannot be written: {error.strerror}") from error
         try:
@@ -183,8 +187,15 @@ class ResultsFile(Results):
         return True
 
     def _write(self, line: str) -> None:
-        self._file.write(line.encode())
-        self._file.flush()  # handed to the operating system: a kill does not lose it
+        """Hand a line to the operating system, so that a kill does not lose it; all or nothing."""
+        left, size = line.encode(), os.fstat(self._file.fileno()).st_size
+        with cannot_be_written(self.path, "; finished tasks are kept, run it again to resume"):
+            try:
+                while left:
+                    left = left[self._file.write(left) or 0 :]
+            except OSError:
+                self._file.truncate(size)
+                raise
 
     def _line(self, row: SweepRow) -> str:
         values = [_said(row.values[name]) for name in self.parameters]
@@ -210,7 +221,9 @@ class ResultsFile(Results):
         except (OSError, ValueError):
             known = {}
         if known is None:
-            write_atomically(path, json.dumps(self._about, indent=2, ensure_ascii=False) + "\n")
+            with cannot_be_written(path):
+                text = json.dumps(self._about, indent=2, ensure_ascii=False)
+                write_atomically(path, f"{text}\n")
             return
         said = json.loads(json.dumps(self._about))
         differ = [name for name, value in said.items() if known.get(name) != value]

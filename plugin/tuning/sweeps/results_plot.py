@@ -12,6 +12,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import MissingExtraError, MjrigError
+from mjrig.files.replacing import whole_file
 from mjrig.properties.bounds import number
 from mjrig.tuning.sweeps.results import Ranked
 
@@ -225,10 +226,8 @@ def _pyplot() -> Any:
 
 def _save(figure: Any, path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         figure.tight_layout()
-        figure.savefig(path, dpi=110)
-    except OSError as error:
-        raise MjrigError(f"{path}: cannot be written: {error.strerror}") from error
+        with whole_file(path) as file:
+            figure.savefig(file, dpi=110)
     finally:
         _pyplot().close(figure)

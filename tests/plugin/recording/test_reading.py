@@ -231,6 +231,7 @@ def test_an_attribute_that_says_nothing_is_named(
     bad = damaged(path, tmp_path)
     with h5py.File(bad, "r+") as file:
         file[at].attrs[name] = value
+        del file[at].attrs["crc32"]  # as in files of older versions
     with pytest.raises(mjrig.RecordingError) as info:
         mjrig.read_recording(bad)
     assert str(info.value).startswith(f"{bad}: {message}")
@@ -275,25 +276,6 @@ def test_an_empty_file_is_called_empty(tmp_path: Path, name: str) -> None:
     empty.touch()
     with refused(mjrig.RecordingError, f"{empty}: is empty"):
         mjrig.read_recording(empty)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_whatever_bytes_are_wrong_it_is_an_error_of_ours(
-    recording: Recording, tmp_path: Path, seed: int
-) -> None:
-    write_npz(recording, tmp_path / "run.npz")
-    write_csv(recording, tmp_path / "run.csv")
-    random = np.random.default_rng(seed)
-    for name in ("run.npz", "run.csv"):
-        spoiled = np.frombuffer((tmp_path / name).read_bytes(), np.uint8).copy()
-        places = random.integers(0, len(spoiled) // random.choice([1, 10]), size=8)
-        spoiled[places] = random.integers(0, 256, size=8)
-        bad = tmp_path / f"bad{Path(name).suffix}"
-        bad.write_bytes(spoiled.tobytes())
-        try:
-            mjrig.read_recording(bad)
-        except mjrig.MjrigError as error:
-            assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +329,7 @@ def test_an_npz_never_unpickles(recording: Recording, tmp_path: Path) -> None:
     bad = tmp_path / "bad.npz"
     evil = np.array([{"a": 1}], dtype=object)
     np.savez(bad, mjrig_recording=np.array("{}"), evil=evil)
-    with pytest.raises(mjrig.RecordingError, match=r"bad\.npz: is damaged: Object arrays cannot"):
+    with pytest.raises(mjrig.RecordingError, match=r"bad\.npz: is damaged: evil: Object arrays"):
         mjrig.read_recording(bad)
 
 

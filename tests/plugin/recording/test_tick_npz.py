@@ -133,7 +133,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     at = data.find(b"tick_qpos") + 200
     data[at : at + 400] = bytes(400)
     path.write_bytes(bytes(data))
-    with pytest.raises(mjrig.RecordingError, match=r"a\.npz: cannot be read: "):
+    with pytest.raises(mjrig.RecordingError, match=r"a\.npz: is damaged: tick_qpos: "):
         read(path, {})
 
 

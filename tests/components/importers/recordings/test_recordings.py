@@ -163,6 +163,14 @@ def test_a_broken_urlab_csv_is_refused(tmp_path: Path, header: str, row: str, me
     assert refused(urlab_csv(tmp_path / "r.csv", row, header=header)) == message
 
 
+def test_two_rows_in_one_step_are_refused(tmp_path: Path) -> None:
+    path = urlab_csv(tmp_path / "r.csv", "0,1", "0.002,1", "8.004,1", header="time,a")
+    assert refused(path) == (
+        "r.csv: row 1 is in the same step as the one before, with a timestep of 4.002 s; give a "
+        "smaller one: --hint timestep=0.4002"
+    )
+
+
 def frame(time: float, **more: Any) -> dict[str, Any]:
     states = {
         "dog_root": {"qPos": [0, 0, 1, 1, 0, 0, 0], "qVel": [0] * 6},

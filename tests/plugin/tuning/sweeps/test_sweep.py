@@ -1,7 +1,5 @@
 """Sweeps as a whole: points ranked, work that goes on after a kill, values written back."""
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +18,7 @@ from mjrig.tuning.sweeps.executors import Inline
 from mjrig.tuning.sweeps.results import TABLE
 from mjrig.tuning.sweeps.space import Choices, Range, Space
 from mjrig.tuning.sweeps.sweep import sweep
+from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.tuning.sweeps.swept import KP, KV, hinge_scene, refused
 
 SHORT = FreeRun(0.2)
@@ -136,28 +135,37 @@ def test_another_scene_or_test_is_not_mixed_in_by_accident(tmp_path: Path) -> No
     assert len((out / TABLE).read_text().splitlines()) == 13
 
 
-def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(tmp_path: Path) -> None:
-    path, out = hinge_scene(tmp_path), tmp_path / "out"
-    command = [sys.executable, "-m", "mjrig", "sweep", str(path), "--grid", f"{KP}=20:80:40",
-               "--execution", "python", "--run", "0.5", "--workers", "1",
-               "-o", str(out)]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    table = out / TABLE
-    while process.poll() is None and (not table.exists() or table.read_bytes().count(b"\n") < 4):
-        Event().wait(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.stdout is not None
-    process.stdout.read()  # ends when the last worker has ended, too
-    process.stdout.close()
-    assert process.wait() == -signal.SIGKILL
-    before = table.read_text().splitlines()[:-1]
-    assert 3 <= len(before) < 40
-    with table.open("a") as file:
-        file.write("torn,li")
-    assert main([*command[3:], "--executor", "inline"]) == 0
-    after = table.read_text().splitlines()
-    assert after[: len(before)] == before
-    assert len(after) == 41 and len({line.partition(",")[0] for line in after}) == 41
+@pytest.mark.campaign
+def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(tmp_path: Path, tally: Tally) -> None:
+    path = hinge_scene(tmp_path)
+    for rng in tally.cases("sweeps killed", 1, 25):
+        out, wanted = tmp_path / f"out{tally.tried}", rng.randint(4, 35) if CAMPAIGN else 4
+        command = [sys.executable, "-m", "mjrig", "sweep", str(path), "--grid", f"{KP}=20:80:40",
+                   "--execution", "python", "--run", "0.5", "--workers", "1",
+                   "-o", str(out)]  # fmt: skip
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        table = out / TABLE
+        while process.poll() is None and (
+            not table.exists() or table.read_bytes().count(b"\n") < wanted
+        ):
+            Event().wait(0.01)
+        process.kill()
+        assert process.stdout is not None
+        process.stdout.read()  # ends when the last worker has ended, too
+        process.stdout.close()
+        process.wait()
+        before = table.read_text().splitlines()[:-1]
+        with table.open("a") as file:
+            file.write("torn,li")
+        if not wanted - 1 <= len(before) < 41:
+            tally.found(f"{len(before)} rows at the kill")
+        if main([*command[3:], "--executor", "inline"]) != 0:
+            tally.found("does not go on")
+        after = table.read_text().splitlines()
+        if after[: len(before)] != before:
+            tally.found("rows that were there changed")
+        if len(after) != 41 or len({line.partition(",")[0] for line in after}) != 41:
+            tally.found(f"{len(after) - 1} rows for 40 points")
 
 
 @pytest.mark.parametrize(

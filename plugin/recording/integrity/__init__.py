@@ -1,0 +1,1 @@
+"""What files of numbers are trusted with: regular ones, of bounded size, with checksums."""

@@ -208,6 +208,7 @@ class SceneFile(HasProperties):
                 f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
                 "save(overwrite=True) replaces it"
             )
+
     def _no_file(self) -> str:
         if self._model_file is None:
             return "the scene has no file yet; give a path to save it to"

@@ -17,8 +17,8 @@ from typing import Any, Self
 import numpy as np
 
 from mjrig.errors import MissingExtraError, MjrigError
-from mjrig.files.writing import write_atomically
 from mjrig.files.replacing import cannot_be_written, whole_file
+from mjrig.files.writing import write_atomically
 from mjrig.names import how_many, listed
 from mjrig.tuning.objectives.objective import Objective
 from mjrig.tuning.sweeps.sweep_tasks import OK, TaskOutcome

@@ -69,6 +69,8 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
     options = layout.spec.option
     executions: dict[Key, Execution] = {}
     native: dict[Key, tuple[ArticulationController, str]] = {}
+    aliases = {part.name: part.authored.aliases for part in layout.parts.values()}
+    actuators = draft_actuators(layout.spec, aliases)
     for i, part in enumerate(layout.parts.values()):
         controllers = [
             (j, c)
@@ -78,10 +80,9 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
         if not controllers:
             continue
         prefix = f"{part.name}/"
-        actuators = draft_actuators(layout.spec, prefix, part.authored.aliases)
         for j, described in controllers:
             controller = described.copy()
-            if not controller.bind_draft(actuators, part.name, float(options.timestep)):
+            if not controller.bind_draft(actuators[part.name], part.name, float(options.timestep)):
                 return None
             if not controller.is_bound:
                 continue

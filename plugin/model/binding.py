@@ -187,7 +187,7 @@ def describe_actuators(
             raise BindingError(f"there is no actuator {i}; the model has {model.nactuator}")
     taken: set[str] = set()
     found = []
-    obstacles = _native_obstacles(model)
+    obstacles = _native_obstacles(model, list(chosen))
     for i in chosen:
         name = _local(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i, prefix) or _target_name(
             model, i, prefix
@@ -315,24 +315,25 @@ def _plain_motor() -> dict[str, Any]:
     return {n: getattr(motor, f"actuator_{n}")[0].copy() for n in chosen}
 
 
-def _native_obstacles(model: Any) -> dict[int, str]:
-    """The actuators that MuJoCo cannot replace by one that runs a law, with the reason."""
+def _native_obstacles(model: Any, ids: Sequence[int]) -> dict[int, str]:
+    """Those of some actuators that MuJoCo cannot replace by one that runs a law, and why."""
     found: dict[int, str] = {}
-    for name, plain in _plain_motor().items() if model.nactuator else ():
-        values = getattr(model, f"actuator_{name}").reshape(model.nactuator, -1)
+    if not len(ids):
+        return found
+    for name, plain in _plain_motor().items():
+        values = getattr(model, f"actuator_{name}")[ids].reshape(len(ids), -1)
         if name == "history":  # without samples its interpolation means nothing
             values = values * (values[:, :1] > 0)
-        for i in np.flatnonzero((values != plain).any(axis=1)).tolist():
-            found.setdefault(i, _OBSTACLES.get(name, f"has {name} set, which a motor has not"))
-    if int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL):
-        limited = model.actuator_ctrllimited
-        for i, (first, count) in enumerate(
-            zip(model.actuator_ctrladr, model.actuator_ctrlnum, strict=True)
-        ):
-            if limited[first : first + count].any():
-                found.setdefault(i, "has a ctrlrange, which the flag clampctrl switches off")
+        for k in np.flatnonzero((values != plain).any(axis=1)).tolist():
+            text = _OBSTACLES.get(name, f"has {name} set, which a motor has not")
+            found.setdefault(ids[k], text)
+    clamps = not int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
     disabled = int(model.opt.disableactuator)
-    for i, group in enumerate(model.actuator_group.tolist()):
+    for i in ids:
+        first, group = int(model.actuator_ctrladr[i]), int(model.actuator_group[i])
+        inputs = slice(first, first + int(model.actuator_ctrlnum[i]))
+        if not clamps and model.actuator_ctrllimited[inputs].any():
+            found.setdefault(i, "has a ctrlrange, which the flag clampctrl switches off")
         if 0 <= group < 31 and disabled >> group & 1:
             found.setdefault(i, f"is in group {group}, which is disabled")
     return found

@@ -18,28 +18,30 @@ _FIRST_ONE = np.eye(1, mujoco.mjNGAIN)[0]
 _NOT_DRAFTED = "is not known before the model is compiled"
 
 
-def draft_actuators(spec: Any, prefix: str, aliases: Mapping[str, str]) -> list[ActuatorBinding]:
-    """The actuators of a prefix, in id order; addresses are those of nothing yet.
+def draft_actuators(
+    spec: Any, actors: Mapping[str, Mapping[str, str]]
+) -> dict[str, list[ActuatorBinding]]:
+    """The actuators of some actors, in id order; addresses are those of nothing yet.
 
     A plain motor on a hinge or slide joint has what `describe_actuators` will find. Anything else
     has its names, a reason to be skipped, and no control, so that no law can own it.
 
     Args:
         spec: the world's MjSpec, complete.
-        prefix: what the names of an actor start with (`dog/`).
-        aliases: what people called actuators of these local names.
+        actors: for each actor by name what people called its actuators of these local names.
     """
     joints = {joint.name: joint for joint in spec.joints}
-    found = []
+    found: dict[str, list[ActuatorBinding]] = {name: [] for name in actors}
     flags, groups = int(spec.option.disableflags), int(spec.option.disableactuator)
     # A motor that is switched off, or its ctrlrange, is left to `describe_actuators`.
     is_plain = not groups and not flags & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
     for i, actuator in enumerate(spec.actuators):
-        if actuator.name.startswith(prefix):
+        actor, _, local = actuator.name.partition("/")
+        if actor in actors:
             on_joint = int(actuator.trntype) in _JOINTS
             joint = joints.get(actuator.target) if on_joint and is_plain else None
-            alias = aliases.get(actuator.name.removeprefix(prefix), "")
-            found.append(_draft(i, actuator, joint, prefix, alias))
+            alias = actors[actor].get(local, "")
+            found[actor].append(_draft(i, actuator, joint, f"{actor}/", alias))
     return found
 
 

@@ -70,6 +70,8 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
     options = layout.spec.option
     executions: dict[Key, Execution] = {}
     native: dict[Key, tuple[ArticulationController, str]] = {}
+    aliases = {part.name: part.authored.aliases for part in layout.parts.values()}
+    actuators = draft_actuators(layout.spec, aliases)
     for i, part in enumerate(layout.parts.values()):
         controllers = [
             (j, c)
@@ -81,11 +83,10 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
         prefix = f"{part.name}/"
         stand_in = ActorDescription.blank()
         stand_in.stand_alone(part.actor)  # files of the drafts: the same folder and sandbox
-        actuators = draft_actuators(layout.spec, prefix, part.authored.aliases)
         for j, described in controllers:
             controller = described.copy()
             controller.own(stand_in, described.role, "components")
-            if not controller.bind_draft(actuators, part.name, float(options.timestep)):
+            if not controller.bind_draft(actuators[part.name], part.name, float(options.timestep)):
                 return None
             if not controller.is_bound:
                 continue

@@ -198,7 +198,7 @@ def test_the_motors_of_a_draft_are_those_of_the_model(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("mjrig: 1\nactors:\n- {name: one, model: m.xml}\n")
     layout = lay_out(Scene.load(tmp_path / "s.yaml"))
     assert isinstance(layout, Layout)
-    drafted = draft_actuators(layout.spec, "one/", {})
+    drafted = draft_actuators(layout.spec, {"one": {}})["one"]
     compiled = describe_actuators(layout.spec.compile(), None, "one/")
     assert [b.actuator for b in drafted] == [b.actuator for b in compiled]
     same = ("joint", "ctrl_count", "kind", "transmission", "target", "gear", "gain", "inputs")

@@ -1,6 +1,7 @@
 """mjrig tune fit: from files to files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,25 @@ def test_as_json_and_as_a_preset(
     assert (kp["joint"], kp["parameter"], kp["old"]) == ("swing", "kp", 40.0)
     assert kp["value"] == pytest.approx(31.0, rel=1e-4)
     assert preset.read_text().startswith("mjrig_gains: 1\nPDController:\n")
+
+
+@pytest.mark.parametrize("option", ["--write", "--preset"])
+def test_values_of_a_rejected_model_are_not_kept(
+    files: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+) -> None:
+    scene, recording = files
+    found = replace(fit(scene, [recording], ["kp"]), rejection="the model is rejected: it leans")
+    monkeypatch.setattr("mjrig.tuning.fitting.fit.fit", lambda *_, **__: found)
+    before, preset = Path(scene).read_text(), tmp_path / "found.yaml"
+    keep = [option] if option == "--write" else [option, str(preset)]
+    assert main(["tune", "fit", scene, recording, "--parameters", "kp", *keep]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == "mjrig: nothing was written: the model is rejected: it leans\n"
+    assert Path(scene).read_text() == before and not preset.exists()
 
 
 def test_a_recording_that_is_not_there(

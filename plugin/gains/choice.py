@@ -92,8 +92,10 @@ def _nothing(
 ) -> str:
     if skipped:
         servos = [r.name for r in robots if any(b.kind == "position" for b in r.actuators)]
-        way = f"; {servos[0]}.use_motors=true makes motors of its position actuators"
-        return f"nothing to tune: {'; '.join(map(str, skipped[:3]))}" + (way if servos else "")
+        problem = f"nothing to tune: {'; '.join(map(str, skipped[:3]))}"
+        if not servos:
+            return problem
+        return f"{problem}; {servos[0]}.use_motors=true makes motors of its position actuators"
     if not any(r.actuators for r in robots):
         names = listed(r.name for r in robots)
         return f"nothing to tune: no actor has an actuator (actors: {names})"

@@ -17,6 +17,7 @@ from mjrig.files.writing import write_atomically
 from mjrig.gains.gain_rows import Change, GainRow
 from mjrig.names import Slots, listed, literal, suggestion
 from mjrig.properties.bounds import number
+from mjrig.properties.synonyms import hint
 from mjrig.yaml_text.formatting import format_block
 from mjrig.yaml_text.yaml_document import Document
 
@@ -126,8 +127,8 @@ def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> PresetFit:
         slots = Slots([[r.actuator, r.joint] if r.joint else [r.actuator] for r in own])
         for name, values in by_gain.items():
             if name not in own[0].values:
-                hint = suggestion(name, own[0].values)
-                raise BindingError(f"{own[0].component} has no gain {name!r}; {hint}")
+                near = hint(name, own[0].values)
+                raise BindingError(f"{own[0].component} has no gain {name!r}; {near}")
             known = {p: v for p, v in values.items() if _matches(slots, p)}
             extra |= dict.fromkeys(p for p in values if p not in known)
             for i, (_, value) in slots.spread(known).items():

@@ -23,11 +23,11 @@ from mjrig.model.global_sections import (
 )
 from mjrig.model.initial_state import with_states
 from mjrig.model.model_keys import compiled_keys
-from mjrig.model.shared_meshes import SharedMeshes
 from mjrig.model.write_actuators import Authored, finish_actuators
 from mjrig.model_files.compiler_settings import texts
 from mjrig.model_files.model_source import load, one_line
 from mjrig.model_files.remedy import remedy
+from mjrig.model_files.shared_meshes import SharedMeshes
 from mjrig.scene.included import Placed
 from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection
 
+from mjrig.names import suggestion
+
 _WORDS = {
     "kp": "p, p_gain, kp_gain, proportional, proportional_gain, stiffness, gain, kps",
     "kv": "d, kd, d_gain, derivative, derivative_gain, damping, kds, damping_gain",
@@ -64,3 +66,9 @@ def meant(name: str, properties: Collection[str]) -> str | None:
     """The property that other tools call by a name, among those there are; None: none."""
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower().replace("-", "_")
     return next((known for known in _KNOWN.get(word, ()) if known in properties), None)
+
+
+def hint(name: str, properties: Collection[str], *, label: str = "available") -> str:
+    """As `suggestion`, for the name of a property or gain: what other tools call it comes first."""
+    known = meant(name, properties)
+    return f"did you mean {known!r}?" if known else suggestion(name, properties, label=label)

@@ -25,7 +25,6 @@ def add(commands: Any) -> None:
         info,
         "mjrig info run.h5",
         "mjrig info run.h5 --verify",
-        "mjrig info run.csv --hint robot=quadruped",
     )
     convert = commands.add_parser(
         "convert",

@@ -14,7 +14,7 @@ from mjrig.control.lowering import within_own_range
 from mjrig.control.passthrough_writers import row_of, takes_rows
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import ExecutionError, PropertyError
-from mjrig.names import suggestion
+from mjrig.properties.synonyms import hint
 
 Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None
 
@@ -62,8 +62,8 @@ class BatchController:
         changed = {name: array.copy() for name, array in self._gains.items()}
         for name, value in values.items():
             if name not in changed:
-                hint = suggestion(name, changed, label="has")
-                raise PropertyError(f"{self._controller.label} has no gain {name!r}; {hint}")
+                near = hint(name, changed, label="has")
+                raise PropertyError(f"{self._controller.label} has no gain {name!r}; {near}")
             array = np.asarray(value, dtype=np.float64)
             try:
                 changed[name][where] = array

@@ -69,7 +69,7 @@ def test_the_only_controller_takes_a_preset_of_another_type(models: Path) -> Non
     [
         (
             "PDController: {kd: {.*: 20}}\n",
-            "PDController has no gain 'kd'; available: kp, kv, torque_limit",
+            "PDController has no gain 'kd'; did you mean 'kv'?",
         ),
         (
             "PDController: {kp: {tail: 20}}\n",

@@ -17,7 +17,7 @@ from mjrig.model.collision import exclude_contacts
 from mjrig.model.frames import WORLD, Place, Places
 from mjrig.model.initial_state import with_states
 from mjrig.model.model_keys import compiled_keys
-from mjrig.model.model_sizes import SharedMeshes, share_sizes
+from mjrig.model.model_sizes import SharedMeshes, memory_for_pairs, share_sizes
 from mjrig.model.write_actuators import Authored, finish_actuators
 from mjrig.model_files.model_source import load, one_line
 from mjrig.scene.included import Placed
@@ -252,7 +252,12 @@ def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored
     """The compiled model; an error is about the actor or authored actuator it names."""
     try:
         with without_actuator_callbacks():
-            return world.compile()
+            model = world.compile()
+            needed = memory_for_pairs(model)
+            if world.memory < 0 and model.narena < needed:
+                world.memory = needed
+                model = world.compile()
+            return model
     except Exception as error:
         text = one_line(error)
         actors = placements.actors

@@ -321,3 +321,14 @@ def test_a_world_of_thousands_of_fixed_things_has_room_to_look_for_contacts() ->
     world, _ = make_robot(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
     world.step()
     assert world.model.ngeom == 2000
+
+
+def test_options_that_mujoco_compiles_but_cannot_simulate_are_one_error() -> None:
+    message = (
+        "MuJoCo cannot simulate the model: mj_checkDiscrete: discrete integrator: "
+        "sleep without islands not yet supported"
+    )
+    sim = {"integrator": "discrete", "sleep": "enable", "island": "disable"}
+    for execution in ("python", "auto"):
+        with refused(mjrig.PropertyError, message):
+            make_world(hinge(), sim=sim, execution=execution)

@@ -29,7 +29,7 @@ CASES: dict[str, tuple[int, float | None]] = {
 def scene_of(name: str) -> mjrig.Scene:
     """A scene with so many of one thing, side by side."""
     count, kind = CASES[name][0], name.partition(" ")[2]
-    scene = mjrig.Scene()
+    actors: list[dict[str, object]] = []
     for i in range(count):
         pose = {"position": [2.0 * (i % 50), 2.0 * (i // 50), 0.5]}
         if kind in ("quadrupeds", "pendulums"):
@@ -37,12 +37,13 @@ def scene_of(name: str) -> mjrig.Scene:
             path = ROOT / "assets" / robot / f"{robot}.xml"
             parts = [{"type": "PDController", "kp": 40, "kv": 1}]
             # One floor for all: robots on as many floors would touch every one of them.
-            scene.add_actor(f"robot{i}", model=path, pose=pose, components=parts, scenery=i == 0)
+            given = {"model": str(path), "components": parts, "scenery": i == 0}
+            actors.append({"name": f"robot{i}", "pose": pose, **given})
         else:
             shape = "BoxProp" if i % 2 and kind == "static props" else "SphereProp"
             prop: dict[str, object] = {"type": shape, "free": kind == "free spheres"}
-            scene.add_actor(f"thing{i}", prop=prop, pose=pose)
-    return scene
+            actors.append({"name": f"thing{i}", "pose": pose, "prop": prop})
+    return mjrig.Scene.from_data({"mjrig": 1, "actors": actors})
 
 
 def peak() -> float:

@@ -17,6 +17,7 @@ from mjrig.model.collision import exclude_contacts
 from mjrig.model.frames import WORLD, Place, Places
 from mjrig.model.global_sections import (
     check_actuation,
+    memory_for_pairs,
     share_appearance,
     share_compiler,
     share_sizes,
@@ -299,7 +300,12 @@ def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored
     """The compiled model; an error is about the actor or authored actuator it names."""
     try:
         with without_actuator_callbacks():
-            return world.compile()
+            model = world.compile()
+            needed = memory_for_pairs(model)
+            if world.memory < 0 and model.narena < needed:
+                world.memory = needed
+                model = world.compile()
+            return model
     except Exception as error:
         text = one_line(error)
         actors = placements.actors

@@ -34,6 +34,14 @@ def share_sizes(world: Any, specs: Sequence[Any]) -> None:
         spec.nkey = 0  # MuJoCo counts them itself
 
 
+def memory_for_pairs(model: Any) -> int:
+    """Bytes that MuJoCo's search for contacts may take, which its own guess leaves out.
+
+    It lists the pairs of bodies twice, and fails in the first step of a world with some thousands.
+    """
+    return int(8 * model.nbody**2)
+
+
 # Compiler ---------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """Assembly: a scene compiled, its controllers bound, each with its execution mode."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution, is_implicit, why_not_lowered_here
 from mjrig.control.execution import choose as choose_one
 from mjrig.control.seeding import Scratch
-from mjrig.errors import BindingError, LeaseError
+from mjrig.errors import BindingError, LeaseError, PropertyError
 from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, Layout, compile_layout, lay_out
+from mjrig.model_files.model_source import one_line
 from mjrig.readings.events import EventLog
 from mjrig.scene.placement import Placements
 from mjrig.scene.sim_options import Actuation
@@ -166,7 +167,7 @@ def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog
     )
     for robot in robots:
         robot.put(robot.model_map.initial)
-    mujoco.mj_forward(model, data)
+    _try_forward(built, data)
     for i, (actor, robot) in enumerate(zip(placed, robots, strict=True)):
         for j, component in enumerate(actor.item.components):
             with actor.locating("components", j):
@@ -178,6 +179,21 @@ def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog
             with draw.locating():
                 draw.apply(robot)
     return Assembly(built, data, robots)
+
+
+def _try_forward(built: Built, data: Any) -> None:
+    """Compute forces for the first time; MuJoCo finds here what it does not look at in compiling.
+
+    Raises:
+        SceneError, PropertyError: it cannot simulate this combination of options.
+    """
+    try:
+        mujoco.mj_forward(built.model, data)
+    except mujoco.FatalError as error:
+        problem = PropertyError(f"MuJoCo cannot simulate the model: {one_line(error)}", ("model",))
+        placed = built.placements.actors
+        with placed[0].locating() if placed else nullcontext():
+            raise problem from error
 
 
 def link_actuators(assembly: Assembly) -> None:

@@ -195,9 +195,11 @@ def model(rng: Draw) -> tuple[str, Any]:
     while True:
         text = _model(rng)
         try:
-            return text, mujoco.MjModel.from_xml_string(text)
-        except ValueError:
+            compiled = mujoco.MjModel.from_xml_string(text)
+            mujoco.mj_forward(compiled, mujoco.MjData(compiled))
+        except (ValueError, mujoco.FatalError):
             continue
+        return text, compiled
 
 
 # Controllers ------------------------------------------------------------------------------------

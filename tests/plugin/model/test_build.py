@@ -314,3 +314,21 @@ def test_a_missing_model_in_a_file_is_a_scene_error_with_its_place(tmp_path: Pat
     with pytest.raises(mjrig.SceneError) as info:
         mjrig.World(file)
     assert str(info.value).startswith(f"{file}:3:24: actors[0].model: dog.model: there is no file")
+
+
+def test_a_world_of_thousands_of_fixed_things_has_room_to_look_for_contacts() -> None:
+    bodies = "".join(f'<body pos="{3 * i} 0 1"><geom size="0.1"/></body>' for i in range(2000))
+    world, _ = make_robot(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    world.step()
+    assert world.model.ngeom == 2000
+
+
+def test_options_that_mujoco_compiles_but_cannot_simulate_are_one_error() -> None:
+    message = (
+        "MuJoCo cannot simulate the model: mj_checkDiscrete: discrete integrator: "
+        "sleep without islands not yet supported"
+    )
+    sim = {"integrator": "discrete", "sleep": "enable", "island": "disable"}
+    for execution in ("python", "auto"):
+        with refused(mjrig.PropertyError, message):
+            make_world(hinge(), sim=sim, execution=execution)

@@ -79,6 +79,7 @@ ROOMS = {
         "mjrig.editor.plots",
         "mjrig.editor.gains",
         "mjrig.editor.tune",
+        "mjrig.editor.check",
         "mjrig.editor.console",
         "mjrig.editor.replay",
         "mjrig.editor.assets",

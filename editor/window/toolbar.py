@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from imgui_bundle import imgui
 
+from mjrig.editor.check.check_panel import COLOURS
+from mjrig.editor.check.preflight import Preflight
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.session.state import EditorState
@@ -141,8 +143,8 @@ class Toolbar:
 class StatusBar:
     """One line: time, real-time factor, setpoint leases, quality, unsaved changes."""
 
-    def __init__(self, state: EditorState, quality: Quality) -> None:
-        self.state, self.quality = state, quality
+    def __init__(self, state: EditorState, quality: Quality, preflight: Preflight) -> None:
+        self.state, self.quality, self.preflight = state, quality, preflight
 
     def draw(self) -> None:
         """Build the status bar."""
@@ -162,7 +164,17 @@ class StatusBar:
         entry = self.state.session.undo_stack.undoable
         saved = "unsaved: " + (entry.name if entry else "changes")
         imgui.text(saved if self.state.session.is_dirty else "saved")
+        self._badge()
         self._latest_message()
+
+    def _badge(self) -> None:
+        """What the check found, in its colour."""
+        text, level = self.preflight.badge
+        imgui.same_line(spacing=px(24))
+        imgui.text_colored(TEXT if level is None else COLOURS[level], f"check: {text}")
+        found = self.preflight.latest.findings if self.preflight.latest is not None else []
+        lines = [self.preflight.problem] if self.preflight.problem else [str(f) for f in found[:5]]
+        imgui.set_item_tooltip("\n".join([*lines, "More in the panel Check."]))
 
     def _latest_message(self) -> None:
         """The newest line of the console; information for a while, warnings until the next line."""

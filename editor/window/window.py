@@ -11,6 +11,7 @@ from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
 from mjrig.editor.assets.hierarchy import Hierarchy
 from mjrig.editor.assets.import_dialog import ImportDialog
+from mjrig.editor.check.check_panel import CheckPanel
 from mjrig.editor.console.console_panel import ConsolePanel
 from mjrig.editor.gains.gain_table import gain_panels
 from mjrig.editor.inspector.inspector import Inspector
@@ -65,7 +66,6 @@ class Window:
         self.hierarchy = Hierarchy(state, self.dropped_on)
         self.recording = RunRecording(state)
         self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop, self.recording)
-        self.status = StatusBar(state, self.quality)
         self.keep = KeepDialog(state)
         self.choose = PathDialog(state)
         self.importing = ImportDialog(state)
@@ -79,6 +79,7 @@ class Window:
         self.show_title: Callable[[str], object] = lambda text: None
         self._title = ""
         panels = self._panels()
+        self.status = StatusBar(state, self.quality, self.check.preflight)
         self.parts = WindowParts(
             state,
             self.files,
@@ -118,6 +119,7 @@ class Window:
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         self.replay = ReplayPanel(state, self.choose, self.files.open_path)
+        self.check = CheckPanel(state)
         self.commands = CommandsPanel(state, lambda: self.viewport.takes_keys)
         return [
             self.viewport,
@@ -130,6 +132,7 @@ class Window:
             self.plots,
             self.assets,
             self.replay,
+            self.check,
             self.console,
         ]
 
@@ -149,6 +152,7 @@ class Window:
         self.recording.look()
         self.replay.tick()
         self.importing.tick()
+        self.check.preflight.tick()
         self._open_what_is_wanted()
         self.tune.tune.hear()
         self._tell_title()

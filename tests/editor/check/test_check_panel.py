@@ -1,0 +1,78 @@
+"""The check panel: findings of the scene as it is edited, and a badge in the status bar."""
+
+import time
+from typing import Any
+
+from mjrig.check.check import findings
+from mjrig.check.finding import Level
+from mjrig.editor.check import preflight
+from mjrig.scene_edit.scene import Scene
+from mjrig.sim.world import World
+from tests.editor.windows import SWINGS, Bench
+
+
+def checked(bench: Bench, ctx: Any) -> None:
+    """Let frames pass until the check of the present scene ended."""
+    end = time.monotonic() + 60.0
+    ctx.yield_(2)
+    while bench.window.check.preflight.is_running and time.monotonic() < end:
+        ctx.yield_()
+
+
+def test_an_edit_is_checked_and_undone_again(monkeypatch: Any) -> None:
+    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    bench = Bench.on(SWINGS)
+    seen: list[Any] = []
+
+    def edits(ctx: Any) -> None:
+        look = bench.window.check.preflight
+        checked(bench, ctx)
+        seen.append(look.badge)
+        bench.state.session.set("left.PDController.kv", 900.0)
+        checked(bench, ctx)
+        seen.append(look.badge)
+        assert look.latest is not None
+        world = World(Scene.parse(bench.state.scene.to_text()))
+        seen.append([f.data() for f in look.latest.findings] == [f.data() for f in findings(world)])
+        bench.state.session.undo()
+        checked(bench, ctx)
+        seen.append(look.badge)
+
+    bench.run(edits)
+    assert seen[0] == seen[3] == ("1 warning", Level.WARNING)  # two floors
+    assert seen[1][1] is Level.ERROR
+    assert seen[2]
+
+
+def test_a_finding_selects_what_it_is_about(monkeypatch: Any) -> None:
+    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    bench = Bench.on(SWINGS.replace("kv: 0.5", "kv: 900"))
+
+    def clicks(ctx: Any) -> None:
+        checked(bench, ctx)
+        ctx.window_focus("//Check")
+        found = bench.window.check.preflight.latest
+        assert found is not None
+        bench.window.check._select(found.findings[0])
+
+    bench.run(clicks)
+    assert bench.state.selection.paths[0].startswith("left.")
+
+
+def test_a_scene_that_cannot_be_built_says_why(monkeypatch: Any) -> None:
+    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    bench = Bench.on(SWINGS)
+
+    def broken(scene: Scene) -> Any:
+        raise ValueError("no such world")
+
+    monkeypatch.setattr(preflight, "World", broken)
+
+    def fails(ctx: Any) -> None:
+        checked(bench, ctx)
+        ctx.window_focus("//Check")
+        ctx.yield_(3)
+
+    bench.run(fails)
+    assert bench.window.check.preflight.problem == "no such world"
+    assert bench.window.check.preflight.badge[1] is Level.ERROR

@@ -115,8 +115,13 @@ def _included(found: dict[Path, _Contents], may_read: Callable[[Path], bool]) ->
     names = list(dict.fromkeys(name for file in found.values() for name in file.models))
     if len(folders) * len(names) > MAX_PLACES:
         raise PropertyError(f"included models are named in more than {MAX_PLACES} places")
-    places = dict.fromkeys(folder / name for name in names for folder in folders)
-    yield from (place for place in places if place not in found and may_read(place))
+    # One file under many names: `../out/../out/x.xml` leads to where `../out/x.xml` does.
+    known = {os.path.realpath(path) for path in found}
+    for place in dict.fromkeys(folder / name for name in names for folder in folders):
+        real = os.path.realpath(place)
+        if real not in known and may_read(place):
+            known.add(real)
+            yield place
 
 
 def _references(found: dict[Path, _Contents]) -> Iterator[FileReference]:

@@ -129,7 +129,7 @@ def test_every_execution_has_the_bits_of_python_and_reasons_are_true(
     tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # for MuJoCo's own log
-    for rng in tally.cases("actuators and laws, all executions", 25, 100_000):
+    for rng in tally.cases("actuators and laws, all executions", 60, 100_000):
         drawn, model = case(rng, 30)
         text = f"{drawn.components} {drawn.sim} {drawn.edits}\n{drawn.xml}"
         worlds = worlds_of(drawn, tmp_path)

@@ -142,7 +142,7 @@ def everything(recording: Recording) -> Recording:
 @pytest.mark.campaign
 def test_damage_is_an_error_or_harmless(bases: list[Base], tmp_path: Path, tally: Tally) -> None:
     good = {b.path.name: everything(mjrig.read_recording(b.path, b.hints)) for b in bases}
-    for rng in tally.cases("mutated recordings", 120, 12_000, minutes=15):
+    for rng in tally.cases("mutated recordings", 60, 12_000, minutes=15):
         base = bases[tally.tried % len(bases)]
         path = tmp_path / f"bad{base.path.suffix}"
         shutil.copy(base.path, path)

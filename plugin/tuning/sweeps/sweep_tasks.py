@@ -291,13 +291,20 @@ def draws(scene: Scene) -> bool:
     return bool(scene.randomise) or any(map(draws, scene.included_scenes()))
 
 
+_this_thread = threading.local()
+
+
+def _is_loud(record: logging.LogRecord) -> bool:
+    return not getattr(_this_thread, "is_quiet", False)
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Divergence is reported in the table, not in the log as well."""
-    logger = logging.getLogger("mjrig")
-    before = logger.disabled
-    logger.disabled = True
+    """Divergence is reported in the table, not in the log as well; other threads still log."""
+    logging.getLogger("mjrig").addFilter(_is_loud)  # once, however often
+    before = getattr(_this_thread, "is_quiet", False)
+    _this_thread.is_quiet = True
     try:
         yield
     finally:
-        logger.disabled = before
+        _this_thread.is_quiet = before

@@ -191,12 +191,14 @@ def test_text_that_is_no_xml_is_refused_at_the_model(package: Path) -> None:
 
 
 def test_a_urdf_from_python_is_a_property_error(tmp_path: Path) -> None:
-    (tmp_path / "dog.urdf").write_text(urdf("a.stl", "a.stl"))
+    folder = tmp_path / "alone"  # meshes of neighbours would be offered
+    folder.mkdir()
+    (folder / "dog.urdf").write_text(urdf("a.stl", "a.stl"))
     scene = mjrig.Scene()
-    scene.add_actor("robot", model=tmp_path / "dog.urdf")
+    scene.add_actor("robot", model=folder / "dog.urdf")
     message = (
-        f"robot.model: link 'trunk' of {str(tmp_path / 'dog.urdf')!r} needs the mesh 'a.stl', "
-        f"which was not found; looked at: {str(tmp_path / 'a.stl')!r}"
+        f"robot.model: link 'trunk' of {str(folder / 'dog.urdf')!r} needs the mesh 'a.stl', "
+        f"which was not found; looked at: {str(folder / 'a.stl')!r}"
     )
     with refused(mjrig.PropertyError, message):
         mjrig.World(scene)

@@ -1,6 +1,8 @@
 """Who works on tasks: every task is taken once, whatever happens to the workers."""
 
+import logging
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 import mjrig
+from mjrig.tuning.sweeps import sweep_tasks
 from mjrig.tuning.sweeps.executors import Inline, Pool, drive, open_pool
 from tests.plugin.tuning.sweeps.swept import refused
 
@@ -139,3 +142,28 @@ def test_a_missing_dask_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(mjrig.MissingExtraError, match="mjrig\\[cluster\\]"):
         with open_pool("dask", scheduler="tcp://127.0.0.1:1"):
             pass
+
+
+def test_tasks_on_threads_are_quiet_and_the_log_goes_on_afterwards(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Blocks that overlap in two threads: neither ends the quiet of the other, nor keeps it."""
+    logger = logging.getLogger("mjrig")
+    inside, may_end = threading.Event(), threading.Event()
+
+    def task() -> None:
+        with sweep_tasks._quiet():
+            inside.set()
+            may_end.wait(10.0)
+            logger.warning("from the task")
+
+    with sweep_tasks._quiet():
+        other = threading.Thread(target=task)
+        other.start()
+        inside.wait(10.0)
+        logger.warning("from here")
+    logger.warning("loud again")
+    may_end.set()
+    other.join()
+    logger.warning("and still")
+    assert [r.message for r in caplog.records] == ["loud again", "and still"]

@@ -16,6 +16,7 @@ from mjrig.model.draft_bindings import draft_actuators
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim import assembly
 from mjrig.sim.world import World
+from tests.campaign import CAMPAIGN
 from tests.places import SCENES
 
 BUNDLED = sorted(SCENES.glob("*.yaml"))
@@ -164,7 +165,10 @@ def test_bundled(path: Path, execution: str, monkeypatch: pytest.MonkeyPatch) ->
     check_equal(path, execution, monkeypatch)
 
 
-@pytest.mark.parametrize("execution", ["auto", "native", "python", "compiled"])
+@pytest.mark.campaign
+@pytest.mark.parametrize(
+    "execution", ["auto", "native", "python", "compiled"] if CAMPAIGN else ["auto", "native"]
+)
 @pytest.mark.parametrize("extra", ["", RANDOM], ids=["as it is", "random"])
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_two_actors(

@@ -53,7 +53,7 @@ SCENES = Path(str(files("mjrig.config").joinpath("scenes")))
 FAST = ("native", "compiled", "auto")
 ALL = ("python", *FAST)
 #: Steps of a long comparison.
-LONG = amount(250, 5000)
+LONG = amount(150, 5000)
 
 # Models and worlds ------------------------------------------------------------------------------
 

@@ -159,7 +159,8 @@ def check_equal(scene: Any, execution: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert fast.snapshot().integration.tobytes() == slow.snapshot().integration.tobytes()
 
 
-@pytest.mark.parametrize("execution", ["auto", "native"])
+@pytest.mark.campaign
+@pytest.mark.parametrize("execution", ["auto", "native"] if CAMPAIGN else ["auto"])
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda p: p.stem)
 def test_bundled(path: Path, execution: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_equal(path, execution, monkeypatch)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import MissingExtraError
-from mjrig.files.replacing import whole_file
 from mjrig.readings.sampler import SampleLog
+from mjrig.terminal.figures import save_figure
 
 #: Curves per panel; more are unreadable.
 MOST = 6
@@ -31,12 +31,7 @@ def plot_samples(logs: dict[str, SampleLog], path: Path) -> None:
     figure, axes = plt.subplots(rows, 2, figsize=(12, 3.6 * rows), squeeze=False)
     for row, (name, log) in zip(axes, shown.items(), strict=False):
         _draw(row, name, log)
-    figure.tight_layout()
-    try:
-        with whole_file(path) as file:
-            figure.savefig(file, dpi=110)
-    finally:
-        plt.close(figure)
+    save_figure(figure, path)
 
 
 def _draw(axes: Any, name: str, log: SampleLog) -> None:

@@ -75,14 +75,15 @@ def replacing_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
-        os.chmod(name, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+        os.chmod(name, path.stat().st_mode if path.exists() else usual_mode())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
 
-def _umask() -> int:
+def usual_mode() -> int:
+    """The permissions of a new file."""
     umask = os.umask(0)
     os.umask(umask)
-    return umask
+    return 0o666 & ~umask

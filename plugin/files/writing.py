@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mjrig.files.replacing import usual_mode
+
 fcntl: Any
 try:
     fcntl = import_module("fcntl")
@@ -110,9 +112,7 @@ class FolderLock:
                 if backup:
                     self._keep()
             else:
-                umask = os.umask(0)
-                os.umask(umask)
-                os.chmod(name, 0o666 & ~umask)
+                os.chmod(name, usual_mode())
             os.replace(name, self.path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

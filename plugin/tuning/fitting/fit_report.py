@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import FitError, MissingExtraError, MjrigError
-from mjrig.files.replacing import whole_file
+from mjrig.errors import FitError, MissingExtraError
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, gain_rows, rounded, set_gains
 from mjrig.names import literal
 from mjrig.scene.scene_path import existing
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.terminal.figures import save_figure
 from mjrig.terminal.table import format_table
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.fitting.identifiability import Estimate
@@ -218,11 +218,4 @@ def plot(found: Fit, path: Path) -> None:
         axis.set_ylabel(f"{name} [{UNITS[name]}]")
         axis.grid(alpha=0.3)
     axes[0, 0].set_title(f"{found.actor}: fitted (red: not identifiable), grey: the scene")
-    figure.tight_layout()
-    try:
-        with whole_file(path) as file:
-            figure.savefig(file, dpi=110)
-    except ValueError as error:  # unknown image suffix
-        raise MjrigError(f"{path}: cannot be written: {error}") from error
-    finally:
-        plt.close(figure)
+    save_figure(figure, path)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.errors import MissingExtraError, MjrigError
+from mjrig.errors import MissingExtraError
 from mjrig.files.replacing import whole_file
 from mjrig.gains.response import Kind, Metrics, Signal
+from mjrig.terminal.figures import save_figure
 from mjrig.terminal.table import format_table
 from mjrig.tuning.responses.frequency import FrequencyResponse
 from mjrig.tuning.responses.frequency_linear import Margins
@@ -187,14 +188,7 @@ def plot(found: Sequence[JointResponse], path: Path) -> None:
     axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small")
     for axis in axes.flat:
         axis.grid(alpha=0.3)
-    figure.tight_layout()
-    try:
-        with whole_file(path) as file:
-            figure.savefig(file, dpi=110)
-    except ValueError as error:  # unknown image suffix
-        raise MjrigError(f"{path}: cannot be written: {error}") from error
-    finally:
-        plt.close(figure)
+    save_figure(figure, path)
 
 
 def _draw_time(axes: Any, shown: Sequence[JointResponse]) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import MissingExtraError, MjrigError
-from mjrig.files.replacing import whole_file
 from mjrig.properties.bounds import number
+from mjrig.terminal.figures import save_figure
 from mjrig.tuning.sweeps.results import Ranked
 
 #: Samples of a range are put into so many cells of a heat map at most.
@@ -61,7 +61,7 @@ def parallel_coordinates(
     for side in ("top", "left", "right", "bottom"):
         axis.spines[side].set_visible(False)
     axis.set_title(f"{len(shown)} points; red: the best, dark: good", fontsize=10)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def heat_map(path: Path, ranking: Sequence[Ranked], names: Sequence[str], objective: str) -> None:
@@ -86,7 +86,7 @@ def heat_map(path: Path, ranking: Sequence[Ranked], names: Sequence[str], object
     others = "" if len(varied) == 2 else f", best over {', '.join(map(short, varied[2:]))}"
     axis.set_title(f"{objective}{others}; circle: the best", fontsize=10)
     figure.colorbar(image, ax=axis)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 @dataclass(frozen=True)
@@ -222,12 +222,3 @@ def _pyplot() -> Any:
     except ImportError as error:
         raise MissingExtraError("a plot", "plot", error) from error
     return pyplot
-
-
-def _save(figure: Any, path: Path) -> None:
-    try:
-        figure.tight_layout()
-        with whole_file(path) as file:
-            figure.savefig(file, dpi=110)
-    finally:
-        _pyplot().close(figure)

@@ -71,6 +71,7 @@ ROOMS = {
         "mjrig.components.importers",
     ),
     "editor": (
+        "mjrig.editor.texts",
         "mjrig.editor.signals",
         "mjrig.editor.edits",
         "mjrig.editor.session",

@@ -1,0 +1,1 @@
+"""Everything the window says, and its translation."""

@@ -1,0 +1,20 @@
+"""tr: the one way for a text into the window, so that all of them can be listed and translated."""
+
+from collections.abc import Mapping
+
+_translations: dict[str, str] = {}
+
+
+def tr(text: str, /, **values: object) -> str:
+    """A text as the window shows it: translated, with its `{fields}` filled in.
+
+    The text is written out in the call, never computed: tools/editor_texts.py finds it there.
+    """
+    shown = _translations.get(text, text)
+    return shown.format(**values) if values else shown
+
+
+def translate(translations: Mapping[str, str]) -> None:
+    """Show these texts in place of the English ones from the next frame on; {} is English."""
+    _translations.clear()
+    _translations.update(translations)

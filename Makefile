@@ -4,7 +4,7 @@
 BIN := .venv/bin
 SCENE := config/scenes/quadruped_trot.yaml
 HEADLESS := run $(SCENE) --duration 5 --picture out/quadruped.png --plot out/quadruped_plot.png
-CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pyright
+CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 SEED ?= 0
 LIMIT ?= 1h
 ARGS ?= $(if $(DISPLAY),edit $(SCENE),$(HEADLESS))
@@ -34,7 +34,7 @@ run: setup  ## open the example scene in the editor; without a display run it, p
 test: setup  ## all tests on every core, and all checks beside them
 	@checks=$$(mktemp); trap 'kill $$lint 2>/dev/null; rm -f "$$checks"' EXIT; trap 'exit 130' INT TERM; \
 	{ $(CHECKS); } >"$$checks" 2>&1 & lint=$$!; status=0; \
-	$(BIN)/pytest --numprocesses auto --dist loadfile || status=$$?; \
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder || status=$$?; \
 	wait $$lint || status=$$?; cat "$$checks"; exit $$status
 
 test-fast: setup  ## ruff, and the quick tests of the rooms that changed since HEAD (ROOMS="sim cli": those too)
@@ -49,8 +49,9 @@ campaign: setup  ## the random and the long tests, with many more examples and s
 	MJRIG_CAMPAIGN=1 MJRIG_SEED=$(SEED) timeout --signal=INT $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
 		--hypothesis-seed=$(SEED) --hypothesis-show-statistics --verbose --durations=0
 
-lint: setup  ## ruff, mypy, pyright
+lint: setup  ## ruff, mypy, and pyright as a second opinion on types
 	$(CHECKS)
+	$(BIN)/pyright
 
 format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .

@@ -81,6 +81,12 @@ def tally(record_property: Callable[[str, object], None]) -> Iterator[Tally]:
     counts.close()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, so that no worker ends with one alone (goes with --no-loadscope-reorder)."""
+    long = {i.path for i in items if i.get_closest_marker("slow") or i.get_closest_marker("campaign")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what every campaign tried and found."""
     rows = sorted(

@@ -49,6 +49,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     return folder, result
 
 
+@pytest.mark.slow
 def test_the_viewport_shows_the_world_and_time_goes_on(
     session: tuple[Path, dict[str, Any]],
 ) -> None:

@@ -82,8 +82,9 @@ def tally(record_property: Callable[[str, object], None]) -> Iterator[Tally]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, so that no worker ends with one alone (goes with --no-loadscope-reorder)."""
-    long = {i.path for i in items if i.get_closest_marker("slow") or i.get_closest_marker("campaign")}
+    """Long files first, so that no worker ends alone with one (needs --no-loadscope-reorder)."""
+    marks = ("slow", "campaign")
+    long = {i.path for i in items if any(i.get_closest_marker(mark) for mark in marks)}
     items.sort(key=lambda item: item.path not in long)
 
 

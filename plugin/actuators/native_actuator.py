@@ -1,8 +1,7 @@
 """NativeActuator: the gains and limits of one of MuJoCo's own actuators, and how to change them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import mujoco
@@ -45,6 +44,9 @@ _BY_TYPE = {
 _OF_DCMOTOR = {"kp": 4, "ki": 5, "kv": 6}
 
 Values = Mapping[str, Any]
+_PLAIN = ("name", "target", "type", "trntype", "gaintype", "biastype", "dyntype", "actdim",
+          "ctrlspec", "forcelimited", "ctrllimited", "inheritrange")  # fmt: skip
+_ARRAYS = ("gainprm", "biasprm", "dynprm", "forcerange", "ctrlrange", "gear")
 
 
 @dataclass
@@ -77,14 +79,24 @@ class NativeActuator:
     @classmethod
     def of(cls, element: Any) -> Self:
         """A copy of what a spec's actuator has."""
-        values = {f.name: getattr(element, f.name) for f in fields(cls) if f.name != "plugin"}
-        return cls(plugin=bool(element.plugin.active), **deepcopy(values))
+        values = {n: getattr(element, n) for n in _PLAIN}
+        arrays = {n: getattr(element, n).copy() for n in _ARRAYS}
+        return cls(plugin=bool(element.plugin.active), **values, **arrays)
+
+    def copy(self) -> Self:
+        """A copy to change."""
+        return replace(self, **{n: getattr(self, n).copy() for n in _ARRAYS})
+
+    def differs_in(self, other: "NativeActuator") -> set[str]:
+        """The names of what is not the same in both."""
+        found = {n for n in _PLAIN if getattr(self, n) != getattr(other, n)}
+        return found | {n for n in _ARRAYS if (getattr(self, n) != getattr(other, n)).any()}
 
     def write_to(self, element: Any) -> None:
         """Write gains and limits to a spec's actuator."""
         for name in ("dyntype", "actdim", "inheritrange", "forcelimited", "ctrllimited"):
             setattr(element, name, getattr(self, name))
-        for name in ("gainprm", "biasprm", "dynprm", "forcerange", "ctrlrange", "gear"):
+        for name in _ARRAYS:
             getattr(element, name)[:] = getattr(self, name)
 
     @property
@@ -245,6 +257,29 @@ class NativeActuator:
         self.dyntype = _DYN.mjDYN_PID if value or slews else _DYN.mjDYN_NONE
         if not value:
             self.dynprm[0] = 0.0
+
+
+@dataclass(frozen=True)
+class NativeActuators:
+    """All actuators of an actor as its spec has them, by local name."""
+
+    #: As they are compiled: with the scene's gains, and with the actuators that it adds.
+    now: dict[str, NativeActuator]
+    #: Those of the model, as its file has them.
+    model: dict[str, NativeActuator]
+    #: Those of the model that the scene replaces by others.
+    replaced: frozenset[str] = frozenset()
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """Of a model without a spec."""
+        return cls({}, {})
+
+    def kind(self, name: str) -> str:
+        """The kind of an actuator; gains of 0 in the scene do not change it."""
+        kept = name in self.model and name not in self.replaced
+        known = self.model if kept else self.now
+        return known[name].kind if name in known else ""
 
 
 _REMEDY = {

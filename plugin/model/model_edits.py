@@ -1,6 +1,6 @@
 """Edits of a model before it is attached: base, scenery, removal, renaming, dynamics, gains."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,8 @@ class Edits:
 
     removed: set[Pair] = field(default_factory=set)
     renamed: dict[Pair, str] = field(default_factory=dict)
+    #: The model's actuators by name, before they were given other gains.
+    actuators: dict[str, NativeActuator] = field(default_factory=dict)
 
     def name(self, kind: str, name: str) -> str | None:
         """The current name of an element; None: it was removed."""
@@ -50,7 +52,9 @@ def edit_model(spec: Any, actor: ActorDescription) -> Edits:
     _remove_named(spec, actor, edits)
     _rename_named(spec, actor, edits)
     _set_dynamics(spec, actor)
-    _set_native_gains(spec, actor)
+    edits.actuators = {a.name: NativeActuator.of(a) for a in spec.actuators}
+    if actor.native_gains is not None:
+        _set_native_gains(spec, actor, edits.actuators)
     return edits
 
 
@@ -194,12 +198,13 @@ def _set(joint: Any, name: str, value: float) -> None:
 # Native gains -----------------------------------------------------------------------------------
 
 
-def _set_native_gains(spec: Any, actor: ActorDescription) -> None:
-    if actor.native_gains is None:
-        return
-    found = [NativeActuator.of(a) for a in spec.actuators]
-    for i in override_gains(found, actor):
-        found[i].write_to(spec.actuators[i])
+def _set_native_gains(
+    spec: Any, actor: ActorDescription, own: Mapping[str, NativeActuator]
+) -> None:
+    changed = [a.copy() for a in own.values()]
+    elements = {a.name: a for a in spec.actuators}
+    for i in override_gains(changed, actor):
+        changed[i].write_to(elements[changed[i].name])
 
 
 def override_gains(actuators: Sequence[NativeActuator], actor: ActorDescription) -> list[int]:

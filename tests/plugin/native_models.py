@@ -61,7 +61,7 @@ def some_actuators(rng: random.Random) -> list[tuple[str, Attributes]]:
 
 
 def _number(rng: random.Random) -> float:
-    return round(rng.choice([rng.uniform(0.01, 2), rng.uniform(1, 400)]), rng.randint(1, 6))
+    return round(rng.choice([rng.uniform(0.1, 2), rng.uniform(1, 400)]), rng.randint(1, 6))
 
 
 def _damping(rng: random.Random) -> Attributes:

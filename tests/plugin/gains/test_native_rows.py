@@ -104,8 +104,8 @@ def test_actuators_that_the_scene_adds_are_edited_there(tmp_path: Path) -> None:
     scene = scene_of(tmp_path, SCENE + added, two=ROBOT)
     rows = rows_of(scene)
     set_gains(scene, [(rows["left_elbow"], {"kp": 70, "torque_limit": 4})])
-    data = scene.actors[0].to_data()
-    assert data["actuators"][0]["kp"] == 70 and data["actuators"][0]["forcerange"] == [-4, 4]
+    added_first = scene.actors[0].actuators[0].to_data()
+    assert (added_first["kp"], added_first["forcerange"]) == (70, [-4, 4])
     assert "it is one of 2 that robot.actuators[1] adds" in rows["left_grip"].locked
 
 

@@ -44,6 +44,7 @@ def test_a_native_gain_is_typed_undone_saved_and_read_again(bench: Bench, tmp_pa
         press(ctx, imgui.Key.mod_ctrl, imgui.Key.z)
         now()
         press(ctx, imgui.Key.mod_ctrl, imgui.Key.y)
+        ctx.item_input_value(cell("grip", "torque_limit"), 30.0)  # none before
         press(ctx, imgui.Key.mod_ctrl, imgui.Key.s)
         ctx.yield_(2)
 
@@ -54,6 +55,7 @@ def test_a_native_gain_is_typed_undone_saved_and_read_again(bench: Bench, tmp_pa
         tmp_path / "scene.yaml"
     ).read_text()  # fmt: skip
     again = mjrig.World(tmp_path / "scene.yaml").model
+    assert again.actuator("robot/right_grip").forcerange.tolist() == [-30.0, 30.0]
     assert np.array_equal(again.actuator_gainprm, state.simulation.world.model.actuator_gainprm)
     assert np.array_equal(again.actuator_biasprm, state.simulation.world.model.actuator_biasprm)
 

@@ -285,7 +285,7 @@ class GainTable(Panel):
             largest = tr("largest effort: {limit:g} {unit}", limit=row.limit, unit=row.unit)
             lines = [largest, tr("limited by: {origin}", origin=origin)]
         own = row.values[LIMIT]
-        if own != row.limit:
+        if own != row.limit and math.isfinite(own):
             name = "forcerange" if row.is_native else LIMIT
             lines.append(tr("its own {name}: {own:g} {unit}", name=name, own=own, unit=row.unit))
         return "\n".join(

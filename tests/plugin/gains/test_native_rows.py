@@ -141,7 +141,8 @@ def test_a_servo_responds_as_the_same_law_on_a_motor(tally: Tally) -> None:
         signal = Signal(duration=0.2, amplitude=rng.uniform(0.02, 0.6))
         (one,), (other,) = (Bench(w).run("robot", ["drive"], signal) for w in (servo, motor))
         if one.trace is None or other.trace is None:
-            tally.found(f"{one.problem} {other.problem}: {actuator}")
+            if one.problem != other.problem:
+                tally.found(f"{one.problem}, but {other.problem}: {actuator}")
             continue
         for name in ("target", "position", "raw_effort", "applied_effort"):
             mine, yours = getattr(one.trace, name), getattr(other.trace, name)

@@ -199,3 +199,12 @@ def test_the_limit_is_what_mujoco_lets_through(tally: Tally) -> None:
             tally.found(f"{row.limit} by {row.limited_by}, not {allowed}: {xml} {limit}")
         if (row.limit < math.inf) != bool(row.limited_by):
             tally.found(f"{row.limit} by {row.limited_by!r}: {xml}")
+
+
+def test_a_servo_in_other_units_holds_the_pose_it_starts_in() -> None:
+    world = make_world(ROBOT, joints={"left_grip": 0.04, "right_grip": 0.07})
+    world.model.opt.gravity[:] = 0.0
+    world.step()
+    ids = [world.model.actuator(f"robot/{side}_grip").id for side in ("left", "right")]
+    assert world.data.ctrl[ids] == pytest.approx([0.04 * 510 / 2, 0.07 * 510 / 2])
+    assert world.data.actuator_force[ids] == pytest.approx(0.0, abs=1e-9)

@@ -11,11 +11,11 @@ from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.setpoints import Lease, Source
 from mjrig.editor.edits.edits import Data, Edit
-from mjrig.editor.edits.live_edits import edited_properties
+from mjrig.editor.edits.live_edits import EditedProperty, edited_properties
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
-from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond
+from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond, scales_of
 from mjrig.gains.gain_rows import holder_of
 from mjrig.gains.response import Signal
 from mjrig.names import literal
@@ -208,7 +208,9 @@ def only_gains(edits: Sequence[Edit], robot: Articulation) -> bool:
     edited = edited_properties(edits)
     names = {n for c in robot.controllers for n in c.gains()}
     names |= {f"default_{n}" for n in names}
-    return edited is not None and all(one.name in names for one in edited)
+    if edited is None:
+        return False
+    return all(isinstance(one, EditedProperty) and one.name in names for one in edited)
 
 
 def put_gains(robot: Articulation, gains: InForce) -> None:
@@ -235,6 +237,7 @@ class LiveTest:
     _world: World | None = None
     _recorder: ResponseRecorder | None = None
     _base: dict[str, float] = field(default_factory=dict)
+    _scales: dict[str, float] = field(default_factory=dict)
     _began: float = 0.0
     _elapsed: float = 0.0
 
@@ -256,6 +259,8 @@ class LiveTest:
                 literal(b.actuator): float(robot.setpoints.values[0, names.index(b.actuator)])
                 for b in bindings
             }
+            scales = scales_of(robot, bindings).tolist()
+            self._scales = dict(zip(self._base, scales, strict=True))
             self._recorder = ResponseRecorder(robot, bindings)
             self._world, self._began = world, world.time
             simulation.drive(self)
@@ -283,7 +288,9 @@ class LiveTest:
             self._finish(world)
             return False
         offset = self.job.signal.offset(elapsed)
-        self._lease.set_targets({name: value + offset for name, value in self._base.items()})
+        scales = self._scales
+        moved = {name: value + offset / scales[name] for name, value in self._base.items()}
+        self._lease.set_targets(moved)
         return True
 
     def is_stale(self, simulation: Simulation) -> bool:

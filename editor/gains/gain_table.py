@@ -1,5 +1,6 @@
 """The gain table: every gain in force with its origin, editable singly, mirrored or in groups."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from mjrig.editor.gains.gain_edits import mirror_row
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.response_panel import ResponsePanel
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, VIOLET
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
-from mjrig.gains.gain_rows import GainRow, columns
+from mjrig.gains.gain_rows import LIMIT, GainRow, columns
 
 #: Colours of values by where they come from.
 _COLOURS = {"default": GREY, "random": VIOLET}
@@ -34,7 +36,7 @@ _FLAGS = (
 
 
 class GainTable(Panel):
-    """One row per actuator under a controller with gains."""
+    """One row per actuator with gains: a controller's, or its own."""
 
     title = "Gains"
     place = "bottom"
@@ -64,8 +66,11 @@ class GainTable(Panel):
         if self.tuning.rows:
             return f"no row matches {self.tuning.filter!r}"
         if self.tuning.scope is not None:
-            return f"{self.tuning.scope} has no controller with gains"
-        return "no actor of the scene has a controller with gains"
+            return tr(
+                "{actor} has no actuator with gains; a controller gives motors some",
+                actor=self.tuning.scope,
+            )
+        return tr("no actor of the scene has an actuator with gains")
 
     # Toolbar ------------------------------------------------------------------------------------
 
@@ -142,16 +147,21 @@ class GainTable(Panel):
     def _table(self, rows: Sequence[GainRow]) -> None:
         gains = columns(rows)
         names = ["on", "actuator", *gains, "f", "ζ", "sat", "error", "from"]
+        widths = {name: px(_WIDTHS.get(name, 62.0)) for name in names}
+        padding = 2.0 * imgui.get_style().cell_padding.x * len(names)
+        is_wide = sum(widths.values()) + padding > imgui.get_content_region_avail().x
+        # Without it columns that do not fit would be cut to nothing.
+        flags = int(_FLAGS) | int(imgui.TableFlags_.scroll_x if is_wide else 0)
         # The id has the columns in it: imgui keeps widths and order by id.
-        if not imgui.begin_table(f"gains {len(gains)}", len(names), int(_FLAGS), ImVec2(0, 0)):
+        if not imgui.begin_table(f"gains {len(gains)}", len(names), flags, ImVec2(0, 0)):
             return
         imgui.table_setup_scroll_freeze(2, 1)
         for name in names:
-            flags = imgui.TableColumnFlags_
-            off = flags.no_sort if name in ("on", "from") else 0
-            hidden = flags.default_hide if name not in _SHOWN and name not in names[-5:] else 0
-            width = px(_WIDTHS.get(name, 62.0))
-            imgui.table_setup_column(_HEADERS.get(name, name), int(off) | int(hidden), width)
+            column = imgui.TableColumnFlags_
+            off = column.no_sort if name in ("on", "from") else 0
+            hidden = column.default_hide if name not in _SHOWN and name not in names[-5:] else 0
+            header = _HEADERS.get(name, name)
+            imgui.table_setup_column(header, int(off) | int(hidden), widths[name])
         imgui.table_headers_row()
         imgui.push_style_var(imgui.StyleVar_.frame_padding, size(4, 1))
         for row in self._sorted(rows, names):
@@ -186,10 +196,12 @@ class GainTable(Panel):
             "error": lambda: abs(tuning.monitor.error(row)),
         }
         if name in row.values:
-            return row.values[name]
+            return _shown(row, name)
         if name in numbers:
             return numbers[name]() or 0.0
-        return (row.place, row.key) if name == "actuator" else 0.0
+        if name != "actuator":
+            return 0.0
+        return [r.actor for r in tuning.rows].index(row.actor), row.column, row.key
 
     def _row(self, row: GainRow, gains: Sequence[str]) -> None:
         tuning = self.tuning
@@ -217,7 +229,7 @@ class GainTable(Panel):
         imgui.set_item_tooltip("\n".join(f"{gain}: {origin}" for gain, origin in found.items()))
 
     def _switch(self, row: GainRow) -> None:
-        can = "torque_limit" in row.values and not row.locked
+        can = LIMIT in row.values and not row.locked and not row.is_native
         imgui.begin_disabled(not can)
         if imgui.checkbox("##on", row.is_on)[0]:
             self.tuning.switch(row)
@@ -227,7 +239,10 @@ class GainTable(Panel):
             live = self.state.live(f"{row.actor}.{row.component}")
             before = self.tuning.switches.limit_before(row, live)
             text += f"\nThe limit was {before:g} {row.unit}."
-        _tooltip(text if can else row.locked or "its controller has no effort limit")
+        why_not = tr("a native actuator has no switch: its forcerange cannot be 0")
+        if not row.is_native:
+            why_not = row.locked or tr("its controller has no effort limit")
+        _tooltip(text if can else why_not)
 
     def _name(self, row: GainRow) -> None:
         tuning = self.tuning
@@ -247,7 +262,7 @@ class GainTable(Panel):
         imgui.set_item_tooltip("\n".join([*lines, row.locked] if row.locked else lines))
 
     def _gain_cell(self, row: GainRow, gain: str) -> None:
-        value = row.values[gain]
+        value = _shown(row, gain)
         origin = self.tuning.origin(row, gain)
         key = f"{row.key}.{gain}"
         colour = RED if key in self.state.problems else _COLOURS.get(origin)
@@ -255,10 +270,27 @@ class GainTable(Panel):
             f"{gain} in force: {value:g} {row.unit}{_UNITS.get(gain, '')}\n"
             f"from: {origin}\n{row.paths.get(gain) or row.locked}"
         )
+        if gain == "kv" and "dampratio" in row.values:
+            tip += "\n" + tr("made of dampratio {ratio:g}", ratio=row.values["dampratio"])
+        if gain == LIMIT:
+            tip = self._about_limit(row, origin)
         tip += f"\n{self.state.problems[key]}" if key in self.state.problems else ""
         new = self._cell(key, gain, value, bool(row.locked), tip, colour)
         if new is not None:
             self.tuning.set_gain(row, gain, new, merge=True)
+
+    def _about_limit(self, row: GainRow, origin: str) -> str:
+        lines = [tr("Neither the law nor the model limits its effort.")]
+        if row.limited_by:
+            largest = tr("largest effort: {limit:g} {unit}", limit=row.limit, unit=row.unit)
+            lines = [largest, tr("limited by: {origin}", origin=origin)]
+        own = row.values[LIMIT]
+        if own != row.limit and math.isfinite(own):
+            name = "forcerange" if row.is_native else LIMIT
+            lines.append(tr("its own {name}: {own:g} {unit}", name=name, own=own, unit=row.unit))
+        return "\n".join(
+            [*lines, tr("Sets {path}", path=row.paths[LIMIT]) if row.paths else row.locked]
+        )
 
     def _derived_cell(
         self,
@@ -291,7 +323,8 @@ class GainTable(Panel):
         if colour is not None:
             imgui.push_style_color(imgui.Col_.text, colour)
         speed = max(abs(value) * 0.005, 0.005) if abs(value) < 1e9 else 1.0
-        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 1e9, "%.4g", _CLAMP)
+        shown = "%.4g" if math.isfinite(value) else tr("none")
+        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 1e9, shown, _CLAMP)
         if colour is not None:
             imgui.pop_style_color()
         imgui.end_disabled()
@@ -318,15 +351,19 @@ class GainTable(Panel):
             middle, radius, imgui.color_convert_float4_to_u32(colour)
         )
         imgui.dummy(ImVec2(2 * radius + px(4), imgui.get_text_line_height()))
-        limit = row.values.get("torque_limit", float("inf"))
         imgui.set_item_tooltip(
             f"Saturated in {share:.0%} of the last second.\n"
-            f"Effort now {self.tuning.monitor.effort(row):.3g} of {limit:g} {row.unit}"
+            f"Effort now {self.tuning.monitor.effort(row):.3g} of {row.limit:g} {row.unit}"
         )
 
 
-_SHOWN = ("on", "actuator", "kp", "kv", "ki", "torque_limit")
+_SHOWN = ("on", "actuator", "kp", "kv", "ki", "dampratio", LIMIT)
 _WIDTHS = {"on": 24.0, "actuator": 100.0, "sat": 24.0, "f": 52.0, "ζ": 52.0, "from": 110.0}
+
+
+def _shown(row: GainRow, gain: str) -> float:
+    """The value of a cell: a limit is the one that acts, whatever sets it."""
+    return row.limit if gain == LIMIT else row.values[gain]
 
 
 def _which(tuning: Tuning) -> str:

@@ -97,15 +97,20 @@ class ResponsePanel(Panel):
         """A slider that moves the setpoint of the running robot while it is held."""
         frame = self.state.simulation.frame.robots.get(row.actor)
         robot = self.state.simulation.world.articulations.get(row.actor)
-        if frame is None or robot is None or row.place >= len(robot.bindings):
+        binding = (
+            next((b for b in robot.actuators if b.actuator == row.actuator), None)
+            if robot
+            else None
+        )
+        if frame is None or binding is None or row.no_response:
             return
-        low, high = robot.bindings[row.place].joint_range or (-3.14, 3.14)
-        value = float(frame.setpoint[0, row.column])
+        low, high = binding.joint_range or (-3.14, 3.14)
+        value = float(frame.setpoint[0, row.column]) * row.scale
         imgui.set_next_item_width(px(-80))
         changed, new = imgui.slider_float(f"{row.actuator}###jog", value, low, high, "jog %.3f")
         imgui.set_item_tooltip("Moves the setpoint of the running robot; let go to release it.")
         if changed:
-            self.tuning.jog_to(row, new)
+            self.tuning.jog_to(row, new / row.scale)
         if self._jogging and not imgui.is_item_active():
             self.tuning.jog_end()
         self._jogging = imgui.is_item_active()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
+from mjrig.readings.sampler import BindingReader
 from mjrig.sim.world import World
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -29,7 +30,10 @@ class PolicyFrame:
 
 @dataclass(frozen=True)
 class RobotFrame:
-    """What the window shows of one articulation; arrays are own copies."""
+    """What the window shows of one articulation; arrays are own copies.
+
+    Efforts, positions and velocities are of its bindings, then of its native servos.
+    """
 
     effort: FloatArray
     raw_effort: FloatArray
@@ -82,18 +86,42 @@ def frame_of(
 
 
 def _robot_frame(robot: Articulation, timestep: float) -> RobotFrame:
-    return RobotFrame(
+    readings = [
         robot.effort,
         robot.raw_effort,
         robot.applied_effort,
-        robot.setpoints.values.copy(),
         robot.position,
         robot.velocity,
+    ]
+    if robot.servos:
+        both = zip(readings, _servo_readings(robot), strict=True)
+        readings = [np.concatenate(pair) for pair in both]
+    effort, raw_effort, applied_effort, position, velocity = readings
+    return RobotFrame(
+        effort,
+        raw_effort,
+        applied_effort,
+        robot.setpoints.values.copy(),
+        position,
+        velocity,
         robot.source.name,
         tuple(lease.holder for lease in robot.setpoints.leases),
         robot.held,
         _policy_frame(robot, timestep),
     )
+
+
+def _servo_readings(robot: Articulation) -> list[FloatArray]:
+    """Efforts, positions and velocities of the native servos, in the order of a frame."""
+    servos, data = robot.servos, robot.data
+    reader = BindingReader([s.binding for s in servos], robot.actuators)
+    return [
+        np.array([s.effort() for s in servos]),
+        np.array([s.raw_effort() for s in servos]),
+        reader.applied_effort(data.actuator_force),
+        reader.position(data.qpos, data.actuator_length),
+        reader.velocity(data.qvel, data.actuator_velocity),
+    ]
 
 
 def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:

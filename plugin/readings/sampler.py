@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.model.binding import ActuatorBinding
 from mjrig.readings.applied_effort import AppliedEffort
+from mjrig.readings.native_servo import NativeServo
 
 #: Sampling rate sufficient for statistics and plots [Hz].
 SAMPLE_HZ = 200.0
@@ -37,6 +38,8 @@ class SampledRobot(Protocol):
     def effort(self) -> FloatArray: ...
     @property
     def raw_effort(self) -> FloatArray: ...
+    @property
+    def servos(self) -> Sequence[NativeServo]: ...
 
 
 class BindingReader:
@@ -98,7 +101,7 @@ class Sampler(BindingReader):
 
     Args:
         robot: an articulation.
-        bindings: some of its bindings; None: all of them.
+        bindings: some of its bindings and of its native servos; None: all of its bindings.
     """
 
     def __init__(
@@ -112,15 +115,23 @@ class Sampler(BindingReader):
         place = {b.actuator_id: i for i, b in enumerate(whole)}
         #: Where they are among the setpoints, and among all bindings of the robot.
         self.columns = _indices(column[b.actuator] for b in chosen)
-        self.places = _indices(place[b.actuator_id] for b in chosen)
+        self.places = _indices(place.get(b.actuator_id, 0) for b in chosen)
+        servos = {s.binding.actuator_id: s for s in robot.servos}
+        self._servos = [
+            (i, servos[b.actuator_id]) for i, b in enumerate(chosen) if b.actuator_id not in place
+        ]
 
     def read(self, out: FloatArray) -> None:
         """Write the present values into rows (FIELDS, bindings)."""
         robot, data, places = self._robot, self._robot.data, self.places
         np.take(robot.setpoints.values[0], self.columns, out=out[0], mode="clip")
         self.position(data.qpos, data.actuator_length, out=out[1])
-        np.take(robot.effort, places, out=out[2], mode="clip")
-        np.take(robot.raw_effort, places, out=out[3], mode="clip")
+        if len(self._servos) < len(places):
+            np.take(robot.effort, places, out=out[2], mode="clip")
+            np.take(robot.raw_effort, places, out=out[3], mode="clip")
+        for i, servo in self._servos:
+            out[0, i] *= servo.scale
+            out[2, i], out[3, i] = servo.effort(), servo.raw_effort()
         out[4] = self.applied_effort(data.actuator_force)
 
 
@@ -171,12 +182,16 @@ def by_column(robot: SampledRobot) -> list[ActuatorBinding]:
 
 
 def reader(robot: SampledRobot, index: int, kind: str) -> Callable[[], float] | None:
-    """The function that reads one signal of binding `index` now; None: there is none of that name.
+    """The function that reads one signal of a binding now; None: there is none of that name.
+
+    `index` counts the bindings, then the native servos.
 
     Kinds are `position`, `velocity`, `effort`, `raw_effort`, `applied_effort` and `clamp`, which is
     1 while a clamp acts and 0 otherwise.
     """
-    data, binding = robot.data, robot.bindings[index]
+    data, bound = robot.data, len(robot.bindings)
+    servo = robot.servos[index - bound] if index >= bound else None
+    binding = servo.binding if servo is not None else robot.bindings[index]
     if kind in ("position", "velocity"):
         is_position = kind == "position"
         if binding.on_joint:
@@ -189,11 +204,19 @@ def reader(robot: SampledRobot, index: int, kind: str) -> Callable[[], float] | 
     if kind == "applied_effort":
         applied, force = AppliedEffort([binding], robot.actuators), data.actuator_force
         return lambda: float(applied(force)[0])
+    if servo is not None:
+        return _servo_reader(servo, kind)
     if kind == "clamp":
         return lambda: float(robot.effort[index] != robot.raw_effort[index])
     if kind in ("effort", "raw_effort"):
         return lambda: float(getattr(robot, kind)[index])
     return None
+
+
+def _servo_reader(servo: NativeServo, kind: str) -> Callable[[], float] | None:
+    if kind == "clamp":
+        return lambda: float(servo.effort() != servo.raw_effort())
+    return {"effort": servo.effort, "raw_effort": servo.raw_effort}.get(kind)
 
 
 def _indices(addresses: Iterable[int]) -> npt.NDArray[np.intp]:

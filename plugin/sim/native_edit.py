@@ -1,0 +1,106 @@
+"""Other gains and limits for the native actuators of a running robot, without a new world."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.actuators.native_actuator import NativeActuator
+from mjrig.control.articulation import Articulation
+from mjrig.model.binding import ActuatorBinding
+from mjrig.model.model_edits import override_gains
+from mjrig.scene.actor import ActorDescription
+
+#: What can be written into a compiled model; the rest decides about its sizes or other fields.
+_LIVE = {"gainprm", "biasprm", "forcerange", "forcelimited", "ctrlrange", "ctrllimited"}
+_AUTO = mujoco.mjtLimited.mjLIMITED_AUTO
+
+
+def retune(robot: Articulation, described: ActorDescription) -> bool:
+    """Give a robot's actuators the gains and limits of a description's `native_gains`.
+
+    The model is then, bit for bit, what a new world would compile.
+
+    Returns:
+        Whether it was done; if not, nothing was changed and a new world is needed.
+
+    Raises:
+        PropertyError, BindingError: the gains do not fit the actuators; nothing was changed.
+    """
+    natives = robot.model_map.natives
+    wanted = [a.copy() for a in natives.model.values()]
+    if described.native_gains is not None:
+        override_gains(wanted, described)
+    changed = [a for a in wanted if a.name in natives.replaced or a.differs_in(natives.now[a.name])]
+    bindings = {b.actuator: b for b in robot.actuators}
+    owned = {b.actuator_id for c in robot.controllers for b in c.bindings}
+    for law in changed:
+        if law.name in natives.replaced or bindings[law.name].actuator_id in owned:
+            return False
+        now = natives.now[law.name]
+        if law.differs_in(now) - _LIVE or _structure(law) != _structure(now):
+            return False
+    pairs = [(bindings[law.name], law) for law in changed]
+    dampings = _dampings(robot.model, pairs)
+    if dampings is None:
+        return False
+    _write(robot.model, pairs)
+    for i, damping in dampings.items():
+        robot.model.actuator_biasprm[i, 2] = -damping
+    natives.now.update({law.name: law for law in changed})
+    robot.describe_again([b.actuator_id for b, _ in pairs])
+    return True
+
+
+def _structure(law: NativeActuator) -> tuple[bool, ...]:
+    """Which gains are not 0: by them the compiled kind is told, and a pid has an integral."""
+    has_kp = bool(law.biasprm[1])
+    has_kv = bool(law.biasprm[2]) and (has_kp or not law.has_dampratio)
+    return has_kp, has_kv, law.kind == "pid" and bool(law.gainprm[0])
+
+
+def _dampings(
+    model: Any, pairs: Sequence[tuple[ActuatorBinding, NativeActuator]]
+) -> dict[int, float] | None:
+    """By actuator id, what compiling makes of the damping ratios; None: only the compiler knows."""
+    ratios = [(b, law) for b, law in pairs if law.has_dampratio]
+    if not ratios:
+        return {}
+    data = mujoco.MjData(model)  # in the pose that damping ratios are about
+    mujoco.mj_fwdPosition(model, data)
+    found = {}
+    for binding, law in ratios:
+        mobility = _mobility(model, data, binding.output_address)
+        if binding.output_count > 1 or mobility < mujoco.mjMINVAL:
+            return None
+        ratio, kp = float(law.biasprm[2]), -float(law.biasprm[1])
+        found[binding.actuator_id] = ratio * 2.0 * math.sqrt(kp * (1.0 / mobility))
+    return found
+
+
+def _mobility(model: Any, data: Any, output: int) -> float:
+    """J M⁻¹ Jᵀ of one transmission, with the compiler's own operations."""
+    first, count = int(data.moment_rowadr[output]), int(data.moment_rownnz[output])
+    own = slice(first, first + count)
+    jacobian, moved = np.zeros((1, model.nv)), np.zeros((1, model.nv))
+    jacobian[0, data.moment_colind[own]] = data.actuator_moment[own]
+    mujoco.mj_solveM(model, data, moved, jacobian)
+    return float(mujoco.mju_dot(jacobian[0], moved[0]))
+
+
+def _write(model: Any, pairs: Sequence[tuple[ActuatorBinding, NativeActuator]]) -> None:
+    """Write laws into a compiled model; damping ratios as they are."""
+    for binding, law in pairs:
+        i, first = binding.actuator_id, binding.ctrl_address
+        model.actuator_gainprm[i], model.actuator_biasprm[i] = law.gainprm, law.biasprm
+        model.actuator_forcerange[i] = law.forcerange
+        model.actuator_forcelimited[i] = _is_limited(law.forcelimited, law.forcerange)
+        if binding.ctrl_count and not law.inheritrange:
+            model.actuator_ctrlrange[first] = law.ctrlrange
+            model.actuator_ctrllimited[first] = _is_limited(law.ctrllimited, law.ctrlrange)
+
+
+def _is_limited(flag: Any, limits: Any) -> bool:
+    return bool(limits[0] < limits[1]) if flag == _AUTO else bool(int(flag))

@@ -1,5 +1,6 @@
 """Edits of a model before it is attached: base, scenery, removal, renaming, dynamics."""
 
+import math
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import Base
 
 _FREE = mujoco.mjtJoint.mjJNT_FREE
+_BALL = mujoco.mjtJoint.mjJNT_BALL
+_SLIDE = mujoco.mjtJoint.mjJNT_SLIDE
+_LIMITED = mujoco.mjtLimited.mjLIMITED_TRUE
 
 
 @dataclass
@@ -177,6 +181,23 @@ def _set_dynamics(spec: Any, actor: ActorDescription) -> None:
     for name in ("armature", "damping", "frictionloss", "stiffness"):
         for i, value in spread(actor, ("dynamics", name), slots).items():
             _set(joints[i], name, value)
+    for i, ends in spread(actor, ("dynamics", "range"), slots, style="").items():
+        _set_range(joints[i], actor, *ends)
+    joints = [j for j in joints if j.type != _BALL]
+    slots = Slots([(j.name,) for j in joints], actor.label, "hinge or slide joint")
+    for i, ends in spread(actor, ("dynamics", "actuatorfrcrange"), slots, style="").items():
+        joints[i].actfrclimited, joints[i].actfrcrange = _LIMITED, ends
+
+
+def _set_range(joint: Any, actor: ActorDescription, low: float, high: float) -> None:
+    if joint.type == _BALL and low != 0.0:
+        raise PropertyError(
+            f"{actor.label}.dynamics.range: {joint.name!r} is a ball joint, whose limit is an "
+            f"angle from 0 on, got [{low:g}, {high:g}]; [0, {max(abs(low), abs(high)):g}] is one",
+            ("dynamics", "range"),
+        )
+    scale = math.degrees(1.0) if joint.compiler.degree and joint.type != _SLIDE else 1.0
+    joint.limited, joint.range = _LIMITED, [low * scale, high * scale]
 
 
 def _set(joint: Any, name: str, value: float) -> None:

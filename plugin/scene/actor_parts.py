@@ -8,6 +8,7 @@ from mjrig.properties.array_kinds import Vector
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, numbers
 from mjrig.properties.per_actuator import PatternMap
+from mjrig.properties.range_map import RangeMap
 from mjrig.properties.scalar_kinds import Bool, Text
 from mjrig.scene.pose import PLACE, Transform
 
@@ -102,6 +103,16 @@ class Dynamics(HasProperties):
     frictionloss = PatternMap(min=0.0, structural=True, unit="N·m or N", doc="Dry friction.")
     stiffness = PatternMap(
         min=0.0, structural=True, unit="N·m/rad or N/m", doc="Joint spring stiffness."
+    )
+    range = RangeMap(
+        structural=True,
+        unit="rad or m",
+        doc="Joint limits, as [low, high]; of a ball joint [0, largest angle].",
+    )
+    actuatorfrcrange = RangeMap(
+        structural=True,
+        unit="N·m or N",
+        doc="Limits of the total actuator effort on a hinge or slide joint, as [low, high].",
     )
 
 

@@ -157,7 +157,6 @@ class Slots:
                 chosen[i] = (pattern, value)
         return chosen
 
-
     def without(
         self, values: Mapping[str, T], taken: Collection[int], *, kept: Collection[str] = ()
     ) -> dict[str, T]:

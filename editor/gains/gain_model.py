@@ -15,9 +15,10 @@ from mjrig.editor.gains.gain_edits import (
     with_damping,
     with_frequency,
 )
-from mjrig.editor.gains.gain_lab import GainLab, Jog, LiveTest
+from mjrig.editor.gains.gain_lab import JOGGING, GainLab, Jog, LiveTest
 from mjrig.editor.gains.gain_monitor import Inertias, Monitor, inertias
 from mjrig.editor.gains.gain_presets import load_preset
+from mjrig.editor.gains.row_selection import RowSelection
 from mjrig.editor.session.state import EditorState
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
@@ -44,6 +45,9 @@ class Tuning:
         #: Use Mᵢᵢ instead of 1 / (M⁻¹)ᵢᵢ for ω and ζ.
         self.held_inertia = False
         self.chosen: list[str] = []
+        #: The row to scroll to: it was selected elsewhere; empty: none.
+        self.revealed = ""
+        self._selection = RowSelection(state)
         self.monitor = Monitor()
         self.switches = Switches()
         self.inertias: Inertias | None = None
@@ -74,6 +78,10 @@ class Tuning:
             self.update_inertias()
         known = {row.key for row in self.rows}
         self.chosen = [key for key in self.chosen if key in known]
+        followed = self._selection.followed(self.rows, self.chosen)
+        if followed is not None:
+            self.chosen = followed
+            self.revealed = followed[0] if followed else ""
         self._look_at_live_test()
 
     @property
@@ -92,13 +100,16 @@ class Tuning:
             return list(self.rows)
 
     def choose(self, row: GainRow, *, add: bool = False) -> None:
-        """Choose a row for tests; `add` adds it, or takes it out again."""
+        """Choose a row, which selects its joint; `add` adds it, or takes it out again."""
         if not add:
             self.chosen = [row.key]
         elif row.key in self.chosen:
             self.chosen.remove(row.key)
         else:
             self.chosen.append(row.key)
+        self._selection.select(self.chosen_rows)
+        if not self.chosen:
+            self.state.selection.only(row.actor)
 
     @property
     def chosen_rows(self) -> list[GainRow]:
@@ -329,6 +340,16 @@ class Tuning:
                 self.state.console.warn(f"response test: {test.problem}")
 
     # Jog ----------------------------------------------------------------------------------------
+
+    def why_no_jog(self, row: GainRow) -> str:
+        """Why the setpoint of a row cannot be moved by hand now; empty: it can."""
+        frame = self.state.simulation.frame.robots.get(row.actor)
+        if frame is not None and frame.held:
+            return f"the pose {frame.held!r} is held; release it first"
+        robot = self.state.simulation.world.articulations.get(row.actor)
+        leases = list(robot.setpoints.leases) if robot is not None else []
+        others = [s.holder for s in leases if row.column in s.indices and s.holder != JOGGING]
+        return f"commanded by {', '.join(others)}; release it first" if others else ""
 
     def jog_to(self, row: GainRow, value: float) -> None:
         """Move a joint's setpoint, while a slider is held."""

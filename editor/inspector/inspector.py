@@ -1,5 +1,6 @@
 """Inspector: the selected objects, generated from their properties alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 from imgui_bundle import imgui
@@ -35,6 +36,8 @@ class Inspector(Panel):
         self._actions = ActionRows(self.edits)
         self._search, self._only_modified = "", False
         self._options: tuple[int, dict[str, Any]] = (-1, {})
+        #: Draws what is selected, if it is nothing that the scene describes; returns whether it is.
+        self.draw_element: Callable[[], bool] = lambda: False
 
     def search_for(self, name: str) -> None:
         """Show only the rows that have a text in their name; all of them if it is empty."""
@@ -47,6 +50,8 @@ class Inspector(Panel):
             self.edits.finish_frame()
 
     def _draw(self) -> None:
+        if self.draw_element():
+            return
         targets, others = self._targets()
         if not targets:
             self._nothing()

@@ -5,10 +5,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from mjrig.control.articulation import Articulation
 from mjrig.editor.edits.edits import UNSET, Edit
 from mjrig.errors import MjrigError, NeedsNewWorld
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.native_edit import retune
 from mjrig.sim.world import World
 
 
@@ -21,20 +23,32 @@ class EditedProperty:
     name: str
 
 
-def edited_properties(edits: Sequence[Edit]) -> list[EditedProperty] | None:
-    """The properties of components that edits are about; None where one is about anything else."""
-    found: dict[EditedProperty, None] = {}
+@dataclass(frozen=True)
+class EditedGains:
+    """The `native_gains` of an actor, by its place in the scene."""
+
+    actor: int
+
+
+Edited = EditedProperty | EditedGains
+
+
+def edited_properties(edits: Sequence[Edit]) -> list[Edited] | None:
+    """What edits are about that a running world may take; None where one is about anything else."""
+    found: dict[Edited, None] = {}
     for edit in edits:
         match edit.path:
             case ("actors", int(actor), "components", int(component), str(name), *_):
                 found[EditedProperty(actor, component, name)] = None
+            case ("actors", int(actor), "native_gains", *_):
+                found[EditedGains(actor)] = None
             case _:
                 return None
     return list(found)
 
 
-def assign_live(world: World, scene: Scene, edited: Sequence[EditedProperty]) -> bool:
-    """Assign the scene's values of these properties to the components of a running world.
+def assign_live(world: World, scene: Scene, edited: Sequence[Edited]) -> bool:
+    """Assign the scene's values of these properties to a running world.
 
     Returns:
         Whether all were taken; if not, none was, and a new world is needed.
@@ -42,19 +56,28 @@ def assign_live(world: World, scene: Scene, edited: Sequence[EditedProperty]) ->
     Raises:
         MjrigError: a value was refused; nothing was changed.
     """
-    robots = list(world.articulations.values())
+    gains = [one for one in edited if isinstance(one, EditedGains)]
+    if len(gains) > 1 or (gains and len(edited) > 1):
+        return False  # all or nothing: a new world is simpler than taking some back
     todo: list[tuple[HasProperties, str, Any]] = []
     for one in edited:
-        value = _authored(scene.actors[one.actor].components[one.component], one.name)
-        copies = [
-            (robot, placed)
-            for robot, placed in zip(robots, world.placements.actors, strict=True)
-            if placed.keys == ("actors", one.actor) and placed.scene is scene
-        ]
-        if not copies or any(placed.draws for _, placed in copies):
+        copies = _copies(world, scene, one.actor)
+        if copies is None:
             return False
-        todo += [(robot.components[one.component], one.name, value) for robot, _ in copies]
+        if isinstance(one, EditedGains):
+            # Copies are alike: the first decides for all of them.
+            return all(retune(robot, scene.actors[one.actor]) for robot in copies)
+        value = _authored(scene.actors[one.actor].components[one.component], one.name)
+        todo += [(robot.components[one.component], one.name, value) for robot in copies]
     return _assign_all(todo)
+
+
+def _copies(world: World, scene: Scene, actor: int) -> list[Articulation] | None:
+    """The robots that are one actor of the scene; None where their values are not the scene's."""
+    pairs = zip(world.articulations.values(), world.placements.actors, strict=True)
+    found = [(r, p) for r, p in pairs if p.keys == ("actors", actor) and p.scene is scene]
+    drawn = not found or any(placed.draws for _, placed in found)
+    return None if drawn else [robot for robot, _ in found]
 
 
 def _assign_all(todo: Sequence[tuple[HasProperties, str, Any]]) -> bool:

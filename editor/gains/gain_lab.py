@@ -11,7 +11,7 @@ from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.setpoints import Lease, Source
 from mjrig.editor.edits.edits import Data, Edit
-from mjrig.editor.edits.live_edits import edited_properties
+from mjrig.editor.edits.live_edits import EditedProperty, edited_properties
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
@@ -210,7 +210,9 @@ def only_gains(edits: Sequence[Edit], robot: Articulation) -> bool:
     edited = edited_properties(edits)
     names = {n for c in robot.controllers for n in c.gains()}
     names |= {f"default_{n}" for n in names}
-    return edited is not None and all(one.name in names for one in edited)
+    if edited is None:
+        return False
+    return all(isinstance(one, EditedProperty) and one.name in names for one in edited)
 
 
 def put_gains(robot: Articulation, gains: InForce) -> None:

@@ -20,7 +20,7 @@ from mjrig.names import literal
 from mjrig.properties.bounds import number
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, a_name
-from mjrig.properties.per_actuator import DEFAULT, PerActuator
+from mjrig.properties.per_actuator import DEFAULT, PatternLists, PerActuator
 from mjrig.yaml_text.formatting import format_flow
 from mjrig.yaml_text.yaml_document import parse_value
 
@@ -215,6 +215,17 @@ def pattern_map_rows(field: Field, sheet: Sheet) -> None:
         note("The selected objects differ here.")
     else:
         mapping_rows(field, sheet, number_entry, lambda field, key: 0.0)
+
+
+def pattern_lists_rows(field: Field, sheet: Sheet) -> None:
+    """Lists of numbers by name pattern, as YAML."""
+    if field.is_mixed:
+        note("The selected objects differ here.")
+        return
+    prop = field.prop
+    assert isinstance(prop, PatternLists)
+    first = [-1, 1] if prop.ordered else 1
+    mapping_rows(field, sheet, _yaml_entry, lambda field, key: first)
 
 
 def table_rows(field: Field, sheet: Sheet) -> None:

@@ -10,6 +10,7 @@ from mjrig.editor.inspector import clipboard
 from mjrig.editor.inspector.fields import EditedObject, Field, Filter, fields_of, parts_of
 from mjrig.editor.inspector.mapping_rows import (
     mapping_value,
+    pattern_lists_rows,
     pattern_map_rows,
     per_actuator_rows,
     per_actuator_value,
@@ -25,13 +26,14 @@ from mjrig.properties.array_kinds import Vector
 from mjrig.properties.declaration import Property
 from mjrig.properties.mapping_kinds import Numbers, Table
 from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.properties.per_actuator import PatternMap, PerActuator
+from mjrig.properties.per_actuator import PatternLists, PatternMap, PerActuator
 from mjrig.properties.scalar_kinds import Float, Int, OptionalFloat
 
 #: Kinds with further rows below: the widget in the row, and the rows.
 _EXPANDING: dict[type[Property[Any]], tuple[Widget, Widget]] = {
     PerActuator: (per_actuator_value, per_actuator_rows),
     PatternMap: (mapping_value, pattern_map_rows),
+    PatternLists: (mapping_value, pattern_lists_rows),
     Table: (mapping_value, table_rows),
 }
 _NUMERIC = (Float, Int, OptionalFloat, Vector, Numbers, PerActuator)

@@ -1,6 +1,7 @@
 """ControlledActor: components on an actor, and the step in which they write its ctrl."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mjrig.arrays import FloatArray
@@ -15,10 +16,11 @@ from mjrig.control.setpoints import Setpoints
 from mjrig.control.telemetry import Telemetry
 from mjrig.errors import BindingError, NeedsNewWorld
 from mjrig.model.actor_model import ActorState
-from mjrig.model.binding import BindingTable
+from mjrig.model.binding import BindingTable, describe_actuators
 from mjrig.names import unique
 from mjrig.properties.component import ActorComponent, component_named
 from mjrig.properties.has_properties import HasProperties
+from mjrig.readings.native_servo import NativeServo, native_servos
 
 
 class LeanStep(NamedTuple):
@@ -65,6 +67,11 @@ class ControlledActor(ActorInWorld):
     def bindings(self) -> BindingTable:
         """The actuators that laws are or can be bound to, and the others, with the reason."""
         return self._plan.table
+
+    @property
+    def servos(self) -> tuple[NativeServo, ...]:
+        """MuJoCo's own servos that no controller owns, in id order."""
+        return self._servos
 
     @property
     def components(self) -> tuple[ActorComponent, ...]:
@@ -186,6 +193,18 @@ class ControlledActor(ActorInWorld):
     def _owned(self) -> set[int]:
         return {b.actuator_id for c in self.controllers for b in c.bindings}
 
+    def describe_again(self, actuator_ids: Collection[int]) -> None:
+        """Read ranges and gains of actuators that no controller owns from the model again."""
+        ids, where = sorted(actuator_ids), self._where
+        new = {b.actuator_id: b for b in describe_actuators(self._model, ids, where.prefix)}
+        for k, before in enumerate(self._described):
+            if before.actuator_id in new:
+                now = new[before.actuator_id]
+                self._described[k] = replace(
+                    before, ctrl_range=now.ctrl_range, force_range=now.force_range
+                )
+        self._replan()
+
     # The plan -----------------------------------------------------------------------------------
 
     def _replan(self) -> None:
@@ -212,8 +231,15 @@ class ControlledActor(ActorInWorld):
             self.quiet_step = self._quiet_step()
         self._claims = [_owns(c) for c in self._components]
         self._telemetry = Telemetry(plan.table, self._described, self.controllers, self._data)
+        self._servos = self._find_servos()
         self._setpoints.touch()
         self._on_plan()
+
+    def _find_servos(self) -> tuple[NativeServo, ...]:
+        owned, natives = self._owned(), self._where.natives
+        free = [b for b in self._described if b.actuator_id not in owned]
+        kinds = {b.actuator: natives.kind(b.actuator) for b in free}
+        return native_servos(self._model, self._data, free, natives.now, kinds)
 
     def _trajectory_call(self) -> Write | None:
         """The call that moves the setpoints along a trajectory, or None."""

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.actuators.native_actuator import NativeActuators
 from mjrig.arrays import FloatArray
 from mjrig.model.binding import ActuatorBinding
 from mjrig.scene.pose import Rigid
@@ -57,6 +58,8 @@ class ActorModel:
     authored: tuple[tuple[str, ...], ...] = ()
     #: Authored names of actuators whose compiled names differ.
     aliases: Mapping[str, str] = field(default_factory=dict)
+    #: The gains and limits of its actuators, in the model and now.
+    natives: NativeActuators = field(default_factory=NativeActuators.nothing)
     #: The actuators before some were lowered; None: those of the model.
     described: tuple[ActuatorBinding, ...] | None = None
     #: Initial pose of the model's origin in the world.

@@ -7,6 +7,7 @@ from typing import Any
 
 import mujoco
 
+from mjrig.actuators.native_actuator import NativeActuator, NativeActuators
 from mjrig.errors import PropertyError
 from mjrig.model.actor_model import locate
 from mjrig.model.initial_state import with_states
@@ -64,6 +65,12 @@ class Part:
         self.authored = add_actuators(self.spec, self.actor)
         self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
         name_everything(self.spec)
+        #: Its actuators and their gains, in the model and here.
+        self.actuators = NativeActuators(
+            {a.name: NativeActuator.of(a) for a in self.spec.actuators},
+            edits.actuators,
+            frozenset(n for names in self.authored.names for n in names if n in edits.actuators),
+        )
         with self.blaming_model():
             scale_total_mass(self.spec)
 

@@ -25,6 +25,7 @@ _EDITS = (
     "compiler",
     "attach",
     "dynamics",
+    "native_gains",
     "renamed",
     "removed",
     "actuators",

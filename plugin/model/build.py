@@ -160,7 +160,12 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
     for part in layout.parts.values():
         with part.placed.locating():
             where = locate(model, part.name, f"{part.name}/")
-            where = replace(where, authored=part.authored.names, aliases=part.authored.aliases)
+            where = replace(
+                where,
+                authored=part.authored.names,
+                aliases=part.authored.aliases,
+                natives=part.actuators,
+            )
             start = layout.origins[part.name].start
             actors.append(with_states(model, data, where, part.actor, part.keys, start, lowered))
     return Built(layout.spec, model, tuple(actors), layout.placements, layout.differing)

@@ -1,14 +1,15 @@
-"""Edits of a model before it is attached: base, scenery, removal, renaming, dynamics."""
+"""Edits of a model before it is attached: base, scenery, removal, renaming, dynamics, gains."""
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import mujoco
 
-from mjrig.errors import LocatedError, PropertyError
+from mjrig.actuators.native_actuator import GAINS, LIMITS, NativeActuator
+from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.initial_state import spread
 from mjrig.model.model_references import KINDS, ModelElement, find_elements
 from mjrig.model.removal import Pair, remove
@@ -29,6 +30,8 @@ class Edits:
 
     removed: set[Pair] = field(default_factory=set)
     renamed: dict[Pair, str] = field(default_factory=dict)
+    #: The model's actuators by name, before they were given other gains.
+    actuators: dict[str, NativeActuator] = field(default_factory=dict)
 
     def name(self, kind: str, name: str) -> str | None:
         """The current name of an element; None: it was removed."""
@@ -37,7 +40,9 @@ class Edits:
 
 
 def edit_model(spec: Any, actor: ActorDescription) -> Edits:
-    """Apply `base`, `scenery`, `removed`, `renamed` and `dynamics` to a spec of the actor alone.
+    """Apply what the actor changes in its model to a spec of the actor alone.
+
+    That is `base`, `scenery`, `removed`, `renamed`, `dynamics` and `native_gains`.
 
     Its bodies, joints, actuators and keyframes must have names, and the keyframes be empty.
 
@@ -51,6 +56,9 @@ def edit_model(spec: Any, actor: ActorDescription) -> Edits:
     _remove_named(spec, actor, edits)
     _rename_named(spec, actor, edits)
     _set_dynamics(spec, actor)
+    edits.actuators = {a.name: NativeActuator.of(a) for a in spec.actuators}
+    if actor.native_gains is not None:
+        _set_native_gains(spec, actor, edits.actuators)
     return edits
 
 
@@ -206,3 +214,51 @@ def _set(joint: Any, name: str, value: float) -> None:
         setattr(joint, name, value)
     else:  # damping and stiffness are polynomials: the linear part, and nothing else
         setattr(joint, name, [value, *([0.0] * (len(before) - 1))])
+
+
+# Native gains -----------------------------------------------------------------------------------
+
+
+def _set_native_gains(
+    spec: Any, actor: ActorDescription, own: Mapping[str, NativeActuator]
+) -> None:
+    changed = [a.copy() for a in own.values()]
+    elements = {a.name: a for a in spec.actuators}
+    for i in override_gains(changed, actor):
+        changed[i].write_to(elements[changed[i].name])
+
+
+def override_gains(actuators: Sequence[NativeActuator], actor: ActorDescription) -> list[int]:
+    """Give a model's actuators the gains and limits of the actor's `native_gains`.
+
+    Returns:
+        Which of them were changed.
+
+    Raises:
+        PropertyError, BindingError: a pattern matches none, or its actuator has no such gain.
+    """
+    given: dict[int, dict[str, Any]] = {}
+    patterns: dict[tuple[int, str], str] = {}
+    slots = Slots([a.names for a in actuators], actor.label)
+    for name in (*GAINS, *LIMITS):
+        for i, (pattern, value) in _given(actor, name, slots).items():
+            given.setdefault(i, {})[name] = value
+            patterns[i, name] = pattern
+    for (i, name), pattern in patterns.items():
+        problem = actuators[i].why_not(name, given[i])
+        if problem:
+            keys = ("native_gains", name)
+            text = f"{actor.label}.{'.'.join(keys)}: {problem}"
+            raise PropertyError(text, keys, at=(pattern,))
+    for i, values in given.items():
+        actuators[i].override(values)
+    return list(given)
+
+
+def _given(actor: ActorDescription, name: str, slots: Slots) -> dict[int, tuple[str, Any]]:
+    try:
+        return slots.spread(getattr(actor.native_gains, name), "g" if name in GAINS else "")
+    except BindingError as error:
+        keys = ("native_gains", name)
+        text = f"{actor.label}.{'.'.join(keys)}: {error}"
+        raise BindingError(text, keys, at=error.at, about_key=error.about_key) from None

@@ -10,7 +10,7 @@ from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Numbers, Table
 from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.properties.per_actuator import PatternMap, PerActuator
+from mjrig.properties.per_actuator import PatternLists, PatternMap, PerActuator
 from mjrig.properties.scalar_kinds import (
     Bool,
     Choice,
@@ -35,6 +35,7 @@ __all__ = [
     "NestedList",
     "Numbers",
     "OptionalFloat",
+    "PatternLists",
     "PatternMap",
     "Patterns",
     "PerActuator",

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 
 DEFAULT = "default"
+T = TypeVar("T")
 Authored = float | int | list[Any] | dict[str, Any] | None
 PerActuatorInput = float | Sequence[float] | FloatArray | Mapping[str, float] | None
 
@@ -252,38 +254,97 @@ class PerActuator(Property[FloatArray]):
         }
 
 
-class PatternMap(Property[Mapping[str, float]]):
-    """Numbers by name pattern, for the joints of an actor."""
+class ByPattern(Property[Mapping[str, T]]):
+    """Values by name pattern; the kinds say what a value may be."""
 
-    kind = "pattern_map"
     refers = ("joint",)
 
-    def __init__(self, *, min: float = -math.inf, max: float = math.inf, **about: Any) -> None:
+    def __init__(self, **about: Any) -> None:
         super().__init__(MappingProxyType({}), **about)
-        self.bounds = Bounds(self.unit, min, max, None, None)
 
-    def accept(self, obj: HasProperties, value: object) -> tuple[object, Mapping[str, float]]:
+    #: What the values are, in messages.
+    items: ClassVar[str]
+
+    def one(self, item: object) -> T | str:
+        """The value of one pattern, or what is wrong with it."""
+        raise NotImplementedError
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, Mapping[str, T]]:
         if not isinstance(value, Mapping):
-            raise self.error(obj, f"must be a mapping of name patterns to numbers, got {value!r}")
-        made: dict[str, float] = {}
+            problem = f"must be a mapping of name patterns to {self.items}, got {value!r}"
+            raise self.error(obj, problem)
+        made: dict[str, T] = {}
         for pattern, item in value.items():
             if not isinstance(pattern, str):
                 raise self.error(
                     obj, f"{pattern!r} is not a name pattern; quote it", (pattern,), about_key=True
                 )
-            found = number(item)
-            if found is None or not math.isfinite(found):
-                raise self.error(
-                    obj, f"must be a finite number, got {item!r} for {pattern!r}", (pattern,)
-                )
-            problem = self.bounds.problem(found)
-            if problem:
-                raise self.error(obj, f"{problem} for {pattern!r}", (pattern,))
+            found = self.one(item)
+            if isinstance(found, str):
+                raise self.error(obj, f"{found} for {pattern!r}", (pattern,))
             made[pattern] = found
-        return {p: plain(v) for p, v in value.items()}, MappingProxyType(made)
+        return {p: _as_written(v) for p, v in value.items()}, MappingProxyType(made)
+
+
+def _as_written(item: Any) -> Any:
+    return [plain(i) for i in item] if isinstance(item, list | tuple) else plain(item)
+
+
+class PatternMap(ByPattern[float]):
+    """Numbers by name pattern, for the joints of an actor."""
+
+    kind = "pattern_map"
+    items = "numbers"
+
+    def __init__(self, *, min: float = -math.inf, max: float = math.inf, **about: Any) -> None:
+        super().__init__(**about)
+        self.bounds = Bounds(self.unit, min, max, None, None)
+
+    def one(self, item: object) -> float | str:
+        found = number(item)
+        if found is None or not math.isfinite(found):
+            return f"must be a finite number, got {item!r}"
+        return self.bounds.problem(found) or found
 
     def json_schema(self) -> dict[str, object]:
         return {"type": "object", "additionalProperties": {"type": ["number", "string"]}}
+
+
+class PatternLists(ByPattern[tuple[float, ...]]):
+    """Lists of numbers by name pattern.
+
+    Args:
+        sizes: the least and the largest count; one number may then be written alone.
+        ordered: each number must be above the one before, as in a range.
+    """
+
+    kind = "pattern_lists"
+    items = "lists of numbers"
+
+    def __init__(self, sizes: tuple[int, int], *, ordered: bool = False, **about: Any) -> None:
+        super().__init__(**about)
+        self.sizes, self.ordered = sizes, ordered
+
+    def one(self, item: object) -> tuple[float, ...] | str:
+        least, most = self.sizes
+        items = item if isinstance(item, list | tuple) else [item]
+        found = [number(i) for i in items]
+        values = tuple(v for v in found if v is not None and math.isfinite(v))
+        if len(values) < len(found) or not least <= len(found) <= most:
+            what = (
+                "two finite numbers [low, high]" if self.ordered else f"1 to {most} finite numbers"
+            )
+            return f"must be {what}, got {item!r}"
+        if self.ordered and any(a >= b for a, b in pairwise(values)):
+            return f"must be [low, high] with low < high, got {item!r}"
+        return values
+
+    def json_schema(self) -> dict[str, object]:
+        one: dict[str, object] = {"type": ["number", "string"]}
+        least, most = self.sizes
+        many = {"type": "array", "items": one, "minItems": least, "maxItems": most}
+        item = many if least > 1 else {"anyOf": [one, many]}
+        return {"type": "object", "additionalProperties": item}
 
 
 def origins(obj: HasProperties, name: str) -> tuple[Origin, ...]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.model.binding import ActuatorBinding
 from mjrig.readings.applied_effort import AppliedEffort
+from mjrig.readings.native_servo import NativeServo
 
 #: Sampling rate sufficient for statistics and plots [Hz].
 SAMPLE_HZ = 200.0
@@ -37,6 +38,8 @@ class SampledRobot(Protocol):
     def effort(self) -> FloatArray: ...
     @property
     def raw_effort(self) -> FloatArray: ...
+    @property
+    def servos(self) -> Sequence[NativeServo]: ...
 
 
 class BindingReader:
@@ -98,7 +101,7 @@ class Sampler(BindingReader):
 
     Args:
         robot: an articulation.
-        bindings: some of its bindings; None: all of them.
+        bindings: some of its bindings and of its native servos; None: all of its bindings.
     """
 
     def __init__(
@@ -112,15 +115,23 @@ class Sampler(BindingReader):
         place = {b.actuator_id: i for i, b in enumerate(whole)}
         #: Where they are among the setpoints, and among all bindings of the robot.
         self.columns = _indices(column[b.actuator] for b in chosen)
-        self.places = _indices(place[b.actuator_id] for b in chosen)
+        self.places = _indices(place.get(b.actuator_id, 0) for b in chosen)
+        servos = {s.binding.actuator_id: s for s in robot.servos}
+        self._servos = [
+            (i, servos[b.actuator_id]) for i, b in enumerate(chosen) if b.actuator_id not in place
+        ]
 
     def read(self, out: FloatArray) -> None:
         """Write the present values into rows (FIELDS, bindings)."""
         robot, data, places = self._robot, self._robot.data, self.places
         np.take(robot.setpoints.values[0], self.columns, out=out[0], mode="clip")
         self.position(data.qpos, data.actuator_length, out=out[1])
-        np.take(robot.effort, places, out=out[2], mode="clip")
-        np.take(robot.raw_effort, places, out=out[3], mode="clip")
+        if len(self._servos) < len(places):
+            np.take(robot.effort, places, out=out[2], mode="clip")
+            np.take(robot.raw_effort, places, out=out[3], mode="clip")
+        for i, servo in self._servos:
+            out[0, i] *= servo.scale
+            out[2, i], out[3, i] = servo.effort(), servo.raw_effort()
         out[4] = self.applied_effort(data.actuator_force)
 
 

@@ -24,6 +24,7 @@ from mjrig.scene.actor_parts import (
     FreeBody,
     Keyframe,
     MocapBody,
+    NativeGains,
     Replicate,
     Units,
     Velocity,
@@ -113,6 +114,11 @@ class ActorDescription(HasProperties):
         doc="Initial poses of the model's mocap bodies.",
     )
     dynamics = Nested(Dynamics, structural=True, doc="Joint parameters that override the model's.")
+    native_gains = Nested(
+        NativeGains,
+        structural=True,
+        doc="Gains and limits that override those of the model's own actuators.",
+    )
     renamed = Table(a_name, structural=True, doc="Renamed elements of the model, as old: new.")
     removed = Patterns((), structural=True, doc="Elements removed from the model.")
     actuators: ActuatorList = ActuatorList(

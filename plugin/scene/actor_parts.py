@@ -7,8 +7,7 @@ from mjrig.errors import PropertyError
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, numbers
-from mjrig.properties.per_actuator import PatternMap
-from mjrig.properties.range_map import RangeMap
+from mjrig.properties.per_actuator import PatternLists, PatternMap
 from mjrig.properties.scalar_kinds import Bool, Text
 from mjrig.scene.pose import PLACE, Transform
 
@@ -104,16 +103,51 @@ class Dynamics(HasProperties):
     stiffness = PatternMap(
         min=0.0, structural=True, unit="N·m/rad or N/m", doc="Joint spring stiffness."
     )
-    range = RangeMap(
+    range = PatternLists(
+        (2, 2),
+        ordered=True,
         structural=True,
         unit="rad or m",
         doc="Joint limits, as [low, high]; of a ball joint [0, largest angle].",
     )
-    actuatorfrcrange = RangeMap(
+    actuatorfrcrange = PatternLists(
+        (2, 2),
+        ordered=True,
         structural=True,
         unit="N·m or N",
         doc="Limits of the total actuator effort on a hinge or slide joint, as [low, high].",
     )
+
+
+_ON = ("actuator", "joint")
+
+
+class NativeGains(HasProperties):
+    """Gains and limits of the model's own actuators, by actuator or joint name pattern.
+
+    Each kind of actuator has its own: kp, kv and dampratio of position and intvelocity, kv of
+    velocity and damper, kp, kv, ki and dampratio of pid, kp, kv and ki of a dcmotor with a
+    controller. What is not given stays as the model has it.
+    """
+
+    kp = PatternMap(min=0.0, structural=True, refers=_ON, unit="N·m/rad or N/m", doc="Stiffness.")
+    kv = PatternMap(min=0.0, structural=True, refers=_ON, unit="N·m·s/rad or N·s/m", doc="Damping.")
+    ki = PatternMap(
+        min=0.0, structural=True, refers=_ON, unit="N·m/(rad·s) or N/(m·s)", doc="Integral gain."
+    )
+    dampratio = PatternMap(
+        min=0.0,
+        structural=True,
+        refers=_ON,
+        doc="Damping ratio instead of kv; 1 is critical at the effective mass of the pose.",
+    )
+    forcerange = PatternLists(
+        (2, 2), ordered=True, structural=True, refers=_ON, doc="Force limits as [low, high]."
+    )
+    ctrlrange = PatternLists(
+        (2, 2), ordered=True, structural=True, refers=_ON, doc="Control limits as [low, high]."
+    )
+    gear = PatternLists((1, 6), structural=True, refers=_ON, doc="Gear: one number, or up to six.")
 
 
 class Keyframe(HasProperties):

@@ -139,7 +139,7 @@ def kept_names(actor: ActorDescription) -> LocalNames:
 
 def _bare_names(actor: ActorDescription, *without: str) -> LocalNames:
     bare: ActorDescription = own_copy(actor)
-    for name in ("dynamics", "actuators", "components", *without):
+    for name in ("dynamics", "native_gains", "actuators", "components", *without):
         bare.unset(name)
     return _names(Part(Placed(bare, bare, SceneDescription(), ())), bare)
 

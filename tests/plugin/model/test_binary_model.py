@@ -147,6 +147,7 @@ def test_a_divergence_names_actor_and_joint(tmp_path: Path) -> None:
         ("base", "fixed"),
         ("scenery", "false"),
         ("dynamics", "{armature: {'.*': 1}}"),
+        ("native_gains", "{kp: {'.*': 1}}"),
         ("renamed", "{left: right}"),
         ("removed", "[left]"),
         ("replicate", "{count: 2}"),

@@ -7,6 +7,8 @@ from imgui_bundle import imgui
 
 from mjrig.control.articulation import Articulation
 from mjrig.editor.elements import live_bars
+from mjrig.editor.elements.actuator_fields import actuator_fields, authored_at
+from mjrig.editor.elements.field_rows import FieldRows
 from mjrig.editor.elements.page_parts import ElementPages, begin_live_table, grey
 from mjrig.editor.session.elements import ActuatorElement, joint_path
 from mjrig.editor.texts.texts import tr
@@ -19,6 +21,7 @@ class ActuatorPage:
 
     def __init__(self, parts: ElementPages) -> None:
         self._parts = parts
+        self._rows = FieldRows(parts.state)
 
     def draw(self, actuator: ActuatorElement) -> None:
         """Draw the page of an actuator."""
@@ -33,11 +36,26 @@ class ActuatorPage:
         rows = self._gain_rows(actuator)
         if binding.on_joint:
             parts.jog(rows, turns=turns)
+        imgui.separator_text(tr("Parameters"))
+        self._fields(actuator)
         imgui.separator_text(tr("Gains"))
         parts.gains(rows)
         self._driver(actuator)
         imgui.separator_text(tr("Acts on"))
         self._acts_on(actuator)
+
+    def _fields(self, actuator: ActuatorElement) -> None:
+        parts = self._parts
+        fields = actuator_fields(parts.state, parts.edits, actuator)
+        robot = parts.state.simulation.world.articulations[actuator.actor]
+        place = authored_at(robot, actuator.name)
+        if fields:
+            self._rows.draw(fields)
+        elif place is not None and not parts.state.why_not_edited(actuator.actor):
+            grey(tr("It is described in the scene:"))
+            parts.link(actuator.name, f"{actuator.actor}.actuators[{place}]")
+        else:
+            grey(tr("The scene cannot set anything of it."))
 
     def _gain_rows(self, actuator: ActuatorElement) -> list[GainRow]:
         rows = self._parts.tuning.rows

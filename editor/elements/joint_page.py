@@ -9,9 +9,9 @@ from imgui_bundle import imgui
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.elements import live_bars
-from mjrig.editor.elements.joint_parameters import PARAMETERS, in_force
+from mjrig.editor.elements.field_rows import FieldRows
+from mjrig.editor.elements.joint_fields import EFFORT_RANGE, RANGE, joint_fields, limits_of
 from mjrig.editor.elements.page_parts import ElementPages, begin_live_table, grey
-from mjrig.editor.elements.parameter_rows import ParameterRows
 from mjrig.editor.session.elements import JointElement, actuator_path
 from mjrig.editor.texts.texts import tr
 from mjrig.gains.gain_rows import GainRow
@@ -24,7 +24,7 @@ class JointPage:
 
     def __init__(self, parts: ElementPages) -> None:
         self._parts = parts
-        self._rows = ParameterRows(parts)
+        self._rows = FieldRows(parts.state)
 
     def draw(self, joints: Sequence[JointElement]) -> None:
         """Draw the page of joints of one actor; there is at least one."""
@@ -41,7 +41,8 @@ class JointPage:
         if first.kind == "free":
             grey(tr("A free joint has no limits, friction or springs that a scene can set."))
         else:
-            self._rows.draw(joints, PARAMETERS)
+            fields = joint_fields(parts.state, parts.edits, joints, degrees=parts.degrees)
+            self._rows.draw(fields)
         imgui.separator_text(tr("Gains"))
         parts.gains(rows)
         imgui.separator_text(tr("Driven by"))
@@ -84,7 +85,7 @@ class JointPage:
         parts, turns = self._parts, joint.turns
         factor, unit = parts.factor(turns=turns), parts.unit(turns=turns)
         other = f"  ({_other(q, degrees=parts.degrees)})" if turns else ""
-        ends = _scaled(in_force(model, joint, "range"), factor)
+        ends = _scaled(limits_of(model, joint, RANGE), factor)
         live_bars.row("q", q * factor, ends, f"{q * factor:+.4f} {unit}{other}")
         live_bars.row("v", v * factor, None, f"{v * factor:+.4f} {unit}/s")
         force = "N·m" if turns else "N"
@@ -94,8 +95,8 @@ class JointPage:
 
     def _effort_range(self, joint: JointElement, model: Any) -> tuple[float, float] | None:
         """The joint's own limit, else that of the gain table's one row."""
-        own = in_force(model, joint, "actuatorfrcrange")
-        if isinstance(own, tuple):
+        own = limits_of(model, joint, EFFORT_RANGE)
+        if own is not None:
             return own
         limits = [row.values.get("torque_limit", math.inf) for row in self._gain_rows(joint)]
         known = len(limits) == len(joint.actuators) == 1 and math.isfinite(limits[0])
@@ -110,7 +111,7 @@ class JointPage:
                 live_bars.row(axis, value, None, f"{value:+.4f} m")
         factor, unit = parts.factor(turns=True), parts.unit(turns=True)
         angle = _angle(q[-4:]) * factor
-        ends = _scaled(in_force(model, joint, "range"), factor)
+        ends = _scaled(limits_of(model, joint, RANGE), factor)
         live_bars.row(tr("angle"), angle, ends, f"{angle:.4f} {unit}")
         turn = "  ".join(f"{value:+.3f}" for value in q[-4:])
         live_bars.row("wxyz", math.nan, None, turn)
@@ -136,5 +137,5 @@ def _other(q: float, *, degrees: bool) -> str:
     return f"{q:+.3f} rad" if degrees else f"{math.degrees(q):+.1f}°"
 
 
-def _scaled(ends: Any, factor: float) -> tuple[float, float] | None:
+def _scaled(ends: tuple[float, float] | None, factor: float) -> tuple[float, float] | None:
     return (ends[0] * factor, ends[1] * factor) if ends is not None else None

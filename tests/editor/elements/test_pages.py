@@ -48,6 +48,7 @@ def test_an_edit_is_of_one_joint_and_can_be_reset_and_undone(tmp_path: Path) -> 
     state.simulation.world.data.qpos[7] = 0.4
     state.simulation.publish()
     seen: list[Any] = []
+    generations = [state.simulation.generation]
 
     def edits(ctx: Any) -> None:
         ctx.yield_(2)
@@ -57,6 +58,7 @@ def test_an_edit_is_of_one_joint_and_can_be_reset_and_undone(tmp_path: Path) -> 
         ctx.item_click("damping/##reset")
         ctx.yield_(2)
         seen.append((_written(bench), [_damping(bench, "one", j) for j in ("hip", "knee")]))
+        generations.append(state.simulation.generation)  # no new world so far
         ctx.item_click("range/Add")
         ctx.yield_(2)
         ctx.item_input_value("range/##1", 1.5)
@@ -69,6 +71,7 @@ def test_an_edit_is_of_one_joint_and_can_be_reset_and_undone(tmp_path: Path) -> 
     assert seen[1] == ({"damping": {"hip": 0.3}}, [0.3, 0.0])
     limits = {"range": {"knee": [-math.pi, 1.5]}, "actuatorfrcrange": {"knee": [-100.0, 100.0]}}
     assert seen[2] == {"damping": {"hip": 0.3}, **limits}
+    assert generations[0] == generations[1] < state.simulation.generation
     assert state.simulation.world.data.qpos[7] == 0.4
     World(state.scene)  # what was written is a scene
     for _ in bench.entries:

@@ -18,8 +18,10 @@ from mjrig.editor.assets.file_kinds import (
     classify,
 )
 from mjrig.editor.assets.ground_height import HOME, Stance, has_floor, stance
+from mjrig.editor.assets.idle_controller import idle_controller
 from mjrig.editor.gains.gain_presets import load_preset
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import BindingError, MjrigError, PropertyError
 from mjrig.gains.gain_rows import gain_rows
 from mjrig.names import literal
@@ -138,7 +140,9 @@ def _drop_model(state: EditorState, value: str, point: Point) -> None:
         _keep(scene, options)
         _place(scene, name, point, found, model=written, **about)
     state.selection.only(name)
-    if alone[name].actuators:
+    if alone[name].servos:
+        state.console.say(tr("{name} has gains of its own; see the gain table", name=name))
+    elif alone[name].actuators:
         state.console.say(f"{name} has no controller yet and stays limp; drop one on it")
     if options:
         kept = ", ".join(f"{k} {v}" for k, v in options.items())
@@ -219,6 +223,8 @@ def _drop_component(state: EditorState, kind: str, target: str | None) -> None:
         with state.session.edit(f"Add {kind} to {actor.name}"):
             added: ActorComponent = actor.add_component(cls())
         state.selection.only(added.label)
+        name, role = actor.name, added.role
+        state.wants_motors = state.simulation.call(lambda w: idle_controller(w, name, role))
     elif issubclass(cls, Actuator):
         joints = _idle_joints(state, target)
         with state.session.edit(f"Add {kind} to {actor.name}"):
@@ -292,7 +298,7 @@ def _drop_preset(state: EditorState, value: str, target: str | None) -> None:
     actor = described_actor(state, target)
     rows = state.simulation.call(lambda world: gain_rows(world, state.scene, actor.name))
     if not rows:
-        raise BindingError(f"{actor.name!r} has no controller with gains")
+        raise BindingError(f"{actor.name!r} has no actuator with gains")
     state.console.say(f"{Path(value).name}: {load_preset(state.session, Path(value), rows)}")
 
 

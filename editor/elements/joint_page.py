@@ -94,11 +94,11 @@ class JointPage:
         )
 
     def _effort_range(self, joint: JointElement, model: Any) -> tuple[float, float] | None:
-        """The joint's own limit, else that of the gain table's one row."""
+        """The joint's own limit, else that of the one actuator it has."""
         own = limits_of(model, joint, EFFORT_RANGE)
         if own is not None:
             return own
-        limits = [row.values.get("torque_limit", math.inf) for row in self._gain_rows(joint)]
+        limits = [row.limit for row in self._gain_rows(joint)]
         known = len(limits) == len(joint.actuators) == 1 and math.isfinite(limits[0])
         return (-limits[0], limits[0]) if known else None
 

@@ -7,11 +7,12 @@ from imgui_bundle import imgui
 
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.jog_slider import JogSlider
+from mjrig.editor.session.elements import actuator_path
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import AMBER, GREY
-from mjrig.gains.gain_rows import GainRow
+from mjrig.gains.gain_rows import LIMIT, GainRow
 
 _LIVE = (
     imgui.TableFlags_.sizing_fixed_fit
@@ -107,7 +108,8 @@ class ElementPages:
 
     def _follows(self, row: GainRow) -> bool:
         robot = self.state.simulation.world.articulations.get(row.actor)
-        return robot is not None and row.actuator in robot.followers
+        by_controller = robot is not None and row.actuator in robot.followers
+        return by_controller or (row.is_native and not row.no_response)
 
     def gains(self, rows: Sequence[GainRow]) -> None:
         """The gains that act, where each comes from, and a way to the gain table."""
@@ -116,9 +118,14 @@ class ElementPages:
             return
         for row in rows:
             imgui.push_id(row.key)
-            self.link(row.component, f"{row.actor}.{row.component}")
-            imgui.same_line()
-            imgui.text_colored(GREY, row.actuator)
+            if row.is_native:
+                self.link(row.actuator, actuator_path(row.actor, row.actuator))
+                imgui.same_line()
+                imgui.text_colored(GREY, tr("its own law"))
+            else:
+                self.link(row.component, f"{row.actor}.{row.component}")
+                imgui.same_line()
+                imgui.text_colored(GREY, row.actuator)
             self._gain_lines(row)
             imgui.pop_id()
         if imgui.button(tr("Show in the gain table")):
@@ -135,6 +142,11 @@ class ElementPages:
             imgui.text(f"{value:g}")
             imgui.table_next_column()
             imgui.text_colored(GREY, self.tuning.origin(row, name))
+        if row.limited_by not in ("", LIMIT):
+            imgui.table_next_row()
+            for text in (tr("limit"), f"{row.limit:g}", row.limited_by):
+                imgui.table_next_column()
+                imgui.text(text)
         imgui.end_table()
 
 

@@ -26,15 +26,18 @@ def filtered(rows: Sequence[GainRow], text: str) -> list[GainRow]:
 
 def with_frequency(row: GainRow, hertz: float, inertia: float) -> dict[str, float]:
     """Gains with another natural frequency; the damping ratio stays where there is one."""
-    kp, kv = row.values["kp"], row.values["kv"]
+    before, damping, g2 = row.stiffness or 0.0, row.damping or 0.0, row.gear**2
     new = stiffness_for(hertz, inertia)
-    ratio = damping_ratio(kp, kv, inertia)
-    return {"kp": new} | ({"kv": damping_for(ratio, new, inertia)} if math.isfinite(ratio) else {})
+    ratio = damping_ratio(before, damping, inertia)
+    gains = {"kp": new / g2}
+    if "dampratio" in row.values or not math.isfinite(ratio):  # MuJoCo keeps its own ratio
+        return gains
+    return gains | {"kv": damping_for(ratio, new, inertia) / g2}
 
 
 def with_damping(row: GainRow, ratio: float, inertia: float) -> dict[str, float]:
     """Gains with another damping ratio; the stiffness stays."""
-    return {"kv": damping_for(ratio, row.values["kp"], inertia)}
+    return {"kv": damping_for(ratio, row.stiffness or 0.0, inertia) / row.gear**2}
 
 
 # Left and right ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from mjrig.editor.edits.live_edits import EditedProperty, edited_properties
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
-from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond
+from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond, scales_of
 from mjrig.gains.gain_rows import holder_of
 from mjrig.gains.response import Signal
 from mjrig.names import literal
@@ -239,6 +239,7 @@ class LiveTest:
     _world: World | None = None
     _recorder: ResponseRecorder | None = None
     _base: dict[str, float] = field(default_factory=dict)
+    _scales: dict[str, float] = field(default_factory=dict)
     _began: float = 0.0
     _elapsed: float = 0.0
 
@@ -260,6 +261,8 @@ class LiveTest:
                 literal(b.actuator): float(robot.setpoints.values[0, names.index(b.actuator)])
                 for b in bindings
             }
+            scales = scales_of(robot, bindings).tolist()
+            self._scales = dict(zip(self._base, scales, strict=True))
             self._recorder = ResponseRecorder(robot, bindings)
             self._world, self._began = world, world.time
             simulation.drive(self)
@@ -287,7 +290,9 @@ class LiveTest:
             self._finish(world)
             return False
         offset = self.job.signal.offset(elapsed)
-        self._lease.set_targets({name: value + offset for name, value in self._base.items()})
+        scales = self._scales
+        moved = {name: value + offset / scales[name] for name, value in self._base.items()}
+        self._lease.set_targets(moved)
         return True
 
     def is_stale(self, simulation: Simulation) -> bool:

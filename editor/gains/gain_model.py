@@ -58,6 +58,8 @@ class Tuning:
         self.live_test: LiveTest | None = None
         self.jog: Jog | None = None
         self._seen: tuple[Any, ...] = ()
+        #: The armatures that the inertias were computed with: an edit changes those in force.
+        self._armature = b""
         self._tested: tuple[Any, ...] | None = None
         self._presets: dict[tuple[str, str], tuple[str, float]] = {}
 
@@ -74,8 +76,11 @@ class Tuning:
         if not self._seen or seen != self._seen[0]:
             self.rows = gain_rows(world, state.scene, scope)
             self._seen = (seen, now)  # the arrays are kept, so that their ids stay theirs
-        if self.inertias is None or self.inertias.generation != generation:
+        armature = world.model.dof_armature.tobytes()
+        is_old = self.inertias is None or self.inertias.generation != generation
+        if is_old or armature != self._armature:
             self.update_inertias()
+            self._armature = armature
         known = {row.key for row in self.rows}
         self.chosen = [key for key in self.chosen if key in known]
         followed = self._selection.followed(self.rows, self.chosen)
@@ -117,7 +122,9 @@ class Tuning:
         return [row for row in self.rows if row.key in self.chosen]
 
     def origin(self, row: GainRow, gain: str) -> str:
-        """Where a value comes from: a preset that was loaded, or the scene."""
+        """Where a value in force comes from: a preset that was loaded, the scene, or the model."""
+        if gain == LIMIT and row.limited_by not in ("", LIMIT):
+            return row.limited_by
         name, value = self._presets.get((row.key, gain), ("", math.nan))
         return f"preset {name}" if value == row.values[gain] else row.origins[gain]
 
@@ -134,13 +141,13 @@ class Tuning:
     def frequency(self, row: GainRow) -> float | None:
         """Natural frequency [Hz]; None where it has no meaning."""
         inertia = self.inertia(row)
-        kp = row.values.get("kp")
+        kp = row.stiffness
         return None if inertia is None or kp is None else frequency(kp, inertia)
 
     def damping(self, row: GainRow) -> float | None:
         """Damping ratio; None where it has no meaning."""
         inertia = self.inertia(row)
-        kp, kv = row.values.get("kp"), row.values.get("kv")
+        kp, kv = row.stiffness, row.damping
         if inertia is None or not kp or kv is None:
             return None
         return damping_ratio(kp, kv, inertia)
@@ -176,7 +183,7 @@ class Tuning:
         wanted = not row.is_on
 
         def gains(other: GainRow) -> Mapping[str, float] | None:
-            if LIMIT not in other.values or other.is_on == wanted:
+            if LIMIT not in other.values or other.is_native or other.is_on == wanted:
                 return None
             live = self.state.live(f"{other.actor}.{other.component}")
             return self.switches.change(other, live)
@@ -228,7 +235,7 @@ class Tuning:
         """Why no preset can be saved or loaded now; empty: one can."""
         actors = {row.actor for row in self.rows}
         if not actors:
-            return "no controller with gains is shown"
+            return "no actuator with gains is shown"
         return "" if len(actors) == 1 else "select one actor: a preset belongs to one"
 
     def save(self, path: Path) -> bool:
@@ -258,14 +265,17 @@ class Tuning:
         """Why no test can run now; empty: one can."""
         chosen = self.chosen_rows
         if not self.rows:
-            return "no controller with gains is shown; select an actor that has one"
+            return "no actuator with gains is shown; select an actor that has one"
         if not chosen:
             return "choose actuators: click a name in the gain table, Ctrl+click for more"
         if len({row.actor for row in chosen}) > 1:
             return "the chosen actuators belong to several actors; a test needs one actor"
         robot = self.state.simulation.world.articulations[chosen[0].actor]
+        no_response = next((r for r in chosen if r.no_response), None)
+        if no_response is not None:
+            return f"{no_response.actuator}: {no_response.no_response}"
         laws = {b.actuator for c in robot.controllers if c.follows_pose for b in c.bindings}
-        bad = [row.actuator for row in chosen if row.actuator not in laws]
+        bad = [r.actuator for r in chosen if r.actuator not in laws and not r.is_native]
         if bad:
             return f"{bad[0]}: its controller does not track positions"
         off = {c.role for c in robot.controllers if not c.enabled}

@@ -51,7 +51,7 @@ class Monitor:
         robot = self._last.robots.get(row.actor) if self._last else None
         if robot is None or row.place >= len(robot.position):
             return 0.0
-        return float(robot.setpoint[0, row.column] - robot.position[row.place])
+        return float(robot.setpoint[0, row.column] * row.scale - robot.position[row.place])
 
     def effort(self, row: GainRow) -> float:
         """Effort after the clamps, now."""

@@ -15,7 +15,7 @@ from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, VIOLET
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
-from mjrig.gains.gain_rows import GainRow, columns
+from mjrig.gains.gain_rows import LIMIT, GainRow, columns
 
 #: Colours of values by where they come from.
 _COLOURS = {"default": GREY, "random": VIOLET}
@@ -35,7 +35,7 @@ _FLAGS = (
 
 
 class GainTable(Panel):
-    """One row per actuator under a controller with gains."""
+    """One row per actuator with gains: a controller's, or its own."""
 
     title = "Gains"
     place = "bottom"
@@ -65,8 +65,11 @@ class GainTable(Panel):
         if self.tuning.rows:
             return f"no row matches {self.tuning.filter!r}"
         if self.tuning.scope is not None:
-            return f"{self.tuning.scope} has no controller with gains"
-        return "no actor of the scene has a controller with gains"
+            return tr(
+                "{actor} has no actuator with gains; a controller gives motors some",
+                actor=self.tuning.scope,
+            )
+        return tr("no actor of the scene has an actuator with gains")
 
     # Toolbar ------------------------------------------------------------------------------------
 
@@ -187,7 +190,7 @@ class GainTable(Panel):
             "error": lambda: abs(tuning.monitor.error(row)),
         }
         if name in row.values:
-            return row.values[name]
+            return _shown(row, name)
         if name in numbers:
             return numbers[name]() or 0.0
         return (row.place, row.key) if name == "actuator" else 0.0
@@ -218,7 +221,7 @@ class GainTable(Panel):
         imgui.set_item_tooltip("\n".join(f"{gain}: {origin}" for gain, origin in found.items()))
 
     def _switch(self, row: GainRow) -> None:
-        can = "torque_limit" in row.values and not row.locked
+        can = LIMIT in row.values and not row.locked and not row.is_native
         imgui.begin_disabled(not can)
         if imgui.checkbox("##on", row.is_on)[0]:
             self.tuning.switch(row)
@@ -228,7 +231,10 @@ class GainTable(Panel):
             live = self.state.live(f"{row.actor}.{row.component}")
             before = self.tuning.switches.limit_before(row, live)
             text += f"\nThe limit was {before:g} {row.unit}."
-        _tooltip(text if can else row.locked or "its controller has no effort limit")
+        why_not = tr("a native actuator has no switch: its forcerange cannot be 0")
+        if not row.is_native:
+            why_not = row.locked or tr("its controller has no effort limit")
+        _tooltip(text if can else why_not)
 
     def _name(self, row: GainRow) -> None:
         tuning = self.tuning
@@ -252,7 +258,7 @@ class GainTable(Panel):
         imgui.set_item_tooltip("\n".join([*lines, row.locked] if row.locked else lines))
 
     def _gain_cell(self, row: GainRow, gain: str) -> None:
-        value = row.values[gain]
+        value = _shown(row, gain)
         origin = self.tuning.origin(row, gain)
         key = f"{row.key}.{gain}"
         colour = RED if key in self.state.problems else _COLOURS.get(origin)
@@ -260,10 +266,26 @@ class GainTable(Panel):
             f"{gain} in force: {value:g} {row.unit}{_UNITS.get(gain, '')}\n"
             f"from: {origin}\n{row.paths.get(gain) or row.locked}"
         )
+        if gain == LIMIT:
+            tip = self._about_limit(row, origin)
         tip += f"\n{self.state.problems[key]}" if key in self.state.problems else ""
         new = self._cell(key, gain, value, bool(row.locked), tip, colour)
         if new is not None:
             self.tuning.set_gain(row, gain, new, merge=True)
+
+    def _about_limit(self, row: GainRow, origin: str) -> str:
+        lines = [tr("largest effort: {limit:g} {unit}", limit=row.limit, unit=row.unit)]
+        if row.limited_by:
+            lines.append(tr("limited by: {origin}", origin=origin))
+        else:
+            lines.append(tr("Neither the law nor the model limits it."))
+        own = row.values[LIMIT]
+        if own != row.limit:
+            name = "forcerange" if row.is_native else LIMIT
+            lines.append(tr("its own {name}: {own:g} {unit}", name=name, own=own, unit=row.unit))
+        return "\n".join(
+            [*lines, tr("Sets {path}", path=row.paths[LIMIT]) if row.paths else row.locked]
+        )
 
     def _derived_cell(
         self,
@@ -323,15 +345,19 @@ class GainTable(Panel):
             middle, radius, imgui.color_convert_float4_to_u32(colour)
         )
         imgui.dummy(ImVec2(2 * radius + px(4), imgui.get_text_line_height()))
-        limit = row.values.get("torque_limit", float("inf"))
         imgui.set_item_tooltip(
             f"Saturated in {share:.0%} of the last second.\n"
-            f"Effort now {self.tuning.monitor.effort(row):.3g} of {limit:g} {row.unit}"
+            f"Effort now {self.tuning.monitor.effort(row):.3g} of {row.limit:g} {row.unit}"
         )
 
 
-_SHOWN = ("on", "actuator", "kp", "kv", "ki", "torque_limit")
+_SHOWN = ("on", "actuator", "kp", "kv", "ki", "dampratio", LIMIT)
 _WIDTHS = {"on": 24.0, "actuator": 100.0, "sat": 24.0, "f": 52.0, "ζ": 52.0, "from": 110.0}
+
+
+def _shown(row: GainRow, gain: str) -> float:
+    """The value of a cell: a limit is the one that acts, whatever sets it."""
+    return row.limit if gain == LIMIT else row.values[gain]
 
 
 def _which(tuning: Tuning) -> str:

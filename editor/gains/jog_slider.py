@@ -22,11 +22,13 @@ class JogSlider:
         tuning = self._tuning
         frame = tuning.state.simulation.frame.robots.get(row.actor)
         robot = tuning.state.simulation.world.articulations.get(row.actor)
-        if frame is None or robot is None or row.place >= len(robot.bindings):
+        actuators = robot.actuators if robot is not None else ()
+        binding = next((b for b in actuators if b.actuator == row.actuator), None)
+        if frame is None or binding is None or row.no_response:
             self.let_go()
             return
-        low, high = robot.bindings[row.place].joint_range or (-math.pi, math.pi)
-        value = float(frame.setpoint[0, row.column]) * factor
+        low, high = binding.joint_range or (-math.pi, math.pi)
+        value = float(frame.setpoint[0, row.column]) * row.scale * factor
         why_not = tuning.why_no_jog(row)
         imgui.begin_disabled(bool(why_not))
         text = f"jog %.3f {unit}".rstrip()
@@ -38,7 +40,7 @@ class JogSlider:
             imgui.set_tooltip(why_not or moves)
         if changed:
             self._held = row.key
-            tuning.jog_to(row, new / factor)
+            tuning.jog_to(row, new / (factor * row.scale))
         if self._held and (self._held != row.key or not imgui.is_item_active()):
             self.let_go()
 

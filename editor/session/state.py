@@ -58,6 +58,15 @@ class Selection:
         return self.paths[0].partition(".")[0]
 
 
+@dataclass(frozen=True)
+class Idle:
+    """A controller of an actor that drives nothing, and why, per actuator."""
+
+    actor: str
+    role: str
+    reasons: tuple[str, ...]
+
+
 class EditorState:
     """The open session, the selection, the console: what panels read and edit through.
 
@@ -82,6 +91,8 @@ class EditorState:
         self.wants_to_replay: tuple[Path, str] | None = None
         #: Files of a policy, and the actor it is for.
         self.wants_to_import: tuple[list[Path], str] | None = None
+        #: A controller that was added and drives nothing.
+        self.wants_motors: Idle | None = None
         self._teller = EventTeller(self.console)
         self._elements: tuple[World, Elements] | None = None
 

@@ -11,9 +11,12 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
+from mjrig.readings.native_servo import NativeServo
+from mjrig.readings.sampler import BindingReader
 from mjrig.sim.world import World
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+_EFFORT, _RAW = NativeServo.effort, NativeServo.raw_effort
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,10 @@ class PolicyFrame:
 
 @dataclass(frozen=True)
 class RobotFrame:
-    """What the window shows of one articulation; arrays are own copies."""
+    """What the window shows of one articulation; arrays are own copies.
+
+    Efforts, positions and velocities are of its bindings, then of its native servos.
+    """
 
     effort: FloatArray
     raw_effort: FloatArray
@@ -105,13 +111,16 @@ def _arrays(data: Any) -> tuple[FloatArray, ...]:
 
 
 def _robot_frame(robot: Articulation, timestep: float) -> RobotFrame:
+    efforts, raw = (np.array([read(s) for s in robot.servos]) for read in (_EFFORT, _RAW))
+    servos = BindingReader([s.binding for s in robot.servos], robot.actuators)
+    data = robot.data
     return RobotFrame(
-        robot.effort,
-        robot.raw_effort,
-        robot.applied_effort,
+        np.concatenate([robot.effort, efforts]),
+        np.concatenate([robot.raw_effort, raw]),
+        np.concatenate([robot.applied_effort, servos.applied_effort(data.actuator_force)]),
         robot.setpoints.values.copy(),
-        robot.position,
-        robot.velocity,
+        np.concatenate([robot.position, servos.position(data.qpos, data.actuator_length)]),
+        np.concatenate([robot.velocity, servos.velocity(data.qvel, data.actuator_velocity)]),
         robot.source.name,
         tuple(lease.holder for lease in robot.setpoints.leases),
         robot.held,

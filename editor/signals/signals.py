@@ -11,6 +11,7 @@ from mjrig.editor.signals.ring import Ring
 from mjrig.editor.signals.sensor_signals import sensor_reader, sensors
 from mjrig.editor.signals.signal_info import SignalInfo
 from mjrig.errors import BindingError
+from mjrig.model.binding import ActuatorBinding
 from mjrig.names import suggestion
 from mjrig.readings import sampler
 from mjrig.sim.world import World
@@ -111,7 +112,7 @@ class Signals:
 def catalogue(world: World) -> Iterator[SignalInfo]:
     """Everything of a world that can be plotted."""
     for name, robot in world.articulations.items():
-        for binding in robot.bindings:
+        for binding in _drives(robot):
             for kind, (unit, doc) in _PER_BINDING.items():
                 yield SignalInfo(f"{name}.{binding.actuator}.{kind}", unit, doc)
             yield SignalInfo(
@@ -124,6 +125,11 @@ def catalogue(world: World) -> Iterator[SignalInfo]:
         yield SignalInfo(f"{name}.height", "m", "Height of the root body.")
     yield from sensors(world)
     yield from property_numbers(world)
+
+
+def _drives(robot: Articulation) -> list[ActuatorBinding]:
+    """The actuators with efforts and a position: the bindings, then the native servos."""
+    return [*robot.bindings, *(servo.binding for servo in robot.servos)]
 
 
 def expand(world: World, path: str) -> list[SignalInfo]:
@@ -169,7 +175,7 @@ def _actuator_reader(robot: Articulation, actuator: str, kind: str) -> Reader | 
         row, column = list(_PER_ACTUATOR).index(kind), names.index(actuator)
         values = robot.setpoints.values
         return lambda: float(values[row, column])
-    index = next((i for i, b in enumerate(robot.bindings) if b.actuator == actuator), None)
+    index = next((i for i, b in enumerate(_drives(robot)) if b.actuator == actuator), None)
     if index is None:
         return None
     return sampler.reader(robot, index, kind)

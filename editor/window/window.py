@@ -11,6 +11,7 @@ from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
 from mjrig.editor.assets.hierarchy import Hierarchy
 from mjrig.editor.assets.import_dialog import ImportDialog
+from mjrig.editor.assets.motors_dialog import MotorsDialog
 from mjrig.editor.check.check_panel import CheckPanel
 from mjrig.editor.console.console_panel import ConsolePanel
 from mjrig.editor.elements.element_inspector import ElementInspector
@@ -70,9 +71,10 @@ class Window:
         self.keep = KeepDialog(state)
         self.choose = PathDialog(state)
         self.importing = ImportDialog(state)
+        self.motors = MotorsDialog(state)
         self.files = SceneFiles(state, self.choose, self.viewport.start_over, self.show_recording)
         self.captures = ViewportCapture(state, self.viewport, self.quality)
-        self._dialogs = (*self.files.dialogs, self.keep, self.choose, self.importing)
+        self._dialogs = (*self.files.dialogs, self.keep, self.choose, self.importing, self.motors)
         self._last = time.perf_counter()
         self.keep_alive: object = None
         self.theme = Theme(state)
@@ -180,6 +182,9 @@ class Window:
         offered, self.state.wants_to_import = self.state.wants_to_import, None
         if offered is not None:
             self.state.attempt(lambda: self.importing.ask(*offered))
+        idle, self.state.wants_motors = self.state.wants_motors, None
+        if idle is not None:
+            self.state.attempt(lambda: self.motors.ask(idle))
 
     def _end(self) -> None:
         self.recording.stop()

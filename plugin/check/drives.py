@@ -10,7 +10,7 @@ from mjrig.check.finding import Finding, note, warning
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.model.binding import ActuatorBinding
-from mjrig.names import listed
+from mjrig.names import listed, literal
 
 
 def about_drives(robot: Articulation, model: Any) -> Iterator[Finding]:
@@ -47,10 +47,11 @@ def _way_out(robot: Articulation, controller: ArticulationController) -> str:
     reason = f"{skipped[0][0]} {skipped[0][1]}"
     kinds = {b.kind for b in robot.actuators if b.actuator in names and b.on_joint}
     if "position" in kinds:
+        servo = next(b.actuator for b in robot.actuators if b.kind == "position" and b.on_joint)
         return (
             f"{reason}: use_motors: true on the actor makes motors of its position actuators; or "
             "leave this controller out and give them other gains, as in "
-            'actuators: [{type: PositionActuator, replaces: ".*", kp: 40, kv: 2}]'
+            f'native_gains: {{kp: {{"{literal(servo)}": 40}}}}'
         )
     if kinds & set(SERVOS):
         motors = 'actuators: [{type: MotorActuator, replaces: ".*"}]'

@@ -45,14 +45,29 @@ def our_limit(controller: ArticulationController, index: int) -> float:
     return min(limit, abs(float(factor)) * bound)
 
 
+def acting_limit(
+    binding: ActuatorBinding, controller: ArticulationController | None, index: int
+) -> tuple[float, str]:
+    """The largest effort in both directions, joint units, and what limits it.
+
+    That is `torque_limit` or `clamps` of the controller, or `forcerange`, `ctrlrange` or
+    `actuatorfrcrange` of the model; inf and empty where nothing does.
+    """
+    bounds = {name: symmetric(r) for name, r in model_ranges(binding).items()}
+    if controller is not None:
+        own = our_limit(controller, index)
+        given = controller.gains().get("torque_limit")
+        is_given = given is not None and float(given[index]) == own
+        bounds = {"torque_limit" if is_given else "clamps": own, **bounds}
+    least = min(bounds.values(), default=math.inf)
+    return least, next((n for n, b in bounds.items() if b == least < math.inf), "")
+
+
 def effort_limit(
     binding: ActuatorBinding, controller: ArticulationController | None, index: int
 ) -> float:
     """The largest effort in both directions, joint units; inf: nothing limits it."""
-    bounds = [symmetric(r) for r in model_ranges(binding).values()]
-    if controller is not None:
-        bounds.append(our_limit(controller, index))
-    return min(bounds, default=math.inf)
+    return acting_limit(binding, controller, index)[0]
 
 
 def owned(

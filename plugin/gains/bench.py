@@ -136,7 +136,7 @@ class Bench:
 
         Args:
             actor: name of the robot.
-            actuators: names of actuators a law is bound to.
+            actuators: names of actuators a law is bound to, and of native servos.
             signal: what is added to their setpoints.
             together: all at once.
             stop: polled during the run; true ends it, with the results so far.
@@ -188,13 +188,13 @@ class Bench:
         world, h = self.world, self.world.timestep
         recorder = ResponseRecorder(robot, group)
         columns = [robot.actuator_names.index(b.actuator) for b in group]
-        base = robot.setpoints.position[columns].copy()
+        base, scales = robot.setpoints.position[columns].copy(), scales_of(robot, group)
         began, events = world.time, self._events()
         positions = [recorder.start]
         for k in range(signal_steps(signal, h)[1]):
             if may_be_over(k, signal, h) and _all_over(positions, signal, h):
                 break
-            robot.setpoints.position[columns] = base + signal.held(k * h)
+            robot.setpoints.position[columns] = base + signal.held(k * h) / scales
             world.step()
             if text := self._divergence(events):
                 return [failed(b, text) for b in group]
@@ -220,7 +220,14 @@ def _all_over(positions: Sequence[FloatArray], signal: Signal, timestep: float) 
 
 
 def _driven(robot: Articulation) -> list[ActuatorBinding]:
-    return [b for c in robot.controllers if c.follows_pose for b in c.bindings]
+    laws = [b for c in robot.controllers if c.follows_pose for b in c.bindings]
+    return [*laws, *(s.binding for s in robot.servos if not s.why_no_response)]
+
+
+def scales_of(robot: Articulation, bindings: Sequence[ActuatorBinding]) -> FloatArray:
+    """Position of the joint per unit of the setpoint: 1 under a law, else as a servo has it."""
+    servos = {s.binding.actuator_id: s.scale for s in robot.servos}
+    return np.array([servos.get(b.actuator_id, 1.0) for b in bindings])
 
 
 def suspend(world: World) -> None:
@@ -236,7 +243,7 @@ def suspend(world: World) -> None:
 
 
 def bound(robot: Articulation, actuator: str) -> ActuatorBinding:
-    """The binding of an actuator that a law drives.
+    """The binding of an actuator that a law drives, or that is a servo itself.
 
     Raises:
         BindingError: there is no such actuator, or it has no law; the message gives the reason.
@@ -244,9 +251,14 @@ def bound(robot: Articulation, actuator: str) -> ActuatorBinding:
     laws = {b.actuator: b for c in robot.controllers if c.follows_pose for b in c.bindings}
     if actuator in laws:
         return laws[actuator]
+    servo = next((s for s in robot.servos if s.binding.actuator == actuator), None)
+    if servo is not None and servo.why_no_response:
+        raise BindingError(f"{robot.name}.{actuator}: {servo.why_no_response}")
+    if servo is not None:
+        return servo.binding
     if actuator in robot.actuator_names:
         raise BindingError(f"{robot.name}: no law is bound to {actuator!r}; it has no gains")
-    hint = suggestion(actuator, laws)
+    hint = suggestion(actuator, [b.actuator for b in _driven(robot)])
     raise BindingError(f"{robot.name} has no actuator {actuator!r}; {hint}")
 
 
@@ -370,4 +382,7 @@ def _gain(robot: Articulation, binding: ActuatorBinding, name: str) -> float | N
             values: Any = controller.gains().get(name)
             if own.actuator_id == binding.actuator_id and values is not None:
                 return float(values[i])
+    for servo in robot.servos:
+        if servo.binding.actuator_id == binding.actuator_id and name in servo.gains():
+            return servo.gains()[name] * servo.gear**2
     return None

@@ -8,6 +8,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import Slots, listed
+from mjrig.readings.native_servo import NativeServo
 from mjrig.sim.world import World
 
 
@@ -31,6 +32,24 @@ class Chosen:
 
 
 @dataclass(frozen=True)
+class ChosenServo:
+    """One of MuJoCo's own servos, which no controller owns."""
+
+    robot: Articulation
+    servo: NativeServo
+
+    @property
+    def binding(self) -> ActuatorBinding:
+        """What it drives."""
+        return self.servo.binding
+
+    @property
+    def label(self) -> str:
+        """`panda.joint1`."""
+        return f"{self.robot.name}.{self.binding.actuator}"
+
+
+@dataclass(frozen=True)
 class Skipped:
     """An actuator that was selected but cannot be tuned, and why."""
 
@@ -45,28 +64,52 @@ class Skipped:
 def choose(
     world: World, actor: str | None = None, joint: str = ".*"
 ) -> tuple[list[Chosen], list[Skipped]]:
-    """The actuators that match a pattern by joint or actuator name, of one actor or of all.
+    """The actuators under a law that match a pattern by joint or actuator name, of one or all.
 
     Raises:
         BindingError: there is no such actor, nothing matches, or no law drives what does.
     """
+    found, skipped = _choose(world, actor, joint, servos=False)
+    return [c for c in found if isinstance(c, Chosen)], skipped
+
+
+def choose_tested(
+    world: World, actor: str | None = None, joint: str = ".*"
+) -> tuple[list[Chosen | ChosenServo], list[Skipped]]:
+    """As `choose`, with the native servos that take a position of their joint.
+
+    Raises:
+        BindingError: there is no such actor, nothing matches, or nothing that does has a setpoint.
+    """
+    return _choose(world, actor, joint, servos=True)
+
+
+def _choose(
+    world: World, actor: str | None, joint: str, *, servos: bool
+) -> tuple[list[Chosen | ChosenServo], list[Skipped]]:
     robots = [world[actor]] if actor is not None else list(world.articulations.values())
     robots = [r for r in robots if r.actuators] or robots
-    chosen: list[Chosen] = []
+    chosen: list[Chosen | ChosenServo] = []
     skipped: list[Skipped] = []
     refusals: list[BindingError] = []
     for robot in robots:
-        laws = {c.binding.actuator_id: c for c in _driven(robot)}
+        known: dict[int, Chosen | ChosenServo] = {c.binding.actuator_id: c for c in _driven(robot)}
+        reasons: dict[int, str] = {}
+        for servo in robot.servos if servos else ():
+            if servo.why_no_response:
+                reasons[servo.binding.actuator_id] = servo.why_no_response
+            else:
+                known[servo.binding.actuator_id] = ChosenServo(robot, servo)
         try:
             places = Slots([b.names for b in robot.actuators], robot.name).match(joint)
         except BindingError as error:
             refusals.append(error)
             continue
         for binding in (robot.actuators[i] for i in places):
-            if binding.actuator_id in laws:
-                chosen.append(laws[binding.actuator_id])
+            if binding.actuator_id in known:
+                chosen.append(known[binding.actuator_id])
             else:
-                reason = _why_not(robot, binding)
+                reason = reasons.get(binding.actuator_id) or _why_not(robot, binding)
                 skipped.append(Skipped(robot.name, binding.actuator, reason))
     if not chosen:
         raise BindingError(_nothing(robots, skipped, refusals))

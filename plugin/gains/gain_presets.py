@@ -7,6 +7,7 @@
 Controllers are named as in paths, gains by actuator or joint name; patterns work too.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from mjrig.yaml_text.yaml_document import Document
 
 MARK = "mjrig_gains"
 FORMAT = 1
+_BOTH = ("kv", True)
 Gains = dict[str, dict[str, dict[str, float]]]
 
 
@@ -58,6 +60,8 @@ def preset_of(rows: Sequence[GainRow]) -> Gains:
     found: Gains = {}
     for row in rows:
         for name, value in row.values.items():
+            if row.is_native and (math.isinf(value) or (name, "dampratio" in row.values) == _BOTH):
+                continue  # no limit of its own; a damping that follows from its ratio
             by_name = found.setdefault(row.component, {}).setdefault(name, {})
             by_name[literal(row.actuator)] = int(value) if value.is_integer() else value
     return found
@@ -126,12 +130,15 @@ def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> PresetFit:
         own = [r for r in rows if r.component == _role(role, list(preset), roles)]
         slots = Slots([[r.actuator, r.joint] if r.joint else [r.actuator] for r in own])
         for name, values in by_gain.items():
-            if name not in own[0].values:
+            has = [name in r.values or (r.is_native and name in r.paths) for r in own]
+            if not any(has):
                 near = hint(name, own[0].values)
                 raise BindingError(f"{own[0].component} has no gain {name!r}; {near}")
             known = {p: v for p, v in values.items() if _matches(slots, p)}
             extra |= dict.fromkeys(p for p in values if p not in known)
             for i, (_, value) in slots.spread(known).items():
+                if not has[i]:
+                    continue
                 gains.setdefault(own[i].key, {})[name] = value
     changes = tuple((r, gains[r.key]) for r in rows if r.key in gains)
     if not changes:

@@ -5,15 +5,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mjrig.actuators.native_actuator import GAINS_OF
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.effort_limits import acting_limit
 from mjrig.errors import BindingError
 from mjrig.gains.gain_origins import sources
+from mjrig.gains.native_gains import (
+    NATIVE,
+    as_authored,
+    limit_origin,
+    native_slots,
+    native_values,
+    put_native,
+    source_of,
+)
 from mjrig.names import Slots, literal
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import DEFAULT, PerActuator
+from mjrig.scene.actor import ActorDescription
 from mjrig.scene.included import Placed
-from mjrig.scene.scene_path import find
+from mjrig.scene.scene_path import existing, find
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
@@ -47,11 +59,38 @@ class GainRow:
     paths: Mapping[str, str]
     slots: Slots
     locked: str = ""
+    #: The largest effort both ways that law and model allow, and what limits it there:
+    #: `torque_limit`, `clamps`, `model forcerange`, …; empty where nothing does.
+    limit: float = math.inf
+    limited_by: str = ""
+    #: Of a native servo: gains at the joint are gear² times its own.
+    gear: float = 1.0
+    #: Of a native servo: position of the joint per unit of its setpoint.
+    scale: float = 1.0
+    #: Why it cannot be tested by a motion of its joint; empty: it can, as its controller allows.
+    no_response: str = ""
 
     @property
     def key(self) -> str:
         """A stable name, independent of the values."""
         return f"{self.actor}.{self.component}.{self.actuator}"
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is one of MuJoCo's own servos, which no controller owns."""
+        return self.component == NATIVE
+
+    @property
+    def stiffness(self) -> float | None:
+        """kp at the joint."""
+        kp = self.values.get("kp")
+        return None if kp is None else kp * self.gear**2
+
+    @property
+    def damping(self) -> float | None:
+        """kv at the joint."""
+        kv = self.values.get("kv")
+        return None if kv is None else kv * self.gear**2
 
     @property
     def is_on(self) -> bool:
@@ -76,16 +115,13 @@ def holder_of(controller: Any, gain: str) -> HasProperties:
 
 def arrays(world: World) -> tuple[Any, ...]:
     """The arrays in force: as long as they are the same objects, the rows are the same."""
-    return tuple(
-        array
-        for robot in world.articulations.values()
-        for controller in robot.controllers
-        for array in controller.gains().values()
-    )
+    robots = world.articulations.values()
+    gains = [a for r in robots for c in r.controllers for a in c.gains().values()]
+    return (*gains, *(s.law for r in robots for s in r.servos))
 
 
 def gain_rows(world: World, scene: Scene, actor: str | None = None) -> list[GainRow]:
-    """One row per actuator that a controller with gains owns; of one actor or of all."""
+    """One row per actuator with gains, of a controller or its own; of one actor or of all."""
     found: list[GainRow] = []
     placed = world.placements.actors
     for where, robot in zip(placed, world.articulations.values(), strict=True):
@@ -94,6 +130,7 @@ def gain_rows(world: World, scene: Scene, actor: str | None = None) -> list[Gain
         for position, component in enumerate(robot.components):
             if isinstance(component, ArticulationController) and component.gains():
                 found += _controller_rows(scene, where, robot, component, position)
+        found += _native_rows(scene, where, robot)
     return found
 
 
@@ -111,6 +148,7 @@ def _controller_rows(
     slots = controller.bindings.slots(controller.label)
     places = {b.actuator_id: i for i, b in enumerate(robot.bindings)}
     for i, binding in enumerate(controller.bindings):
+        limit, by = acting_limit(binding, controller, i)
         yield GainRow(
             robot.name,
             controller._role,
@@ -126,7 +164,48 @@ def _controller_rows(
             paths,
             slots,
             locked,
+            limit,
+            limit_origin(robot, where.original, binding.actuator, by),
         )
+
+
+def _native_rows(scene: Scene, where: Placed, robot: Articulation) -> Iterator[GainRow]:
+    slots, elsewhere = native_slots(robot), _elsewhere(scene, where)
+    for i, servo in enumerate(robot.servos):
+        binding, values = servo.binding, native_values(servo)
+        named = [n for n in FIRST if n in values] + [n for n in values if n not in FIRST]
+        more = [n for n in GAINS_OF[servo.kind] if n not in named]  # what it may be given
+        source = source_of(robot, servo, where.original, [*named, *more])
+        limit, by = acting_limit(binding, None, 0)
+        yield GainRow(
+            robot.name,
+            NATIVE,
+            binding.actuator,
+            binding.joint,
+            binding.effort_unit,
+            i,
+            len(robot.bindings) + i,
+            robot.actuator_names.index(binding.actuator),
+            binding.dof_address,
+            {n: values[n] for n in named},
+            source.origins,
+            {} if elsewhere else source.paths,
+            slots,
+            elsewhere or source.locked,
+            limit,
+            limit_origin(robot, where.original, binding.actuator, by),
+            servo.gear,
+            servo.scale,
+            servo.why_no_response,
+        )
+
+
+def _elsewhere(scene: Scene, where: Placed) -> str:
+    """Why an actor cannot be edited in a scene; empty: it can."""
+    if where.scene is scene:
+        return ""
+    file = where.scene.path.name if where.scene.path else "another scene"
+    return f"it is described in {file}, which this scene includes; edit that file"
 
 
 def _authored_at(
@@ -137,9 +216,8 @@ def _authored_at(
     names: Sequence[str],
 ) -> tuple[str, dict[str, str]]:
     """Why the gains cannot be edited here, or the paths of their properties in the scene."""
-    if where.scene is not scene:
-        file = where.scene.path.name if where.scene.path else "another scene"
-        return f"it is described in {file}, which this scene includes; edit that file", {}
+    if elsewhere := _elsewhere(scene, where):
+        return elsewhere, {}
     described = scene.actors[where.keys[1]]
     if position >= len(described.components) and described.use_motors:
         return "its gains are the model's own, by use_motors; list a PDController to set them", {}
@@ -186,23 +264,48 @@ def set_gains(scene: Scene, changes: Sequence[Change], *, group: str = "") -> No
         BindingError: a row is authored elsewhere.
         PropertyError: a value was refused; nothing was changed.
     """
-    patches: dict[str, tuple[Slots, dict[str, float]]] = {}
+    patches: dict[str, tuple[GainRow, dict[str, Any]]] = {}
     for row, gains in changes:
         if row.locked:
             raise BindingError(f"{row.key}: {row.locked}")
         for name, value in gains.items():
-            _, patch = patches.setdefault(row.paths[name], (row.slots, {}))
-            patch[row.actuator] = value
+            _, patch = patches.setdefault(row.paths[name], (row, {}))
+            patch[row.actuator] = as_authored(name, value, row.gear) if row.is_native else value
     with scene.changes():
-        for path, (slots, patch) in patches.items():
+        for path, (row, patch) in patches.items():
             for alike in _by_value(patch):
-                holder, name = find(scene, path)
-                scene.set(path, merged(holder, name, alike, slots, group))
+                _write(scene, path, row, alike, group)
 
 
-def _by_value(patch: Mapping[str, float]) -> list[dict[str, float]]:
+def _write(scene: Scene, path: str, row: GainRow, patch: Mapping[str, Any], group: str) -> None:
+    """Write one value for some actuators."""
+    if not row.is_native:
+        holder, name = find(scene, path)
+        scene.set(path, merged(holder, name, patch, row.slots, group))
+    elif f".{NATIVE}." not in path:  # an actuator that the scene adds
+        scene.set(path, next(iter(patch.values())))
+    else:
+        actor, _, name = path.rpartition(f".{NATIVE}.")
+        described = scene.part(actor)
+        assert isinstance(described, ActorDescription)
+        gains = existing(scene, f"{actor}.{NATIVE}")
+        known = gains.authored(name) if gains is not None and gains.is_authored(name) else {}
+        assert isinstance(known, Mapping)
+        put_native(
+            described, name, shortest(patch, row.slots, [*known, *_patterns(group)]), row.slots
+        )
+
+
+def _by_value(patch: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A patch split by value: a pattern may match exactly one part."""
-    return [{a: v for a, v in patch.items() if v == one} for one in dict.fromkeys(patch.values())]
+    parts: list[dict[str, Any]] = []
+    for actuator, value in patch.items():
+        alike = next((p for p in parts if next(iter(p.values())) == value), None)
+        if alike is None:
+            parts.append({actuator: value})
+        else:
+            alike[actuator] = value
+    return parts
 
 
 def merged(
@@ -221,13 +324,13 @@ def merged(
     return prop.merged(twin, shortest(patch, slots, [*known, *_patterns(group)]))
 
 
-def shortest(patch: Mapping[str, float], slots: Slots, patterns: Sequence[str]) -> dict[str, float]:
+def shortest(patch: Mapping[str, Any], slots: Slots, patterns: Sequence[str]) -> dict[str, Any]:
     """A patch by the first pattern that matches exactly its actuators; else by their names."""
-    values = set(patch.values())
-    if len(patch) > 1 and len(values) == 1:
+    values = list(patch.values())
+    if len(patch) > 1 and all(v == values[0] for v in values):
         for pattern in patterns:
             if pattern != DEFAULT and _meant(slots, pattern) == set(patch):
-                return {pattern: values.pop()}
+                return {pattern: values[0]}
     return {literal(actuator): value for actuator, value in patch.items()}
 
 

@@ -59,8 +59,17 @@ class NativeServo:
         if self.kind in _SETPOINT:
             return _SETPOINT[self.kind]
         if "pos" not in self.binding.inputs and self.kind != "position":
-            return "it has no position input"
+            return "has no position input"
         return "" if self.scale else "its kp is 0"
+
+    @property
+    def why_no_response(self) -> str:
+        """Why it cannot be tested by a motion of its joint; empty: it can."""
+        binding = self.binding
+        if self.why_no_position or binding.on_joint:
+            return self.why_no_position
+        verb = "drives" if binding.transmission == "tendon" else "acts on"
+        return f"{verb} the {binding.transmission} {binding.target!r}, not a joint"
 
     @property
     def scale(self) -> float:

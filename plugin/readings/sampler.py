@@ -182,12 +182,16 @@ def by_column(robot: SampledRobot) -> list[ActuatorBinding]:
 
 
 def reader(robot: SampledRobot, index: int, kind: str) -> Callable[[], float] | None:
-    """The function that reads one signal of binding `index` now; None: there is none of that name.
+    """The function that reads one signal of a binding now; None: there is none of that name.
+
+    `index` counts the bindings, then the native servos.
 
     Kinds are `position`, `velocity`, `effort`, `raw_effort`, `applied_effort` and `clamp`, which is
     1 while a clamp acts and 0 otherwise.
     """
-    data, binding = robot.data, robot.bindings[index]
+    data, bound = robot.data, len(robot.bindings)
+    servo = robot.servos[index - bound] if index >= bound else None
+    binding = servo.binding if servo is not None else robot.bindings[index]
     if kind in ("position", "velocity"):
         is_position = kind == "position"
         if binding.on_joint:
@@ -200,11 +204,19 @@ def reader(robot: SampledRobot, index: int, kind: str) -> Callable[[], float] | 
     if kind == "applied_effort":
         applied, force = AppliedEffort([binding], robot.actuators), data.actuator_force
         return lambda: float(applied(force)[0])
+    if servo is not None:
+        return _servo_reader(servo, kind)
     if kind == "clamp":
         return lambda: float(robot.effort[index] != robot.raw_effort[index])
     if kind in ("effort", "raw_effort"):
         return lambda: float(getattr(robot, kind)[index])
     return None
+
+
+def _servo_reader(servo: NativeServo, kind: str) -> Callable[[], float] | None:
+    if kind == "clamp":
+        return lambda: float(servo.effort() != servo.raw_effort())
+    return {"effort": servo.effort, "raw_effort": servo.raw_effort}.get(kind)
 
 
 def _indices(addresses: Iterable[int]) -> npt.NDArray[np.intp]:

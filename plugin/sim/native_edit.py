@@ -1,10 +1,11 @@
 """Other gains and limits for the native actuators of a running robot, without a new world."""
 
-import copy
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from mjrig.actuators.native_actuator import NativeActuator
 from mjrig.control.articulation import Articulation
@@ -39,37 +40,58 @@ def retune(robot: Articulation, described: ActorDescription) -> bool:
         if law.name in natives.replaced or bindings[law.name].actuator_id in owned:
             return False
         now = natives.now[law.name]
-        if law.differs_in(now) - _LIVE or _compiled_kind(law) != _compiled_kind(now):
+        if law.differs_in(now) - _LIVE or _structure(law) != _structure(now):
             return False
     pairs = [(bindings[law.name], law) for law in changed]
-    _compile(robot.model, pairs)
+    dampings = _dampings(robot.model, pairs)
+    if dampings is None:
+        return False
+    _write(robot.model, pairs)
+    for i, damping in dampings.items():
+        robot.model.actuator_biasprm[i, 2] = -damping
     natives.now.update({law.name: law for law in changed})
     robot.describe_again([b.actuator_id for b, _ in pairs])
     return True
 
 
-def _compiled_kind(law: NativeActuator) -> tuple[bool, bool]:
-    """By what the kind of an affine actuator is told when it is compiled: kp and kv are not 0."""
+def _structure(law: NativeActuator) -> tuple[bool, ...]:
+    """Which gains are not 0: by them the compiled kind is told, and a pid has an integral."""
     has_kp = bool(law.biasprm[1])
-    return has_kp, bool(law.biasprm[2]) and (has_kp or not law.has_dampratio)
+    has_kv = bool(law.biasprm[2]) and (has_kp or not law.has_dampratio)
+    return has_kp, has_kv, law.kind == "pid" and bool(law.gainprm[0])
 
 
-def _compile(model: Any, pairs: Sequence[tuple[ActuatorBinding, NativeActuator]]) -> None:
-    """Write laws into a compiled model as MuJoCo's compiler does."""
-    if any(law.has_dampratio for _, law in pairs):
-        # A damping ratio becomes a damping where the constants of a model are computed.
-        scratch = copy.copy(model)
-        _write(scratch, pairs)
-        mujoco.mj_setConst(scratch, mujoco.MjData(scratch))
-        _write(model, pairs)
-        for binding, _ in pairs:
-            i = binding.actuator_id
-            model.actuator_biasprm[i] = scratch.actuator_biasprm[i]
-    else:
-        _write(model, pairs)
+def _dampings(
+    model: Any, pairs: Sequence[tuple[ActuatorBinding, NativeActuator]]
+) -> dict[int, float] | None:
+    """By actuator id, what compiling makes of the damping ratios; None: only the compiler knows."""
+    ratios = [(b, law) for b, law in pairs if law.has_dampratio]
+    if not ratios:
+        return {}
+    data = mujoco.MjData(model)  # in the pose that damping ratios are about
+    mujoco.mj_fwdPosition(model, data)
+    found = {}
+    for binding, law in ratios:
+        mobility = _mobility(model, data, binding.output_address)
+        if binding.output_count > 1 or mobility < mujoco.mjMINVAL:
+            return None
+        ratio, kp = float(law.biasprm[2]), -float(law.biasprm[1])
+        found[binding.actuator_id] = ratio * 2.0 * math.sqrt(kp * (1.0 / mobility))
+    return found
+
+
+def _mobility(model: Any, data: Any, output: int) -> float:
+    """J M⁻¹ Jᵀ of one transmission, with the compiler's own operations."""
+    first, count = int(data.moment_rowadr[output]), int(data.moment_rownnz[output])
+    own = slice(first, first + count)
+    jacobian, moved = np.zeros((1, model.nv)), np.zeros((1, model.nv))
+    jacobian[0, data.moment_colind[own]] = data.actuator_moment[own]
+    mujoco.mj_solveM(model, data, moved, jacobian)
+    return float(mujoco.mju_dot(jacobian[0], moved[0]))
 
 
 def _write(model: Any, pairs: Sequence[tuple[ActuatorBinding, NativeActuator]]) -> None:
+    """Write laws into a compiled model; damping ratios as they are."""
     for binding, law in pairs:
         i, first = binding.actuator_id, binding.ctrl_address
         model.actuator_gainprm[i], model.actuator_biasprm[i] = law.gainprm, law.biasprm

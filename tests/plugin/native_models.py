@@ -19,8 +19,13 @@ BODIES = """
 TENDON = """<fixed name="cable" range="-1 1">
 <joint joint="turn" coef="2"/><joint joint="bend" coef="0.5"/></fixed>"""
 #: Where scalar actuators may act, and where a damping ratio and an inherited range are defined.
-PLACES = ({"joint": "turn"}, {"joint": "slide"}, {"joint": "bend"}, {"tendon": "cable"})
-AT_SITE = {"site": "grip", "gear": [0.0, 0.0, 1.0, 0.0, 0.5, 0.0]}
+PLACES: tuple[Attributes, ...] = (
+    {"joint": "turn"},
+    {"joint": "slide"},
+    {"joint": "bend"},
+    {"tendon": "cable"},
+)
+AT_SITE: Attributes = {"site": "grip", "gear": [0.0, 0.0, 1.0, 0.0, 0.5, 0.0]}
 
 #: The gains that each element takes.
 GAINS = {
@@ -70,7 +75,7 @@ def _damping(rng: random.Random) -> Attributes:
 
 def _some_actuator(rng: random.Random) -> tuple[str, Attributes]:
     tag = rng.choice([*GAINS, "gripper", "motor", "cylinder", "muscle", "adhesion"])
-    place = dict(rng.choice([*PLACES, AT_SITE]))
+    place: Attributes = rng.choice([*PLACES, AT_SITE])
     place = {"orientation": {"joint": "roll"}, "adhesion": {"body": "three"},
              "muscle": PLACES[0]}.get(tag, place)  # fmt: skip
     law = _law(rng, tag)
@@ -148,7 +153,7 @@ def by_hand(tag: str, given: Attributes, values: Attributes) -> Attributes:
             gains.get("kp", kp), gains.get("ki", ki), gains.get("kv", kd), *rest
         ]  # fmt: skip
     elif tag == "general":
-        offset, kp, kv = (*given["biasprm"],)
+        offset, kp, kv = list[float](given["biasprm"])
         if "kp" in gains:
             same = given["gainprm"][0] == -kp
             ratio = gains["kp"] / -kp

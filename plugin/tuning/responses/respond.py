@@ -10,7 +10,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
 from mjrig.gains.bench import Bench, Response
-from mjrig.gains.choice import Chosen, choose
+from mjrig.gains.choice import Chosen, ChosenServo, choose_tested
 from mjrig.gains.response import Kind, Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -72,9 +72,9 @@ def respond(
     """Drive joints by a test signal and measure how well they follow.
 
     Every joint is tested alone, on a suspended copy of the scene (base fixed, contacts off) where
-    only the controllers act. The copies run in one batch on all cores where
-    MuJoCo runs every law and all are PD; else in processes, so a script that calls this needs
-    the usual `if __name__ == "__main__":`.
+    only the controllers and the model's own servos act. The copies run in one batch on all cores
+    where MuJoCo runs every law and all are PD under a controller; else in processes, so a script
+    that calls this needs the usual `if __name__ == "__main__":`.
 
     Args:
         scene: a Scene, or the path of a scene file.
@@ -97,10 +97,11 @@ def respond(
     workers = workers or os.cpu_count() or 1
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     bench = Bench(World(scene, execution))
-    chosen, skipped = choose(bench.world, actor, joint)
+    chosen, skipped = choose_tested(bench.world, actor, joint)
     _check_rate(signal, bench.world.timestep)
-    if is_plain(bench.world):
-        found = follow_together(bench, chosen, signal, workers, report)
+    laws = [c for c in chosen if isinstance(c, Chosen)]
+    if is_plain(bench.world) and len(laws) == len(chosen):
+        found = follow_together(bench, laws, signal, workers, report)
     else:
         found = follow_in_processes(scene, bench, chosen, signal, workers, report)
     bench.rest(signal)
@@ -121,7 +122,10 @@ def _check_rate(signal: Signal, timestep: float) -> None:
 
 
 def _with_frequencies(
-    world: World, chosen: Sequence[Chosen], found: Sequence[Response], signal: Signal
+    world: World,
+    chosen: Sequence[Chosen | ChosenServo],
+    found: Sequence[Response],
+    signal: Signal,
 ) -> list[JointResponse]:
     """Add the frequency responses; the world must be suspended at rest."""
     found = [_unsettled(r, signal, world.timestep) for r in found]

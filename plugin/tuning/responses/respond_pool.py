@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mjrig.gains.bench import Bench, Response
-from mjrig.gains.choice import Chosen
+from mjrig.gains.choice import Chosen, ChosenServo
 from mjrig.gains.response import Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -46,7 +46,7 @@ class _Follower:
 def follow_in_processes(
     scene: Scene,
     bench: Bench,
-    chosen: Sequence[Chosen],
+    chosen: Sequence[Chosen | ChosenServo],
     signal: Signal,
     workers: int,
     report: Callable[[float], object] = lambda share: None,

@@ -441,4 +441,4 @@ def test_a_preset_goes_to_the_controllers_of_the_actor(tmp_path: Path) -> None:
     assert state.scene["reach"].components[0].to_data()["kp"] == 7
     bare = opened(tmp_path, ARM)
     assert not drop(bare, "preset", str(preset), "reach")
-    assert messages(bare) == ["'reach' has no controller with gains"]
+    assert messages(bare) == ["'reach' has no actuator with gains"]

@@ -255,7 +255,7 @@ def test_run_says_why_it_cannot_and_runs_on_a_copy(bench: Bench) -> None:
         ctx.yield_(2)
 
     bench.drive(runs)
-    assert reasons[0].startswith("no controller with gains is shown")
+    assert reasons[0].startswith("no actuator with gains is shown")
     assert reasons[1].startswith("choose actuators")
     result = bench.tuning.lab.result
     assert result is not None and not result.problem

@@ -180,8 +180,8 @@ def test_position_actuators_under_a_controller_name_the_ways_out(tmp_path: Path)
     assert pd_of(world["r"]).kp.tolist() == [7.0, 7.0]
     scene["r"].unset("use_motors")
     scene["r"].remove_component(scene["r"].components[0])
-    scene["r"].assign(pasted(finding.fix[finding.fix.index("actuators: [") :]))
-    assert mjrig.World(scene).model.actuator_gainprm[:, 0].tolist() == [40.0, 40.0]
+    scene["r"].assign(pasted(finding.fix[finding.fix.index("native_gains: ") :]))
+    assert mjrig.World(scene).model.actuator_gainprm[0, 0] == 40.0
 
 
 def test_velocity_actuators_under_a_controller_name_replaces(tmp_path: Path) -> None:

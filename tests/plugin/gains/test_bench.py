@@ -237,7 +237,7 @@ def test_an_unknown_actuator_is_refused_with_the_nearest() -> None:
 
 def test_an_actuator_without_a_law_is_refused() -> None:
     bench = Bench(make_world(GRIPPER, [PDController(actuators="leg")]))
-    with refused(BindingError, "robot: no law is bound to 'grip'; it has no gains"):
+    with refused(BindingError, "robot.grip: drives the tendon 'grip', not a joint"):
         bench.run("robot", ["grip"], Signal())
 
 

@@ -27,7 +27,7 @@ def some_gains(rng: random.Random, actuators: list[tuple[str, dict[str, Any]]]) 
 @pytest.mark.campaign
 def test_native_gains_of_a_running_robot_are_those_of_a_new_world(tally: Tally) -> None:
     taken = 0
-    for rng in tally.cases("native gains live against a new world", 15, 3_000):
+    for rng in tally.cases("native gains live against a new world", 20, 3_000):
         actuators = some_actuators(rng)
         xml = xml_of(actuators)
         world = make_world(xml, native_gains=some_gains(rng, actuators))

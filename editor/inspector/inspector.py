@@ -17,7 +17,8 @@ from mjrig.scene.sim_options import option_in
 from mjrig.sim.world import World
 
 _HOW_TO_SELECT = (
-    "Nothing is selected. Click an actor in the viewport or anything in the hierarchy; "
+    "Nothing is selected. Click an actor in the viewport, again for the joint of the link, "
+    "or anything in the hierarchy; "
     "Shift or Ctrl with a click adds to the selection."
 )
 

@@ -1,6 +1,5 @@
 """The page of an actuator: what it is told and does, its limits, and what it acts on."""
 
-import math
 from typing import Any
 
 from imgui_bundle import imgui
@@ -89,12 +88,12 @@ class ActuatorPage:
             if binding.output_count == 1:
                 length = float(frame.actuator_length[out])
                 speed = float(frame.actuator_velocity[out])
-                live_bars.row(tr("length"), math.nan, None, f"{length:+.4f}")
-                live_bars.row(tr("velocity"), math.nan, None, f"{speed:+.4f}")
+                live_bars.plain_row(tr("length"), f"{length:+.4f}")
+                live_bars.plain_row(tr("velocity"), f"{speed:+.4f}")
         if binding.on_joint:
             place = frame.joint_effort[binding.dof_address]
             unit = "N·m" if turns else "N"
-            live_bars.row(tr("joint effort"), math.nan, None, f"{place:+.4f} {unit}")
+            live_bars.plain_row(tr("joint effort"), f"{place:+.4f} {unit}")
 
     # What it belongs to -------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class JointPage:
         other = f"  ({_other(q, degrees=parts.degrees)})" if turns else ""
         ends = _scaled(limits_of(model, joint, RANGE), factor)
         live_bars.row("q", q * factor, ends, f"{q * factor:+.4f} {unit}{other}")
-        live_bars.row("v", v * factor, None, f"{v * factor:+.4f} {unit}/s")
+        live_bars.plain_row("v", f"{v * factor:+.4f} {unit}/s")
         force = "N·m" if turns else "N"
         live_bars.row(
             tr("effort"), effort, self._effort_range(joint, model), f"{effort:+.4f} {force}"
@@ -108,18 +108,21 @@ class JointPage:
         parts = self._parts
         if joint.kind == "free":
             for axis, value in zip(_AXES, q[:3], strict=True):
-                live_bars.row(axis, value, None, f"{value:+.4f} m")
+                live_bars.plain_row(axis, f"{value:+.4f} m")
         factor, unit = parts.factor(turns=True), parts.unit(turns=True)
         angle = _angle(q[-4:]) * factor
         ends = _scaled(limits_of(model, joint, RANGE), factor)
-        live_bars.row(tr("angle"), angle, ends, f"{angle:.4f} {unit}")
-        turn = "  ".join(f"{value:+.3f}" for value in q[-4:])
-        live_bars.row("wxyz", math.nan, None, turn)
         if joint.kind == "free":
-            live_bars.row("v", math.nan, None, f"{_triple(v[:3])} m/s")
-        live_bars.row("ω", math.nan, None, f"{_triple(v[-3:] * factor)} {unit}/s")
+            live_bars.plain_row(tr("angle"), f"{angle:.4f} {unit}")
+        else:
+            live_bars.row(tr("angle"), angle, ends, f"{angle:.4f} {unit}")
+        turn = "  ".join(f"{value:+.3f}" for value in q[-4:])
+        live_bars.plain_row("wxyz", turn)
+        if joint.kind == "free":
+            live_bars.plain_row("v", f"{_triple(v[:3])} m/s")
+        live_bars.plain_row("ω", f"{_triple(v[-3:] * factor)} {unit}/s")
         if joint.actuators:
-            live_bars.row(tr("effort"), math.nan, None, f"{_triple(effort[-3:])} N·m")
+            live_bars.plain_row(tr("effort"), f"{_triple(effort[-3:])} N·m")
 
 
 def _triple(values: FloatArray) -> str:

@@ -39,7 +39,6 @@ def bar(value: float, ends: tuple[float, float] | None, text: str) -> None:
     middle = ImVec2(at, corner.y + (height - room.y) / 2)
     lines.add_text(middle, imgui.get_color_u32(imgui.Col_.text), text)
     imgui.dummy(ImVec2(width, height))
-    imgui.set_item_tooltip(_about(ends))
 
 
 def _place(value: float, ends: tuple[float, float]) -> float:
@@ -55,14 +54,20 @@ def _colour(value: float, ends: tuple[float, float]) -> ImVec4:
     return AMBER if near else GREEN
 
 
-def _about(ends: tuple[float, float] | None) -> str:
-    if ends is None:
-        return tr("It has no limit.")
-    return tr("Between {low} and {high}.", low=f"{ends[0]:g}", high=f"{ends[1]:g}")
+def plain_row(name: str, text: str) -> None:
+    """A row of the same table without a range."""
+    row(name, math.nan, None, text, range_text="")
 
 
-def row(name: str, value: float, ends: tuple[float, float] | None, text: str) -> None:
-    """A row of a table of three columns: name, bar, range."""
+def row(
+    name: str,
+    value: float,
+    ends: tuple[float, float] | None,
+    text: str,
+    *,
+    range_text: str | None = None,
+) -> None:
+    """A row of a table of three columns: name, bar, range; the range's own text unless given."""
     imgui.table_next_row()
     imgui.table_next_column()
     imgui.align_text_to_frame_padding()
@@ -71,5 +76,5 @@ def row(name: str, value: float, ends: tuple[float, float] | None, text: str) ->
     bar(value, ends, text)
     imgui.table_next_column()
     imgui.align_text_to_frame_padding()
-    ends_text = f"{ends[0]:.4g} … {ends[1]:.4g}" if ends else tr("no limit")
-    imgui.text_colored(GREY, ends_text)
+    known = f"{ends[0]:.4g} … {ends[1]:.4g}" if ends else tr("no limit")
+    imgui.text_colored(GREY, known if range_text is None else range_text)

@@ -11,6 +11,7 @@ from mjrig.editor.inspector.rows import PropertyRows
 from mjrig.editor.inspector.sheet import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.scene.sim_options import option_in
@@ -83,7 +84,7 @@ class Inspector(Panel):
         paths = self.state.selection.paths
         live = self.state.live(paths[0]) if paths else None
         if live is None:
-            text = _HOW_TO_SELECT if not paths else f"{paths[0]} has no properties."
+            text = _HOW_TO_SELECT if not paths else _no_page(paths[0])
             imgui.push_style_color(imgui.Col_.text, GREY)
             imgui.text_wrapped(text)
             imgui.pop_style_color()
@@ -151,3 +152,7 @@ class Inspector(Panel):
 
             known[name] = self.state.simulation.call(read)
         return known[name]
+
+
+def _no_page(path: str) -> str:
+    return tr("{path} is no actor, component, joint or actuator of this world.", path=path)

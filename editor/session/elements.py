@@ -62,6 +62,11 @@ class JointElement:
         return self.bodies[0]
 
     @property
+    def links(self) -> tuple[int, ...]:
+        """The same as a list, as of an actuator."""
+        return self.bodies[:1]
+
+    @property
     def turns(self) -> bool:
         """Whether its position is an angle."""
         return self.kind in ("hinge", "ball")
@@ -74,7 +79,9 @@ class ActuatorElement:
     actor: str
     binding: ActuatorBinding
     joints: tuple[str, ...]
-    #: The bodies it moves; those it acts on where it moves no joint.
+    #: The bodies of those joints; those it acts on where it moves none.
+    links: tuple[int, ...]
+    #: All bodies it moves, these included.
     bodies: tuple[int, ...]
 
     @property
@@ -112,9 +119,12 @@ class Elements:
                 on = _bodies_acted_on(self._model, binding.actuator_id)
                 ids = self._moved_by(binding, on)
                 names = tuple(n for a, n in map(self._joint_paths.__getitem__, ids) if a == actor)
-                moved = [self._below(int(self._model.jnt_bodyid[i])) for i in ids]
-                bodies = tuple(dict.fromkeys(b for one in moved for b in one)) or tuple(on)
-                made = ActuatorElement(actor, binding, names, bodies)
+                links = tuple(dict.fromkeys(int(self._model.jnt_bodyid[i]) for i in ids)) or tuple(
+                    on
+                )
+                moved = [self._below(body) for body in links] if ids else [links]
+                bodies = tuple(dict.fromkeys(b for one in moved for b in one))
+                made = ActuatorElement(actor, binding, names, links, bodies)
                 found[made.path] = made
         return found
 
@@ -152,10 +162,12 @@ class Elements:
             body = int(model.body_parentid[body])
         return []
 
-    def bodies(self, path: str) -> tuple[int, ...]:
-        """The bodies a joint or an actuator moves."""
-        found = self.joints.get(path) or self.actuators.get(path)
-        return found.bodies if found is not None else ()
+    def moved(self, paths: Iterable[str]) -> tuple[list[int], list[int]]:
+        """The links of joints and actuators, and all bodies that move with them."""
+        either = [self.joints.get(path) or self.actuators.get(path) for path in paths]
+        found = [one for one in either if one is not None]
+        links = dict.fromkeys(body for one in found for body in one.links)
+        return list(links), sorted({body for one in found for body in one.bodies})
 
     def related(self, paths: Iterable[str]) -> set[str]:
         """Joints and actuators that are selected, what drives the joints and what those drive."""

@@ -118,9 +118,8 @@ class Viewport(Panel):
         if self._pushing or self.state.simulation.generation != drawing.generation:
             return
         paths, actor = self.state.selection.paths, self.state.selection.actor
-        moved = [self.state.elements.bodies(path) for path in paths]
-        links = [bodies[0] for bodies in moved if bodies]
-        drawing.mark(links, sorted({body for bodies in moved for body in bodies}))
+        links, moved = self.state.elements.moved(paths)
+        drawing.mark(links, moved)
         is_new, self._seen = paths != self._seen, list(paths)
         if links and (is_new or not drawing.perturb.select):
             drawing.perturb.select = links[0]

@@ -170,13 +170,16 @@ def test_the_joints_of_an_actuator_are_those_its_force_acts_on() -> None:
         mujoco.mj_forward(model, data)
         dofs = np.flatnonzero(np.abs(data.qfrc_actuator) > 1e-12)
         assert {names[int(model.dof_jntid[d])] for d in dofs} == set(one.joints), one.name
+    assert elements.moved(["robot.actuator:short"])[0] == [model.body("robot/c").id]
     assert elements.actuators["robot.actuator:stick"].bodies == (model.body("robot/c").id,)
 
 
 def test_a_signal_is_about_the_joint_of_its_actuator_or_sensor() -> None:
     scene = Scene.parse("mjrig: 1\nactors: []\n")
     assert Elements(World(scene)).joints == {}
-    _, elements = _elements()
+    world, elements = _elements()
+    links = elements.moved(["robot.actuator:puller"])[0]
+    assert [world.model.body(b).name for b in links] == ["robot/rail", "robot/claw"]
     found = {
         signal: element_of(elements, f"robot.{signal}")
         for signal in ("hip_motor.position", "PDController.kp[hip_motor]", "puller.effort",

@@ -157,6 +157,31 @@ class Slots:
                 chosen[i] = (pattern, value)
         return chosen
 
+    def without(
+        self, values: Mapping[str, T], taken: Collection[int], *, kept: Collection[str] = ()
+    ) -> dict[str, T]:
+        """A mapping of patterns that is silent about some slots.
+
+        A pattern that matches one of them and others is replaced by the names of the others, since
+        two patterns that disagree about a slot are an error.
+
+        Args:
+            values: by pattern.
+            taken: the slots.
+            kept: keys that are not patterns.
+
+        Raises:
+            BindingError: a pattern matches nothing.
+        """
+        found: dict[str, T] = {}
+        for pattern, value in values.items():
+            matched = [] if pattern in kept else self.match(pattern)
+            if set(matched) & set(taken):
+                found |= {literal(self.names[i]): value for i in matched if i not in taken}
+            else:
+                found[pattern] = value
+        return found
+
 
 def _nearest_pattern(pattern: str, names: Sequence[str]) -> str | None:
     """A typo inside a pattern keeps its wildcard: '.*_hpi' → '.*_hip'."""

@@ -79,6 +79,7 @@ ROOMS = {
         "mjrig.editor.inspector",
         "mjrig.editor.plots",
         "mjrig.editor.gains",
+        "mjrig.editor.elements",
         "mjrig.editor.tune",
         "mjrig.editor.check",
         "mjrig.editor.console",

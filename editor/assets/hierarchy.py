@@ -8,6 +8,7 @@ import numpy as np
 from imgui_bundle import imgui
 
 from mjrig.editor.assets.keyframe_edits import capture, go_to
+from mjrig.editor.session.elements import actuator_path, joint_path
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
@@ -54,8 +55,14 @@ class Hierarchy(Panel):
         self._renaming: str | None = None
         self._name = ""
         self._has_focus = False
+        self._seen: list[str] = []
+        #: What was just selected and is to be seen; empty: it is.
+        self._reveal = ""
 
     def draw(self) -> None:
+        if self.state.selection.paths != self._seen:
+            self._seen = list(self.state.selection.paths)
+            self._reveal = self._seen[-1] if self._seen else ""
         imgui.set_next_item_width(-1)
         _, self._filter = imgui.input_text_with_hint("##filter", "search", self._filter)
         scene = self.state.scene
@@ -64,13 +71,26 @@ class Hierarchy(Panel):
             self._actor(actor)
         included = [n for n in self.state.simulation.frame.robots if not _describes(scene, n)]
         for name in included:
-            self._node(name, f"{name} (included or copied)", leaf=True)
+            self._included(name)
         if scene.frames:
             self._group("Frames", [(f"frames[{i}]", f.name) for i, f in enumerate(scene.frames)])
         if scene.collision_groups:
             groups = enumerate(scene.collision_groups)
             self._group("Collision groups", [(f"collision_groups[{i}]", g.name) for i, g in groups])
         self._keys()
+        self._reveal = ""
+
+    def _included(self, name: str) -> None:
+        """An actor of another file, or a copy: what it has can be seen, not edited."""
+        self._open_for(name)
+        if self._node(name, f"{name} (included or copied)", leaf=False):
+            self._elements(name)
+            imgui.tree_pop()
+
+    def _open_for(self, actor: str) -> None:
+        """Open an actor whose part was just selected."""
+        if self._reveal.startswith(f"{actor}."):
+            imgui.set_next_item_open(True)
 
     def _actor(self, actor: Actor) -> None:
         children = self._children(actor)
@@ -82,6 +102,7 @@ class Hierarchy(Panel):
             return
         if len(self.state.scene.actors) <= _FEW:
             imgui.set_next_item_open(True, imgui.Cond_.once)
+        self._open_for(actor.name)
         opened = self._node(actor.name, actor.name, leaf=False)
         self._drop_on(actor.name)
         self._context(actor.name)
@@ -106,8 +127,8 @@ class Hierarchy(Panel):
         robot = self.state.simulation.world.articulations.get(name)
         if robot is None:
             return
-        joints = [(f"{name}.joint:{j}", j) for j in robot.joint_names]
-        actuators = [(f"{name}.actuator:{b.actuator}", b.actuator) for b in robot.actuators]
+        joints = [(joint_path(name, j), j) for j in robot.joint_names]
+        actuators = [(actuator_path(name, b.actuator), b.actuator) for b in robot.actuators]
         self._group(f"Joints ({len(joints)})##{name}", joints)
         self._group(f"Actuators ({len(actuators)})##{name}", actuators)
         self._keyframes(name, list(robot.keyframes))
@@ -117,7 +138,8 @@ class Hierarchy(Panel):
         names = [name for name in names if self._matches(name)]
         if not names or not imgui.tree_node_ex(f"Keyframes ({len(names)})##{actor}", _NODE):
             return
-        own = [keyframe.name for keyframe in self.state.scene[actor].keyframes]
+        described = [a for a in self.state.scene.actors if a.name == actor]
+        own = [keyframe.name for a in described for keyframe in a.keyframes]
         for name in names:
             imgui.tree_node_ex(f"{name}###{actor} {name}", _LEAF)
             imgui.set_item_tooltip("Double click: reset to it")
@@ -129,6 +151,8 @@ class Hierarchy(Panel):
 
     def _group(self, label: str, items: Sequence[tuple[str, str]]) -> None:
         items = [item for item in items if self._matches(item[1])]
+        if any(path == self._reveal for path, _ in items):
+            imgui.set_next_item_open(True)
         if items and imgui.tree_node_ex(label, _NODE):
             for path, text in items:
                 self._node(path, text, leaf=True)
@@ -143,6 +167,8 @@ class Hierarchy(Panel):
         if path in selection.paths:
             flags |= int(imgui.TreeNodeFlags_.selected)
         opened = imgui.tree_node_ex(f"{label}###{path}", flags)
+        if path == self._reveal and not imgui.is_item_visible():
+            imgui.set_scroll_here_y()
         if imgui.is_item_clicked() and not imgui.is_item_toggled_open():
             if imgui.get_io().key_ctrl or imgui.get_io().key_shift:
                 selection.toggle(path)

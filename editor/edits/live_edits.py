@@ -10,6 +10,7 @@ from mjrig.editor.edits.edits import UNSET, Edit
 from mjrig.errors import MjrigError, NeedsNewWorld
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.joint_edit import rejoint
 from mjrig.sim.native_edit import retune
 from mjrig.sim.world import World
 
@@ -30,7 +31,14 @@ class EditedGains:
     actor: int
 
 
-Edited = EditedProperty | EditedGains
+@dataclass(frozen=True)
+class EditedDynamics:
+    """The `dynamics` of an actor, by its place in the scene."""
+
+    actor: int
+
+
+Edited = EditedProperty | EditedGains | EditedDynamics
 
 
 def edited_properties(edits: Sequence[Edit]) -> list[Edited] | None:
@@ -42,6 +50,8 @@ def edited_properties(edits: Sequence[Edit]) -> list[Edited] | None:
                 found[EditedProperty(actor, component, name)] = None
             case ("actors", int(actor), "native_gains", *_):
                 found[EditedGains(actor)] = None
+            case ("actors", int(actor), "dynamics", *_):
+                found[EditedDynamics(actor)] = None
             case _:
                 return None
     return list(found)
@@ -56,8 +66,7 @@ def assign_live(world: World, scene: Scene, edited: Sequence[Edited]) -> bool:
     Raises:
         MjrigError: a value was refused; nothing was changed.
     """
-    gains = [one for one in edited if isinstance(one, EditedGains)]
-    if len(gains) > 1 or (gains and len(edited) > 1):
+    if len(edited) > 1 and not all(isinstance(one, EditedProperty) for one in edited):
         return False  # all or nothing: a new world is simpler than taking some back
     todo: list[tuple[HasProperties, str, Any]] = []
     for one in edited:
@@ -67,6 +76,8 @@ def assign_live(world: World, scene: Scene, edited: Sequence[Edited]) -> bool:
         if isinstance(one, EditedGains):
             # Copies are alike: the first decides for all of them.
             return all(retune(robot, scene.actors[one.actor]) for robot in copies)
+        if isinstance(one, EditedDynamics):
+            return rejoint(copies, scene.actors[one.actor])
         value = _authored(scene.actors[one.actor].components[one.component], one.name)
         todo += [(robot.components[one.component], one.name, value) for robot in copies]
     return _assign_all(todo)

@@ -24,6 +24,8 @@ from mjrig.sim.world import World
 
 #: How long the gains must stay as they are before a test is run again [s].
 DEBOUNCE = 0.15
+#: Who holds a setpoint that a slider moves.
+JOGGING = "jog"
 
 #: Arrays in force by component and gain.
 InForce = Mapping[str, Mapping[str, FloatArray]]
@@ -326,7 +328,7 @@ class Jog:
         self._key = f"jog {actor}.{actuator}"
         self._name = literal(actuator)
         self._lease = simulation.call(
-            lambda world: world[actor].take(Source.UI, actuators=self._name, holder="jog")
+            lambda world: world[actor].take(Source.UI, actuators=self._name, holder=JOGGING)
         )
 
     def to(self, value: float) -> None:

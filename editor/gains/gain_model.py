@@ -15,9 +15,10 @@ from mjrig.editor.gains.gain_edits import (
     with_damping,
     with_frequency,
 )
-from mjrig.editor.gains.gain_lab import GainLab, Jog, LiveTest
+from mjrig.editor.gains.gain_lab import JOGGING, GainLab, Jog, LiveTest
 from mjrig.editor.gains.gain_monitor import Inertias, Monitor, inertias
 from mjrig.editor.gains.gain_presets import load_preset
+from mjrig.editor.gains.row_selection import RowSelection
 from mjrig.editor.session.state import EditorState
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
@@ -44,6 +45,9 @@ class Tuning:
         #: Use Mᵢᵢ instead of 1 / (M⁻¹)ᵢᵢ for ω and ζ.
         self.held_inertia = False
         self.chosen: list[str] = []
+        #: The row to scroll to: it was selected elsewhere; empty: none.
+        self.revealed = ""
+        self._selection = RowSelection(state)
         self.monitor = Monitor()
         self.switches = Switches()
         self.inertias: Inertias | None = None
@@ -54,6 +58,8 @@ class Tuning:
         self.live_test: LiveTest | None = None
         self.jog: Jog | None = None
         self._seen: tuple[Any, ...] = ()
+        #: The armatures that the inertias were computed with: an edit changes those in force.
+        self._armature = b""
         self._tested: tuple[Any, ...] | None = None
         self._presets: dict[tuple[str, str], tuple[str, float]] = {}
 
@@ -70,10 +76,17 @@ class Tuning:
         if not self._seen or seen != self._seen[0]:
             self.rows = gain_rows(world, state.scene, scope)
             self._seen = (seen, now)  # the arrays are kept, so that their ids stay theirs
-        if self.inertias is None or self.inertias.generation != generation:
+        armature = world.model.dof_armature.tobytes()
+        is_old = self.inertias is None or self.inertias.generation != generation
+        if is_old or armature != self._armature:
             self.update_inertias()
+            self._armature = armature
         known = {row.key for row in self.rows}
         self.chosen = [key for key in self.chosen if key in known]
+        followed = self._selection.followed(self.rows, self.chosen)
+        if followed is not None:
+            self.chosen = followed
+            self.revealed = followed[0] if followed else ""
         self._look_at_live_test()
 
     @property
@@ -92,13 +105,16 @@ class Tuning:
             return list(self.rows)
 
     def choose(self, row: GainRow, *, add: bool = False) -> None:
-        """Choose a row for tests; `add` adds it, or takes it out again."""
+        """Choose a row, which selects its joint; `add` adds it, or takes it out again."""
         if not add:
             self.chosen = [row.key]
         elif row.key in self.chosen:
             self.chosen.remove(row.key)
         else:
             self.chosen.append(row.key)
+        self._selection.select(self.chosen_rows)
+        if not self.chosen:
+            self.state.selection.only(row.actor)
 
     @property
     def chosen_rows(self) -> list[GainRow]:
@@ -334,6 +350,16 @@ class Tuning:
                 self.state.console.warn(f"response test: {test.problem}")
 
     # Jog ----------------------------------------------------------------------------------------
+
+    def why_no_jog(self, row: GainRow) -> str:
+        """Why the setpoint of a row cannot be moved by hand now; empty: it can."""
+        frame = self.state.simulation.frame.robots.get(row.actor)
+        if frame is not None and frame.held:
+            return f"the pose {frame.held!r} is held; release it first"
+        robot = self.state.simulation.world.articulations.get(row.actor)
+        leases = list(robot.setpoints.leases) if robot is not None else []
+        others = [s.holder for s in leases if row.column in s.indices and s.holder != JOGGING]
+        return f"commanded by {', '.join(others)}; release it first" if others else ""
 
     def jog_to(self, row: GainRow, value: float) -> None:
         """Move a joint's setpoint, while a slider is held."""

@@ -250,13 +250,17 @@ class GainTable(Panel):
         label = row.actuator if single else f"{row.actor}.{row.actuator}"
         if imgui.selectable(f"{label}###name", row.key in tuning.chosen)[0]:
             tuning.choose(row, add=imgui.get_io().key_ctrl)
+        if row.key == tuning.revealed:
+            tuning.revealed = ""
+            if not imgui.is_item_visible():
+                imgui.set_scroll_here_y()
         drag_source(self.state, "actuator", f"{row.actor}.{row.actuator}", row.actuator)
         other = mirror_row(row, tuning.rows)
         lines = [
             f"{row.actor}.{row.component}",
             f"joint {row.joint}" if row.joint else "no joint",
             f"mirror: {other.actuator}" if other else "no mirror image",
-            "Click: choose for response tests; Ctrl+click: add.",
+            tr("Click: select its joint, and choose it for response tests; Ctrl+click: add."),
             "Drag onto a plot: setpoint and position.",
         ]
         imgui.set_item_tooltip("\n".join([*lines, row.locked] if row.locked else lines))

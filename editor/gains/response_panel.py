@@ -5,13 +5,13 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 from mjrig.arrays import FloatArray
 from mjrig.editor.gains.gain_lab import Result
 from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.gains.jog_slider import JogSlider
 from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
 from mjrig.gains.bench import Response
-from mjrig.gains.gain_rows import GainRow
 from mjrig.gains.response import Metrics, Trace
 
 #: At most this many joints are drawn; the panel notes that.
@@ -38,7 +38,7 @@ class ResponsePanel(Panel):
     def __init__(self, state: EditorState, tuning: Tuning) -> None:
         super().__init__(state)
         self.tuning = tuning
-        self._jogging = False
+        self._jog = JogSlider(tuning)
 
     def draw(self) -> None:
         tuning = self.tuning
@@ -48,7 +48,10 @@ class ResponsePanel(Panel):
         self._buttons()
         chosen = tuning.chosen_rows
         if chosen:
-            self._jog(chosen[-1])
+            imgui.set_next_item_width(px(-80))
+            self._jog.draw(chosen[-1])
+            imgui.same_line()
+            imgui.text(chosen[-1].actuator)
         if tuning.lab.result is not None:
             self._show(tuning.lab.result, tuning.lab.before)
 
@@ -92,28 +95,6 @@ class ResponsePanel(Panel):
         flags = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled
         if imgui.is_item_hovered(flags):
             imgui.set_tooltip(why_not or about)
-
-    def _jog(self, row: GainRow) -> None:
-        """A slider that moves the setpoint of the running robot while it is held."""
-        frame = self.state.simulation.frame.robots.get(row.actor)
-        robot = self.state.simulation.world.articulations.get(row.actor)
-        binding = (
-            next((b for b in robot.actuators if b.actuator == row.actuator), None)
-            if robot
-            else None
-        )
-        if frame is None or binding is None or row.no_response:
-            return
-        low, high = binding.joint_range or (-3.14, 3.14)
-        value = float(frame.setpoint[0, row.column]) * row.scale
-        imgui.set_next_item_width(px(-80))
-        changed, new = imgui.slider_float(f"{row.actuator}###jog", value, low, high, "jog %.3f")
-        imgui.set_item_tooltip("Moves the setpoint of the running robot; let go to release it.")
-        if changed:
-            self.tuning.jog_to(row, new / row.scale)
-        if self._jogging and not imgui.is_item_active():
-            self.tuning.jog_end()
-        self._jogging = imgui.is_item_active()
 
     # What it showed -----------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Inspector: the selected objects, generated from their properties alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 from imgui_bundle import imgui
@@ -10,13 +11,15 @@ from mjrig.editor.inspector.rows import PropertyRows
 from mjrig.editor.inspector.sheet import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.scene.sim_options import option_in
 from mjrig.sim.world import World
 
 _HOW_TO_SELECT = (
-    "Nothing is selected. Click an actor in the viewport or anything in the hierarchy; "
+    "Nothing is selected. Click an actor in the viewport, again for the joint of the link, "
+    "or anything in the hierarchy; "
     "Shift or Ctrl with a click adds to the selection."
 )
 
@@ -35,6 +38,8 @@ class Inspector(Panel):
         self._actions = ActionRows(self.edits)
         self._search, self._only_modified = "", False
         self._options: tuple[int, dict[str, Any]] = (-1, {})
+        #: Draws what is selected, if it is nothing that the scene describes; returns whether it is.
+        self.draw_element: Callable[[], bool] = lambda: False
 
     def search_for(self, name: str) -> None:
         """Show only the rows that have a text in their name; all of them if it is empty."""
@@ -47,6 +52,8 @@ class Inspector(Panel):
             self.edits.finish_frame()
 
     def _draw(self) -> None:
+        if self.draw_element():
+            return
         targets, others = self._targets()
         if not targets:
             self._nothing()
@@ -77,7 +84,7 @@ class Inspector(Panel):
         paths = self.state.selection.paths
         live = self.state.live(paths[0]) if paths else None
         if live is None:
-            text = _HOW_TO_SELECT if not paths else f"{paths[0]} has no properties."
+            text = _HOW_TO_SELECT if not paths else _no_page(paths[0])
             imgui.push_style_color(imgui.Col_.text, GREY)
             imgui.text_wrapped(text)
             imgui.pop_style_color()
@@ -145,3 +152,7 @@ class Inspector(Panel):
 
             known[name] = self.state.simulation.call(read)
         return known[name]
+
+
+def _no_page(path: str) -> str:
+    return tr("{path} is no actor, component, joint or actuator of this world.", path=path)

@@ -16,6 +16,7 @@ from mjrig.editor.plots.plot_model import (
     PlotBoard,
     tracking,
 )
+from mjrig.editor.plots.signal_elements import element_of
 from mjrig.editor.plots.signal_picker import SignalPicker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
@@ -28,6 +29,8 @@ from mjrig.names import listed
 LOWEST = 150.0
 LEGEND_WIDTH = 200.0
 NUMBER_WIDTH = 62.0
+#: Widths of curves; those of what is selected are thicker.
+THIN, MARKED = 1.5, 3.5
 #: Values that differ by less are drawn as a flat line: rounding errors are not a curve.
 SMALLEST_SPAN = 1e-5
 _CURSORS = (("A", ImVec4(1.0, 0.8, 0.2, 1.0)), ("B", ImVec4(0.3, 0.9, 1.0, 1.0)))
@@ -197,7 +200,8 @@ class PlotsPanel(Panel):
         for i, path in enumerate(plot.signals):
             if path in samples:
                 time, values = thinned(samples[path], begin, end, points)
-                spec = implot.Spec(line_color=implot.get_colormap_color(i), line_weight=1.5)
+                weight = px(MARKED if self.is_marked(path) else THIN)
+                spec = implot.Spec(line_color=implot.get_colormap_color(i), line_weight=weight)
                 implot.plot_line(path, time, values, spec)
         self._draw_cursors(plot)
         self._mouse(plot)
@@ -277,13 +281,26 @@ class PlotsPanel(Panel):
         if plot.cursors is not None:
             imgui.text_colored(GREY, f"B - A = {plot.cursors[1] - plot.cursors[0]:.4f} s")
 
+    def is_marked(self, signal: str) -> bool:
+        """Whether a signal is of a joint or an actuator that is selected."""
+        found = element_of(self.state.elements, signal)
+        return found is not None and found in self.state.elements.related(
+            self.state.selection.paths
+        )
+
+    def _select(self, signal: str) -> None:
+        found = element_of(self.state.elements, signal)
+        if found is not None:
+            self.state.selection.only(found)
+
     def _legend_name(self, plot: Plot, index: int, path: str, name: str) -> None:
         imgui.color_button("##colour", implot.get_colormap_color(index), 0, size(10, 10))
         imgui.same_line()
         silent = self.board.is_silent(path)
         if silent:
             imgui.push_style_color(imgui.Col_.text, GREY)
-        imgui.selectable(f"{name}##name", False)
+        if imgui.selectable(f"{name}##name", self.is_marked(path))[0]:
+            self._select(path)
         if silent:
             imgui.pop_style_color()
         about = self.board.about.get(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.editor.session.console import Console
+from mjrig.editor.session.elements import Elements
 from mjrig.editor.session.events import EventTeller
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
@@ -93,6 +94,7 @@ class EditorState:
         #: A controller that was added and drives nothing.
         self.wants_motors: Idle | None = None
         self._teller = EventTeller(self.console)
+        self._elements: tuple[World, Elements] | None = None
 
     @property
     def scene(self) -> Scene:
@@ -103,6 +105,14 @@ class EditorState:
     def simulation(self) -> Simulation:
         """What runs."""
         return self.session.simulation
+
+    @property
+    def elements(self) -> Elements:
+        """The joints and actuators of the running world; made once per world."""
+        world = self.simulation.world
+        if self._elements is None or self._elements[0] is not world:
+            self._elements = (world, Elements(world))
+        return self._elements[1]
 
     def attempt(self, edit: Callable[[], Any], field: str = "") -> bool:
         """Run an edit; a refusal is shown in the console, and at a field if one is named.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -61,6 +62,15 @@ class WorldFrame:
     events: int
     #: Times of the oldest and newest state the history can return to.
     reach: tuple[float, float]
+    qpos: FloatArray
+    qvel: FloatArray
+    #: Total effort of the actuators by degree of freedom.
+    joint_effort: FloatArray
+    ctrl: FloatArray
+    #: By output of the actuators, each in its own space.
+    actuator_length: FloatArray
+    actuator_velocity: FloatArray
+    actuator_force: FloatArray
 
 
 def frame_of(
@@ -82,6 +92,19 @@ def frame_of(
         robots,
         world.event_count,
         reach,
+        *(array.copy() for array in _arrays(world.data)),
+    )
+
+
+def _arrays(data: Any) -> tuple[FloatArray, ...]:
+    return (
+        data.qpos,
+        data.qvel,
+        data.qfrc_actuator,
+        data.ctrl,
+        data.actuator_length,
+        data.actuator_velocity,
+        data.actuator_force,
     )
 
 

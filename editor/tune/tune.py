@@ -73,13 +73,10 @@ class Tune:
         self.runner = runner or Runner()
         self._scene: object = None
         self._position = 0
-        self._seen: tuple[list[str], list[str]] = ([], [])
-        self._by_table = False
 
     def refresh(self) -> None:
         """Look at the selection, and at the task that runs."""
         self.tuning.refresh()
-        self._look_at_selection()
         self.hear()
 
     def hear(self) -> None:
@@ -105,22 +102,10 @@ class Tune:
 
     # Joints -------------------------------------------------------------------------------------
 
-    def _look_at_selection(self) -> None:
-        """The latest choice counts: in the gain table or in the hierarchy."""
-        chosen, paths = list(self.tuning.chosen), list(self.state.selection.paths)
-        if paths != self._seen[1]:
-            self._by_table = False
-        if chosen != self._seen[0]:
-            self._by_table = bool(chosen)
-        self._seen = (chosen, paths)
-
     @property
     def rows(self) -> list[GainRow]:
-        """The joints to tune: those chosen last, else all that the gain table shows."""
-        selected = self._selected()
-        if self._by_table or not selected:
-            return self.tuning.chosen_rows or self.tuning.visible
-        return selected
+        """The joints to tune: the selected ones, else all that the gain table shows."""
+        return self.tuning.chosen_rows or self.tuning.visible
 
     @property
     def who(self) -> str:
@@ -128,19 +113,8 @@ class Tune:
         rows = self.rows
         if not rows:
             return why_no_rows(rows)
-        if self._by_table or not self._selected():
-            where = "chosen in the gain table" if self.tuning.chosen_rows else "all shown"
-        else:
-            where = "selected in the hierarchy"
+        where = "selected" if self.tuning.chosen_rows else "all shown"
         return f"{how_many(len(rows), 'joint')}, {where}"
-
-    def _selected(self) -> list[GainRow]:
-        paths = set(self.state.selection.paths)
-        return [
-            row
-            for row in self.tuning.rows
-            if {f"{row.actor}.joint:{row.joint}", f"{row.actor}.actuator:{row.actuator}"} & paths
-        ]
 
     # Work ---------------------------------------------------------------------------------------
 

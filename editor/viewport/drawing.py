@@ -4,10 +4,12 @@ Needs no OpenGL: rendering a prepared `MjvScene` is the view's job.
 """
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.world_frame import STATE, WorldFrame
@@ -17,6 +19,11 @@ from mjrig.sim.world import World
 MAX_GEOMS = 5000
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 Pose = tuple[FloatArray, FloatArray]
+#: The colour of what is selected, and how much of it a link and what it carries have.
+_MARK = (1.0, 0.55, 0.05)
+_SHARES = (0.75, 0.3)
+#: What MuJoCo takes for a geom without a colour of its own.
+_NO_COLOUR = (0.5, 0.5, 0.5, 1.0)
 
 
 class Drawing:
@@ -43,6 +50,9 @@ class Drawing:
         self._rest = self.model.body_pos.copy(), self.model.body_quat.copy()
         #: Where actors are shown while a gizmo drags them: a shift of their pose in the world.
         self.shifts: dict[str, Pose] = {}
+        self._colours = self.model.geom_rgba.copy()
+        #: Bodies that are marked: the links themselves, and what they carry.
+        self.marked: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 
     def look_like(self, other: "Drawing") -> None:
         """Take camera and options over from the drawing of the world before."""
@@ -100,6 +110,30 @@ class Drawing:
             else:
                 point, turn = model.body_pos[body].copy(), model.body_quat[body].copy()
                 model.body_pos[body], model.body_quat[body] = composed(*shift, point, turn)
+
+    def mark(self, links: Sequence[int], moved: Sequence[int]) -> None:
+        """Colour the links that are selected, and fainter what moves with them; () for none."""
+        model = self.model
+        whole = set(model.body_weldid[list(links)].tolist())
+        strong = tuple(b for b in moved if int(model.body_weldid[b]) in whole)
+        wanted = strong, tuple(b for b in moved if b not in strong)
+        if wanted == self.marked:
+            return
+        self.marked = wanted
+        model.geom_rgba[:] = self._colours
+        for bodies, share in zip(wanted, _SHARES, strict=True):
+            geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies))
+            colours = self._seen_colours(geoms)
+            colours[:, :3] += share * (np.asarray(_MARK) - colours[:, :3])
+            model.geom_rgba[geoms] = colours
+
+    def _seen_colours(self, geoms: npt.NDArray[np.intp]) -> FloatArray:
+        """The colours geoms are drawn in: a material's, unless they have their own."""
+        model = self.model
+        colours: FloatArray = self._colours[geoms].astype(float)
+        plain = (model.geom_matid[geoms] >= 0) & (colours == _NO_COLOUR).all(axis=1)
+        colours[plain] = model.mat_rgba[model.geom_matid[geoms[plain]]]
+        return colours
 
     # What is what -------------------------------------------------------------------------------
 

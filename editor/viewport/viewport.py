@@ -1,5 +1,6 @@
 """The viewport: the running world, with camera control, picking, pushing and drops."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -37,8 +38,9 @@ _STANDS = 0.25
 class Viewport(Panel):
     """Shows the running world.
 
-    Left drag turns, right drag moves, the wheel zooms; a click selects the actor, a double click
-    the body that Ctrl with the left (turn) or right (pull) button then pushes.
+    Left drag turns, right drag moves, the wheel zooms; a click selects the actor, another one the
+    joint of the link, a double click the body that Ctrl with the left (turn) or right (pull) button
+    then pushes.
 
     Args:
         state: state of the editor.
@@ -79,6 +81,7 @@ class Viewport(Panel):
         self._held = False
         self._pushing = False
         self._pushed: set[int] = set()
+        self._seen: list[str] = []
 
     # The copy that is drawn ---------------------------------------------------------------------
 
@@ -112,11 +115,15 @@ class Viewport(Panel):
         self._pushed.clear()  # forces are not carried from world to world
 
     def _mark_selection(self, drawing: Drawing) -> None:
-        actor = self.state.selection.actor
-        if self._pushing:
+        if self._pushing or self.state.simulation.generation != drawing.generation:
             return
-        current = drawing.actor_of(drawing.perturb.select)
-        if current != actor:
+        paths, actor = self.state.selection.paths, self.state.selection.actor
+        links, moved = self.state.elements.moved(paths)
+        drawing.mark(links, moved)
+        is_new, self._seen = paths != self._seen, list(paths)
+        if links and (is_new or not drawing.perturb.select):
+            drawing.perturb.select = links[0]
+        elif drawing.actor_of(drawing.perturb.select) != actor:
             bodies = drawing.bodies_of(actor) if actor is not None else []
             drawing.perturb.select = bodies[0] if bodies else 0
 
@@ -222,6 +229,7 @@ class Viewport(Panel):
         hovered = imgui.is_item_hovered()
         if hovered and imgui.is_mouse_double_clicked(0):
             self._select(drawing, body=True)
+            self._moved = math.inf  # its release is no click
         elif imgui.is_item_deactivated() and self._moved < _STILL and hovered:
             self._select(drawing, body=False)
         if hovered and io.mouse_wheel:
@@ -259,11 +267,24 @@ class Viewport(Panel):
             selection.clear()
         elif imgui.get_io().key_shift:
             selection.toggle(actor)
-        else:
-            selection.only(actor)
+        elif not body or selection.actor != actor:
+            selection.only(self._meant(picked, actor))
         if body and actor is not None:
             drawing.perturb.select = picked
             self._grip(drawing, picked, point)
+
+    def _meant(self, body: int, actor: str) -> str:
+        """What a click on a body selects: its actor; of a selected actor the link's joint.
+
+        Further clicks go through the joints of the link, the innermost first, back to the actor.
+        """
+        selection = self.state.selection
+        if selection.actor != actor:
+            return actor
+        joints = self.state.elements.joints_of_link(body)
+        steps = [*(j for j in reversed(joints) if j.startswith(f"{actor}.")), actor]
+        now = selection.paths[0]
+        return steps[steps.index(now) + 1] if now in steps[:-1] else steps[0]
 
     @staticmethod
     def _grip(drawing: Drawing, body: int, point: FloatArray) -> None:
@@ -356,4 +377,5 @@ def _looks(drawing: Drawing) -> tuple[Any, ...]:
         drawing.data.mocap_quat.tobytes(),
         drawing.data.xfrc_applied.tobytes(),
         drawing.data.time,
+        drawing.marked,
     )

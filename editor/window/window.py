@@ -14,6 +14,7 @@ from mjrig.editor.assets.import_dialog import ImportDialog
 from mjrig.editor.assets.motors_dialog import MotorsDialog
 from mjrig.editor.check.check_panel import CheckPanel
 from mjrig.editor.console.console_panel import ConsolePanel
+from mjrig.editor.elements.element_inspector import ElementInspector
 from mjrig.editor.gains.gain_table import gain_panels
 from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.plots.plots import PlotsPanel
@@ -116,6 +117,10 @@ class Window:
         self.inspector = Inspector(state)
         self.inspector.sheet.browse = self._browse
         self.gains, self.response = gain_panels(state)
+        self.elements = ElementInspector(
+            state, self.gains.tuning, self.inspector.edits, lambda: _bring_forward(self.gains)
+        )
+        self.inspector.draw_element = self.elements.draw
         self.tune = TunePanel(state, self.gains.tuning)
         self.tune.browse = self._browse
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
@@ -217,9 +222,7 @@ class Window:
     def show_recording(self, path: Path, robot: str = "") -> None:
         """Read a recording into the replay panel, and bring that to the front."""
         self.replay.open(path, robot)
-        for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
-            if window.label == self.replay.title:
-                window.is_visible = window.focus_window_at_next_frame = True
+        _bring_forward(self.replay)
 
     # Drops --------------------------------------------------------------------------------------
 
@@ -245,3 +248,10 @@ class Window:
             drops.drop_files(self.state, paths)
             return
         self.viewport.drop("files", list(paths), place)
+
+
+def _bring_forward(panel: Panel) -> None:
+    """Show a panel, in front of the others of its place."""
+    for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
+        if window.label == panel.title:
+            window.is_visible = window.focus_window_at_next_frame = True

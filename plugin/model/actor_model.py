@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.actuators.native_actuator import NativeActuators
+from mjrig.actuators.native_joint import NativeJoints
 from mjrig.arrays import FloatArray
 from mjrig.model.binding import ActuatorBinding
 from mjrig.scene.pose import Rigid
@@ -58,6 +59,8 @@ class ActorModel:
     authored: tuple[tuple[str, ...], ...] = ()
     #: Authored names of actuators whose compiled names differ.
     aliases: Mapping[str, str] = field(default_factory=dict)
+    #: What a scene can change of its joints, in the model and now.
+    joints: NativeJoints = field(default_factory=NativeJoints.nothing)
     #: The gains and limits of its actuators, in the model and now.
     natives: NativeActuators = field(default_factory=NativeActuators.nothing)
     #: The actuators before some were lowered; None: those of the model.

@@ -8,6 +8,7 @@ from typing import Any
 import mujoco
 
 from mjrig.actuators.native_actuator import NativeActuator, NativeActuators
+from mjrig.actuators.native_joint import NativeJoint, NativeJoints
 from mjrig.errors import PropertyError
 from mjrig.model.actor_model import locate
 from mjrig.model.initial_state import with_states
@@ -65,6 +66,10 @@ class Part:
         self.authored = add_actuators(self.spec, self.actor)
         self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
         name_everything(self.spec)
+        #: What a scene can change of its joints, in the model and here.
+        self.joints = NativeJoints(
+            {j.name: NativeJoint.of(j) for j in self.spec.joints}, edits.joints
+        )
         #: Its actuators and their gains, in the model and here.
         self.actuators = NativeActuators(
             {a.name: NativeActuator.of(a) for a in self.spec.actuators},

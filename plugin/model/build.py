@@ -164,6 +164,7 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
                 where,
                 authored=part.authored.names,
                 aliases=part.authored.aliases,
+                joints=part.joints,
                 natives=part.actuators,
             )
             start = layout.origins[part.name].start

@@ -105,13 +105,15 @@ def _put_by_pattern(
         values[places[joints[i]]] = math.radians(value) if in_degrees else value
 
 
-def spread(actor: ActorDescription, keys: tuple[str, ...], slots: Slots) -> dict[int, float]:
-    """Slot → value of a property by pattern; errors name the property."""
+def spread(
+    actor: ActorDescription, keys: tuple[str, ...], slots: Slots, *, style: str = "g"
+) -> dict[int, Any]:
+    """Slot → value of a property by pattern; errors name the property, values in a `style`."""
     values: Any = actor
     for key in keys:
         values = getattr(values, key)
     try:
-        return {i: value for i, (_, value) in slots.spread(values, "g").items()}
+        return {i: value for i, (_, value) in slots.spread(values, style).items()}
     except BindingError as error:
         text = f"{actor.label}.{'.'.join(keys)}: {error}"
         raise BindingError(text, keys, at=error.at, about_key=error.about_key) from None

@@ -8,6 +8,7 @@ from typing import Any
 import mujoco
 
 from mjrig.actuators.native_actuator import GAINS, LIMITS, NativeActuator
+from mjrig.actuators.native_joint import NUMBERS, NativeJoint
 from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.initial_state import spread
 from mjrig.model.model_references import KINDS, ModelElement, find_elements
@@ -18,6 +19,7 @@ from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import Base
 
 _FREE = mujoco.mjtJoint.mjJNT_FREE
+_BALL = mujoco.mjtJoint.mjJNT_BALL
 
 
 @dataclass
@@ -26,6 +28,8 @@ class Edits:
 
     removed: set[Pair] = field(default_factory=set)
     renamed: dict[Pair, str] = field(default_factory=dict)
+    #: The model's joints by name, before the dynamics were set.
+    joints: dict[str, NativeJoint] = field(default_factory=dict)
     #: The model's actuators by name, before they were given other gains.
     actuators: dict[str, NativeActuator] = field(default_factory=dict)
 
@@ -51,7 +55,8 @@ def edit_model(spec: Any, actor: ActorDescription) -> Edits:
     edits.removed.update(_set_base(spec, actor))
     _remove_named(spec, actor, edits)
     _rename_named(spec, actor, edits)
-    _set_dynamics(spec, actor)
+    edits.joints = {j.name: NativeJoint.of(j) for j in spec.joints}
+    _set_dynamics(spec, actor, edits.joints)
     edits.actuators = {a.name: NativeActuator.of(a) for a in spec.actuators}
     if actor.native_gains is not None:
         _set_native_gains(spec, actor, edits.actuators)
@@ -177,22 +182,44 @@ def _about(
 # Dynamics ---------------------------------------------------------------------------------------
 
 
-def _set_dynamics(spec: Any, actor: ActorDescription) -> None:
+def _set_dynamics(spec: Any, actor: ActorDescription, own: Mapping[str, NativeJoint]) -> None:
+    elements = {joint.name: joint for joint in spec.joints}
+    for joint in override_dynamics(list(own.values()), actor):
+        if joint != own[joint.name]:
+            joint.write_to(elements[joint.name])
+
+
+def override_dynamics(joints: Sequence[NativeJoint], actor: ActorDescription) -> list[NativeJoint]:
+    """The joints of a model with what the actor's `dynamics` give them.
+
+    Raises:
+        PropertyError, BindingError: a pattern matches no joint that can have such a value.
+    """
+    found = {joint.name: joint for joint in joints}
     if actor.dynamics is None:
-        return
-    joints = [j for j in spec.joints if j.type != _FREE]
-    slots = Slots([(j.name,) for j in joints], actor.label, "joint")
-    for name in ("armature", "damping", "frictionloss", "stiffness"):
-        for i, value in spread(actor, ("dynamics", name), slots).items():
-            _set(joints[i], name, value)
+        return list(joints)
+    moving = [joint.name for joint in joints if joint.type != _FREE]
+    slots = Slots([(name,) for name in moving], actor.label, "joint")
+    for key in NUMBERS:
+        for i, value in spread(actor, ("dynamics", key), slots).items():
+            found[moving[i]] = found[moving[i]].with_number(key, value)
+    for i, ends in spread(actor, ("dynamics", "range"), slots, style="").items():
+        _check_ball(found[moving[i]], actor, *ends)
+        found[moving[i]] = found[moving[i]].with_range(*ends)
+    single = [name for name in moving if found[name].type != _BALL]
+    slots = Slots([(name,) for name in single], actor.label, "hinge or slide joint")
+    for i, ends in spread(actor, ("dynamics", "actuatorfrcrange"), slots, style="").items():
+        found[single[i]] = found[single[i]].with_effort_range(*ends)
+    return list(found.values())
 
 
-def _set(joint: Any, name: str, value: float) -> None:
-    before = getattr(joint, name)
-    if isinstance(before, float | int):
-        setattr(joint, name, value)
-    else:  # damping and stiffness are polynomials: the linear part, and nothing else
-        setattr(joint, name, [value, *([0.0] * (len(before) - 1))])
+def _check_ball(joint: NativeJoint, actor: ActorDescription, low: float, high: float) -> None:
+    if joint.type == _BALL and low != 0.0:
+        raise PropertyError(
+            f"{actor.label}.dynamics.range: {joint.name!r} is a ball joint, whose limit is an "
+            f"angle from 0 on, got [{low:g}, {high:g}]; [0, {max(abs(low), abs(high)):g}] is one",
+            ("dynamics", "range"),
+        )
 
 
 # Native gains -----------------------------------------------------------------------------------

@@ -226,14 +226,7 @@ class PerActuator(Property[FloatArray]):
             taken = set(slots.spread({p: v for p, v in patch.items() if p != DEFAULT}))
         except BindingError as error:
             raise self.error(obj, str(error), error.at, about_key=True) from None
-        kept: dict[str, float] = {}
-        for pattern, value in authored.items():
-            matched = set() if pattern == DEFAULT else set(slots.match(pattern))
-            if matched & taken:
-                kept |= {literal(slots.names[i]): value for i in sorted(matched - taken)}
-            else:
-                kept[pattern] = value
-        return kept
+        return slots.without(authored, taken, kept=(DEFAULT,))
 
     # Description --------------------------------------------------------------------------------
 

@@ -103,6 +103,20 @@ class Dynamics(HasProperties):
     stiffness = PatternMap(
         min=0.0, structural=True, unit="N·m/rad or N/m", doc="Joint spring stiffness."
     )
+    range = PatternLists(
+        (2, 2),
+        ordered=True,
+        structural=True,
+        unit="rad or m",
+        doc="Joint limits, as [low, high]; of a ball joint [0, largest angle].",
+    )
+    actuatorfrcrange = PatternLists(
+        (2, 2),
+        ordered=True,
+        structural=True,
+        unit="N·m or N",
+        doc="Limits of the total actuator effort on a hinge or slide joint, as [low, high].",
+    )
 
 
 _ON = ("actuator", "joint")

@@ -9,7 +9,7 @@ from typing import Any
 from mjrig.errors import FitError, MissingExtraError
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, gain_rows, rounded, set_gains
-from mjrig.names import literal
+from mjrig.names import Slots, literal
 from mjrig.scene.scene_path import existing
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -162,15 +162,9 @@ def _put_dynamics(scene: Scene, actor: str, name: str, values: Mapping[str, floa
     dynamics: Any = existing(scene, f"{actor}.dynamics")
     kept: dict[str, float] = {}
     if dynamics is not None:
-        from mjrig.names import Slots
-
         slots = Slots([(j,) for j in model.joint_names], actor, "joint")
-        for pattern, value in getattr(dynamics, name).items():
-            own = [literal(slots.names[i]) for i in slots.match(pattern)]
-            if set(own) & set(values):
-                kept |= {joint: value for joint in own if joint not in values}
-            else:
-                kept[pattern] = value
+        taken = [i for i, joint in enumerate(slots.names) if literal(joint) in values]
+        kept = slots.without(getattr(dynamics, name), taken)
     scene.set(f"{actor}.dynamics.{name}", {**kept, **values})
 
 

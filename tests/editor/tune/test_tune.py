@@ -46,10 +46,10 @@ def test_without_a_choice_all_joints_that_are_shown_are_meant(tune: Tune) -> Non
 def test_who_chose_last_counts(tune: Tune) -> None:
     tune.tuning.choose(tune.tuning.rows[1])
     assert actuators(tune) == ["left_knee"]
-    assert tune.who == "1 joint, chosen in the gain table"
+    assert tune.who == "1 joint, selected"
     tune.state.selection.paths = ["dog.joint:right_hip", "dog.actuator:left_hip"]
     assert actuators(tune) == ["left_hip", "right_hip"]
-    assert tune.who == "2 joints, selected in the hierarchy"
+    assert tune.who == "2 joints, selected"
     tune.tuning.choose(tune.tuning.rows[3])
     assert actuators(tune) == ["right_knee"]
 

@@ -10,6 +10,7 @@ import pytest
 import mjrig
 from mjrig.model.model_references import find_elements, name_everything, references
 from mjrig.model.removal import closure
+from mjrig.names import Slots
 from tests.plugin.composing import scene_of
 from tests.worlds import ROVER, arm, make_robot, make_world, refused
 
@@ -376,3 +377,69 @@ def test_dynamics_are_written_over_the_models() -> None:
     assert model.dof_damping.reshape(model.nv, -1)[:, 0].tolist() == [2.0] * 5
     assert model.dof_frictionloss[dof].tolist() == [0.0, 0.1]
     assert model.dof_armature[2] == 0.0
+
+
+LIMBS = """<mujoco><compiler angle="{angle}" autolimits="{auto}"/><worldbody>
+<body name="a"><joint name="turn" {turn}/><geom size=".1"/>
+<body name="b"><joint name="push" type="slide" {push}/><geom size=".1"/>
+<body name="c"><joint name="round" type="ball" {round}/><geom size=".1"/>
+<body name="d"><joint name="other" range="-1 1" limited="true"/><geom size=".1"/>
+</body></body></body></body></worldbody></mujoco>"""
+_FIELDS = ("jnt_limited", "jnt_range", "jnt_actfrclimited", "jnt_actfrcrange")
+
+
+@pytest.mark.parametrize("angle", ["radian", "degree"])
+@pytest.mark.parametrize("auto", ["true", "false"])
+@pytest.mark.parametrize("before", ["", 'range="0 0.5" limited="true"', 'limited="false"'])
+def test_limits_are_those_of_a_model_written_by_hand(angle: str, auto: str, before: str) -> None:
+    empty = {"turn": before, "push": before, "round": before}
+    world, _ = make_robot(
+        LIMBS.format(angle=angle, auto=auto, **empty),
+        dynamics={
+            "range": {"turn": [-0.4, 1.2], "push": [0.1, 0.3], "rou.*": [0, 2.5]},
+            "actuatorfrcrange": {"turn|push": [-7, 9]},
+        },
+    )
+    scale = np.degrees(1.0) if angle == "degree" else 1.0
+    effort = 'actuatorfrcrange="-7 9" actuatorfrclimited="true" limited="true"'
+    by_hand = LIMBS.format(
+        angle=angle,
+        auto=auto,
+        turn=f'range="{-0.4 * scale} {1.2 * scale}" {effort}',
+        push=f'range="0.1 0.3" {effort}',
+        round=f'range="0 {2.5 * scale}" limited="true"',
+    )
+    wanted = mujoco.MjModel.from_xml_string(by_hand)
+    for name in _FIELDS:
+        assert np.allclose(getattr(world.model, name), getattr(wanted, name), atol=1e-12), name
+
+
+@pytest.mark.parametrize(
+    ("dynamics", "message"),
+    [
+        ({"range": {"round": [-1, 2]}}, "'round' is a ball joint, whose limit is an angle from 0 "
+         "on, got [-1, 2]; [0, 2] is one"),
+        ({"range": {"turn": [1, 1]}}, "must be [low, high] with low < high, got [1, 1] for 'turn'"),
+        ({"range": {"turn": [1, 2], "t.*": [1, 3]}},
+         "'turn' is matched by 'turn' ((1.0, 2.0)) and 't.*' ((1.0, 3.0))"),
+        ({"actuatorfrcrange": {"round": [-1, 1]}}, "'round' matches no hinge or slide joint"),
+    ],
+)  # fmt: skip
+def test_limits_that_no_joint_can_have_are_refused(dynamics: Any, message: str) -> None:
+    model = LIMBS.format(angle="radian", auto="true", turn="", push="", round="")
+    with pytest.raises(mjrig.MjrigError) as refusal:
+        make_robot(model, dynamics=dynamics)
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mapping_without_some_slots_says_the_same_of_the_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = [f"{side}_{part}" for side in "lr" for part in ("hip", "knee", "foot")]
+    slots = Slots([(name,) for name in names])
+    patterns = ["l_.*", ".*_hip", "r_knee", ".*_(knee|foot)"]
+    values = {p: 3.0 for p in rng.permutation(patterns).tolist()}
+    taken = rng.choice(len(names), 2, replace=False).tolist()
+    before = {i: v for i, (_, v) in slots.spread(values).items()}
+    after = {i: v for i, (_, v) in slots.spread(slots.without(values, taken)).items()}
+    assert after == {i: v for i, v in before.items() if i not in taken}

@@ -1,0 +1,1 @@
+"""Pages of joints and actuators in the inspector."""

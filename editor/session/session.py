@@ -163,9 +163,16 @@ class Session:
     def save(self, path: Path | None = None, *, overwrite: bool = False) -> None:
         """Write the scene; `overwrite` a file that another program changed meanwhile.
 
+        In another folder it names the same files; the first time, those below by their relative
+        path.
+
         Raises:
             SceneError: it cannot be written, or was changed on disk meanwhile.
         """
+        target = path or self.scene.path
+        if target is not None:
+            self.scene.move_to(target.parent, shorten=self.scene.path is None)
+            self._tracker.accept(self._tracker.edits())
         self.scene.save(path, overwrite=overwrite)
         self.undo_stack.mark_saved()
 

@@ -46,9 +46,7 @@ class ActionRows:
         for parameter in action.parameters:
             imgui.push_item_width(imgui.get_content_region_avail().x * 0.5)
             key = (target.path, action.name, parameter.name)
-            self._typed[key] = _argument(
-                parameter, self._typed.get(key, _first(parameter)), live
-            )
+            self._typed[key] = _argument(parameter, self._typed.get(key, _first(parameter)), live)
             imgui.pop_item_width()
             imgui.same_line()
             imgui.text_colored(GREY, parameter.type)

@@ -37,7 +37,7 @@ _STANDS = 0.25
 class Viewport(Panel):
     """Shows the running world.
 
-    Left drag turns, right drag moves, the wheel zooms; a click selects the actor, a double click
+    Left drag turns, right drag moves, the wheel zooms (away from you: in); a click selects the actor, a double click
     the body that Ctrl with the left (turn) or right (pull) button then pushes.
 
     Args:
@@ -225,7 +225,7 @@ class Viewport(Panel):
         elif imgui.is_item_deactivated() and self._moved < _STILL and hovered:
             self._select(drawing, body=False)
         if hovered and io.mouse_wheel:
-            self._move_camera(drawing, _MOUSE.mjMOUSE_ZOOM, 0.0, -0.05 * io.mouse_wheel)
+            drawing.move_camera(_MOUSE.mjMOUSE_ZOOM, 0.0, 0.05 * io.mouse_wheel)
 
     def _drag(self, drawing: Drawing, io: Any) -> None:
         height = self.rect[3]
@@ -235,14 +235,10 @@ class Viewport(Panel):
             self._push(drawing, "turn" if left else "pull", dx, dy)
         elif right or imgui.is_mouse_down(2):
             action = _MOUSE.mjMOUSE_MOVE_H if io.key_shift else _MOUSE.mjMOUSE_MOVE_V
-            self._move_camera(drawing, action, dx, dy)
+            drawing.move_camera(action, dx, dy)
         elif left:
             action = _MOUSE.mjMOUSE_ROTATE_H if io.key_shift else _MOUSE.mjMOUSE_ROTATE_V
-            self._move_camera(drawing, action, dx, dy)
-
-    @staticmethod
-    def _move_camera(drawing: Drawing, action: Any, dx: float, dy: float) -> None:
-        mujoco.mjv_moveCamera(drawing.model, action, dx, dy, drawing.camera)
+            drawing.move_camera(action, dx, dy)
 
     def mouse_place(self) -> tuple[float, float]:
         """Where the mouse is in the viewport: x right, y down, both 0 to 1."""

@@ -7,6 +7,7 @@ from imgui_bundle import glfw_utils, hello_imgui, imgui, immapp
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import colours
+from mjrig.editor.ui.fonts import load_fonts
 from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
 
 SIZE = (1280, 720)
@@ -75,6 +76,7 @@ class App:
         rp.ini_folder_type = hello_imgui.IniFolderType.app_user_config_folder
         rp.ini_filename = "mjrig/editor.ini"
         self._dock(rp)
+        rp.callbacks.load_additional_fonts = load_fonts
         rp.callbacks.show_menus = self._safely("menus", self._menus)
         if self._status is not None:
             rp.callbacks.show_status = self._safely("status bar", self._status)

@@ -12,7 +12,7 @@ from pathlib import Path
 from mjrig.editor.edits.apply_edits import apply
 from mjrig.editor.edits.edits import Data, Edit, inverse
 from mjrig.editor.edits.live_edits import assign_live, edited_properties
-from mjrig.editor.edits.scene_tracker import SceneTracker
+from mjrig.editor.edits.scene_tracker import SceneTracker, followed
 from mjrig.editor.edits.undo import UndoStack
 from mjrig.editor.session.carry_state import carry
 from mjrig.editor.session.simulation import Simulation
@@ -34,7 +34,8 @@ class Session:
         self.simulation = simulation
         self.undo_stack = UndoStack()
         self._tracker = SceneTracker(scene)
-        self._played_from: Data | None = None
+        #: The data without what was edited while playing and not saved since; None: as at a start.
+        self._unplayed: Data | None = None
 
     # Edits --------------------------------------------------------------------------------------
 
@@ -51,6 +52,7 @@ class Session:
         """
         with self._following() as edits:
             yield self.scene
+        self._note_paused(edits)
         if edits:
             self.undo_stack.push(name, edits, merge)
 
@@ -77,8 +79,9 @@ class Session:
         entry = self.undo_stack.undoable
         if entry is None:
             return None
-        with self._following():
+        with self._following() as edits:
             apply(self.scene, inverse(entry.edits))
+        self._note_paused(edits)
         self.undo_stack.step_back()
         return entry.name
 
@@ -87,8 +90,9 @@ class Session:
         entry = self.undo_stack.redoable
         if entry is None:
             return None
-        with self._following():
+        with self._following() as edits:
             apply(self.scene, entry.edits)
+        self._note_paused(edits)
         self.undo_stack.step_forward()
         return entry.name
 
@@ -143,20 +147,26 @@ class Session:
 
     def play(self) -> None:
         """Run, and remember the scene's data at the start."""
-        if self._played_from is None:
-            self._played_from = self.data
+        if self._unplayed is None:
+            self._unplayed = self.data
         self.simulation.play()
+
+    def _note_paused(self, edits: Sequence[Edit]) -> None:
+        """What is edited while paused is none of what was edited while playing."""
+        if self._unplayed is not None and not self.simulation.playing:
+            for edit in edits:
+                self._unplayed = followed(self._unplayed, edit)
 
     def stop(self) -> tuple[Edit, ...]:
         """Pause and go back to the start; edits stay.
 
         Returns:
-            The edits that were made since play began, but for those that were taken back.
+            The edits that were made while it ran, but for those that were taken back or saved.
         """
         self.simulation.pause()
         self.simulation.reset()
-        began, self._played_from = self._played_from, None
-        return self.edits_since(began) if began is not None else ()
+        unplayed, self._unplayed = self._unplayed, None
+        return self.edits_since(unplayed) if unplayed is not None else ()
 
     # Files --------------------------------------------------------------------------------------
 
@@ -175,6 +185,8 @@ class Session:
             self._tracker.accept(self._tracker.edits())
         self.scene.save(path, overwrite=overwrite)
         self.undo_stack.mark_saved()
+        if self._unplayed is not None:
+            self._unplayed = self.data
 
     @property
     def is_dirty(self) -> bool:

@@ -37,8 +37,8 @@ _STANDS = 0.25
 class Viewport(Panel):
     """Shows the running world.
 
-    Left drag turns, right drag moves, the wheel zooms (away from you: in); a click selects the actor, a double click
-    the body that Ctrl with the left (turn) or right (pull) button then pushes.
+    Left drag turns, right drag moves, the wheel zooms (away from you: in); a click selects the
+    actor, a double click the body that Ctrl with the left (turn) or right button (pull) pushes.
 
     Args:
         state: state of the editor.

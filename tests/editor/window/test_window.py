@@ -351,12 +351,76 @@ def test_stop_asks_what_to_keep_and_drops_the_rest_in_one_edit() -> None:
 
     bench.run(plays)
     assert bench.state.scene.to_text() == SWINGS.replace("kp: 20,", "kp: 60,")
-    assert bench.entries[-1] == "Drop changes made while playing"
+    assert bench.entries[-1] == "Discard changes made while playing"
     assert not bench.state.simulation.playing
     assert bench.state.simulation.frame.steps == 0
     assert bench.state.simulation.world["left"].controllers[0].gains()["kp"][0] == 10
     bench.state.session.undo()
     assert "kp: 50," in bench.state.scene.to_text()
+
+
+LIMBS = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/><body pos="0 0 1">
+<joint name="b"/><geom size=".1"/><body pos="0 0 1"><joint name="c"/><geom size=".1"/></body></body>
+</body></worldbody><actuator><motor name="a" joint="a"/><motor name="b" joint="b"/>
+<motor name="c" joint="c"/></actuator></mujoco>"""
+LIMB = """\
+mjrig: 1
+actors:
+  - name: limb
+    model: limb.xml
+    components:
+      - {type: PDController, kp: 10, kv: {a: 1, default: 2}}
+"""
+
+
+def test_stop_lists_gains_by_actuator_and_only_what_is_not_saved(here: Path) -> None:
+    (here / "limb.xml").write_text(LIMBS)
+    bench = Bench.on_file(here / "scene.yaml", LIMB)
+    kp, kv = "limb.PDController.kp", "limb.PDController.kv"
+    bar, state = "//##Top_2123243/", bench.state
+    seen: list[str] = []
+
+    def plays(ctx: Any) -> None:
+        state.session.set(kv, 3)  # before
+        ctx.item_click(bar + "###play")
+        state.session.set("limb.PDController.torque_limit", 5)
+        state.session.save()
+        state.session.set(kp, {"a": 20, "b": 30, "default": 10})
+        ctx.item_click(bar + "###play")
+        state.session.set("limb.pose.position", [0, 0, 1])  # paused
+        ctx.item_click(bar + "Stop")
+        ctx.yield_(2)
+        seen.extend(line.change.text for line in bench.window.keep._lines)
+        ctx.set_ref("//Keep changes made while playing?")
+        ctx.item_uncheck(f"0/{kp} of a: 10 → 20")
+        ctx.item_click("Keep checked")
+        ctx.yield_(2)
+
+    bench.run(plays)
+    assert seen == [f"{kp} of a: 10 → 20", f"{kp} of b: 10 → 30"]
+    gains = state.simulation.world["limb"].controllers[0].gains()
+    assert gains["kp"].tolist() == [10, 30, 10] and gains["kv"].tolist() == [3, 3, 3]
+    assert gains["torque_limit"].tolist() == [5, 5, 5]
+    assert state.scene["limb"].pose is not None
+
+
+def test_discard_takes_all_back_to_the_byte(here: Path) -> None:
+    (here / "limb.xml").write_text(LIMBS)
+    bench = Bench.on_file(here / "scene.yaml", LIMB)
+
+    def plays(ctx: Any) -> None:
+        ctx.item_click("//##Top_2123243/###play")
+        bench.state.session.set("limb.PDController.kp", {"a": 20, "b": 30, "default": 10})
+        bench.state.session.set("limb.pose.position", [0, 0, 1])
+        ctx.item_click("//##Top_2123243/Stop")
+        ctx.yield_(2)
+        ctx.item_click("//Keep changes made while playing?/Discard all")
+        ctx.yield_(2)
+
+    bench.run(plays)
+    assert bench.state.scene.to_text() == LIMB
+    bench.state.session.undo()
+    assert "a: 20" in bench.state.scene.to_text()
 
 
 def test_stop_without_edits_asks_nothing() -> None:

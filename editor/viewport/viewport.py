@@ -18,6 +18,7 @@ from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
 from mjrig.editor.viewport.notices import Notice
 from mjrig.editor.viewport.quality import Quality
+from mjrig.editor.viewport.refusals import Refusals
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.sim.world import World
 
@@ -68,7 +69,7 @@ class Viewport(Panel):
         self.view: SceneRenderer | None = None
         self.gizmo = Gizmo(state)
         self.rect = (0.0, 0.0, 1.0, 1.0)
-        self.notice = Notice()
+        self.notice, self.refusals = Notice(), Refusals()
         self.is_focused = self.is_hovered = False
         self._texture = 0
         self._drawn: Any = None
@@ -150,6 +151,8 @@ class Viewport(Panel):
         self.gizmo.draw(drawing, self.rect)
         self._say_why_not(corner, height)
         self._overlay(corner)
+        if self.state.simulation.fault is None:
+            self.refusals.draw(self.rect)
         self.notice.draw(self.rect)
 
     @property

@@ -54,7 +54,7 @@ class SceneFiles:
         if path is None and state.scene.path is None:
             path = free_file(Path.cwd(), "scene", ".yaml")
         if not state.attempt(lambda: state.session.save(path, overwrite=overwrite)):
-            if path is None and state.scene.changed_on_disk():
+            if path is None and not overwrite and state.scene.changed_on_disk():
                 self.changed.open()
             return False
         self._autosave.done()

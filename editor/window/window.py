@@ -1,7 +1,8 @@
 """Window: the panels, menus, keys and dialogs of the editor put together."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mjrig.editor.replay.commands_panel import CommandsPanel
 from mjrig.editor.replay.replay_panel import ReplayPanel
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_panel import TunePanel
 from mjrig.editor.ui.dialogs import KeepDialog
 from mjrig.editor.ui.panel import Panel
@@ -220,23 +222,34 @@ class Window:
 
     def dropped(self, kind: str, value: Any, actor: str | None, point: Any) -> None:
         """Something was dropped into the viewport: on an actor, or at a point of the floor."""
-        where = (0.0, 0.0, 0.0) if point is None else tuple(float(v) for v in point)
-        if kind == "files":
-            drops.drop_files(self.state, value, actor, where)
-        elif point is None and kind in ("model", "prop") and actor is None:
-            self.state.console.warn("there is no floor under the mouse to drop it on")
-        else:
-            drops.drop(self.state, kind, value, actor, where)
+        with self._showing_refusals():
+            where = (0.0, 0.0, 0.0) if point is None else tuple(float(v) for v in point)
+            if kind == "files":
+                drops.drop_files(self.state, value, actor, where)
+            elif point is None and kind in ("model", "prop") and actor is None:
+                self.state.console.fail(tr("there is no floor under the mouse to drop it on"))
+            else:
+                drops.drop(self.state, kind, value, actor, where)
 
     def dropped_on(self, kind: str, value: Any, actor: str | None) -> None:
         """Something was dropped onto an actor in the hierarchy."""
-        drops.drop(self.state, kind, value, actor)
+        with self._showing_refusals():
+            drops.drop(self.state, kind, value, actor)
 
     def files_dropped(self, paths: Sequence[Path], at: tuple[float, float]) -> None:
         """Files were dropped from the desktop at a place of the window."""
         x, y, width, height = self.viewport.rect
         place = (at[0] - x) / width, (at[1] - y) / height
-        if not (0.0 <= place[0] <= 1.0 and 0.0 <= place[1] <= 1.0):
-            drops.drop_files(self.state, paths)
+        if 0.0 <= place[0] <= 1.0 and 0.0 <= place[1] <= 1.0:
+            self.viewport.drop("files", list(paths), place)
             return
-        self.viewport.drop("files", list(paths), place)
+        with self._showing_refusals():
+            drops.drop_files(self.state, paths)
+
+    @contextmanager
+    def _showing_refusals(self) -> Iterator[None]:
+        """Show in full what is refused meanwhile; the status bar has room for one line."""
+        before = time.monotonic()
+        yield
+        lines = [line for line in self.state.console.lines if line.at >= before]
+        self.viewport.refusals.reasons = [line.text for line in lines if line.level == "error"]

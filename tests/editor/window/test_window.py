@@ -331,6 +331,35 @@ def test_a_folder_lists_what_can_be_opened(here: Path) -> None:
     assert listing(here / "gone", ()) == [("..", here)]
 
 
+# Drops that are refused -------------------------------------------------------------------------
+
+
+def test_why_a_dropped_file_was_refused_is_shown_in_full_until_it_is_closed(here: Path) -> None:
+    bench = Bench.on(SWINGS)
+    long = "a_long_name_" * 15
+    (here / f"{long}.xml").write_text("<mujoco><worldbody><geom/></worldbody></mujoco>")
+    (here / f"{long}.txt").write_text("no scene")
+    seen: list[Any] = []
+    refusals = bench.window.viewport.refusals
+
+    def drops(ctx: Any) -> None:
+        x, y, width, height = bench.window.viewport.rect
+        at = (x + width / 2, y + 0.8 * height)
+        for suffix in ("xml", "txt"):
+            bench.window.files_dropped([here / f"{long}.{suffix}"], at)
+            ctx.yield_(3)
+            seen.append(list(refusals.reasons))
+            wide = ctx.item_info("//Viewport/**/Close").rect_full.max.x
+            seen.append(wide < x + width)
+        ctx.item_click("//Viewport/**/Close")
+        ctx.yield_(2)
+
+    bench.run(drops)
+    assert len(bench.problems) == 2 and all(long in problem for problem in bench.problems)
+    assert seen == [[bench.problems[0]], True, [bench.problems[1]], True]
+    assert not refusals.reasons
+
+
 # Stop -------------------------------------------------------------------------------------------
 
 

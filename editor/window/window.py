@@ -34,6 +34,7 @@ from mjrig.editor.window.edit_actions import EditActions
 from mjrig.editor.window.help_sheet import HelpSheet
 from mjrig.editor.window.keys import Keys
 from mjrig.editor.window.menus import Menus
+from mjrig.editor.window.pace import Pace
 from mjrig.editor.window.palette import Palette
 from mjrig.editor.window.scene_files import SceneFiles
 from mjrig.editor.window.theme import Theme
@@ -109,6 +110,7 @@ class Window:
             each_frame=self.each_frame,
             on_start=lambda: on_start(self),
             on_end=self._end,
+            pace=Pace(self._is_moving, self._is_awaiting, lambda: self.quality.software),
         )
 
     def _panels(self) -> Sequence[Panel]:
@@ -160,6 +162,22 @@ class Window:
         self._tell_title()
         self.theme.paint()
         self.captures.tick()
+
+    def _is_moving(self) -> bool:
+        playing = self.state.simulation.playing or self.replay.replaying.playing
+        return playing or self.captures.is_filming
+
+    def _is_awaiting(self) -> bool:
+        """Whether a result of something in the background is expected, or a notice fades."""
+        return (
+            self.gains.tuning.lab.is_busy
+            or self.check.preflight.is_running
+            or self.tune.tune.runner.job is not None
+            or self.replay.is_awaiting
+            or self.importing.is_open
+            or self.assets.thumbnails.is_drawing
+            or self.viewport.notice.is_shown
+        )
 
     def _tell_title(self) -> None:
         if self.state.title != self._title:

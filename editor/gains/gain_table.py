@@ -10,8 +10,10 @@ from mjrig.editor.gains.gain_edits import mirror_row
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.response_panel import ResponsePanel
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.clipped import seen_rows
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, VIOLET
 from mjrig.editor.ui.dragging import drag_source
+from mjrig.editor.ui.number_cell import no_tab_stop, number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
 from mjrig.gains.gain_rows import GainRow, columns
@@ -154,7 +156,9 @@ class GainTable(Panel):
             imgui.table_setup_column(_HEADERS.get(name, name), int(off) | int(hidden), width)
         imgui.table_headers_row()
         imgui.push_style_var(imgui.StyleVar_.frame_padding, size(4, 1))
-        for row in self._sorted(rows, names):
+        ordered = self._sorted(rows, names)
+        held = next((i for i, r in enumerate(ordered) if self._dragged.startswith(r.key)), None)
+        for row in seen_rows(ordered, held if self._dragged else None):
             imgui.table_next_row()
             imgui.push_id(row.key)
             self._row(row, gains)
@@ -193,10 +197,11 @@ class GainTable(Panel):
 
     def _row(self, row: GainRow, gains: Sequence[str]) -> None:
         tuning = self.tuning
-        imgui.table_next_column()
-        self._switch(row)
-        imgui.table_next_column()
-        self._name(row)
+        with no_tab_stop():
+            imgui.table_next_column()
+            self._switch(row)
+            imgui.table_next_column()
+            self._name(row)
         for gain in gains:
             imgui.table_next_column()
             if gain in row.values:
@@ -291,7 +296,7 @@ class GainTable(Panel):
         if colour is not None:
             imgui.push_style_color(imgui.Col_.text, colour)
         speed = max(abs(value) * 0.005, 0.005) if abs(value) < 1e9 else 1.0
-        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 1e9, "%.4g", _CLAMP)
+        changed, new = number_cell(f"##{name}", value, speed, 0.0, 1e9, fmt="%.4g", flags=_CLAMP)
         if colour is not None:
             imgui.pop_style_color()
         imgui.end_disabled()

@@ -1,5 +1,6 @@
 """Actions of running components, as buttons with a field per argument."""
 
+import math
 from typing import Any
 
 from imgui_bundle import imgui
@@ -9,6 +10,7 @@ from mjrig.editor.inspector.fields import EditedObject
 from mjrig.editor.inspector.keyframe_widgets import KEYFRAME, keyframe_argument
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
 from mjrig.properties.has_properties import HasProperties
@@ -115,9 +117,9 @@ def _argument(parameter: Parameter, value: Any, live: HasProperties) -> Any:
     if parameter.type == "bool":
         return imgui.checkbox(label, bool(value))[1]
     if parameter.type == "int":
-        return imgui.input_int(label, int(value), 0)[1]
+        return whole_number_cell(label, int(value), 0.1, -math.inf, math.inf)[1]
     if parameter.type == "float":
-        return imgui.input_double(label, float(value), format="%.6g")[1]
+        return number_cell(label, float(value), max(abs(value), 1.0) * 0.01)[1]
     return imgui.input_text(label, str(value))[1]
 
 

@@ -21,7 +21,7 @@ BURST = 0.004
 #: Time between two snapshots for the window, which draws no faster [s].
 PUBLISHED_EVERY = 1.0 / 60.0
 #: Longest wait of a paused simulation, which commands end [s].
-PAUSED_WAIT = 0.25
+PAUSED_WAIT = 1.0
 #: How far the simulation may lag behind real time before the lag is dropped [s].
 LAG = 0.1
 #: A speed.

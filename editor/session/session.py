@@ -108,8 +108,11 @@ class Session:
     # The world ----------------------------------------------------------------------------------
 
     @contextmanager
-    def _following(self) -> Iterator[list[Edit]]:
+    def _following(self, *, rebuild: bool = False) -> Iterator[list[Edit]]:
         """Bring the world in line with what is done inside; an error takes it back.
+
+        Args:
+            rebuild: by a new one in any case.
 
         Yields:
             What was done, once it is done.
@@ -118,7 +121,9 @@ class Session:
         try:
             yield made
             made += self._tracker.edits()
-            if made:
+            if rebuild:
+                self._rebuild()
+            elif made:
                 self._follow(made)
         except BaseException:
             apply(self.scene, inverse(self._tracker.edits()))
@@ -187,6 +192,48 @@ class Session:
         self.undo_stack.mark_saved()
         if self._unplayed is not None:
             self._unplayed = self.data
+
+    def reload(self) -> None:
+        """Read the scene's file again, in the state that it is in; an edit, which can be undone.
+
+        Raises:
+            SceneError: something in it is wrong, or its world cannot be built; nothing changed.
+        """
+        version = self.scene.version
+        try:
+            with self._following(rebuild=True) as edits:
+                self.scene.reload()
+                self._make_again()
+        except BaseException:
+            self.scene.return_to(version)
+            raise
+        self._note_paused(edits)
+        if edits:
+            self.undo_stack.push("Reload the file", edits, None)
+        self.undo_stack.mark_saved()
+
+    def renew(self) -> None:
+        """A new world of the same scene, in the same state: a file that it names was changed.
+
+        Raises:
+            MjrigError: it cannot be built; the old one keeps running.
+        """
+        actors = self.scene.actors
+        self.scene.forget_included()
+        try:
+            self._make_again()
+            self._rebuild()
+        except BaseException:
+            self.scene.property_named("actors").assign(self.scene, actors)
+            raise
+        finally:
+            self._tracker.accept(())
+
+    def _make_again(self) -> None:
+        """Make the actors again from their data, with the classes that modules have now."""
+        scene = self.scene
+        if any("_module_file" in vars(type(obj)) for obj in scene._family()):
+            scene.property_named("actors").assign(scene, scene.to_data()["actors"])
 
     @property
     def is_dirty(self) -> bool:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from imgui_bundle import hello_imgui
+from imgui_bundle import hello_imgui, imgui
 
 from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
@@ -153,6 +153,7 @@ class Window:
             self.quality.note(now - self._last)
         self._last = now
         self.files.keep_safe()
+        self._take_up_files()
         self.recording.look()
         self.replay.tick()
         self.importing.tick()
@@ -162,6 +163,12 @@ class Window:
         self._tell_title()
         self.theme.paint()
         self.captures.tick()
+
+    def _take_up_files(self) -> None:
+        """Files that another program changed, when nobody is in the middle of something."""
+        is_idle = imgui.get_current_context() is None or not imgui.is_any_item_active()
+        may_ask = is_idle and not any(dialog.is_open for dialog in self._dialogs)
+        self.files.hot.tick(may_ask=may_ask, may_take=is_idle and not self.recording.is_on)
 
     def _is_moving(self) -> bool:
         playing = self.state.simulation.playing or self.replay.replaying.playing
@@ -174,6 +181,7 @@ class Window:
             or self.check.preflight.is_running
             or self.tune.tune.runner.job is not None
             or self.replay.is_awaiting
+            or self.files.hot.is_awaiting
             or self.importing.is_open
             or self.assets.thumbnails.is_drawing
             or self.viewport.notice.is_shown

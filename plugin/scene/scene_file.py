@@ -283,6 +283,16 @@ class SceneFile(HasProperties):
             update(self, fresh.to_data())
             self.forget_included()
 
+    @property
+    def version(self) -> object:
+        """What it knows of its file, to `return_to` where what was reloaded cannot be used."""
+        return self._text, self._digest, self._base
+
+    def return_to(self, version: Any) -> None:
+        """Take its file for what it was at an earlier `version`; the data is not changed."""
+        self._text, self._digest, self._base = version
+        self.forget_included()
+
     def _is_own(self, target: Path) -> bool:
         return self._path is not None and os.path.realpath(target) == os.path.realpath(self._path)
 

@@ -28,6 +28,8 @@ FPS = 60.0
 class ScriptSimulation(Simulation):
     """The world of a script: the script steps it, the window only shows and edits it."""
 
+    can_replace = False
+
     def play(self) -> None:
         """The script's own loop is the one that steps."""
 

@@ -3,16 +3,20 @@
 A recording opens the scene it was made in.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
+from mjrig.editor.assets.ground_height import HOME
 from mjrig.editor.session.user_files import trust_store
-from mjrig.errors import SceneError
+from mjrig.errors import MjrigError, SceneError
 from mjrig.files.trust import trusted_folders
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.scene.actor import MODELS
 from mjrig.scene.include import SCENES
 from mjrig.scene.load_context import Trust
+from mjrig.scene_edit.actor import Actor
+from mjrig.scene_edit.references import KEYFRAME, kept_names
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim2sim.folder import SUFFIXES
 
@@ -48,5 +52,13 @@ def open_file(path: Path | None, trust: Trust = False) -> Scene:
         raise SceneError(f"{path}: cannot be opened; the editor opens {known}")
     scene = Scene.load(path, trust=trusted)
     if scene.model_file is not None:
-        scene.actors[0].model = path.resolve()  # whatever folder it is saved to, untouched
+        _start_well(scene.actors[0], path)
     return scene
+
+
+def _start_well(actor: Actor, model: Path) -> None:
+    """A model by itself starts as one that is dropped: in its home keyframe, if it has one."""
+    actor.model = model.absolute()  # in full, until the scene is saved: it has no folder yet
+    with suppress(MjrigError):  # building its world will tell
+        if HOME in kept_names(actor)[KEYFRAME]:
+            actor.keyframe = HOME

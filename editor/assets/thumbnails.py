@@ -61,6 +61,11 @@ class Thumbnails:
             self._wake.set()
         return self._ready.get(path)
 
+    @property
+    def is_drawing(self) -> bool:
+        """Whether something requested is neither drawn nor has failed."""
+        return len(self._ready) + len(self._failed) < len(self._asked)
+
     def why_not(self, path: Path) -> str:
         """Why there will be no picture of a model; empty if there may be."""
         return self._failed.get(path, "")

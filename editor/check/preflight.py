@@ -45,9 +45,9 @@ class Preflight:
         return self._work is not None or self._begun != self._mark()
 
     def _mark(self) -> object:
-        """What changes with every edit, and with another scene."""
+        """What changes with every edit, with another scene, and with a file taken up."""
         stack = self.state.session.undo_stack
-        return id(stack), stack.position, id(stack.undoable)
+        return id(stack), stack.position, id(stack.undoable), self.state.simulation.generation
 
     def tick(self) -> None:
         """Once per frame: begin a check where one is due, take the result of one that ended."""

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mjrig.editor.edits.apply_edits import walk
+from mjrig.editor.edits.apply_edits import apply, walk
 from mjrig.editor.edits.edits import UNSET, Edit
+from mjrig.editor.edits.kept_gains import GainChange, gain_changes, take_back
+from mjrig.gains.gain_rows import GainRow
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.include import Include
 from mjrig.scene.scene_path import path_of
@@ -29,16 +31,52 @@ class KeptChange:
 
     text: str
     edits: tuple[Edit, ...]
+    #: The part of the edit that it is, where that changed the gains of several actuators.
+    gain: GainChange | None = None
 
 
-def kept_changes(edits: Sequence[Edit], scene: Scene) -> list[KeptChange]:
-    """Edits that led to a scene's present data, as readable text."""
+def kept_changes(
+    edits: Sequence[Edit], scene: Scene, rows: Sequence[GainRow] = ()
+) -> list[KeptChange]:
+    """Edits that led to a scene's present data, as readable text.
+
+    Args:
+        edits: what was changed.
+        scene: the scene.
+        rows: the gains in force; those of single actuators are listed one by one.
+    """
     groups: dict[object, list[Edit]] = {}
     for i, edit in enumerate(edits):
         item = edit.after if edit.before is UNSET else edit.before
         key = (edit.path[:-1], identity(item)) if edit.moves_items else i
         groups.setdefault(key, []).append(edit)
-    return [KeptChange(_text(group, scene), tuple(group)) for group in groups.values()]
+    return [change for group in groups.values() for change in _changes(group, scene, rows)]
+
+
+def _changes(group: Sequence[Edit], scene: Scene, rows: Sequence[GainRow]) -> list[KeptChange]:
+    gains = gain_changes(group[0], scene, rows) if len(group) == 1 else []
+    if gains:
+        return [KeptChange(gain.text, tuple(group), gain) for gain in gains]
+    return [KeptChange(_text(group, scene), tuple(group))]
+
+
+def drop(
+    scene: Scene, made: Sequence[Edit], shown: Sequence[KeptChange], dropped: Sequence[KeptChange]
+) -> None:
+    """Take some of the listed changes back; the others stay.
+
+    Args:
+        scene: the scene.
+        made: all edits.
+        shown: the list of them.
+        dropped: those of the list that go.
+    """
+    kept = [change for change in shown if not any(change is d for d in dropped)]
+    shared = {id(edit) for change in kept for edit in change.edits}
+    whole = [e for d in dropped for e in d.edits if id(e) not in shared]
+    parts = [d.gain for d in dropped if d.gain is not None and id(d.edits[0]) in shared]
+    take_back(scene, parts)  # first: the places of the others are as they were listed
+    apply(scene, taking_back(made, whole))
 
 
 def taking_back(made: Sequence[Edit], dropped: Iterable[Edit]) -> tuple[Edit, ...]:

@@ -156,6 +156,25 @@ def edited(data: Any, path: Path, edit: Edit) -> Any:
     return with_key(data, key, edited(data[key], rest, edit) if rest else edit.after, at)
 
 
+def followed(data: Data, edit: Edit) -> Data:
+    """Other data of the same scene with an edit made, where the place is the same in both."""
+    found: Any = data
+    *way, last = edit.path
+    try:
+        for key in way:
+            found = found[key]
+        if edit.moves_items:
+            fits = edit.after is not UNSET or same(found[last], edit.before)
+        elif edit.before is UNSET:
+            fits = last not in found
+        else:
+            fits = same(found[last], edit.before)
+    except (KeyError, IndexError, TypeError):
+        return data
+    made: Data = edited(data, edit.path, edit) if fits else data
+    return made
+
+
 def _table(before: Data, after: Data, path: Path) -> Iterator[Edit]:
     for i, key in reversed([(i, k) for i, k in enumerate(before) if k not in after]):
         yield Edit((*path, key), before[key], UNSET, i)

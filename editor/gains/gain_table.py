@@ -12,8 +12,10 @@ from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.response_panel import ResponsePanel
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui.clipped import seen_rows
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, VIOLET
 from mjrig.editor.ui.dragging import drag_source
+from mjrig.editor.ui.number_cell import no_tab_stop, number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
 from mjrig.gains.gain_rows import LIMIT, GainRow, columns
@@ -164,7 +166,9 @@ class GainTable(Panel):
             imgui.table_setup_column(header, int(off) | int(hidden), widths[name])
         imgui.table_headers_row()
         imgui.push_style_var(imgui.StyleVar_.frame_padding, size(4, 1))
-        for row in self._sorted(rows, names):
+        ordered = self._sorted(rows, names)
+        held = next((i for i, r in enumerate(ordered) if self._dragged.startswith(r.key)), None)
+        for row in seen_rows(ordered, held if self._dragged else None):
             imgui.table_next_row()
             imgui.push_id(row.key)
             self._row(row, gains)
@@ -205,10 +209,11 @@ class GainTable(Panel):
 
     def _row(self, row: GainRow, gains: Sequence[str]) -> None:
         tuning = self.tuning
-        imgui.table_next_column()
-        self._switch(row)
-        imgui.table_next_column()
-        self._name(row)
+        with no_tab_stop():
+            imgui.table_next_column()
+            self._switch(row)
+            imgui.table_next_column()
+            self._name(row)
         for gain in gains:
             imgui.table_next_column()
             if gain in row.values:
@@ -328,7 +333,7 @@ class GainTable(Panel):
             imgui.push_style_color(imgui.Col_.text, colour)
         speed = max(abs(value) * 0.005, 0.005) if abs(value) < 1e9 else 1.0
         shown = "%.4g" if math.isfinite(value) else tr("none")
-        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 1e9, shown, _CLAMP)
+        changed, new = number_cell(f"##{name}", value, speed, 0.0, 1e9, fmt=shown, flags=_CLAMP)
         if colour is not None:
             imgui.pop_style_color()
         imgui.end_disabled()

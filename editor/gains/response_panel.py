@@ -1,5 +1,6 @@
 """The response panel: test signals, curves before and after an edit, metrics and causes."""
 
+import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.arrays import FloatArray
@@ -8,6 +9,7 @@ from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.jog_slider import JogSlider
 from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
@@ -131,6 +133,7 @@ class ResponsePanel(Panel):
             if response.trace is not None:
                 trace = response.trace
                 _curve(f"##target {response.actuator}", trace, trace.target, GREY)
+                _final_line(response, trace, _COLOURS[i])
             _line(response.actuator, response, _COLOURS[i], 1.0)
         implot.end_plot()
 
@@ -154,7 +157,8 @@ class ResponsePanel(Panel):
                 imgui.table_next_column()
                 imgui.text(number_text(response.metrics, name))
                 was = number_text(old.metrics, name) if old and old.metrics else "nothing"
-                imgui.set_item_tooltip(f"{about}\nbefore: {was}")
+                more = beyond_target(response) if name == "over" else ""
+                imgui.set_item_tooltip("\n".join(filter(None, (about, more, f"before: {was}"))))
         imgui.end_table()
 
 
@@ -162,13 +166,19 @@ _COPY = "on a suspended copy (base fixed, contacts off), from the starting pose"
 _LIVE = "On the running robot, all chosen joints at once, with a lease on their setpoints."
 _NUMBERS = (
     ("rise", "rise_time", "Rise time from 10 to 90 % [s]."),
-    ("over", "overshoot", "Overshoot beyond the final value, relative to the step."),
+    (
+        "over",
+        "overshoot",
+        "Overshoot beyond the final value (thin line in the plot), relative to the step.",
+    ),
     ("settle", "settling_time", "Settling time to within ±2 % of the final value [s]."),
     ("error", "steady_state_error", "Steady-state error: target minus final value [rad or m]."),
     ("rmse", "rmse", "RMS tracking error [rad or m]."),
     ("sat", "saturation", "Fraction of steps in saturation."),
 )
 _SHARES = ("overshoot", "saturation")
+#: Final value and target closer than this share of the step are one line.
+_SAME = 0.002
 
 
 def number_text(metrics: Metrics, name: str) -> str:
@@ -178,6 +188,37 @@ def number_text(metrics: Metrics, name: str) -> str:
     if value is None:
         return "-"
     return f"{value:.1%}" if field in _SHARES else f"{value:.3g}"
+
+
+def final_value(response: Response) -> float | None:
+    """Where a joint came to rest, which rise, overshoot and settling refer to; None: nowhere."""
+    metrics, trace = response.metrics, response.trace
+    if metrics is None or trace is None or metrics.steady_state_error is None:
+        return None
+    return float(trace.target[-1]) - metrics.steady_state_error
+
+
+def beyond_target(response: Response) -> str:
+    """How far a joint went beyond its target, which is another value than the final one."""
+    final, trace = final_value(response), response.trace
+    if final is None or trace is None:
+        return ""
+    step = float(trace.target[-1]) - trace.start
+    if not step:
+        return ""
+    most = float(((trace.position - trace.start) / step).max()) - 1.0
+    if most <= 0.0:
+        return tr("It never went beyond the target (grey line).")
+    return tr("Beyond the target (grey line): {share} of the step.", share=f"{most:.1%}")
+
+
+def _final_line(response: Response, trace: Trace, colour: ImVec4) -> None:
+    """The value that overshoot refers to, where it is not the target."""
+    final = final_value(response)
+    if final is not None and abs(final - trace.target[-1]) > _SAME * abs(final - trace.start):
+        thin = ImVec4(colour.x, colour.y, colour.z, 0.5)
+        level = np.full(len(trace.time), final)
+        _curve(f"##final {response.actuator}", trace, level, thin)
 
 
 def _line(label: str, response: Response, colour: ImVec4, alpha: float) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from imgui_bundle import imgui
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.number_cell import number_cell
 from mjrig.errors import MjrigError
 from mjrig.gains.response import Kind, Signal
 
@@ -30,7 +31,7 @@ def signal_inputs(state: EditorState, signal: Signal, *, per_line: int) -> Signa
             imgui.same_line()
         imgui.set_next_item_width(width)
         value = float(getattr(signal, name))
-        edited, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 0.0, text)
+        edited, new = number_cell(f"##{name}", value, speed, fmt=text)
         imgui.set_item_tooltip(name.replace("_", " "))
         if edited:
             changes[name] = new

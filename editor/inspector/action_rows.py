@@ -1,13 +1,16 @@
 """Actions of running components, as buttons with a field per argument."""
 
+import math
 from typing import Any
 
 from imgui_bundle import imgui
 
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject
+from mjrig.editor.inspector.keyframe_widgets import KEYFRAME, keyframe_argument
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
 from mjrig.properties.has_properties import HasProperties
@@ -35,17 +38,17 @@ class ActionRows:
             return
         for action in actions:
             imgui.push_id(action.name)
-            self._action(target, action)
+            self._action(target, action, live)
             imgui.pop_id()
 
-    def _action(self, target: EditedObject, action: Action) -> None:
+    def _action(self, target: EditedObject, action: Action, live: HasProperties) -> None:
         if imgui.button(f"{action.name.replace('_', ' ')}##call"):
             self.call(target, action)
         imgui.set_item_tooltip(f"{action.signature}\n\n{action.doc}")
         for parameter in action.parameters:
             imgui.push_item_width(imgui.get_content_region_avail().x * 0.5)
             key = (target.path, action.name, parameter.name)
-            self._typed[key] = _argument(parameter, self._typed.get(key, _first(parameter)))
+            self._typed[key] = _argument(parameter, self._typed.get(key, _first(parameter)), live)
             imgui.pop_item_width()
             imgui.same_line()
             imgui.text_colored(GREY, parameter.type)
@@ -104,15 +107,19 @@ def _first(parameter: Parameter) -> Any:
     return "" if parameter.required or parameter.default is None else str(parameter.default)
 
 
-def _argument(parameter: Parameter, value: Any) -> Any:
+def _argument(parameter: Parameter, value: Any, live: HasProperties) -> Any:
     """A field for an argument, by its type; YAML where the type is not plain."""
     label = f"{parameter.name}##{parameter.name}"
+    if parameter.name == KEYFRAME and parameter.type == "str":
+        chosen = keyframe_argument(label, str(value), live)
+        if chosen is not None:
+            return chosen
     if parameter.type == "bool":
         return imgui.checkbox(label, bool(value))[1]
     if parameter.type == "int":
-        return imgui.input_int(label, int(value), 0)[1]
+        return whole_number_cell(label, int(value), 0.1, -math.inf, math.inf)[1]
     if parameter.type == "float":
-        return imgui.input_double(label, float(value), format="%.6g")[1]
+        return number_cell(label, float(value), max(abs(value), 1.0) * 0.01)[1]
     return imgui.input_text(label, str(value))[1]
 
 

@@ -14,6 +14,7 @@ from mjrig.editor.inspector.number_widgets import Scale, real, scale_of, settle,
 from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import combo, entry
 from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.number_cell import no_tab_stop
 from mjrig.errors import MjrigError
 from mjrig.gains.gain_origins import sources
 from mjrig.names import literal
@@ -93,7 +94,8 @@ def per_actuator_value(field: Field, sheet: Sheet) -> None:
     choices = [f.value for f in Form if f is not Form.LIST or slot_values(field.live, prop)[0]]
     width = imgui.calc_text_size("by name").x + imgui.get_frame_height() * 1.4
     imgui.set_next_item_width(width)
-    chosen = combo("##form", form or MIXED, choices)
+    with no_tab_stop():
+        chosen = combo("##form", form or MIXED, choices)
     if chosen == Form.DEFAULT:
         field.reset()
     elif chosen is not None and chosen != form:

@@ -1,4 +1,4 @@
-"""Widgets for numbers and vectors: sliders and drags that give round numbers within the range."""
+"""Widgets for numbers and vectors: cells whose drags give round numbers within the range."""
 
 import math
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import checkbox, yaml_value
 from mjrig.editor.ui import scalars
 from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.properties.bounds import Bounds, number
 
 ANY = Bounds("", -math.inf, math.inf, None, None)
@@ -49,7 +50,7 @@ def scale_of(prop: Any) -> Scale:
 
 
 def real(label: str, value: float, scale: Scale, *, mixed: bool = False) -> tuple[bool, float]:
-    """A slider where there is a soft range, a drag elsewhere.
+    """A number cell; where there is a soft range, with a bar that shows it.
 
     Dragging stops at the hard range and gives round numbers; what is typed is left as it is.
     """
@@ -58,12 +59,9 @@ def real(label: str, value: float, scale: Scale, *, mixed: bool = False) -> tupl
     low, high = scale.bounds.low * scale.factor, scale.bounds.high * scale.factor
     if mixed:
         imgui.push_item_flag(imgui.ItemFlags_.mixed_value, True)
-    if ends and not alt and ends[0] <= shown <= ends[1]:
-        changed, new = scalars.slider(label, shown, *ends)
-    else:
-        # Alt means "relative" where several are edited: no slower speed then.
-        flags = imgui.SliderFlags_.no_speed_tweaks if mixed else 0
-        changed, new = scalars.drag(label, shown, speed, low, high, flags=flags)
+    # Alt means "relative" where several are edited: no slower speed then.
+    flags = int(imgui.SliderFlags_.no_speed_tweaks) if mixed else 0
+    changed, new = number_cell(label, shown, speed, low, high, flags=flags, ends=ends)
     if mixed:
         imgui.pop_item_flag()
     if changed and imgui.is_mouse_down(0):
@@ -149,16 +147,16 @@ def int_value(field: Field, sheet: Sheet) -> None:
 
 
 def whole(label: str, value: int, bounds: Bounds, *, mixed: bool = False) -> tuple[bool, int]:
-    """A slider where there is a soft range, a drag elsewhere."""
+    """A number cell; where there is a soft range, with a bar that shows it."""
     ends = bounds.soft_low, bounds.soft_high
+    usual = ends if all(map(math.isfinite, ends)) and ends[0] < ends[1] else None
     if mixed:
         imgui.push_item_flag(imgui.ItemFlags_.mixed_value, True)
-    if all(map(math.isfinite, ends)) and ends[0] <= value <= ends[1] and not mixed:
-        result = scalars.slider_int(label, value, int(ends[0]), int(ends[1]))
-    else:
-        flags = imgui.SliderFlags_.no_speed_tweaks if mixed else 0
-        speed = max(0.1, abs(value) * 0.005)
-        result = scalars.drag_int(label, value, speed, bounds.low, bounds.high, flags=flags)
+    flags = int(imgui.SliderFlags_.no_speed_tweaks) if mixed else 0
+    speed = (ends[1] - ends[0]) / 150.0 if usual else max(0.1, abs(value) * 0.005)
+    result = whole_number_cell(
+        label, value, speed, bounds.low, bounds.high, flags=flags, ends=usual
+    )
     if mixed:
         imgui.pop_item_flag()
     return result

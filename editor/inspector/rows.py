@@ -22,6 +22,7 @@ from mjrig.editor.inspector.sheet import PAYLOAD, Sheet, Widget
 from mjrig.editor.inspector.widgets import widget_for
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY, RED
+from mjrig.editor.ui.number_cell import no_tab_stop
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.declaration import Property
 from mjrig.properties.mapping_kinds import Numbers, Table
@@ -96,7 +97,8 @@ class PropertyRows:
         imgui.table_next_row()
         imgui.table_set_column_index(0)
         top = imgui.get_cursor_screen_pos().y
-        opened = self._name(row)
+        with no_tab_stop():
+            opened = self._name(row)
         imgui.table_set_column_index(1)
         reason = row.why_not_editable()
         imgui.begin_disabled(reason is not None)
@@ -104,7 +106,9 @@ class PropertyRows:
         imgui.end_disabled()
         imgui.table_set_column_index(2)
         if row.is_modified and reason is None:
-            if imgui.arrow_button("##reset", imgui.Dir.left):
+            with no_tab_stop():
+                pressed = imgui.arrow_button("##reset", imgui.Dir.left)
+            if pressed:
                 row.reset()
             imgui.set_item_tooltip(f"Back to the default: {row.prop.default_text()}")
         self._note_hovered(row, top)

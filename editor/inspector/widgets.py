@@ -8,6 +8,7 @@ from imgui_bundle import imgui
 
 from mjrig.actuators.actuator_kinds import Limited
 from mjrig.editor.inspector.fields import Field
+from mjrig.editor.inspector.keyframe_widgets import KEYFRAME, keyframe_value
 from mjrig.editor.inspector.number_widgets import (
     ANY,
     Scale,
@@ -59,7 +60,9 @@ def register(kind: type[Property[Any]], widget: Widget) -> None:
 
 
 def widget_for(prop: Property[Any]) -> Widget:
-    """The widget of a property; the nearest class that has one decides."""
+    """The widget of a property; what it refers to or the nearest class that has one decides."""
+    if prop.refers == (KEYFRAME,) and isinstance(prop, Text):
+        return keyframe_value
     return next((_WIDGETS[c] for c in type(prop).__mro__ if c in _WIDGETS), yaml_value)
 
 

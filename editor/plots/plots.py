@@ -22,6 +22,7 @@ from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.dragging import PAYLOAD, drag_source, is_dragging
+from mjrig.editor.ui.number_cell import number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
 from mjrig.names import listed
@@ -143,8 +144,8 @@ class PlotsPanel(Panel):
         )
         imgui.same_line()
         imgui.set_next_item_width(px(80.0))
-        changed, seconds = imgui.drag_float(
-            "##window", plot.window, 0.05, SHORTEST, LONGEST, "%.2f s"
+        changed, seconds = number_cell(
+            "##window", plot.window, 0.05, SHORTEST, LONGEST, fmt="%.2f s"
         )
         if changed:
             plot.set_window(seconds)

@@ -70,6 +70,11 @@ class ReplayPanel(Panel):
         if self.check is not None and self.check.is_done:
             self._take()
 
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether a file is being read or a comparison computed."""
+        return self.replaying.is_reading or self.check is not None
+
     def close(self) -> None:
         """The window closes."""
         self.replaying.close()

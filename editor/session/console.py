@@ -5,6 +5,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
+from mjrig.editor.session.window_words import window_words
 from mjrig.readings.events import Event
 
 KEPT = 2000
@@ -30,15 +31,15 @@ class Console(logging.Handler):
 
     def say(self, text: str, detail: str = "") -> None:
         """Log an informational message."""
-        self.lines.append(Line("info", text, detail))
+        self.lines.append(Line("info", window_words(text), detail))
 
     def warn(self, text: str, detail: str = "") -> None:
         """Log a warning."""
-        self.lines.append(Line("warning", text, detail))
+        self.lines.append(Line("warning", window_words(text), detail))
 
     def fail(self, text: str, detail: str = "") -> None:
         """Log an error: something was refused or failed."""
-        self.lines.append(Line("error", text, detail))
+        self.lines.append(Line("error", window_words(text), detail))
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.args, tuple) and any(isinstance(a, Event) for a in record.args):
@@ -47,4 +48,4 @@ class Console(logging.Handler):
         detail = ""
         if record.exc_info:
             detail = logging.Formatter().formatException(record.exc_info)
-        self.lines.append(Line(level, record.getMessage(), detail))
+        self.lines.append(Line(level, window_words(record.getMessage()), detail))

@@ -12,7 +12,7 @@ from pathlib import Path
 from mjrig.editor.edits.apply_edits import apply
 from mjrig.editor.edits.edits import Data, Edit, inverse
 from mjrig.editor.edits.live_edits import assign_live, edited_properties
-from mjrig.editor.edits.scene_tracker import SceneTracker
+from mjrig.editor.edits.scene_tracker import SceneTracker, followed
 from mjrig.editor.edits.undo import UndoStack
 from mjrig.editor.session.carry_state import carry
 from mjrig.editor.session.simulation import Simulation
@@ -34,7 +34,8 @@ class Session:
         self.simulation = simulation
         self.undo_stack = UndoStack()
         self._tracker = SceneTracker(scene)
-        self._played_from: Data | None = None
+        #: The data without what was edited while playing and not saved since; None: as at a start.
+        self._unplayed: Data | None = None
 
     # Edits --------------------------------------------------------------------------------------
 
@@ -51,6 +52,7 @@ class Session:
         """
         with self._following() as edits:
             yield self.scene
+        self._note_paused(edits)
         if edits:
             self.undo_stack.push(name, edits, merge)
 
@@ -77,8 +79,9 @@ class Session:
         entry = self.undo_stack.undoable
         if entry is None:
             return None
-        with self._following():
+        with self._following() as edits:
             apply(self.scene, inverse(entry.edits))
+        self._note_paused(edits)
         self.undo_stack.step_back()
         return entry.name
 
@@ -87,8 +90,9 @@ class Session:
         entry = self.undo_stack.redoable
         if entry is None:
             return None
-        with self._following():
+        with self._following() as edits:
             apply(self.scene, entry.edits)
+        self._note_paused(edits)
         self.undo_stack.step_forward()
         return entry.name
 
@@ -104,8 +108,11 @@ class Session:
     # The world ----------------------------------------------------------------------------------
 
     @contextmanager
-    def _following(self) -> Iterator[list[Edit]]:
+    def _following(self, *, rebuild: bool = False) -> Iterator[list[Edit]]:
         """Bring the world in line with what is done inside; an error takes it back.
+
+        Args:
+            rebuild: by a new one in any case.
 
         Yields:
             What was done, once it is done.
@@ -114,7 +121,9 @@ class Session:
         try:
             yield made
             made += self._tracker.edits()
-            if made:
+            if rebuild:
+                self._rebuild()
+            elif made:
                 self._follow(made)
         except BaseException:
             apply(self.scene, inverse(self._tracker.edits()))
@@ -143,31 +152,88 @@ class Session:
 
     def play(self) -> None:
         """Run, and remember the scene's data at the start."""
-        if self._played_from is None:
-            self._played_from = self.data
+        if self._unplayed is None:
+            self._unplayed = self.data
         self.simulation.play()
+
+    def _note_paused(self, edits: Sequence[Edit]) -> None:
+        """What is edited while paused is none of what was edited while playing."""
+        if self._unplayed is not None and not self.simulation.playing:
+            for edit in edits:
+                self._unplayed = followed(self._unplayed, edit)
 
     def stop(self) -> tuple[Edit, ...]:
         """Pause and go back to the start; edits stay.
 
         Returns:
-            The edits that were made since play began, but for those that were taken back.
+            The edits that were made while it ran, but for those that were taken back or saved.
         """
         self.simulation.pause()
         self.simulation.reset()
-        began, self._played_from = self._played_from, None
-        return self.edits_since(began) if began is not None else ()
+        unplayed, self._unplayed = self._unplayed, None
+        return self.edits_since(unplayed) if unplayed is not None else ()
 
     # Files --------------------------------------------------------------------------------------
 
     def save(self, path: Path | None = None, *, overwrite: bool = False) -> None:
         """Write the scene; `overwrite` a file that another program changed meanwhile.
 
+        In another folder it names the same files; the first time, those below by their relative
+        path.
+
         Raises:
             SceneError: it cannot be written, or was changed on disk meanwhile.
         """
+        target = path or self.scene.path
+        if target is not None:
+            self.scene.move_to(target.parent, shorten=self.scene.path is None)
+            self._tracker.accept(self._tracker.edits())
         self.scene.save(path, overwrite=overwrite)
         self.undo_stack.mark_saved()
+        if self._unplayed is not None:
+            self._unplayed = self.data
+
+    def reload(self) -> None:
+        """Read the scene's file again, in the state that it is in; an edit, which can be undone.
+
+        Raises:
+            SceneError: something in it is wrong, or its world cannot be built; nothing changed.
+        """
+        version = self.scene.version
+        try:
+            with self._following(rebuild=True) as edits:
+                self.scene.reload()
+                self._make_again()
+        except BaseException:
+            self.scene.return_to(version)
+            raise
+        self._note_paused(edits)
+        if edits:
+            self.undo_stack.push("Reload the file", edits, None)
+        self.undo_stack.mark_saved()
+
+    def renew(self) -> None:
+        """A new world of the same scene, in the same state: a file that it names was changed.
+
+        Raises:
+            MjrigError: it cannot be built; the old one keeps running.
+        """
+        actors = self.scene.actors
+        self.scene.forget_included()
+        try:
+            self._make_again()
+            self._rebuild()
+        except BaseException:
+            self.scene.property_named("actors").assign(self.scene, actors)
+            raise
+        finally:
+            self._tracker.accept(())
+
+    def _make_again(self) -> None:
+        """Make the actors again from their data, with the classes that modules have now."""
+        scene = self.scene
+        if any("_module_file" in vars(type(obj)) for obj in scene._family()):
+            scene.property_named("actors").assign(scene, scene.to_data()["actors"])
 
     @property
     def is_dirty(self) -> bool:

@@ -7,7 +7,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mjrig.editor.session.simulation import Fault, SentCall, Simulation
 from mjrig.properties.user_code import described
@@ -20,6 +20,8 @@ T = TypeVar("T")
 BURST = 0.004
 #: Time between two snapshots for the window, which draws no faster [s].
 PUBLISHED_EVERY = 1.0 / 60.0
+#: Longest wait of a paused simulation, which commands end [s].
+PAUSED_WAIT = 1.0
 #: How far the simulation may lag behind real time before the lag is dropped [s].
 LAG = 0.1
 #: A speed.
@@ -105,15 +107,23 @@ class SimThread(Simulation):
         super().play()
         self._wake.set()
 
+    def post(self, run: Callable[[World], Any]) -> None:
+        super().post(run)
+        self._wake.set()
+
+    def put(self, key: str, run: Callable[[World], Any]) -> None:
+        super().put(key, run)
+        self._wake.set()
+
     def _loop(self) -> None:
         clock, due = RealTimeClock(), 0.0
         while not self._stopping.is_set():
+            self._wake.clear()  # before the drain: what is sent from now on ends the next wait
             self.drain()
             if not self._playing:
                 clock.restart(self._world.time, self._speed)
                 self.publish()
-                self._wake.wait(0.01)
-                self._wake.clear()
+                self._wake.wait(PAUSED_WAIT)
                 continue
             self._burst(clock)
             now = time.perf_counter()

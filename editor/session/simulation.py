@@ -45,6 +45,9 @@ class Fault:
 class Simulation:
     """Owns a world for the window; commands are applied between steps, in order."""
 
+    #: Whether another world may take the place of this one.
+    can_replace = True
+
     def __init__(self, world: World) -> None:
         self._world = world
         self._calls: SimpleQueue[SentCall] = SimpleQueue()

@@ -11,6 +11,7 @@ from mjrig.editor.session.elements import Elements
 from mjrig.editor.session.events import EventTeller
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.session.window_words import window_words
 from mjrig.errors import MjrigError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.user_code import described
@@ -124,7 +125,7 @@ class EditorState:
             edit()
         except MjrigError as error:
             if field:
-                self.problems[field] = str(error)
+                self.problems[field] = window_words(str(error))
             self.console.fail(str(error))
             return False
         except Exception as error:

@@ -8,6 +8,7 @@ from imgui_bundle import ImVec2, imgui
 from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.tune.tune import Tune
 from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
+from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.editor.ui.scale import px
 from mjrig.gains.gain_rows import GainRow, columns
 from mjrig.tuning.assignment.assign import Inertia
@@ -162,7 +163,7 @@ def _number(
 ) -> float:
     imgui.set_next_item_width(px(width))
     speed = speed or max(0.005 * abs(value), 0.005)
-    _, new = imgui.drag_float(label, value, speed, least, 1e9, text, _CLAMP)
+    _, new = number_cell(label, value, speed, least, 1e9, fmt=text, flags=_CLAMP)
     return new
 
 
@@ -170,7 +171,7 @@ def _count(
     label: str, value: int, least: int, most: int, text: str = "%d", width: float = 110
 ) -> int:
     imgui.set_next_item_width(px(width))
-    _, new = imgui.drag_int(label, value, 0.1, least, most, text, _CLAMP)
+    _, new = whole_number_cell(label, value, 0.1, least, most, fmt=text, flags=_CLAMP)
     return new
 
 

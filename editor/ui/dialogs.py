@@ -6,10 +6,15 @@ from typing import Any
 
 from imgui_bundle import imgui
 
-from mjrig.editor.edits.apply_edits import apply
 from mjrig.editor.edits.edits import Edit
-from mjrig.editor.edits.kept_changes import KeptChange, kept_changes, taking_back
+from mjrig.editor.edits.kept_changes import KeptChange, drop, kept_changes
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui.scale import px
+from mjrig.gains.gain_rows import gain_rows
+
+#: More lines than this scroll.
+_SHOWN = 12
 
 
 class Dialog:
@@ -125,7 +130,7 @@ class _Line:
 
 
 class KeepDialog(Dialog):
-    """After Stop: which of the edits made while playing stay. Closing it keeps all."""
+    """After Stop: which of the unsaved edits made while playing stay. Closing it keeps all."""
 
     title = "Keep changes made while playing?"
 
@@ -136,32 +141,52 @@ class KeepDialog(Dialog):
 
     def ask(self, made: Sequence[Edit]) -> None:
         """List the edits that were made, if there are any."""
-        self._made = made
-        self._lines = [_Line(change) for change in kept_changes(made, self.state.scene)]
+        self._made, scene = made, self.state.scene
+        rows = self.state.simulation.call(lambda world: gain_rows(world, scene)) if made else ()
+        self._lines = [_Line(change) for change in kept_changes(made, scene, rows)]
         if self._lines:
             self.open()
 
     def content(self) -> None:
+        imgui.text(tr("The simulation is back at its start. These edits are not saved:"))
+        self._list()
+        imgui.spacing()
+        if imgui.button(tr("Keep all")):
+            self.close()
+        imgui.same_line()
+        some = any(not line.keep for line in self._lines)
+        imgui.begin_disabled(not some)
+        if imgui.button(tr("Keep checked")):
+            self.close()
+            self._drop([line.change for line in self._lines if not line.keep])
+        imgui.end_disabled()
+        imgui.same_line()
+        if imgui.button(tr("Discard all")):
+            self.close()
+            self._drop([line.change for line in self._lines])
+        imgui.set_item_tooltip(tr("Take all of them back; Ctrl+Z brings them back again"))
+
+    def _list(self) -> None:
+        """A box for each; many of them scroll."""
+        row = imgui.get_frame_height_with_spacing()
+        if many := len(self._lines) > _SHOWN:
+            wide = max(imgui.calc_text_size(line.change.text).x for line in self._lines)
+            imgui.begin_child("lines", imgui.ImVec2(wide + px(60), _SHOWN * row))
         for i, line in enumerate(self._lines):
             imgui.push_id(str(i))
             _, line.keep = imgui.checkbox(line.change.text, line.keep)
             imgui.pop_id()
-        imgui.spacing()
-        if imgui.button("Keep checked"):
-            self.close()
-            self._apply()
-        imgui.same_line()
-        if imgui.button("Keep all"):
-            self.close()
+        if many:
+            imgui.end_child()
 
-    def _apply(self) -> None:
-        dropped = [edit for line in self._lines if not line.keep for edit in line.change.edits]
+    def _drop(self, dropped: Sequence[KeptChange]) -> None:
         if dropped:
             self.state.attempt(lambda: self._take_back(dropped))
 
-    def _take_back(self, dropped: Sequence[Edit]) -> None:
-        with self.state.session.edit("Drop changes made while playing") as scene:
-            apply(scene, taking_back(self._made, dropped))
+    def _take_back(self, dropped: Sequence[KeptChange]) -> None:
+        shown = [line.change for line in self._lines]
+        with self.state.session.edit("Discard changes made while playing") as scene:
+            drop(scene, self._made, shown, dropped)
 
 
 class RecoverDialog(Dialog):

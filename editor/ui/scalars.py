@@ -1,4 +1,4 @@
-"""Drags and sliders of full precision: imgui's own Python ones round to 32 bits.
+"""Drags of full precision: imgui's own Python ones round to 32 bits.
 
 The binding takes the address of a value in a capsule.
 """
@@ -43,18 +43,15 @@ def drag(
     return changed, box.value
 
 
-def slider(
-    label: str, value: float, low: float, high: float, *, fmt: str = "%.6g", flags: int = 0
-) -> tuple[bool, float]:
-    """Slide a real number between two ends; typing goes beyond them."""
-    box, ends = ctypes.c_double(value), (ctypes.c_double(low), ctypes.c_double(high))
-    kind = imgui.DataType_.double
-    changed = imgui.slider_scalar(label, kind, _at(box), _at(ends[0]), _at(ends[1]), fmt, flags)
-    return changed, box.value
-
-
 def drag_int(
-    label: str, value: int, speed: float, low: float, high: float, *, flags: int = 0
+    label: str,
+    value: int,
+    speed: float,
+    low: float,
+    high: float,
+    *,
+    fmt: str = "%lld",
+    flags: int = 0,
 ) -> tuple[bool, int]:
     """Drag a whole number."""
     box = ctypes.c_int64(value)
@@ -62,16 +59,8 @@ def drag_int(
     ends = ctypes.c_int64(int(least)), ctypes.c_int64(int(most))
     kind = imgui.DataType_.s64
     changed = imgui.drag_scalar(
-        label, kind, _at(box), speed, _at(ends[0]), _at(ends[1]), "%lld", flags
+        label, kind, _at(box), speed, _at(ends[0]), _at(ends[1]), fmt, flags
     )
-    return changed, box.value
-
-
-def slider_int(label: str, value: int, low: int, high: int, *, flags: int = 0) -> tuple[bool, int]:
-    """Slide a whole number."""
-    box, ends = ctypes.c_int64(value), (ctypes.c_int64(low), ctypes.c_int64(high))
-    kind = imgui.DataType_.s64
-    changed = imgui.slider_scalar(label, kind, _at(box), _at(ends[0]), _at(ends[1]), "%lld", flags)
     return changed, box.value
 
 

@@ -31,11 +31,12 @@ def look_through(drawing: Drawing, name: str) -> None:
 
 
 def follow(drawing: Drawing, actor: str) -> None:
-    """Keep an actor in the middle of the picture."""
+    """Keep an actor in the picture: in its middle, until the camera is moved beside it."""
     bodies = drawing.bodies_of(actor)
     if bodies:
         drawing.camera.type = int(_TYPE.mjCAMERA_TRACKING)
         drawing.camera.trackbodyid = bodies[0]
+        drawing.beside = np.zeros(3)
         drawing.camera.fixedcamid = -1
 
 

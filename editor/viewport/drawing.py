@@ -53,10 +53,12 @@ class Drawing:
         self._colours = self.model.geom_rgba.copy()
         #: Bodies that are marked: the links themselves, and what they carry.
         self.marked: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+        #: How far beside the followed actor the camera looks [m].
+        self.beside = np.zeros(3)
 
     def look_like(self, other: "Drawing") -> None:
         """Take camera and options over from the drawing of the world before."""
-        self.camera, self.option = other.camera, other.option
+        self.camera, self.option, self.beside = other.camera, other.option, other.beside
         self.scene.flags[:] = other.scene.flags
         camera, kinds = self.camera, mujoco.mjtCamera
         if camera.trackbodyid >= 0:  # numbers change from world to world, names stay
@@ -94,10 +96,32 @@ class Drawing:
             self.data,
             self.option,
             self.perturb,
-            self.camera,
+            self._aimed(),
             int(mujoco.mjtCatBit.mjCAT_ALL),
             self.scene,
         )
+
+    def _aimed(self) -> Any:
+        """The camera; where it follows an actor, one that looks beside it as far as was panned."""
+        camera, kinds = self.camera, mujoco.mjtCamera
+        if int(camera.type) != int(kinds.mjCAMERA_TRACKING):
+            return camera
+        camera.lookat[:] = self.data.subtree_com[camera.trackbodyid] + self.beside
+        aimed = copy.copy(camera)
+        aimed.type = int(kinds.mjCAMERA_FREE)
+        return aimed
+
+    def move_camera(self, action: Any, dx: float, dy: float) -> None:
+        """Move the camera as MuJoCo's viewer does; one that follows keeps following."""
+        camera, kinds = self.camera, mujoco.mjtCamera
+        follows = int(camera.type) == int(kinds.mjCAMERA_TRACKING)
+        before = np.array(camera.lookat)
+        if follows:  # MuJoCo itself does not pan then
+            camera.type = int(kinds.mjCAMERA_FREE)
+        mujoco.mjv_moveCamera(self.model, action, dx, dy, camera)
+        if follows:
+            camera.type = int(kinds.mjCAMERA_TRACKING)
+            self.beside = self.beside + camera.lookat - before
 
     def _shift(self, name: str, shift: Pose) -> None:
         model, data = self.model, self.data

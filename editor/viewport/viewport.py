@@ -19,6 +19,7 @@ from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
 from mjrig.editor.viewport.notices import Notice
 from mjrig.editor.viewport.quality import Quality
+from mjrig.editor.viewport.refusals import Refusals
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.sim.world import World
 
@@ -38,9 +39,9 @@ _STANDS = 0.25
 class Viewport(Panel):
     """Shows the running world.
 
-    Left drag turns, right drag moves, the wheel zooms; a click selects the actor, another one the
-    joint of the link, a double click the body that Ctrl with the left (turn) or right (pull) button
-    then pushes.
+    Left drag turns, right drag moves, the wheel zooms (away from you: in); a click selects the
+    actor, another one the joint of the link, a double click the body that Ctrl with the left (turn)
+    or right (pull) button then pushes.
 
     Args:
         state: state of the editor.
@@ -70,7 +71,7 @@ class Viewport(Panel):
         self.view: SceneRenderer | None = None
         self.gizmo = Gizmo(state)
         self.rect = (0.0, 0.0, 1.0, 1.0)
-        self.notice = Notice()
+        self.notice, self.refusals = Notice(), Refusals()
         self.is_focused = self.is_hovered = False
         self._texture = 0
         self._drawn: Any = None
@@ -157,6 +158,8 @@ class Viewport(Panel):
         self.gizmo.draw(drawing, self.rect)
         self._say_why_not(corner, height)
         self._overlay(corner)
+        if self.state.simulation.fault is None:
+            self.refusals.draw(self.rect)
         self.notice.draw(self.rect)
 
     @property
@@ -233,7 +236,7 @@ class Viewport(Panel):
         elif imgui.is_item_deactivated() and self._moved < _STILL and hovered:
             self._select(drawing, body=False)
         if hovered and io.mouse_wheel:
-            self._move_camera(drawing, _MOUSE.mjMOUSE_ZOOM, 0.0, -0.05 * io.mouse_wheel)
+            drawing.move_camera(_MOUSE.mjMOUSE_ZOOM, 0.0, 0.05 * io.mouse_wheel)
 
     def _drag(self, drawing: Drawing, io: Any) -> None:
         height = self.rect[3]
@@ -243,14 +246,10 @@ class Viewport(Panel):
             self._push(drawing, "turn" if left else "pull", dx, dy)
         elif right or imgui.is_mouse_down(2):
             action = _MOUSE.mjMOUSE_MOVE_H if io.key_shift else _MOUSE.mjMOUSE_MOVE_V
-            self._move_camera(drawing, action, dx, dy)
+            drawing.move_camera(action, dx, dy)
         elif left:
             action = _MOUSE.mjMOUSE_ROTATE_H if io.key_shift else _MOUSE.mjMOUSE_ROTATE_V
-            self._move_camera(drawing, action, dx, dy)
-
-    @staticmethod
-    def _move_camera(drawing: Drawing, action: Any, dx: float, dy: float) -> None:
-        mujoco.mjv_moveCamera(drawing.model, action, dx, dy, drawing.camera)
+            drawing.move_camera(action, dx, dy)
 
     def mouse_place(self) -> tuple[float, float]:
         """Where the mouse is in the viewport: x right, y down, both 0 to 1."""

@@ -7,7 +7,9 @@ from imgui_bundle import glfw_utils, hello_imgui, imgui, immapp
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui import colours
+from mjrig.editor.ui.fonts import load_fonts
 from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
+from mjrig.editor.window.pace import MOST_FRAMES, Pace
 
 SIZE = (1280, 720)
 #: Gains and plots are side by side, so that the effect of an edit is seen.
@@ -18,8 +20,6 @@ _SPLITS = (
     ("MainDockSpace", "left", imgui.Dir.left, 0.19),
 )
 _SPACES = {place: place for place in PLACES} | {"centre": "MainDockSpace"}
-#: Highest frame rate, and the one while nothing moves and there is no input.
-MOST_FRAMES, IDLE_FRAMES = 60.0, 2.0
 
 
 class App:
@@ -30,6 +30,7 @@ class App:
         panels: the panels, in order; plugins' come after them.
         toolbar: drawn under the menu bar.
         status: drawn in the status bar.
+        pace: sets the frame rate; None: slow unless the simulation plays.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class App:
         each_frame: Callable[[], None] = lambda: None,
         on_start: Callable[[], None] = lambda: None,
         on_end: Callable[[], None] = lambda: None,
+        pace: Pace | None = None,
     ) -> None:
         self.state = state
+        self._pace = pace or Pace(lambda: self.state.simulation.playing)
         self.panels = [*panels, *plugin_panels(state)]
         self._menus, self._toolbar, self._status = menus, toolbar, status
         self._each_frame, self._on_start, self._on_end = each_frame, on_start, on_end
@@ -53,7 +56,6 @@ class App:
         """Parameters for hello_imgui; OpenGL 2.1, since MuJoCo draws in the same context."""
         rp = hello_imgui.RunnerParams()
         rp.fps_idling.enable_idling = False  # the simulation moves without input
-        rp.fps_idling.fps_idle = IDLE_FRAMES
         rp.fps_idling.fps_max = MOST_FRAMES
         rp.app_window_params.window_title = title
         rp.app_window_params.window_geometry.size = size
@@ -75,6 +77,7 @@ class App:
         rp.ini_folder_type = hello_imgui.IniFolderType.app_user_config_folder
         rp.ini_filename = "mjrig/editor.ini"
         self._dock(rp)
+        rp.callbacks.load_additional_fonts = load_fonts
         rp.callbacks.show_menus = self._safely("menus", self._menus)
         if self._status is not None:
             rp.callbacks.show_status = self._safely("status bar", self._status)
@@ -127,7 +130,7 @@ class App:
         try:
             while not rp.app_shall_exit:
                 self.frame()
-                rp.fps_idling.enable_idling = not self.state.simulation.playing
+                self._pace.set(rp.fps_idling)
                 immapp.manual_render.render()
                 if self.state.wants_to_close:
                     rp.app_shall_exit = True

@@ -11,6 +11,7 @@ from mjrig.editor.session.user_files import free_file, trust_store
 from mjrig.editor.ui.dialogs import ChangedDialog, Dialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.trust_dialog import TrustDialog
+from mjrig.editor.window.hot_reload import HotReload
 from mjrig.files.trust import trusted_folders
 from mjrig.scene.actor import MODELS
 from mjrig.scene.include import SCENES
@@ -41,12 +42,13 @@ class SceneFiles:
         self.changed = ChangedDialog(state, lambda: self.save(overwrite=True), self._reload)
         self.recover = RecoverDialog(state, self._recover)
         self.trust = TrustDialog(state)
+        self.hot = HotReload(state)
         self._autosave = Autosave(state.scene.path)
 
     @property
     def dialogs(self) -> tuple[Dialog, ...]:
         """The questions it asks."""
-        return (self.unsaved, self.changed, self.recover, self.trust)
+        return (self.unsaved, self.changed, self.recover, self.trust, self.hot.dialog)
 
     def save(self, path: Path | None = None, *, overwrite: bool = False) -> bool:
         """Write the scene; one that has no file yet goes into the current folder."""
@@ -54,7 +56,7 @@ class SceneFiles:
         if path is None and state.scene.path is None:
             path = free_file(Path.cwd(), "scene", ".yaml")
         if not state.attempt(lambda: state.session.save(path, overwrite=overwrite)):
-            if path is None and state.scene.changed_on_disk():
+            if path is None and not overwrite and state.scene.changed_on_disk():
                 self.changed.open()
             return False
         self._autosave.done()

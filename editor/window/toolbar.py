@@ -2,6 +2,7 @@
 
 import math
 import time
+from bisect import bisect
 from collections.abc import Callable
 
 from imgui_bundle import imgui
@@ -11,6 +12,7 @@ from mjrig.editor.check.preflight import Preflight
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import ALARM, AMBER, RED, TEXT
 from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport.gizmo import Gizmo, Tool
@@ -18,8 +20,8 @@ from mjrig.editor.viewport.quality import Quality
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
 
-#: How long a message stays in the status bar [s].
-SHOWN_FOR = 6.0
+#: How long a message stays in the status bar [s], by its level; it stays in the console.
+SHOWN_FOR = {"info": 6.0, "warning": 10.0, "error": 15.0}
 
 
 class Toolbar:
@@ -177,16 +179,24 @@ class StatusBar:
         imgui.set_item_tooltip("\n".join([*lines, "More in the panel Check."]))
 
     def _latest_message(self) -> None:
-        """The newest line of the console; information for a while, warnings until the next line."""
+        """The newest line of the console, for a while; as much of it as there is room for."""
         lines = self.state.console.lines
-        if not lines:
+        if not lines or time.monotonic() - lines[-1].at > SHOWN_FOR[lines[-1].level]:
             return
         line = lines[-1]
-        if line.level != "info" or time.monotonic() - line.at < SHOWN_FOR:
-            imgui.same_line(spacing=px(24))
-            colour = {"info": TEXT, "warning": AMBER}.get(line.level, RED)
-            imgui.text_colored(colour, line.text.partition("\n")[0][:140])
-            imgui.set_item_tooltip(f"{line.text}\nMore in the console.")
+        imgui.same_line(spacing=px(24))
+        colour = {"info": TEXT, "warning": AMBER}.get(line.level, RED)
+        room = imgui.get_content_region_avail().x
+        imgui.text_colored(colour, shortened(line.text.partition("\n")[0], room))
+        imgui.set_item_tooltip(tr("{message}\nMore in the console.", message=line.text))
+
+
+def shortened(text: str, room: float) -> str:
+    """As much of a text as fits into a width [pixels]."""
+    if imgui.calc_text_size(text).x <= room:
+        return text
+    fits = bisect(range(1, len(text)), room, key=lambda n: imgui.calc_text_size(text[:n] + "…").x)
+    return text[:fits] + "…"
 
 
 def commanders(state: EditorState) -> str:

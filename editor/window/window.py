@@ -1,11 +1,12 @@
 """Window: the panels, menus, keys and dialogs of the editor put together."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from imgui_bundle import hello_imgui
+from imgui_bundle import hello_imgui, imgui
 
 from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
@@ -22,6 +23,7 @@ from mjrig.editor.replay.commands_panel import CommandsPanel
 from mjrig.editor.replay.replay_panel import ReplayPanel
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_panel import TunePanel
 from mjrig.editor.ui.dialogs import KeepDialog
 from mjrig.editor.ui.panel import Panel
@@ -34,6 +36,7 @@ from mjrig.editor.window.edit_actions import EditActions
 from mjrig.editor.window.help_sheet import HelpSheet
 from mjrig.editor.window.keys import Keys
 from mjrig.editor.window.menus import Menus
+from mjrig.editor.window.pace import Pace
 from mjrig.editor.window.palette import Palette
 from mjrig.editor.window.scene_files import SceneFiles
 from mjrig.editor.window.theme import Theme
@@ -110,6 +113,7 @@ class Window:
             each_frame=self.each_frame,
             on_start=lambda: on_start(self),
             on_end=self._end,
+            pace=Pace(self._is_moving, self._is_awaiting, lambda: self.quality.software),
         )
 
     def _panels(self) -> Sequence[Panel]:
@@ -156,6 +160,7 @@ class Window:
             self.quality.note(now - self._last)
         self._last = now
         self.files.keep_safe()
+        self._take_up_files()
         self.recording.look()
         self.replay.tick()
         self.importing.tick()
@@ -165,6 +170,29 @@ class Window:
         self._tell_title()
         self.theme.paint()
         self.captures.tick()
+
+    def _take_up_files(self) -> None:
+        """Files that another program changed, when nobody is in the middle of something."""
+        is_idle = imgui.get_current_context() is None or not imgui.is_any_item_active()
+        may_ask = is_idle and not any(dialog.is_open for dialog in self._dialogs)
+        self.files.hot.tick(may_ask=may_ask, may_take=is_idle and not self.recording.is_on)
+
+    def _is_moving(self) -> bool:
+        playing = self.state.simulation.playing or self.replay.replaying.playing
+        return playing or self.captures.is_filming
+
+    def _is_awaiting(self) -> bool:
+        """Whether a result of something in the background is expected, or a notice fades."""
+        return (
+            self.gains.tuning.lab.is_busy
+            or self.check.preflight.is_running
+            or self.tune.tune.runner.job is not None
+            or self.replay.is_awaiting
+            or self.files.hot.is_awaiting
+            or self.importing.is_open
+            or self.assets.thumbnails.is_drawing
+            or self.viewport.notice.is_shown
+        )
 
     def _tell_title(self) -> None:
         if self.state.title != self._title:
@@ -228,26 +256,37 @@ class Window:
 
     def dropped(self, kind: str, value: Any, actor: str | None, point: Any) -> None:
         """Something was dropped into the viewport: on an actor, or at a point of the floor."""
-        where = (0.0, 0.0, 0.0) if point is None else tuple(float(v) for v in point)
-        if kind == "files":
-            drops.drop_files(self.state, value, actor, where)
-        elif point is None and kind in ("model", "prop") and actor is None:
-            self.state.console.warn("there is no floor under the mouse to drop it on")
-        else:
-            drops.drop(self.state, kind, value, actor, where)
+        with self._showing_refusals():
+            where = (0.0, 0.0, 0.0) if point is None else tuple(float(v) for v in point)
+            if kind == "files":
+                drops.drop_files(self.state, value, actor, where)
+            elif point is None and kind in ("model", "prop") and actor is None:
+                self.state.console.fail(tr("there is no floor under the mouse to drop it on"))
+            else:
+                drops.drop(self.state, kind, value, actor, where)
 
     def dropped_on(self, kind: str, value: Any, actor: str | None) -> None:
         """Something was dropped onto an actor in the hierarchy."""
-        drops.drop(self.state, kind, value, actor)
+        with self._showing_refusals():
+            drops.drop(self.state, kind, value, actor)
 
     def files_dropped(self, paths: Sequence[Path], at: tuple[float, float]) -> None:
         """Files were dropped from the desktop at a place of the window."""
         x, y, width, height = self.viewport.rect
         place = (at[0] - x) / width, (at[1] - y) / height
-        if not (0.0 <= place[0] <= 1.0 and 0.0 <= place[1] <= 1.0):
-            drops.drop_files(self.state, paths)
+        if 0.0 <= place[0] <= 1.0 and 0.0 <= place[1] <= 1.0:
+            self.viewport.drop("files", list(paths), place)
             return
-        self.viewport.drop("files", list(paths), place)
+        with self._showing_refusals():
+            drops.drop_files(self.state, paths)
+
+    @contextmanager
+    def _showing_refusals(self) -> Iterator[None]:
+        """Show in full what is refused meanwhile; the status bar has room for one line."""
+        before = time.monotonic()
+        yield
+        lines = [line for line in self.state.console.lines if line.at >= before]
+        self.viewport.refusals.reasons = [line.text for line in lines if line.level == "error"]
 
 
 def _bring_forward(panel: Panel) -> None:

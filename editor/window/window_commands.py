@@ -8,6 +8,7 @@ from pathlib import Path
 from imgui_bundle import hello_imgui
 
 from mjrig.editor.session.recording import SUFFIX
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui import colours
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.gizmo import Tool
@@ -67,6 +68,9 @@ class WindowCommands:
         yield Command("File", "Open...", files.ask_open, "Ctrl+O")
         yield Command("File", "Save", files.save_first, "Ctrl+S")
         yield Command("File", "Save as...", files.ask_save, "Ctrl+Shift+S")
+        hot = files.hot
+        label = tr("Take up changed files without asking")
+        yield Command("File", label, hot.toggle, is_on=hot.always)
         yield Command(
             "File", "Save picture of the viewport", captures.take_picture, "F12", section="-"
         )

@@ -29,6 +29,7 @@ from mjrig.model_files.compiler_settings import texts
 from mjrig.model_files.model_source import load, one_line
 from mjrig.model_files.remedy import remedy
 from mjrig.model_files.shared_meshes import SharedMeshes
+from mjrig.model_files.shared_textures import SharedTextures
 from mjrig.scene.included import Placed
 from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid
@@ -122,11 +123,13 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
     share_compiler(world, list(parts.values()))
     with scene.locating():
         differing = _set_options(world, list(parts.values()), scene.effective_sim())
-    meshes = SharedMeshes()
+    shared = SharedMeshes(), SharedTextures()
     for part in parts.values():
-        meshes.take_out(part.name, _source(part), part.spec)
+        for assets in shared:
+            assets.take_out(part.name, _source(part), part.spec)
     _attach_all(world, parts, origins)
-    meshes.put_back()
+    for assets in shared:
+        assets.put_back()
     for name, there in sites.items():
         _body(world, there.body).add_site(name=name, pos=there.pose[0], quat=there.pose[1])
     exclude_contacts(world, placements.groups, list(parts))
@@ -252,8 +255,9 @@ def _attach_all(world: Any, parts: Mapping[str, Part], origins: Mapping[str, Pla
 
 
 def _source(part: Part) -> tuple[str, ...]:
-    """Where a model and its meshes were read from."""
-    return str(part.actor.model), part.spec.modelfiledir, part.spec.meshdir
+    """Where a model, its meshes and its textures were read from."""
+    spec = part.spec
+    return str(part.actor.model), spec.modelfiledir, spec.meshdir, spec.texturedir
 
 
 def _attach(world: Any, part: Part, there: Place) -> None:

@@ -87,12 +87,21 @@ def refuse_model(target: Path) -> None:
         )
 
 
-def moved(file: Path, old: Path, new: Path) -> Path:
-    """How a scene in the folder `new` names a file that one in `old` calls `file`."""
-    if file.is_absolute() or is_in_package(file) or ":" in file.parts[0]:
+def moved(file: Path, old: Path, new: Path, *, shorten: bool = False) -> Path:
+    """How a scene in the folder `new` names a file that one in `old` calls `file`.
+
+    A name that leads to no file stays, and an absolute one, unless it is to be shortened and the
+    file lies in the new folder or below.
+    """
+    if is_in_package(file) or ":" in file.parts[0]:
         return file
-    whole = os.path.abspath(old / file)
+    whole, folder = os.path.abspath(old / file), os.path.abspath(new)
+    if file.is_absolute():
+        below = shorten and Path(whole).is_relative_to(folder)
+        return Path(Path(whole).relative_to(folder).as_posix()) if below else file
+    if os.path.abspath(old) == folder or not os.path.exists(whole):
+        return file
     try:
-        return Path(Path(os.path.relpath(whole, os.path.abspath(new))).as_posix())
+        return Path(Path(os.path.relpath(whole, folder)).as_posix())
     except ValueError:  # on another drive there is no relative path
         return Path(whole)

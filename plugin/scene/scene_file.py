@@ -186,7 +186,7 @@ class SceneFile(HasProperties):
             raise SceneError(self._no_file())
         refuse_model(target)
         if self._path is None and self._model_file is not None:
-            self._move_to(target.parent)
+            self.move_to(target.parent)
         text = self.to_text()
         content = text.encode("utf-8")
         try:
@@ -217,14 +217,21 @@ class SceneFile(HasProperties):
             "to a file of its own"
         )
 
-    def _move_to(self, folder: Path) -> None:
-        """Name every file as a scene in another folder does."""
+    def move_to(self, folder: Path, *, shorten: bool = False) -> None:
+        """Name every file as a scene in another folder does; what leads to no file stays.
+
+        Args:
+            folder: the one that names are relative to from now on.
+            shorten: also write absolute names relative to it, of files that lie in it or below.
+        """
         with self.changes():
             for obj in self._family():
                 for prop in obj.properties():
                     value = obj.__dict__[prop.name]
                     if isinstance(prop, FilePath) and value is not None:
-                        prop.assign(obj, str(moved(value, self._base, folder)))
+                        name = moved(value, self._base, folder, shorten=shorten)
+                        if name != value:
+                            prop.assign(obj, str(name))
         self._base = folder
 
     def to_text(self) -> str:
@@ -275,6 +282,16 @@ class SceneFile(HasProperties):
             self._text, self._digest, self._base = fresh._text, fresh._digest, fresh._base
             update(self, fresh.to_data())
             self.forget_included()
+
+    @property
+    def version(self) -> object:
+        """What it knows of its file, to `return_to` where what was reloaded cannot be used."""
+        return self._text, self._digest, self._base
+
+    def return_to(self, version: Any) -> None:
+        """Take its file for what it was at an earlier `version`; the data is not changed."""
+        self._text, self._digest, self._base = version
+        self.forget_included()
 
     def _is_own(self, target: Path) -> bool:
         return self._path is not None and os.path.realpath(target) == os.path.realpath(self._path)

@@ -75,12 +75,22 @@ def files_of(
         scene: the scene read from it; None: it is invalid, and its text is searched.
         sandbox: of a scene that is invalid.
     """
-    found = {path}
-    sandbox = sandbox if scene is None else scene.reading.sandbox
-    for file in _named(scene) if scene is not None else _mentioned(path, set(), sandbox):
-        found.add(file)
-        if file.suffix.lower() not in _SCENES and os.path.isfile(file):
+    if scene is not None:
+        return {path} | files_named(scene)
+    return {path} | _with_parts(_mentioned(path, set(), sandbox), sandbox)
+
+
+def files_named(scene: SceneDescription) -> set[Path]:
+    """Every file a scene names, through included files and models; without its own."""
+    return _with_parts(_named(scene), scene.reading.sandbox)
+
+
+def _with_parts(files: Iterable[Path], sandbox: Sandbox | None) -> set[Path]:
+    found: set[Path] = set()
+    for file in files:
+        if file not in found and file.suffix.lower() not in _SCENES and os.path.isfile(file):
             found |= _parts_of_model(file, sandbox)
+        found.add(file)
     return found
 
 

@@ -32,7 +32,7 @@ class SensorTerm(ObservationTerm):
 
 
 class RelativeRotation(ObservationTerm):
-    """Rows of the rotation matrix of q ⊗ q_other⁻¹, two framequat sensors."""
+    """Rows of the rotation matrix of q · q_other⁻¹, two framequat sensors."""
 
     sensor = Text("", doc="Sensor with the quaternion q.")
     other = Text("", doc="Sensor with the quaternion q_other.")

@@ -3,16 +3,18 @@
 import argparse
 from pathlib import Path
 
+import mujoco
 import pytest
 
 from mjrig.editor import command
 from mjrig.editor.assets.opening import open_file
 from mjrig.editor.script import ScriptSimulation
 from mjrig.editor.session.session import Session
+from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, SceneError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from tests.editor.windows import BOX, SWINGS
+from tests.editor.windows import BOX, BOXES, SWINGS
 
 
 def test_a_scene_is_opened_as_it_is(tmp_path: Path) -> None:
@@ -28,6 +30,58 @@ def test_a_model_becomes_a_new_scene_around_it(tmp_path: Path) -> None:
     assert scene.path is None
     assert [a.name for a in scene.actors] == ["Mein_Robot"]
     assert list(World(scene, "python").articulations) == ["Mein_Robot"]
+
+
+KEYED = """<mujoco><worldbody><body><joint name="a"/><joint name="b" axis="1 0 0"/><geom size=".1"/>
+</body></worldbody><keyframe>{keys}</keyframe></mujoco>"""
+
+
+@pytest.mark.parametrize("names", [(), ("home",), ("rest", "home"), ("rest",), ("Home", "")])
+def test_a_model_starts_in_its_home_keyframe(tmp_path: Path, names: tuple[str, ...]) -> None:
+    keys = [f'<key name="{n}" qpos="{i + 1} -{i + 2}"/>' for i, n in enumerate(names) if n]
+    (tmp_path / "two.xml").write_text(KEYED.format(keys="".join(keys)))
+    world = World(open_file(tmp_path / "two.xml"), "python")
+    bare = mujoco.MjModel.from_xml_path(str(tmp_path / "two.xml"))
+    there = bare.key("home").qpos if "home" in names else bare.qpos0
+    assert world.data.qpos.tolist() == there.tolist()
+
+
+@pytest.mark.parametrize(
+    ("folder", "written"),
+    [("robots", "two.xml"), (".", "robots/two.xml"), ("other", None), ("robots/a", None)],
+)
+def test_a_scene_around_a_model_names_it_by_where_it_is_saved(
+    tmp_path: Path, folder: str, written: str | None
+) -> None:
+    (tmp_path / "robots" / "a").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    model = tmp_path / "robots" / "two.xml"
+    model.write_text(KEYED.format(keys=""))
+    scene = open_file(model)
+    session = Session(scene, Simulation(World(scene, "python")))
+    target = tmp_path / folder / "s.yaml"
+    session.save(target)
+    assert scene.actors[0].authored("model") == (written or str(model))
+    assert World(target, "python").model.njnt == 2
+    session.set("two.pose.position", [0, 0, 1])
+    assert session.undo_stack.names == ["Set two.pose.position"]  # and the name is no part of it
+    session.undo()
+    assert not session.is_dirty
+
+
+def test_a_scene_saved_to_another_folder_finds_its_files(tmp_path: Path) -> None:
+    for folder in ("a", "b/c"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "a" / "box.xml").write_text(BOX)
+    (tmp_path / "a" / "s.yaml").write_text(BOXES)
+    scene = open_file(tmp_path / "a" / "s.yaml")
+    session = Session(scene, Simulation(World(scene, "python")))
+    session.save(tmp_path / "b" / "c" / "s.yaml")
+    assert "model: ../../a/box.xml" in (tmp_path / "b" / "c" / "s.yaml").read_text()
+    session.set("box.pose.position", [0, 0, 1])  # builds a world, from the new folder
+    session.undo()
+    session.save(tmp_path / "a" / "again.yaml")
+    assert (tmp_path / "a" / "again.yaml").read_text() == BOXES
 
 
 def test_nothing_is_an_empty_scene() -> None:

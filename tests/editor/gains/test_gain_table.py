@@ -4,17 +4,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.gains.gain_table import GainTable, gain_panels
-from mjrig.editor.gains.response_panel import ResponsePanel, number_text
+from mjrig.editor.gains.response_panel import (
+    ResponsePanel,
+    beyond_target,
+    final_value,
+    number_text,
+)
 from mjrig.editor.gains.signal_inputs import changed
 from mjrig.editor.session.state import EditorState
+from mjrig.gains.bench import Response
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import GainRow
-from mjrig.gains.response import Kind, Metrics, Signal
+from mjrig.gains.response import Kind, Metrics, Signal, Trace, measure
 from tests.editor.gains.test_gain_edits import legs, rows_of
 from tests.editor.ui_driver import app_with, plain_imgui, run_ui_tests
 
@@ -133,6 +140,26 @@ def test_numbers_that_there_are_not_are_dashes() -> None:
     metrics = Metrics(None, 0.123, None, -0.01234, 0.5, 0.25)
     shown = [number_text(metrics, n) for n in ("rise", "over", "error", "rmse", "sat")]
     assert shown == ["-", "12.3%", "-0.0123", "0.5", "25.0%"]
+
+
+def test_overshoot_refers_to_a_line_of_the_plot() -> None:
+    time = np.linspace(0.01, 2.0, 200)
+    damped = 1.0 - np.exp(-5.0 * time) * np.cos(12.0 * time)
+    for share in (1.0, 0.8, -0.7):  # a joint that arrives, and two that sag
+        step = 0.5 if share > 0 else -0.5
+        position = 1.0 + step * abs(share) * damped
+        target = np.full(200, 1.0 + step)
+        trace = Trace(time, target, position, *[np.zeros(200)] * 3, 1.0)
+        found = measure(trace, Signal(kind=Kind.STEP, amplitude=step))
+        response = Response("hip", "hip", trace, found)
+        final = final_value(response)
+        assert final == pytest.approx(1.0 + step * abs(share), abs=0.002)
+        assert found.overshoot == pytest.approx(
+            (abs(position - 1.0).max() - abs(final - 1.0)) / abs(final - 1.0), abs=0.01
+        )
+        beyond = abs(position - 1.0).max() / 0.5 - 1.0
+        said = beyond_target(response)
+        assert f"{beyond:.1%}" in said if beyond > 0 else "never went beyond" in said
 
 
 def test_the_signal_never_becomes_nonsense(bench: Bench) -> None:

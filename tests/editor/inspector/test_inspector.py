@@ -475,15 +475,34 @@ def test_the_actions_of_the_running_robot_are_on_its_actor() -> None:
 
     def holds(ctx: Any) -> None:
         rows(ctx)
-        ctx.item_input_value("hold/keyframe##keyframe", "home")
+        ctx.item_click("hold/keyframe##keyframe")
+        ctx.item_click("//##Combo_00/**/home")
         ctx.item_click("hold/hold##call")
         ctx.yield_(2)
         CHECK(state.simulation.world["dog"].held == "home")
-        ctx.item_input_value("hold/keyframe##keyframe", "hoem")
-        ctx.item_click("hold/hold##call")
-        CHECK("'home'" in state.console.lines[-1].text)
 
     drive(state, holds)
+
+
+def test_keyframes_of_the_model_and_of_the_scene_are_chosen_from_a_list() -> None:
+    keyframes = "    keyframes: [{name: low, joints: {FL_roll_hip: 0.1}}]\n"
+    state = editor_state(PD.replace("    components:", f"{keyframes}    components:"))
+    state.selection.only("dog")
+
+    def chooses(ctx: Any) -> None:
+        rows(ctx)
+        for name in ("home", "low", "(none)"):
+            ctx.item_click("props/keyframe/##v")
+            ctx.item_click(f"//##Combo_00/**/{name}")
+            ctx.yield_(2)
+            CHECK(state.scene["dog"].keyframe == ("" if name == "(none)" else name))
+
+    drive(state, chooses)
+    assert state.session.undo_stack.names == [
+        "Set dog.keyframe",
+        "Set dog.keyframe",
+        "Reset dog.keyframe",
+    ]
 
 
 def test_a_renamed_actor_stays_selected_and_references_follow() -> None:

@@ -12,9 +12,10 @@ from mjrig.editor.edits.scene_tracker import SceneTracker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError
+from mjrig.scene.scene_path import find
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from tests.campaign import amount
+from tests.campaign import Tally, amount
 
 TEXT = """\
 mjrig: 1   # two of a kind
@@ -169,6 +170,48 @@ def test_stop_goes_back_to_the_start_and_tells_what_was_edited_meanwhile() -> No
     assert session.stop() == (Edit((*LEFT, "kp"), 10, 50),)
     assert session.simulation.frame.steps == 0
     assert _kp(session) == 50.0
+
+
+@pytest.mark.campaign
+def test_stop_lists_what_was_edited_while_it_ran_and_not_saved(
+    tmp_path: Path, tally: Tally
+) -> None:
+    places = [f"{a}.PDController.{g}" for a in ("left", "right") for g in ("kp", "kv")]
+    for rng in tally.cases("edits while playing", 6, 400):
+        file = tmp_path / "scene.yaml"
+        file.write_text(TEXT)
+        scene = Scene.load(file)
+        session = Session(scene, Simulation(World(scene, "python")))
+        session.play()
+        now = {place: find(scene, place)[0].authored(place[-2:]) for place in places}
+        without = dict(now)  # what each would be but for the edits while it ran
+        for i in range(rng.randrange(1, 25)):
+            match rng.choice(["set", "set", "set", "play", "pause", "save", "stop"]):
+                case "set":
+                    place = rng.choice(places)
+                    if not session.simulation.playing and without[place] == now[place]:
+                        without[place] = i + 1
+                    now[place] = i + 1
+                    session.set(place, i + 1)
+                case "play":
+                    session.play()
+                case "pause":
+                    session.simulation.pause()
+                case "save":
+                    session.save()
+                    without = dict(now)
+                case _:
+                    session.stop()
+                    without = dict(now)
+                    session.play()
+        listed = {(e.path[1], e.path[-1]): (e.before, e.after) for e in session.stop()}
+        wanted = {
+            (int(place.startswith("right")), place[-2:]): (without[place], now[place])
+            for place in places
+            if without[place] != now[place]
+        }
+        if listed != wanted:
+            tally.found(f"{listed} for {wanted}")
 
 
 def test_what_takes_a_new_world() -> None:

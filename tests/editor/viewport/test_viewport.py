@@ -93,7 +93,7 @@ def test_drags_turn_move_and_zoom_and_select_nothing(folder: Path) -> None:
     start, turned, moved, zoomed = looks
     assert turned[0] != start[0] and turned[1] != start[1] and turned[2:] == start[2:]
     assert moved[:3] == turned[:3] and moved[3:] != turned[3:]
-    assert zoomed[2] > moved[2]  # up is away, as in MuJoCo's viewer
+    assert zoomed[2] < moved[2]  # away from the hand is nearer, as the sheet of keys says
     assert not bench.state.selection.paths
 
 
@@ -308,6 +308,39 @@ def test_the_camera_menu_follows_looks_through_and_goes_free(folder: Path) -> No
 
     bench.run(chooses)
     assert seen == ["follow first", "second/eye", "free", "second/eye", "free", "second/eye"]
+
+
+def test_a_pan_while_following_moves_the_view_and_it_goes_on_following(folder: Path) -> None:
+    bench = Bench.on(TREE, folder)
+    looks: list[Any] = []
+
+    def note() -> None:
+        looks.append(np.array(bench.drawing.camera.lookat))
+
+    def pans(ctx: Any) -> None:
+        bench.state.selection.only("first")
+        ctx.yield_(2)
+        menu(ctx, "Camera/Follow first")
+        ctx.yield_()
+        note()
+        x, y, width, height = bench.window.viewport.rect
+        ctx.mouse_move_to_pos(imgui.ImVec2(x + width / 2, y + height / 2))
+        ctx.mouse_drag_with_delta(imgui.ImVec2(60, 30), 1)
+        note()
+        bench.state.attempt(lambda: bench.state.session.set("first.pose.position", [5, 0, 0]))
+        ctx.yield_(2)
+        note()
+        menu(ctx, "Camera/Follow first")  # off
+        menu(ctx, "Camera/Follow first")
+        ctx.yield_()
+        note()
+
+    bench.run(pans)
+    assert cameras.text(bench.drawing) == "follow first"
+    start, panned, moved, again = looks
+    assert np.linalg.norm(panned - start) > 0.01
+    assert moved - panned == pytest.approx(again - start, abs=1e-6)  # it went with the actor
+    assert np.linalg.norm(again - start) > 1.0
 
 
 def test_home_looks_at_the_selected_actor_and_ctrl_a_at_everything(folder: Path) -> None:

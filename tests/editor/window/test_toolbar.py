@@ -1,5 +1,6 @@
 """Play, pause, step, stop, reset, speed and time travel, by button and by key."""
 
+import time
 from typing import Any
 
 import pytest
@@ -171,7 +172,13 @@ def test_the_status_bar_tells_what_is_unsaved_and_the_last_problem() -> None:
             patch.setattr(imgui, "text_colored", lambda c, t: coloured(c, read(t)))
             ctx.yield_(2)
 
+            drawn.append("later")
+            now = time.monotonic()
+            patch.setattr(time, "monotonic", lambda: now + 20.0)
+            ctx.yield_(2)
+
     bench.run(reads)
+    assert "it broke" not in drawn[drawn.index("later") :]  # it is in the console
     assert "unsaved: Set left.PDController.kp" in drawn
     assert "it broke" in drawn
     assert "paused" in drawn

@@ -331,6 +331,35 @@ def test_a_folder_lists_what_can_be_opened(here: Path) -> None:
     assert listing(here / "gone", ()) == [("..", here)]
 
 
+# Drops that are refused -------------------------------------------------------------------------
+
+
+def test_why_a_dropped_file_was_refused_is_shown_in_full_until_it_is_closed(here: Path) -> None:
+    bench = Bench.on(SWINGS)
+    long = "a_long_name_" * 15
+    (here / f"{long}.xml").write_text("<mujoco><worldbody><geom/></worldbody></mujoco>")
+    (here / f"{long}.txt").write_text("no scene")
+    seen: list[Any] = []
+    refusals = bench.window.viewport.refusals
+
+    def drops(ctx: Any) -> None:
+        x, y, width, height = bench.window.viewport.rect
+        at = (x + width / 2, y + 0.8 * height)
+        for suffix in ("xml", "txt"):
+            bench.window.files_dropped([here / f"{long}.{suffix}"], at)
+            ctx.yield_(3)
+            seen.append(list(refusals.reasons))
+            wide = ctx.item_info("//Viewport/**/Close").rect_full.max.x
+            seen.append(wide < x + width)
+        ctx.item_click("//Viewport/**/Close")
+        ctx.yield_(2)
+
+    bench.run(drops)
+    assert len(bench.problems) == 2 and all(long in problem for problem in bench.problems)
+    assert seen == [[bench.problems[0]], True, [bench.problems[1]], True]
+    assert not refusals.reasons
+
+
 # Stop -------------------------------------------------------------------------------------------
 
 
@@ -351,12 +380,76 @@ def test_stop_asks_what_to_keep_and_drops_the_rest_in_one_edit() -> None:
 
     bench.run(plays)
     assert bench.state.scene.to_text() == SWINGS.replace("kp: 20,", "kp: 60,")
-    assert bench.entries[-1] == "Drop changes made while playing"
+    assert bench.entries[-1] == "Discard changes made while playing"
     assert not bench.state.simulation.playing
     assert bench.state.simulation.frame.steps == 0
     assert bench.state.simulation.world["left"].controllers[0].gains()["kp"][0] == 10
     bench.state.session.undo()
     assert "kp: 50," in bench.state.scene.to_text()
+
+
+LIMBS = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/><body pos="0 0 1">
+<joint name="b"/><geom size=".1"/><body pos="0 0 1"><joint name="c"/><geom size=".1"/></body></body>
+</body></worldbody><actuator><motor name="a" joint="a"/><motor name="b" joint="b"/>
+<motor name="c" joint="c"/></actuator></mujoco>"""
+LIMB = """\
+mjrig: 1
+actors:
+  - name: limb
+    model: limb.xml
+    components:
+      - {type: PDController, kp: 10, kv: {a: 1, default: 2}}
+"""
+
+
+def test_stop_lists_gains_by_actuator_and_only_what_is_not_saved(here: Path) -> None:
+    (here / "limb.xml").write_text(LIMBS)
+    bench = Bench.on_file(here / "scene.yaml", LIMB)
+    kp, kv = "limb.PDController.kp", "limb.PDController.kv"
+    bar, state = "//##Top_2123243/", bench.state
+    seen: list[str] = []
+
+    def plays(ctx: Any) -> None:
+        state.session.set(kv, 3)  # before
+        ctx.item_click(bar + "###play")
+        state.session.set("limb.PDController.torque_limit", 5)
+        state.session.save()
+        state.session.set(kp, {"a": 20, "b": 30, "default": 10})
+        ctx.item_click(bar + "###play")
+        state.session.set("limb.pose.position", [0, 0, 1])  # paused
+        ctx.item_click(bar + "Stop")
+        ctx.yield_(2)
+        seen.extend(line.change.text for line in bench.window.keep._lines)
+        ctx.set_ref("//Keep changes made while playing?")
+        ctx.item_uncheck(f"0/{kp} of a: 10 → 20")
+        ctx.item_click("Keep checked")
+        ctx.yield_(2)
+
+    bench.run(plays)
+    assert seen == [f"{kp} of a: 10 → 20", f"{kp} of b: 10 → 30"]
+    gains = state.simulation.world["limb"].controllers[0].gains()
+    assert gains["kp"].tolist() == [10, 30, 10] and gains["kv"].tolist() == [3, 3, 3]
+    assert gains["torque_limit"].tolist() == [5, 5, 5]
+    assert state.scene["limb"].pose is not None
+
+
+def test_discard_takes_all_back_to_the_byte(here: Path) -> None:
+    (here / "limb.xml").write_text(LIMBS)
+    bench = Bench.on_file(here / "scene.yaml", LIMB)
+
+    def plays(ctx: Any) -> None:
+        ctx.item_click("//##Top_2123243/###play")
+        bench.state.session.set("limb.PDController.kp", {"a": 20, "b": 30, "default": 10})
+        bench.state.session.set("limb.pose.position", [0, 0, 1])
+        ctx.item_click("//##Top_2123243/Stop")
+        ctx.yield_(2)
+        ctx.item_click("//Keep changes made while playing?/Discard all")
+        ctx.yield_(2)
+
+    bench.run(plays)
+    assert bench.state.scene.to_text() == LIMB
+    bench.state.session.undo()
+    assert "a: 20" in bench.state.scene.to_text()
 
 
 def test_stop_without_edits_asks_nothing() -> None:

@@ -1,0 +1,92 @@
+"""The number cell: a click types, a drag drags, Tab goes to the next, Enter applies, Esc gives up.
+
+Every number in the window is one of these, so that they all work alike.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from imgui_bundle import imgui
+
+from mjrig.editor.ui import scalars
+from mjrig.editor.ui.scale import px
+
+#: Height of the line that shows where in its range a number is [pixels at scale 1].
+_BAR = 2.0
+
+
+def number_cell(
+    label: str,
+    value: float,
+    speed: float,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    fmt: str = "%.6g",
+    flags: int = 0,
+    ends: tuple[float, float] | None = None,
+) -> tuple[bool, float]:
+    """A real number; dragging stops at the bounds, typing does not unless the flags clamp it.
+
+    Args:
+        label: as imgui's.
+        value: what is shown.
+        speed: how much a pixel of a drag changes.
+        low, high: bounds of a drag.
+        fmt: how it is shown.
+        flags: imgui's for drags.
+        ends: usual range; a line at the lower edge shows where in it the number is.
+
+    Returns:
+        Whether it changed, and the new value.
+    """
+    _one_click_types()
+    result = scalars.drag(label, value, speed, low, high, fmt=fmt, flags=flags)
+    if ends is not None:
+        _bar(value, *ends)
+    return result
+
+
+def whole_number_cell(
+    label: str,
+    value: int,
+    speed: float,
+    low: float,
+    high: float,
+    *,
+    fmt: str = "%d",
+    flags: int = 0,
+    ends: tuple[float, float] | None = None,
+) -> tuple[bool, int]:
+    """The same for a whole number."""
+    _one_click_types()
+    long = fmt.replace("%d", "%lld")
+    result = scalars.drag_int(label, value, speed, low, high, fmt=long, flags=flags)
+    if ends is not None:
+        _bar(value, *ends)
+    return result
+
+
+@contextmanager
+def no_tab_stop() -> Iterator[None]:
+    """Let Tab pass over the widgets built inside: it goes from number to number."""
+    imgui.push_item_flag(imgui.ItemFlags_.no_tab_stop, True)
+    try:
+        yield
+    finally:
+        imgui.pop_item_flag()
+
+
+def _one_click_types() -> None:
+    imgui.get_io().config_drag_click_to_input_text = True
+
+
+def _bar(value: float, low: float, high: float) -> None:
+    """A line at the lower edge of the last cell: how far it is between two ends."""
+    share = min(max((value - low) / (high - low), 0.0), 1.0) if math.isfinite(value) else 0.0
+    least, most = imgui.get_item_rect_min(), imgui.get_item_rect_max()
+    corner = imgui.ImVec2(least.x, most.y - px(_BAR))
+    end = imgui.ImVec2(least.x + share * (most.x - least.x), most.y)
+    colour = imgui.get_color_u32(imgui.Col_.slider_grab)
+    imgui.get_window_draw_list().add_rect_filled(corner, end, colour)

@@ -1,0 +1,52 @@
+"""Messages in the window name no call and no option of the command line."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mjrig.editor.session.console import Console
+from mjrig.editor.session.window_words import window_words
+from tools.architecture import ROOT
+
+#: A call, an argument of one, or an option of a command.
+_API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")
+#: Modules whose errors a command alone shows: it parses options, or writes its results.
+_COMMANDS = re.compile(
+    r"command\.py|_options\.py|/terminal/|/cli/|load_context|sweeps/(results|study)|fit_report|npz_"
+)
+
+
+def _raised(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            for part in ast.walk(node.exc):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+
+
+def _modules() -> list[Path]:
+    return [p for room in ("plugin", "components", "editor") for p in (ROOT / room).rglob("*.py")]
+
+
+def test_every_error_that_may_reach_the_window_is_said_in_its_words() -> None:
+    texts = {
+        (path.name, text): window_words(text)
+        for path in _modules()
+        if not _COMMANDS.search(path.as_posix())
+        for text in _raised(path)
+        if _API.search(text)
+    }
+    assert len(texts) > 10
+    assert not {where: said for where, said in texts.items() if _API.search(said)}
+
+
+def test_the_console_says_it_so_too() -> None:
+    console = Console()
+    text = (
+        "s.yaml:1:1: was changed on disk since it was read; reload() reads it, save(overwrite=True)"
+    )
+    console.fail(f"{text} replaces it")
+    assert console.lines[-1].text == (
+        "s.yaml:1:1: was changed on disk since it was read; File > Save asks which version to keep"
+    )

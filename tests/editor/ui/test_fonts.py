@@ -1,0 +1,52 @@
+"""Every sign that a text of the window may have is in its font."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+from imgui_bundle import imgui
+
+from mjrig.properties import registry
+from mjrig.properties.component import Component
+from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
+from tools.architecture import FOLDERS, ROOT
+
+#: Signs that only the terminal draws, or that have no shape.
+_NOT_SHOWN = {"█", "\u200c", "\u200d"}
+
+
+def _signs(path: Path) -> set[str]:
+    """Signs beyond ASCII in the texts of a module, but for its docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and _begins_with_text(node)
+    }
+    texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in docs]
+    return {c for n in texts if isinstance(n.value, str) for c in n.value if not c.isascii()}
+
+
+def _begins_with_text(node: Any) -> bool:
+    return bool(node.body) and isinstance(node.body[0], ast.Expr)
+
+
+def test_the_font_has_every_sign_of_the_texts() -> None:
+    paths = [p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py")]
+    signs = {sign: path.name for path in paths for sign in _signs(path)}
+    for name in registry.names():  # tooltips show what they are
+        doc = registry.get(name, Component).__doc__ or ""
+        signs |= {sign: name for sign in doc if not sign.isascii()}
+    assert len(paths) > 100 and "→" in signs
+    lacks: list[str] = []
+
+    def looks(ctx: Any) -> None:
+        font = imgui.get_font()
+        lacks.extend(
+            f"{sign} in {where}"
+            for sign, where in signs.items()
+            if sign not in _NOT_SHOWN and not font.is_glyph_in_font(ord(sign))
+        )
+
+    run_ui_tests(app_with(editor_state("mjrig: 1\n"), []), looks)
+    assert not lacks

@@ -1,0 +1,142 @@
+"""Numbers work alike everywhere: click and type, Tab, Enter, Esc, drag."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from imgui_bundle import imgui
+from imgui_bundle.imgui.test_engine_checks import CHECK
+
+from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
+from tests.editor.ui_driver import Frames, plain_imgui
+from tests.editor.windows import SWINGS, Bench, press
+
+KEY = imgui.Key
+LONG = 0.123456789012345
+
+
+class Cells:
+    """Three cells, one below the other."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = [LONG, 2.0, 3]
+        self.changes = 0
+        self.at = [(0.0, 0.0)] * 3
+
+    def draw(self) -> None:
+        for i, value in enumerate(self.values):
+            imgui.set_next_item_width(200)
+            if i < 2:
+                changed, new = number_cell(f"##{i}", value, 0.1, -9.0, 9.0, ends=(-9.0, 9.0))
+            else:
+                changed, new = whole_number_cell(f"##{i}", int(value), 0.1, -9, 9)
+            low = imgui.get_item_rect_min()
+            self.at[i] = (low.x + 50, low.y + 8)
+            self.changes += changed
+            self.values[i] = new
+
+
+@pytest.fixture
+def drawn() -> Iterator[tuple[Cells, Frames]]:
+    cells = Cells()
+    with plain_imgui(cells.draw) as frames:
+        frames(2)
+        yield cells, frames
+
+
+def _ends(frames: Frames, key: Any) -> None:
+    frames.key(key)
+    frames(2)
+
+
+def test_one_click_types_and_enter_applies(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    frames.click(*cells.at[1])
+    frames.type("7.25")
+    frames(2)
+    assert cells.values == [LONG, 7.25, 3] and cells.changes == 1
+    frames.click(*cells.at[2])
+    frames.type("-4")
+    frames(2)
+    assert cells.values == [LONG, 7.25, -4]
+
+
+def test_escape_gives_up(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    frames.click(*cells.at[1])
+    frames.type("7.25", enter=False)
+    _ends(frames, KEY.escape)
+    assert cells.values == [LONG, 2.0, 3] and not cells.changes
+
+
+def test_tab_applies_and_types_into_the_next(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    frames.click(*cells.at[0])
+    _ends(frames, KEY.tab)  # nothing typed: every digit stays
+    frames.type("5", enter=False)
+    _ends(frames, KEY.tab)
+    frames.type("6")
+    frames(2)
+    assert cells.values == [LONG, 5.0, 6]
+
+
+def test_a_click_and_enter_change_no_digit(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    frames.click(*cells.at[0])
+    _ends(frames, KEY.enter)
+    assert cells.values[0] == LONG and not cells.changes
+
+
+def test_a_drag_drags(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    frames.drag(*cells.at[1], 30)
+    assert cells.values[1] > 3.0 and cells.values[::2] == [LONG, 3]
+
+
+# In the window ----------------------------------------------------------------------------------
+
+
+def test_table_and_inspector_take_the_same_keys(tmp_path: Path) -> None:
+    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    state = bench.state
+
+    def kps() -> list[Any]:
+        return [state.scene[name].components[0].authored("kp") for name in ("left", "right")]
+
+    def kvs() -> list[Any]:
+        return [state.scene[name].components[0].authored("kv") for name in ("left", "right")]
+
+    def types(ctx: Any, cell: str, keys: str) -> None:
+        ctx.item_click(cell)
+        ctx.yield_(2)
+        ctx.key_chars(keys)
+        ctx.yield_()
+
+    def edits(ctx: Any) -> None:
+        cell = "//Gains/gains 3/left.PDController.swing/##"
+        types(ctx, cell + "kp", "41")
+        press(ctx, KEY.tab)
+        ctx.key_chars("1.5")
+        press(ctx, KEY.enter)
+        CHECK((kps(), kvs()) == ([41, 20], [1.5, 1]))
+        types(ctx, cell + "kp", "99")
+        press(ctx, KEY.escape)
+        CHECK(kps() == [41, 20])
+        state.selection.only("left.PDController")
+        ctx.yield_(3)
+        ctx.set_ref(ctx.window_info("//Inspector/rows").window)
+        types(ctx, "props/kp/##v", "42")
+        press(ctx, KEY.tab)
+        ctx.key_chars("1.25")
+        press(ctx, KEY.enter)
+        CHECK((kps(), kvs()) == ([42, 20], [1.25, 1]))
+        types(ctx, "props/kp/##v", "99")
+        press(ctx, KEY.escape)
+        CHECK(kps() == [42, 20])
+        ctx.item_drag_with_delta("props/kp/##v", imgui.ImVec2(40, 0))
+        ctx.yield_(2)
+        CHECK(kps()[0] > 42)
+
+    bench.run(edits)
+    assert bench.entries and not bench.problems

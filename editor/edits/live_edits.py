@@ -28,6 +28,8 @@ def edited_properties(edits: Sequence[Edit]) -> list[EditedProperty] | None:
         match edit.path:
             case ("actors", int(actor), "components", int(component), str(name), *_):
                 found[EditedProperty(actor, component, name)] = None
+            case ("actors", int(), "gain_tests", *_):
+                pass  # thresholds, of which a world knows nothing
             case _:
                 return None
     return list(found)

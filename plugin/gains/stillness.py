@@ -38,6 +38,11 @@ def is_still(speed: FloatArray, signal: Signal, share: float = STILL) -> BoolArr
     return found
 
 
+def strictest(signals: Sequence[Signal]) -> Signal:
+    """The signal that a robot must be stillest for, of some of one duration."""
+    return min(signals, key=lambda signal: abs(signal.amplitude))
+
+
 def settling(
     step: Callable[[int], object],
     read: Callable[[], FloatArray],

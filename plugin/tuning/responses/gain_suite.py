@@ -1,6 +1,7 @@
 """The gain test suite: joints are sent to their limits, stepped, swung and loaded."""
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from mjrig.tuning.responses.respond import check_rate, follow
 
 #: How long steps are held at least [s]; saturation is counted over it.
 STEP_TIME = 1.0
-#: Cycles of a sine; the second half of them is measured.
-CYCLES = 6
+#: Cycles of a sine, the second half of which is measured; more where the joint rings for longer.
+CYCLES, MORE_CYCLES = 6, 60
+#: Least duration of a sine [s].
+SINE_TIME = 3.0
 #: Share of the way to an end of the range that a step or a sine may take.
 ROOM = 0.9
 #: A joint closer to an end of its range than this share of the amplitude is at that end.
@@ -165,15 +168,26 @@ class _Suite:
                 why = "it starts at an end of its range: no room for a sine"
                 found[i] = judge.skipped(GainTest.SINE, why)
                 continue
-            hertz = judge.limits.frequency
-            signals[i] = Signal(Kind.SINE, amplitude, hertz, duration=CYCLES / hertz)
+            signals[i] = _sine_of(judge.limits, amplitude, CYCLES)
             check_rate(signals[i], h)
+        found |= self._swung(signals, report)
+        # One that rings for long gets more time to swing in.
+        ringing = [i for i in signals if found[i].problem and found[i].trace is not None]
+        longer = {
+            i: _sine_of(self._judges[i].limits, signals[i].amplitude, MORE_CYCLES) for i in ringing
+        }
+        found |= self._swung(longer, report)
+        return [found[i] for i in sorted(found)]
+
+    def _swung(self, signals: Mapping[int, Signal], report: Report) -> dict[int, GainResult]:
+        found = {}
+        h = self._bench.world.timestep
         for hertz in dict.fromkeys(s.frequency for s in signals.values()):
             same = {i: s for i, s in signals.items() if s.frequency == hertz}
             responses = self._follow(list(same), list(same.values()), report)
             for (i, signal), response in zip(same.items(), responses, strict=True):
                 found[i] = self._judges[i].sine(response, signal, h)
-        return [found[i] for i in sorted(found)]
+        return found
 
     def _timestep(self, report: Report) -> list[GainResult]:
         every = list(range(len(self._judges)))
@@ -246,6 +260,13 @@ class _Suite:
             judge.load(traces.get(c.binding.actuator_id), rest.why_not(c.binding))
             for judge, c in zip(self._judges, chosen, strict=True)
         ]
+
+
+def _sine_of(limits: GainTests, amplitude: float, cycles: int) -> Signal:
+    """Whole cycles, and at least SINE_TIME of them."""
+    hertz = limits.frequency
+    count = max(cycles, math.ceil(SINE_TIME * hertz))
+    return Signal(Kind.SINE, amplitude, hertz, duration=count / hertz)
 
 
 def _logs(chosen: Sequence[Chosen]) -> Iterator[ResponseRecorder]:

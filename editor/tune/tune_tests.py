@@ -20,9 +20,9 @@ from mjrig.scene.actor_parts import GainTests
 from mjrig.scene.scene_path import existing
 from mjrig.tuning.responses.gain_report import heading, of_test, reasons, summary, table
 from mjrig.tuning.responses.gain_suite import GainReport
-from mjrig.tuning.responses.gain_test import ABOUT, GainResult, GainTest, Verdict
+from mjrig.tuning.responses.gain_test import ABOUT, GainResult, GainTest, GainVerdict
 
-COLOURS = {Verdict.PASS: GREEN, Verdict.FAIL: RED, Verdict.SKIPPED: GREY}
+COLOURS = {GainVerdict.PASS: GREEN, GainVerdict.FAIL: RED, GainVerdict.SKIPPED: GREY}
 #: Ticks in a line, and the width of one.
 IN_LINE, TICK = 3, 78.0
 #: Least and largest height of the curve, and the width from which it is beside the tables.
@@ -125,7 +125,7 @@ def _shown(tune: Tune, report: GainReport) -> GainResult | None:
     if tune.shown is not None and tune.shown < len(report.results):
         return report.results[tune.shown]
     drawn = [r for r in report.results if r.trace is not None]
-    bad = [r for r in drawn if r.verdict is Verdict.FAIL]
+    bad = [r for r in drawn if r.verdict is GainVerdict.FAIL]
     return next(iter([*bad, *drawn]), None)
 
 

@@ -12,13 +12,13 @@ from mjrig.sim2sim.report.report import plain
 from mjrig.sim2sim.report.svg import plot
 from mjrig.terminal.table import format_table
 from mjrig.tuning.responses.gain_suite import GainReport
-from mjrig.tuning.responses.gain_test import ABOUT, GainResult, GainTest, Measure, Verdict
+from mjrig.tuning.responses.gain_test import ABOUT, GainResult, GainTest, GainVerdict, Measure
 
 #: Name of the column that tells the parts of a test apart.
 CASES = {GainTest.LIMITS: "end", GainTest.TIMESTEP: "timestep"}
 #: Curves on the page: those of failures first.
 PLOTTED = 24
-_TONES = {Verdict.PASS: "", Verdict.FAIL: "bad", Verdict.SKIPPED: "dim"}
+_TONES = {GainVerdict.PASS: "", GainVerdict.FAIL: "bad", GainVerdict.SKIPPED: "dim"}
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
@@ -38,10 +38,10 @@ def gain_report(report: GainReport) -> str:
 
 def summary(report: GainReport) -> str:
     """`3 passed, 1 failed, 2 skipped`."""
-    words = {Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.SKIPPED: "skipped"}
+    words = {GainVerdict.PASS: "passed", GainVerdict.FAIL: "failed", GainVerdict.SKIPPED: "skipped"}
     counts = [(report.count(verdict), word) for verdict, word in words.items()]
     said = ", ".join(f"{n} {word}" for n, word in counts if n) or "nothing was tested"
-    nothing = report.count(Verdict.SKIPPED) and len(report.results) == counts[2][0]
+    nothing = report.count(GainVerdict.SKIPPED) and len(report.results) == counts[2][0]
     return f"{said}: nothing was tested" if nothing else said
 
 
@@ -83,7 +83,7 @@ def reasons(results: Sequence[GainResult]) -> Iterator[tuple[str, str]]:
     """(joint, text) for everything that did not pass."""
     for result in results:
         name = f"{result.label} {result.case}".strip()
-        skipped = "skipped: " if result.verdict is Verdict.SKIPPED else ""
+        skipped = "skipped: " if result.verdict is GainVerdict.SKIPPED else ""
         yield from ((name, f"{skipped}{text}") for text in result.reasons)
 
 
@@ -170,7 +170,7 @@ def _page_lines(report: GainReport) -> Iterator[str]:
 
 def _curves(report: GainReport) -> Iterator[str]:
     drawn = [r for r in report.results if r.trace is not None]
-    drawn.sort(key=lambda r: r.verdict is not Verdict.FAIL)  # failures first, else in order
+    drawn.sort(key=lambda r: r.verdict is not GainVerdict.FAIL)  # failures first, else in order
     if not drawn:
         return
     yield '<h2>Curves</h2><p><b class="key rec">target</b> <b class="key here">position</b></p>'

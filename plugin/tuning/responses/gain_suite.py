@@ -16,7 +16,7 @@ from mjrig.names import Slots, literal
 from mjrig.scene.actor_parts import GainTests
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.responses.gain_test import GainResult, GainTest, Judge, Verdict
+from mjrig.tuning.responses.gain_test import GainResult, GainTest, GainVerdict, Judge
 from mjrig.tuning.responses.respond import check_rate, follow
 
 #: How long steps are held at least [s]; saturation is counted over it.
@@ -41,14 +41,14 @@ class GainReport:
     results: tuple[GainResult, ...]
     skipped: tuple[Skipped, ...] = ()
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: GainVerdict) -> int:
         """How many results are of a kind."""
         return sum(result.verdict is verdict for result in self.results)
 
     @property
     def is_passed(self) -> bool:
         """Whether something was tested and nothing failed."""
-        return self.count(Verdict.PASS) > 0 and not self.count(Verdict.FAIL)
+        return self.count(GainVerdict.PASS) > 0 and not self.count(GainVerdict.FAIL)
 
 
 def check_gains(

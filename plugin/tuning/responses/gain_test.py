@@ -42,7 +42,7 @@ ABOUT = {
 }
 
 
-class Verdict(StrEnum):
+class GainVerdict(StrEnum):
     """Result of a test."""
 
     PASS = "pass"
@@ -143,12 +143,12 @@ class GainResult:
         return f"{self.actor}.{self.actuator}"
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GainVerdict:
         """Whether it passed."""
         if self.is_skipped:
-            return Verdict.SKIPPED
+            return GainVerdict.SKIPPED
         fine = not self.problem and all(m.is_passed for m in self.measures)
-        return Verdict.PASS if fine else Verdict.FAIL
+        return GainVerdict.PASS if fine else GainVerdict.FAIL
 
     @property
     def reasons(self) -> list[str]:

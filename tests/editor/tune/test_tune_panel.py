@@ -12,7 +12,7 @@ from mjrig.editor.tune.tune import Tune, TuneTask
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.gains.response import Kind, Signal
-from mjrig.tuning.responses.gain_test import GainTest, Verdict
+from mjrig.tuning.responses.gain_test import GainTest, GainVerdict
 from mjrig.tuning.sweeps.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS
 from tests.editor.tune.tuned import CHIRP, STEP, recorded, tune_legs, work
@@ -93,7 +93,7 @@ def test_gain_tests_are_drawn_and_their_report_is_written(tune: Tune) -> None:
     tune.refresh()
     work(tune, TuneTask.TEST)
     report = tune.found[TuneTask.TEST].result
-    assert [r.verdict for r in report.results] == [Verdict.SKIPPED, Verdict.FAIL]
+    assert [r.verdict for r in report.results] == [GainVerdict.SKIPPED, GainVerdict.FAIL]
     for shown in (None, 0, 1):
         tune.shown = shown
         draw(panel, TuneTask.TEST)
@@ -164,7 +164,7 @@ def gain_tests(bench: Bench) -> Callable[[Any], None]:
         ctx.set_ref("")
         wait(ctx, tune)
         report = tune.found[TuneTask.TEST].result
-        CHECK([r.verdict for r in report.results] == [Verdict.FAIL] * 4)
+        CHECK([r.verdict for r in report.results] == [GainVerdict.FAIL] * 4)
         CHECK(tune.shown is None)
         result = ctx.window_info("//Tune/tasks/test/result").window
         ctx.scroll_to_bottom(imgui.test_engine.TestRef(result.id_))

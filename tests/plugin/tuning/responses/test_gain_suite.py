@@ -15,7 +15,7 @@ from mjrig.gains.response import BAND
 from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.responses.gain_command import TESTS
 from mjrig.tuning.responses.gain_suite import CYCLES, check_gains
-from mjrig.tuning.responses.gain_test import GainResult, GainTest, Verdict
+from mjrig.tuning.responses.gain_test import GainResult, GainTest, GainVerdict
 from mjrig.tuning.responses.respond import respond
 from tests.campaign import Tally
 from tests.plugin.tuning.scenes import PD, write_scene
@@ -87,29 +87,29 @@ def test_steps_and_sines_are_those_of_a_second_order_system(tmp_path: Path, tall
         # A response counts as ended within 0.3 % of its end, by which overshoots are off.
         assert numbers(step)["overshoot"] == pytest.approx(overshoot, rel=0.05, abs=6e-3)
         assert numbers(step)["overshoot"] == pytest.approx(stepped(natural, zeta, 1e-3), abs=4e-3)
-        assert (overshoot > 0.21) <= (step.verdict is Verdict.FAIL)
+        assert (overshoot > 0.21) <= (step.verdict is GainVerdict.FAIL)
         w = 2.0 * math.pi * hertz
         h = kp / complex(kp - INERTIA * w**2, kv * w)
         assert numbers(sine)["gain"] == pytest.approx(abs(h), rel=0.01)
         assert numbers(sine)["lag"] == pytest.approx(-math.degrees(np.angle(h)), abs=1.0)
         fine = abs(abs(h) - 1.0) < 0.1 and -math.degrees(np.angle(h)) < 45.0
-        if not fine == (sine.verdict is Verdict.PASS):
+        if not fine == (sine.verdict is GainVerdict.PASS):
             tally.found(f"{natural=} {zeta=} {hertz=}: {sine.reasons}")
 
 
 def test_a_threshold_that_is_null_is_not_judged(tmp_path: Path) -> None:
     path = coarse(tmp_path, hinge(), pd(50.0, 2.0))  # ζ 0.2
     found = only(path, "step")
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is GainVerdict.FAIL
     assert [t.split(":")[0] for t in found.reasons] == ["overshoot", "settling"]
     judged(path, "{overshoot: null, settling_time: 5}")
-    assert only(path, "step").verdict is Verdict.PASS
+    assert only(path, "step").verdict is GainVerdict.PASS
 
 
 def test_a_saturated_joint_fails(tmp_path: Path) -> None:
     path = coarse(tmp_path, hinge(), pd(200.0, 20.0, 0.3))
     found = only(path, "step")
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is GainVerdict.FAIL
     assert (numbers(found)["saturated"] or 0.0) > 0.9
     assert any(text.startswith("saturated: ") for text in found.reasons)
 
@@ -141,7 +141,7 @@ def test_both_ends_of_a_range_are_reached_as_in_bare_mujoco(tmp_path: Path) -> N
         assert result.trace.position == pytest.approx(truth, abs=1e-9)
         beyond = max(0.0, (truth / end).max() - 1.0) * abs(end) / 1.3
         assert numbers(result)["beyond"] == pytest.approx(beyond, abs=1e-9)
-        assert beyond > 0.02 and result.verdict is Verdict.FAIL
+        assert beyond > 0.02 and result.verdict is GainVerdict.FAIL
         way = truth[-1]
         outside = np.flatnonzero(np.abs(truth - way) > BAND * abs(way))
         settling = (outside[-1] + 1.5) * 1e-3
@@ -153,14 +153,14 @@ def test_a_limit_that_cannot_be_reached_fails_and_says_why(tmp_path: Path) -> No
     low, high = check_gains(write_scene(tmp_path, xml, pd(50.0, 10.0)), tests=["limits"]).results
     for result in (low, high):
         assert numbers(result)["error"] == pytest.approx(0.5, rel=0.01)
-        assert result.verdict is Verdict.FAIL
+        assert result.verdict is GainVerdict.FAIL
         assert any("the joint's own spring" in text for text in result.reasons)
 
 
 def test_without_a_range_there_is_nothing_to_reach(tmp_path: Path, capsys: Output) -> None:
     path = coarse(tmp_path, hinge(), PD)
     report = check_gains(path, tests=["limits"])
-    assert [r.verdict for r in report.results] == [Verdict.SKIPPED]
+    assert [r.verdict for r in report.results] == [GainVerdict.SKIPPED]
     assert not report.is_passed
     assert main(["tune", "test", str(path), "--tests", "limits"]) == 1
     assert "1 skipped: nothing was tested" in capsys.readouterr().out
@@ -177,9 +177,9 @@ def test_signals_stay_inside_the_range(tmp_path: Path) -> None:
     at_end = hinge(joint='range="0 0.5"')
     found = check_gains(coarse(tmp_path, at_end, pd(20.0, 10.0)), tests=["limits", "sine"]).results
     assert [(r.case, r.verdict) for r in found] == [
-        ("low", Verdict.SKIPPED),
-        ("high", Verdict.PASS),
-        ("", Verdict.SKIPPED),
+        ("low", GainVerdict.SKIPPED),
+        ("high", GainVerdict.PASS),
+        ("", GainVerdict.SKIPPED),
     ]
 
 
@@ -225,7 +225,7 @@ def test_a_load_pulls_by_its_torque_over_the_stiffness(tmp_path: Path, payload: 
     assert numbers(found)["error"] == pytest.approx(error, rel=1e-2)
     assert numbers(found)["effort"] == pytest.approx(kp * error, rel=1e-2)
     assert numbers(found)["of limit"] == pytest.approx(kp * error / limit, rel=1e-2)
-    assert found.verdict is (Verdict.FAIL if payload else Verdict.PASS)
+    assert found.verdict is (GainVerdict.FAIL if payload else GainVerdict.PASS)
 
 
 def test_compensated_gravity_does_not_compensate_a_payload(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_gains_that_are_unstable_at_twice_the_timestep_are_found(tmp_path: Path)
     path = write_scene(tmp_path, hinge(), pd(7000.0, 700.0, 1e4))
     half, twice = check_gains(path, tests=["timestep"]).results
     assert (half.case, twice.case) == ("h/2", "2h")
-    assert half.verdict is Verdict.PASS and twice.verdict is Verdict.FAIL
+    assert half.verdict is GainVerdict.PASS and twice.verdict is GainVerdict.FAIL
     assert twice.reasons
 
 
@@ -295,8 +295,8 @@ def test_thresholds_are_those_of_each_actor(tmp_path: Path) -> None:
     path = coarse(tmp_path, hinge(), PD, actors=("a", "b"))
     judged(path, "{overshoot: 0.001}")
     one, two = check_gains(path, tests=["step"]).results
-    assert (one.label, one.verdict) == ("a.drive", Verdict.FAIL)
-    assert (two.label, two.verdict) == ("b.drive", Verdict.PASS)
+    assert (one.label, one.verdict) == ("a.drive", GainVerdict.FAIL)
+    assert (two.label, two.verdict) == ("b.drive", GainVerdict.PASS)
     assert check_gains(path, actor="b", tests=["step"]).is_passed
 
 

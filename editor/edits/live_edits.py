@@ -52,6 +52,8 @@ def edited_properties(edits: Sequence[Edit]) -> list[Edited] | None:
                 found[EditedGains(actor)] = None
             case ("actors", int(actor), "dynamics", *_):
                 found[EditedDynamics(actor)] = None
+            case ("actors", int(), "gain_tests", *_):
+                pass  # thresholds, of which a world knows nothing
             case _:
                 return None
     return list(found)

@@ -9,11 +9,13 @@ from typing import Any
 from mjrig.editor.gains.gain_edits import set_gains
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_runner import Finished, Runner
 from mjrig.editor.tune.tune_settings import (
     AssignSettings,
     FitSettings,
+    GainTestSettings,
     RespondSettings,
     Settings,
     SweepSettings,
@@ -25,6 +27,7 @@ from mjrig.names import how_many
 from mjrig.tuning.assignment.assign import AssignmentPlan
 from mjrig.tuning.fitting import fit_report
 from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.responses.gain_report import write_report
 from mjrig.tuning.sweeps import results_best
 from mjrig.tuning.sweeps.sweep import Swept
 
@@ -33,6 +36,7 @@ class TuneTask(StrEnum):
     """The tasks of the panel."""
 
     RESPOND = "respond"
+    TEST = "test"
     ASSIGN = "assign"
     FIT = "fit"
     SWEEP = "sweep"
@@ -65,11 +69,14 @@ class Tune:
     def __init__(self, state: EditorState, tuning: Tuning, runner: Runner | None = None) -> None:
         self.state, self.tuning = state, tuning
         self.respond, self.assign = RespondSettings(), AssignSettings()
+        self.test = GainTestSettings()
         self.fit, self.sweep = FitSettings(), SweepSettings()
         self.found: dict[TuneTask, TuneFindings] = {}
         self.running: TuneTask | None = None
         #: The row of the sweep's ranking that would be applied.
         self.picked = 0
+        #: The gain test whose curve is drawn; None: the first that failed.
+        self.shown: int | None = None
         self.runner = runner or Runner()
         self._scene: object = None
         self._position = 0
@@ -98,6 +105,8 @@ class Tune:
             return
         if task is TuneTask.SWEEP:
             self.picked = 0
+        if task is TuneTask.TEST:
+            self.shown = None
         console.say(f"{title}: done in {finished.seconds:.1f} s")
 
     # Joints -------------------------------------------------------------------------------------
@@ -126,6 +135,7 @@ class Tune:
         """
         settings: dict[TuneTask, Settings] = {
             TuneTask.RESPOND: self.respond,
+            TuneTask.TEST: self.test,
             TuneTask.ASSIGN: self.assign,
             TuneTask.FIT: self.fit,
             TuneTask.SWEEP: self.sweep,
@@ -243,6 +253,22 @@ class Tune:
     def preset_path(self, name: str) -> Path:
         """Where a preset of this name is."""
         return self.tuning.preset_folder() / f"{name or 'tuned'}.yaml"
+
+    def report_path(self) -> Path:
+        """Where the report of the gain tests is written: beside the scene."""
+        scene = self.state.scene
+        stem = scene.path.stem if scene.path is not None else "scene"
+        return scene.base / f"{stem}_gain_tests.html"
+
+    def save_report(self) -> bool:
+        """Write the report of the gain tests."""
+        path = self.report_path()
+
+        def write() -> None:
+            write_report(self.found[TuneTask.TEST].result, path)
+            self.state.console.say(tr("report written to {path}", path=path))
+
+        return self.state.attempt(write, key_of(TuneTask.TEST))
 
     def _write_preset(self, result: Any, path: Path) -> str:
         if isinstance(result, AssignmentPlan):

@@ -14,6 +14,8 @@ from mjrig.names import how_many, literal
 from mjrig.tuning.assignment.assign import AssignmentPlan, Wish, assign
 from mjrig.tuning.fitting.fit import Fit, fit
 from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.tuning.responses.gain_suite import GainReport, check_gains
+from mjrig.tuning.responses.gain_test import GainTest
 from mjrig.tuning.responses.respond import JointResponse, respond
 from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.space import Parameter, Space
@@ -75,6 +77,35 @@ class RespondJob:
             joint=self.joints.pattern,
             signal=self.signal,
             report=lambda share: report(share, "following"),
+        )
+
+
+@dataclass(frozen=True)
+class GainTestJob:
+    """The gain test suite."""
+
+    scene: LocalScene
+    joints: Joints
+    tests: tuple[GainTest, ...]
+
+    @property
+    def title(self) -> str:
+        """Title of the job."""
+        return f"{', '.join(self.tests)} on {self.joints}"
+
+    def run(self, report: Report) -> GainReport:
+        """Test them.
+
+        Raises:
+            MjrigError: the job failed.
+        """
+        report(None, "building copies")
+        return check_gains(
+            self.scene.load(),
+            actor=self.joints.actor,
+            joints=[self.joints.pattern],
+            tests=self.tests,
+            report=lambda share: report(share, "testing"),
         )
 
 

@@ -1,4 +1,4 @@
-"""The Tune panel: respond, assign, fit and sweep on the chosen joints, beside the gain table."""
+"""The Tune panel: respond, test, assign, fit and sweep on the chosen joints."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,16 +7,22 @@ from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune import Tune, TuneFindings, TuneTask, key_of, why_no_rows
 from mjrig.editor.tune.tune_forms import Browse, assign_form, fit_form, respond_form, sweep_form
 from mjrig.editor.tune.tune_results import show_fit, show_plan, show_responses, show_sweep
 from mjrig.editor.tune.tune_runner import Finished
+from mjrig.editor.tune.tune_tests import show_tests, tests_form
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px
 
 #: Width of the forms; where the panel is narrower than twice this, results are below.
 FORM = 260.0
+
+
+#: Tasks that find values for the scene.
+GAINS = (TuneTask.ASSIGN, TuneTask.FIT, TuneTask.SWEEP)
 
 
 class _Look(NamedTuple):
@@ -29,6 +35,7 @@ class _Look(NamedTuple):
 
 _LOOKS = {
     TuneTask.RESPOND: _Look("How do the joints follow a signal?", respond_form, show_responses),
+    TuneTask.TEST: _Look("Do the gains pass their tests?", tests_form, show_tests),
     TuneTask.ASSIGN: _Look("Gains from a frequency and a damping ratio.", assign_form, show_plan),
     TuneTask.FIT: _Look("Parameters identified from recordings.", fit_form, show_fit),
     TuneTask.SWEEP: _Look("Many values, tested and ranked.", sweep_form, show_sweep),
@@ -111,11 +118,12 @@ class TunePanel(Panel):
     # Results ------------------------------------------------------------------------------------
 
     def _found(self, task: TuneTask, look: _Look, found: TuneFindings) -> None:
-        if task is not TuneTask.RESPOND:
+        if task in GAINS:
             self._keep(task)
-            if self.tune.is_old(found):
+        if task is not TuneTask.RESPOND and self.tune.is_old(found):
+            if task in GAINS:
                 imgui.same_line()
-                imgui.text_colored(AMBER, "the scene was edited since then")
+            imgui.text_colored(AMBER, tr("the scene was edited since then"))
         look.show(self.tune, found.finished)
 
     def _keep(self, task: TuneTask) -> None:

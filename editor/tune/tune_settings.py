@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from mjrig.editor.tune.tune_jobs import AssignJob, FitJob, Joints, RespondJob, SweepJob, TuneJob
+from mjrig.editor.tune.tune_jobs import (
+    AssignJob,
+    FitJob,
+    GainTestJob,
+    Joints,
+    RespondJob,
+    SweepJob,
+    TuneJob,
+)
 from mjrig.errors import PropertyError
 from mjrig.gains.gain_rows import GainRow, rounded
 from mjrig.gains.response import Kind, Signal
@@ -15,6 +23,7 @@ from mjrig.tuning.fitting.plant import PARAMETERS
 from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.objectives.objective_signal import SignalTest
+from mjrig.tuning.responses.gain_test import GainTest
 from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.space import Choices, Range, Space
 from mjrig.tuning.sweeps.sweep_tasks import Scenario
@@ -40,6 +49,24 @@ class RespondSettings:
     def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do."""
         return RespondJob(LocalScene.of(scene), joints_of(rows), self.signal)
+
+
+@dataclass
+class GainTestSettings:
+    """The gain test suite; its thresholds are the scene's."""
+
+    tests: list[GainTest] = field(default_factory=lambda: list(GainTest))
+
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
+        """What to do.
+
+        Raises:
+            PropertyError: there is no test.
+        """
+        if not self.tests:
+            raise PropertyError("tick a test to run")
+        tests = tuple(test for test in GainTest if test in self.tests)
+        return GainTestJob(LocalScene.of(scene), joints_of(rows), tests)
 
 
 @dataclass

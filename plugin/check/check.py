@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from mjrig.check.applicable import applicable
 from mjrig.check.drives import about_drives
 from mjrig.check.finding import Finding, Level, arranged, counted, lines_of
 from mjrig.check.limits import about_limits
@@ -73,18 +74,18 @@ def findings(world: World, report: Callable[[str], object] = str) -> list[Findin
         world: what to check.
         report: called with what is checked next.
     """
-    return arranged(_findings(world, report))
+    return applicable(world, arranged(_findings(world, report)))
 
 
 def _findings(world: World, report: Callable[[str], object]) -> Iterator[Finding]:
     model = world.model
     report("checking drives, limits, masses and the start")
     loads = holding_efforts(model, world.data)
-    for robot in world.articulations.values():
+    for robot, placed in zip(world.articulations.values(), world.placements.actors, strict=True):
         yield from about_drives(robot, model)
         yield from about_limits(robot, model)
         yield from about_masses(robot, model)
-        yield from about_start(robot, model, loads)
+        yield from about_start(robot, model, loads, placed.item)
     report("checking the stability of the feedback loops")
     yield from about_stability(world)
     report("checking contacts and the ground")

@@ -7,6 +7,7 @@ import mujoco
 
 from mjrig.check.feedback_loops import SERVOS
 from mjrig.check.finding import Finding, note, warning
+from mjrig.check.remedy import adding, setting
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.model.binding import ActuatorBinding
@@ -25,7 +26,8 @@ def _about_controllers(robot: Articulation) -> Iterator[Finding]:
         who = (controller._role,)
         if not controller.is_bound:
             text = "owns no actuator: nothing its patterns match can be bound"
-            yield warning("owns-nothing", robot.name, who, text, _way_out(robot, controller))
+            fix, more = _way_out(robot, controller)
+            yield warning("owns-nothing", robot.name, who, text, fix, **more)
         elif not controller.enabled and controller.follows_pose:
             motors = [b.actuator for b in controller.bindings if b.kind == "motor"]
             if motors:
@@ -35,28 +37,39 @@ def _about_controllers(robot: Articulation) -> Iterator[Finding]:
                     who,
                     f"is disabled: position setpoints in rad go as torque to {listed(motors)}",
                     "enabled: true, or leave the controller out",
+                    remedies=(
+                        setting("enabled: true", f"{robot.name}.{controller._role}.enabled", True),
+                    ),
                 )
 
 
-def _way_out(robot: Articulation, controller: ArticulationController) -> str:
-    """What makes actuators ownable, in the words of a scene."""
-    skipped = controller.bindings.skipped
+def _way_out(robot: Articulation, controller: ArticulationController) -> tuple[str, dict[str, Any]]:
+    """What makes actuators ownable, in the words of a scene, and as edits of it."""
+    skipped, actor = controller.bindings.skipped, robot.name
     if not skipped:
-        return 'add actuators: to the actor, as in actuators: [{type: MotorActuator, joint: ".*"}]'
+        added = {"type": "MotorActuator", "joint": ".*"}
+        remedy = adding("add motors", f"{actor}.actuators", added)
+        fix = 'add actuators: to the actor, as in actuators: [{type: MotorActuator, joint: ".*"}]'
+        return fix, {"remedies": (remedy,)}
     names = {name for name, _ in skipped}
     reason = f"{skipped[0][0]} {skipped[0][1]}"
     kinds = {b.kind for b in robot.actuators if b.actuator in names and b.on_joint}
     if "position" in kinds:
         servo = next(b.actuator for b in robot.actuators if b.kind == "position" and b.on_joint)
-        return (
+        fix = (
             f"{reason}: use_motors: true on the actor makes motors of its position actuators; or "
             "leave this controller out and give them other gains, as in "
             f'native_gains: {{kp: {{"{literal(servo)}": 40}}}}'
         )
+        return fix, {"remedies": (setting("use_motors: true", f"{actor}.use_motors", True),)}
     if kinds & set(SERVOS):
         motors = 'actuators: [{type: MotorActuator, replaces: ".*"}]'
-        return f"{reason}: {motors} on the actor puts motors in their place"
-    return reason
+        added = {"type": "MotorActuator", "replaces": ".*"}
+        remedy = adding("put motors in their place", f"{actor}.actuators", added)
+        return f"{reason}: {motors} on the actor puts motors in their place", {
+            "remedies": (remedy,)
+        }
+    return reason, {"by_hand": "which actuators it is to own is for you to say"}
 
 
 def _about_joints(robot: Articulation) -> Iterator[Finding]:
@@ -77,6 +90,7 @@ def _about_joints(robot: Articulation) -> Iterator[Finding]:
                 "two or more owned actuators act on this joint: "
                 f"{listed(b.actuator for b in ours)}; each applies its full effort",
                 "leave one out of the controller's actuators: patterns",
+                by_hand="which of them is to drive the joint is for you to say",
             )
         elif (ours and servos) or len(servos) > 1:
             both = [*ours, *servos]
@@ -88,6 +102,13 @@ def _about_joints(robot: Articulation) -> Iterator[Finding]:
                 + ", ".join(f"{b.actuator} ({b.kind})" for b in both)
                 + "; their stiffnesses add up",
                 f"remove one, as in removed: [{both[-1].actuator}]",
+                remedies=(
+                    adding(
+                        f"remove {both[-1].actuator}",
+                        f"{robot.name}.removed",
+                        literal(both[-1].actuator),
+                    ),
+                ),
             )
 
 
@@ -102,6 +123,13 @@ def _about_the_undriven(robot: Articulation, model: Any) -> Iterator[Finding]:
                 (),
                 f"has {len(joints)} hinge and slide joints and no actuator: nothing can move it",
                 'add them, as in actuators: [{type: MotorActuator, joint: ".*"}]',
+                remedies=(
+                    adding(
+                        "add motors",
+                        f"{robot.name}.actuators",
+                        {"type": "MotorActuator", "joint": ".*"},
+                    ),
+                ),
             )
         return
     motors = [b.actuator for b in robot.actuators if b.is_bindable]
@@ -112,4 +140,7 @@ def _about_the_undriven(robot: Articulation, model: Any) -> Iterator[Finding]:
             (),
             f"has no controller: setpoints go as torque to its motors {listed(motors)}",
             "components: [{type: PDController}]",
+            remedies=(
+                adding("add a PDController", f"{robot.name}.components", {"type": "PDController"}),
+            ),
         )

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
+from mjrig.check.remedy import Remedy, combined
 from mjrig.names import how_many
 
 
@@ -27,7 +29,8 @@ class Finding:
     `code` is a short, stable name to filter by. `names` are what it is about on
     `actor`: actuators, joints, bodies or a component; empty: the actor itself, and without an
     actor the world. `fix` is what would be right; empty: evident from the text. `spelled`:
-    the text has the names already, each with its own numbers.
+    the text has the names already, each with its own numbers. `remedies` are the ways out that
+    are edits of the scene; `by_hand` is why none of them is.
     """
 
     level: Level
@@ -37,6 +40,8 @@ class Finding:
     text: str
     fix: str = ""
     spelled: bool = False
+    remedies: tuple[Remedy, ...] = ()
+    by_hand: str = ""
 
     @property
     def where(self) -> str:
@@ -61,34 +66,38 @@ class Finding:
 
     def data(self) -> dict[str, object]:
         """The finding as plain data."""
+        remedies = [
+            {"text": r.text, "edits": [str(edit) for edit in r.edits]} for r in self.remedies
+        ]
         return {
             "level": str(self.level),
             "code": self.code,
             "where": self.paths,
             "text": self.text,
             "fix": self.fix,
+            **({"remedies": remedies} if remedies else {}),
         }
 
 
 def error(
-    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", **more: Any
 ) -> Finding:
     """A finding that makes the simulation meaningless."""
-    return Finding(Level.ERROR, code, actor, tuple(names), text, fix, spelled)
+    return Finding(Level.ERROR, code, actor, tuple(names), text, fix, **more)
 
 
 def warning(
-    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", **more: Any
 ) -> Finding:
     """A finding that is probably a mistake."""
-    return Finding(Level.WARNING, code, actor, tuple(names), text, fix, spelled)
+    return Finding(Level.WARNING, code, actor, tuple(names), text, fix, **more)
 
 
 def note(
-    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", *, spelled: bool = False
+    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", **more: Any
 ) -> Finding:
     """A finding for information."""
-    return Finding(Level.NOTE, code, actor, tuple(names), text, fix, spelled)
+    return Finding(Level.NOTE, code, actor, tuple(names), text, fix, **more)
 
 
 def arranged(found: Iterable[Finding]) -> list[Finding]:
@@ -98,7 +107,8 @@ def arranged(found: Iterable[Finding]) -> list[Finding]:
         key = (finding.level, finding.code, finding.actor, finding.text, finding.fix)
         before = merged.get(key)
         names = finding.names if before is None else (*before.names, *finding.names)
-        merged[key] = replace(finding, names=tuple(dict.fromkeys(names)))
+        remedies = _remedies([*([before] if before else []), finding])
+        merged[key] = replace(finding, names=tuple(dict.fromkeys(names)), remedies=remedies)
     return sorted(_of_copies(merged.values()), key=lambda f: (_ORDER.index(f.level), f.code))
 
 
@@ -106,11 +116,18 @@ def _of_copies(found: Iterable[Finding]) -> list[Finding]:
     """Equal findings about the same names on several actors, merged into one of the world."""
     alike: dict[Finding, list[Finding]] = {}
     for finding in found:
-        alike.setdefault(replace(finding, actor=""), []).append(finding)
+        alike.setdefault(replace(finding, actor="", remedies=()), []).append(finding)
     return [
-        same[0] if len(same) == 1 else replace(one, names=tuple(_paths(same)), spelled=False)
+        same[0]
+        if len(same) == 1
+        else replace(one, names=tuple(_paths(same)), spelled=False, remedies=_remedies(same))
         for one, same in alike.items()
     ]
+
+
+def _remedies(found: Sequence[Finding]) -> tuple[Remedy, ...]:
+    """The ways out of several findings with the same fix."""
+    return tuple(combined(same) for same in zip(*(f.remedies for f in found), strict=False))
 
 
 def _paths(found: Iterable[Finding]) -> Iterator[str]:

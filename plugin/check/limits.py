@@ -7,10 +7,13 @@ from typing import Any
 import mujoco
 
 from mjrig.check.finding import Finding, note, warning
+from mjrig.check.remedy import Remedy, patching
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.effort_limits import model_ranges, our_limit, owned, symmetric
 from mjrig.model.binding import ActuatorBinding
+
+DATASHEET = "the motor's data sheet has the number"
 
 
 def about_limits(robot: Articulation, model: Any) -> Iterator[Finding]:
@@ -35,7 +38,8 @@ def _about_limit(
     known = model_ranges(binding)
     if not known and math.isinf(our_limit(controller, index)):
         text = "has no effort limit, neither here nor in the model"
-        yield warning("no-limit", robot.name, who, text, "torque_limit: the motor's peak effort")
+        fix = "torque_limit: the motor's peak effort"
+        yield warning("no-limit", robot.name, who, text, fix, by_hand=DATASHEET)
     if limit == 0.0:
         yield warning("zero-limit", robot.name, who, "torque limit 0: it cannot apply any effort")
     if not known or math.isinf(limit):
@@ -49,6 +53,7 @@ def _about_limit(
             f"torque limit {limit:g} {unit} is above the model's {name} ({bound:g} {unit}), "
             "which wins",
             f"torque_limit: {bound:g} shows clipping where it happens" if bound else "",
+            remedies=_lowered(robot, controller, binding, bound) if bound else (),
         )
     elif limit > bound:
         yield note(
@@ -58,6 +63,16 @@ def _about_limit(
             f"no torque limit is given, and the default of {limit:g} {unit} is above the model's "
             "own limits, which win",
         )
+
+
+def _lowered(
+    robot: Articulation, controller: ArticulationController, binding: ActuatorBinding, bound: float
+) -> tuple[Remedy, ...]:
+    """The limit of one actuator set to that of the model."""
+    path = f"{robot.name}.{controller._role}.torque_limit"
+    among = [b.names for b in controller.bindings]
+    value = float(f"{bound:g}")
+    return (patching(f"torque_limit: {bound:g}", path, {binding.actuator: value}, among),)
 
 
 def _is_said(controller: ArticulationController) -> bool:
@@ -82,6 +97,7 @@ def _about_direct(robot: Articulation) -> Iterator[Finding]:
                 (binding.actuator,),
                 "is driven directly and has neither ctrlrange nor forcerange",
                 "give it a forcerange in the model",
+                by_hand=DATASHEET,
             )
 
 
@@ -112,6 +128,7 @@ def _upside_down(robot: Articulation, name: str, ranges: dict[str, Any]) -> Iter
                 (name,),
                 f"{attribute} {low:g} {high:g} is inverted: MuJoCo silently ignores it",
                 f"{attribute} {high:g} {low:g}",
+                by_hand="it is in the model file, which is never written",
             )
 
 

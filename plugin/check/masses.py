@@ -18,6 +18,8 @@ RATIO = 1000.0
 #: Radius of gyration over the reach of the body's geoms: above 1 no mass distribution can have it.
 WIDEST, NARROWEST = 1.5, 0.02
 
+MEASURED = "the right number is that of the real robot"
+
 
 def about_masses(robot: Articulation, model: Any) -> Iterator[Finding]:
     """Moving bodies with an implausible mass or inertia."""
@@ -56,6 +58,7 @@ def _about_inertia(robot: Articulation, model: Any, bodies: Any) -> Iterator[Fin
                 f"principal inertias {a:.3g}, {b:.3g}, {c:.3g}: no body has one above the sum of "
                 "the others",
                 "correct <inertial>, or give the actor `compiler: {balanceinertia: true}`",
+                by_hand="MuJoCo balances inertias only while it compiles a model from its source",
             )
 
 
@@ -77,10 +80,14 @@ def _about_size(robot: Articulation, model: Any, bodies: Any) -> Iterator[Findin
     if wide:
         text = "the mass would have to lie outside the body; radius of gyration: "
         text += "; ".join(wide.values())
-        yield warning("inertia-too-large", robot.name, wide, text, fix, spelled=True)
+        yield warning(
+            "inertia-too-large", robot.name, wide, text, fix, spelled=True, by_hand=MEASURED
+        )
     if narrow:
         text = f"almost a point mass; radius of gyration: {'; '.join(narrow.values())}"
-        yield warning("inertia-too-small", robot.name, narrow, text, fix, spelled=True)
+        yield warning(
+            "inertia-too-small", robot.name, narrow, text, fix, spelled=True, by_hand=MEASURED
+        )
 
 
 def _reach(model: Any, body: int) -> float:
@@ -113,6 +120,7 @@ def _about_weight(robot: Articulation, model: Any, bodies: Any) -> Iterator[Find
             f"weighs {min(parts[b] for b in tiny):.2g} kg of {total:.3g} kg: the solver loses "
             "precision, and any gain is too high for it",
             "give it its mass, or its joint armature",
+            by_hand=MEASURED,
         )
     top_heavy = {}
     for body, mass in parts.items():
@@ -128,6 +136,7 @@ def _about_weight(robot: Articulation, model: Any, bodies: Any) -> Iterator[Find
             f"a light link carries a heavy one: {'; '.join(top_heavy.values())}",
             "armature on its joint keeps the solver precise",
             spelled=True,
+            by_hand=MEASURED,
         )
 
 

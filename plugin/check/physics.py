@@ -10,6 +10,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.check.finding import Finding, note, warning
+from mjrig.check.remedy import Remedy, SceneEdit, setting
 from mjrig.names import listed
 from mjrig.sim.world import World
 
@@ -36,9 +37,9 @@ def about_physics(world: World, known: Collection[tuple[int, int]] = ()) -> Iter
         sunk.add(body)
         actor, name = _split(_body_name(model, body))
         text = f"starts {depth:.3g} m below the floor"
-        fix = _raised(actor, _owner(model, floor), depth)
-        yield warning("below-floor", actor, (name,), text, fix)
-    yield from _penetrations(model, data, sunk, known)
+        fix, more = _raised(world, actor, floor, depth)
+        yield warning("below-floor", actor, (name,), text, fix, **more)
+    yield from _penetrations(world, sunk, known)
     yield from _same_floors(model, data)
     yield from _time_constants(model)
 
@@ -47,9 +48,10 @@ def about_physics(world: World, known: Collection[tuple[int, int]] = ()) -> Iter
 
 
 def _penetrations(
-    model: Any, data: Any, sunk: set[int], known: Collection[tuple[int, int]]
+    world: World, sunk: set[int], known: Collection[tuple[int, int]]
 ) -> Iterator[Finding]:
     """Bodies that start inside each other, one finding for each pair of actors."""
+    model, data = world.model, world.data
     roots = {int(model.body_rootid[b]) for b in sunk}
     by_actors: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for (one, two), depth in _deepest(model, data).items():
@@ -58,18 +60,23 @@ def _penetrations(
         (actor, name), (other, where) = (_split(_body_name(model, b)) for b in (two, one))
         inside = f"{name} and {where}" if one else name
         by_actors.setdefault((actor, other), []).append((depth, f"{inside} {_length(depth)}"))
-    floors = [_owner(model, floor) for floor in _floors(model)]
+    floors = _floors(model)
     for (actor, other), pairs in by_actors.items():
         pairs.sort(reverse=True)
         whom = "itself" if other == actor else other or "the floor"
         more = f"; and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
-        raised = _raised(actor, floors[0] if floors else "", pairs[0][0])
+        fix, extra = "move it away", {"by_hand": "where to is for you to say"}
+        if other == actor:
+            fix, extra = "start in another pose", {"by_hand": "which pose is for you to say"}
+        elif not other:
+            fix, extra = _raised(world, actor, floors[0] if floors else -1, pairs[0][0])
         yield warning(
             "penetration",
             actor,
             (),
             f"starts inside {whom}: {'; '.join(t for _, t in pairs[:SHOWN])}{more}",
-            "start in another pose" if other == actor else "move it away" if other else raised,
+            fix,
+            **extra,
         )
 
 
@@ -77,12 +84,31 @@ def _length(metres: float) -> str:
     return f"{1000 * metres:.2g} mm" if metres < 0.0995 else f"{metres:.2g} m"
 
 
-def _raised(actor: str, floor_of: str, depth: float) -> str:
-    """How to start higher; an actor's pose would move its own floor too."""
+def _raised(world: World, actor: str, floor: int, depth: float) -> tuple[str, dict[str, Any]]:
+    """How to start higher, in words and as an edit; an actor's pose would move its own floor too.
+
+    Args:
+        world: in its initial state.
+        actor: what is to start higher.
+        floor: the geom it is below; -1: unknown.
+        depth: how far [m].
+    """
     up = math.ceil(1e4 * depth - 1e-6) / 1e4
-    if floor_of and floor_of != actor:
-        return f"pose: {{position: [x, y, z + {up:g}]}}"
-    return f"start {up:g} m higher: with a keyframe, or free_bodies:"
+    owner = _owner(world.model, floor) if floor >= 0 else ""
+    if not owner or owner == actor:
+        why = "its pose moves its floor too: which body is to start where is for you to say"
+        return f"start {up:g} m higher: with a keyframe, or free_bodies:", {"by_hand": why}
+    fix = f"pose: {{position: [x, y, z + {up:g}]}}"
+    placed = next((p for p in world.placements.actors if p.name == actor), None)
+    level = world.data.geom_xmat[floor].reshape(3, 3)[2, 2] > 1.0 - 1e-9
+    if placed is None or placed.original.attach is not None or not level:
+        return fix, {"by_hand": "it stands on something that is not level, or is attached"}
+    pose = placed.original.pose
+    x, y, z = (0.0, 0.0, 0.0) if pose is None else (float(v) for v in pose.position)
+    position = [x, y, float(f"{z + up:.6g}")]
+    return fix, {
+        "remedies": (setting(f"raise it by {up:g} m", f"{actor}.pose.position", position),)
+    }
 
 
 def _owner(model: Any, geom: int) -> str:
@@ -180,6 +206,15 @@ def _same_floors(model: Any, data: Any) -> Iterator[Finding]:
             f"{len(names)} floors lie in one plane: everything standing there is in contact with "
             "each of them",
             f"scenery: false for {listed(others)}" if others else "leave one out",
+            remedies=(
+                Remedy(
+                    f"scenery: false for {listed(others)}",
+                    tuple(SceneEdit(f"{actor}.scenery", False) for actor in others),
+                ),
+            )
+            if others
+            else (),
+            by_hand="" if others else "which of them is for you to say",
         )
 
 
@@ -205,8 +240,12 @@ def _time_constants(model: Any) -> Iterator[Finding]:
             f"solref time constant {fast[:, 0].min():g} s of {len(fast)} {kind} is below "
             f"2·timestep ({least:g} s)"
         )
-        fix = f"timestep: {fast[:, 0].min() / 2.0:g} at most, or solref {least:g} at least"
+        step = float(f"{fast[:, 0].min() / 2.0:g}")
+        fix = f"timestep: {step:g} at most, or solref {least:g} at least"
+        way = (setting(f"timestep: {step:g}", "sim.timestep", step),)
         if safe:
-            yield note("fast-solref", "", (), f"{text}; MuJoCo uses {least:g} s instead", fix)
+            said = f"{text}; MuJoCo uses {least:g} s instead"
+            yield note("fast-solref", "", (), said, fix, remedies=way)
         else:
-            yield warning("fast-solref", "", (), f"{text}, and refsafe is off", fix)
+            said = f"{text}, and refsafe is off"
+            yield warning("fast-solref", "", (), said, fix, remedies=way)

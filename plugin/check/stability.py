@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.check.closed_loop import Carrier, LinearPlant, growing_joints, is_stable, largest
 from mjrig.check.feedback_loops import Drive, Group, groups
 from mjrig.check.finding import Finding, either, error, note, warning
+from mjrig.check.ways_out import Change, WayOut, made
 from mjrig.control.controller import ArticulationController
 from mjrig.sim.world import World
 
@@ -28,19 +29,29 @@ def about_stability(world: World) -> Iterator[Finding]:
         key = _fingerprint(group)
         if key not in known:  # copies of a robot are checked once
             known[key] = list(StabilityCase(group).verdicts())
-        for make, code, culprits, text, fix in known[key]:
-            for actor, names in _by_actor([group.drives[i] for i in culprits]):
-                yield make(code, actor, names, text, fix)
+        for verdict in known[key]:
+            drives = [group.drives[i] for i in verdict.culprits]
+            for actor, names in _by_actor(drives):
+                yield verdict.make(
+                    verdict.code,
+                    actor,
+                    names,
+                    verdict.text,
+                    either([way.text for way in verdict.ways]),
+                    remedies=tuple(made(verdict.ways, drives, group.drives)),
+                    by_hand=verdict.by_hand,
+                )
 
 
 class Verdict(NamedTuple):
     """A finding about the drives of a group, by their places in it."""
 
-    make: Callable[[str, str, Sequence[str], str, str], Finding]
+    make: Callable[..., Finding]
     code: str
     culprits: Sequence[int]
     text: str
-    fix: str
+    ways: Sequence[WayOut]
+    by_hand: str = ""
 
 
 def _fingerprint(group: Group) -> object:
@@ -107,14 +118,16 @@ class StabilityCase:
         undamped = [i for i, d in enumerate(self.group.drives) if self._swings(d)]
         if undamped:
             text = "kv is 0 and the joint has no damping: it oscillates forever"
-            yield Verdict(note, "undamped", undamped, text, "kv, or damping on the joint")
+            way = WayOut("kv, or damping on the joint")
+            why = "how fast it is to settle is for you to say"
+            yield Verdict(note, "undamped", undamped, text, [way], why)
 
     def _unstable(self) -> Verdict:
         """The group is unstable."""
         culprits = self.culprits()
         text = f"{_law(culprits)} is unstable in this pose: {self._why(culprits)}"
-        fix = either(self._remedies(culprits))
-        return Verdict(error, "unstable-pd", self._places(culprits), text, fix)
+        ways = self._remedies(culprits)
+        return Verdict(error, "unstable-pd", self._places(culprits), text, ways)
 
     def _close(self) -> Verdict:
         """The group would be unstable with slightly higher gains."""
@@ -126,8 +139,9 @@ class StabilityCase:
             f"{_law(culprits)} is close to its stability bound, {room:.2f} times these gains: "
             f"{numbers}"
         )
-        fix = f"timestep: {rounded_down(share * self.group.plant.step):g} doubles the margin"
-        return Verdict(warning, "close-to-unstable", self._places(culprits), text, fix)
+        step = rounded_down(share * self.group.plant.step)
+        way = WayOut(f"timestep: {step:g} doubles the margin", Change.TIMESTEP, step)
+        return Verdict(warning, "close-to-unstable", self._places(culprits), text, [way])
 
     def _swings(self, drive: Drive) -> bool:
         """Whether nothing takes energy out of a joint that is held by a spring."""
@@ -150,33 +164,39 @@ class StabilityCase:
 
     # Remedies, each of them tried ----------------------------------------------------------------
 
-    def _remedies(self, culprits: Sequence[Drive]) -> list[str]:
-        ways = [self._longest_step(), *self._shorter_ticks(culprits), *self._gains(culprits)]
-        return [w for w in (*ways, *self._implicitly()) if w]
+    def _remedies(self, culprits: Sequence[Drive]) -> list[WayOut]:
+        return [
+            *self._longest_step(),
+            *self._shorter_ticks(culprits),
+            *self._gains(culprits),
+            *self._implicitly(),
+        ]
 
-    def _longest_step(self) -> str:
+    def _longest_step(self) -> Iterator[WayOut]:
         share = nearest_below(lambda f: self.holds(step=f))
-        if share is None:
-            return ""
-        return f"timestep: {rounded_down(share * self.group.plant.step):g} at most"
+        if share is not None:
+            step = rounded_down(share * self.group.plant.step)
+            yield WayOut(f"timestep: {step:g} at most", Change.TIMESTEP, step)
 
-    def _shorter_ticks(self, culprits: Sequence[Drive]) -> Iterator[str]:
+    def _shorter_ticks(self, culprits: Sequence[Drive]) -> Iterator[WayOut]:
         longest = max(d.every for d in culprits)
         every = highest_below(
             lambda n: is_stable(self.group.plant, self.group.loops(every=n)), longest
         )
         if every:
-            yield f"decimation: {every} at most"
+            yield WayOut(f"decimation: {every} at most", Change.DECIMATION, every)
 
-    def _gains(self, culprits: Sequence[Drive]) -> Iterator[str]:
-        found: list[str] = []
+    def _gains(self, culprits: Sequence[Drive]) -> Iterator[WayOut]:
+        found: list[WayOut] = []
         for name in ("kv", "kp", "ki"):
             values = [getattr(d, name) for d in culprits]
             if any(values):
                 found += _bound(name, values, self._holds_with(name, culprits))
         if not found:
             share = nearest_below(lambda f: self.holds(gains=f, only=culprits))
-            found = [] if share is None else [f"all gains times {rounded_down(share):g}"]
+            if share is not None:
+                text = f"all gains times {rounded_down(share):g}"
+                found = [WayOut(text, Change.GAINS, rounded_down(share), ("kp", "kv", "ki"))]
         yield from found
 
     def _holds_with(self, name: str, culprits: Sequence[Drive]) -> Callable[[float], bool]:
@@ -189,17 +209,18 @@ class StabilityCase:
         """Whether more damping would be enough."""
         return any(self.holds(kv=f, only=culprits) for f in _UPWARDS)
 
-    def _implicitly(self) -> Iterator[str]:
+    def _implicitly(self) -> Iterator[WayOut]:
         group = self.group
         controllers = {id(c): c for d in group.drives if (c := d.controller) is not None}.values()
         ahead = replace(group.plant, integrator="implicitfast")
         inside = group.loops(carrier=Carrier.ENGINE)
         if all(map(_lowers, controllers)) and is_stable(ahead, inside):
             said = "{integrator: implicitfast, actuation: implicit}"
-            yield f"sim: {said if controllers else '{integrator: implicitfast}'}"
+            text = f"sim: {said if controllers else '{integrator: implicitfast}'}"
+            yield WayOut(text, Change.INTEGRATOR, bool(controllers))
         can_solve = controllers and all(hasattr(c, "effort") for c in controllers)
         if can_solve and is_stable(group.plant, group.loops(carrier=Carrier.SOLVED)):
-            yield "effort: implicit"
+            yield WayOut("effort: implicit", Change.EFFORT)
 
 
 def nearest_below(holds: Callable[[float], bool]) -> float | None:
@@ -237,14 +258,16 @@ def _lowers(controller: ArticulationController) -> bool:
     return controller.supports()["native"].available
 
 
-def _bound(name: str, values: Sequence[float], holds: Callable[[float], bool]) -> Iterator[str]:
+def _bound(name: str, values: Sequence[float], holds: Callable[[float], bool]) -> Iterator[WayOut]:
     """The gain at which it becomes stable, if changing a single gain is enough."""
     one = len(set(values)) == 1
     said, value = (f"{name}:", values[0]) if one else (f"{name} times", 1.0)
     if (share := nearest_below(holds)) is not None:
-        yield f"{said} {rounded_down(share * value):g} at most"
+        bound = rounded_down(share * value)
+        yield WayOut(f"{said} {bound:g} at most", Change.GAINS, bound / value, (name,))
     elif name == "kv" and (share := nearest_above(holds)) is not None:
-        yield f"{said} {rounded_up(share * value):g} at least"
+        bound = rounded_up(share * value)
+        yield WayOut(f"{said} {bound:g} at least", Change.GAINS, bound / value, (name,))
 
 
 def rounded_down(value: float) -> float:

@@ -10,10 +10,14 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.check.finding import Finding, note, warning
+from mjrig.check.remedy import Remedy, patching, setting
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.effort_limits import effort_limit
 from mjrig.model.binding import ActuatorBinding
+from mjrig.names import Slots
+from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import Units
 
 #: A joint may be this far outside its range: keyframes are written with a few digits.
 TOLERANCE = 1e-3
@@ -23,15 +27,18 @@ DROOP = {"hinge": 0.05, "slide": 0.005}
 UNIT = {"hinge": "rad", "slide": "m"}
 
 
-def about_start(robot: Articulation, model: Any, loads: FloatArray) -> Iterator[Finding]:
+def about_start(
+    robot: Articulation, model: Any, loads: FloatArray, actor: ActorDescription
+) -> Iterator[Finding]:
     """Poses and setpoints out of range, and loads the motors cannot carry.
 
     Args:
         robot: the actor.
         model: the world's MjModel.
         loads: the result of `holding_efforts`.
+        actor: its description.
     """
-    yield from _about_poses(robot, model)
+    yield from _about_poses(robot, model, actor)
     yield from _about_setpoints(robot, _outside(robot, model, robot.model_map.initial.qpos))
     yield from _about_loads(robot, model, loads)
 
@@ -39,7 +46,7 @@ def about_start(robot: Articulation, model: Any, loads: FloatArray) -> Iterator[
 # Ranges -----------------------------------------------------------------------------------------
 
 
-def _about_poses(robot: Articulation, model: Any) -> Iterator[Finding]:
+def _about_poses(robot: Articulation, model: Any, actor: ActorDescription) -> Iterator[Finding]:
     where = robot.model_map
     outside = _outside(robot, model, where.initial.qpos)
     beyond = {name: _outside(robot, model, key.qpos) for name, key in where.keyframes.items()}
@@ -47,10 +54,22 @@ def _about_poses(robot: Articulation, model: Any) -> Iterator[Finding]:
     fix = f"keyframe: {better[0]}" if better else "give starting positions with joints:"
     degrees = _in_degrees(robot, model, where.initial.qpos)
     if degrees:
-        yield _about_degrees(robot, degrees, outside)
+        yield _about_degrees(robot, degrees, outside, actor)
+    nearest = _nearest(robot, model, where.initial.qpos)
     for joint, text in outside.items():
         if joint not in degrees:
-            yield warning("start-out-of-range", robot.name, (joint,), f"starts at {text}", fix)
+            remedies = [_moved(robot, actor, {joint: nearest[joint]})]
+            if better and joint not in _given(robot, actor):  # else the keyframe is overridden
+                remedies.insert(0, setting(fix, f"{robot.name}.keyframe", better[0]))
+            said = f"starts at {text}"
+            yield warning(
+                "start-out-of-range",
+                robot.name,
+                (joint,),
+                said,
+                fix,
+                remedies=tuple(remedies),
+            )
     for name, joints in beyond.items():
         for joint, text in joints.items():
             if text != outside.get(joint):
@@ -59,7 +78,10 @@ def _about_poses(robot: Articulation, model: Any) -> Iterator[Finding]:
 
 
 def _about_degrees(
-    robot: Articulation, degrees: dict[str, float], outside: dict[str, str]
+    robot: Articulation,
+    degrees: dict[str, float],
+    outside: dict[str, str],
+    actor: ActorDescription,
 ) -> Finding:
     said = [outside.get(joint, f"{value:.4g}") for joint, value in degrees.items()]
     each = "; ".join(f"{joint} {text}" for joint, text in zip(degrees, said, strict=True))
@@ -71,7 +93,38 @@ def _about_degrees(
         f"starts at angles that look like degrees, and are read as radians: {each}",
         f"joints: {{{right}}}, or units: degrees on the actor for what joints: gives",
         spelled=True,
+        remedies=(_moved(robot, actor, {j: math.radians(v) for j, v in degrees.items()}),),
     )
+
+
+def _moved(robot: Articulation, actor: ActorDescription, positions: dict[str, float]) -> Remedy:
+    """Other initial positions of joints, given in radians or metres."""
+    turns = {b.joint for b in robot.bindings if b.transmission == "hinge"}
+    in_degrees = actor.units is Units.DEGREES
+    written = {
+        joint: float(f"{math.degrees(v) if in_degrees and joint in turns else v:.6g}")
+        for joint, v in positions.items()
+    }
+    said = ", ".join(f"{joint}: {v:.4g}" for joint, v in written.items())
+    among = [[name] for name in robot.joint_names]
+    return patching(f"joints: {{{said}}}", f"{robot.name}.joints", written, among)
+
+
+def _given(robot: Articulation, actor: ActorDescription) -> set[str]:
+    """The joints that `joints:` gives a position."""
+    slots = Slots([[name] for name in robot.joint_names], robot.name)
+    return {slots.names[i] for i in slots.spread(actor.joints)}
+
+
+def _nearest(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, float]:
+    """The position inside the range that is nearest to where a joint is."""
+    where = robot.model_map
+    values = dict(zip(where.qpos.tolist(), qpos.tolist(), strict=True))
+    found = {}
+    for joint, name in zip(where.joint_ids, robot.joint_names, strict=True):
+        low, high = model.jnt_range[joint]
+        found[name] = float(np.clip(values[int(model.jnt_qposadr[joint])], low, high))
+    return found
 
 
 def _in_degrees(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, float]:
@@ -123,6 +176,7 @@ def _about_setpoints(robot: Articulation, outside: Container[str]) -> Iterator[F
                 (binding.actuator,),
                 f"is commanded {value:.4g} at start, clipped to ctrlrange {low:.4g} to {high:.4g}",
                 "change the keyframe's ctrl, or start inside the range",
+                by_hand="the command that it is to start with is for you to say",
             )
 
 
@@ -156,6 +210,7 @@ def _about_loads(robot: Articulation, model: Any, loads: FloatArray) -> Iterator
             f"gravity at the start pose needs more than the limit: {'; '.join(heavy.values())}",
             "raise the limit, or start in a pose that needs less",
             spelled=True,
+            by_hand="a stronger motor or another pose is for you to choose",
         )
     if droops:
         worst = sorted(droops.values(), reverse=True)
@@ -166,6 +221,7 @@ def _about_loads(robot: Articulation, model: Any, loads: FloatArray) -> Iterator
             f"gravity pulls it away from its setpoint: {'; '.join(t for _, t in worst)}",
             "raise kp, use PIDController, or command feedforward",
             spelled=True,
+            by_hand="stiffness, an integral and feedforward cost differently: choose one",
         )
 
 

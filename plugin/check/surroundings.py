@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.check.finding import Finding, note, warning
+from mjrig.check.remedy import adding, setting
 from mjrig.control.articulation import Articulation
 from mjrig.errors import PropertyError
 from mjrig.files.file_content import head_of, root_element
@@ -61,6 +62,14 @@ def _about_the_ground(robot: Articulation, model: Any, data: Any) -> Iterator[Fi
                 "floats free, and nothing that it can touch is under it: it falls",
                 "add a floor, as in actors: [{name: floor, prop: {type: GroundProp}}], or "
                 "base: fixed",
+                remedies=(
+                    adding(
+                        "add a floor",
+                        "scene.actors",
+                        {"name": "floor", "prop": {"type": "GroundProp"}},
+                    ),
+                    setting("base: fixed", f"{robot.name}.base", "fixed"),
+                ),
             )
             return
 
@@ -204,6 +213,17 @@ def _about_touching(robot: Articulation, model: Any, touching: Pairs) -> Iterato
         f"links touch in every pose that was tried, which holds them like a brake: {said}{more}",
         f"collision_groups: [{{name: {group}, members: [{members}], ignores: [{group}]}}]",
         spelled=True,
+        remedies=(
+            adding(
+                "add a collision group",
+                "scene.collision_groups",
+                {
+                    "name": group,
+                    "members": [f"{robot.name}/{body}" for body in bodies],
+                    "ignores": [group],
+                },
+            ),
+        ),
     )
 
 
@@ -234,4 +254,7 @@ def _about_fusing(robot: Articulation, model: Any, actor: ActorDescription) -> I
             "MuJoCo alone fuses them with their parents",
             "compiler: {fusestatic: true}",
             spelled=True,
+            remedies=(
+                setting("compiler: {fusestatic: true}", f"{robot.name}.compiler.fusestatic", True),
+            ),
         )

@@ -159,16 +159,26 @@ class Bench:
             found += self._follow(robot, group, signal)
         return found
 
-    def rest(self, signal: Signal) -> Rest:
-        """Simulate from the start until the robots are still, compared with a signal."""
+    def rest(self, signal: Signal, watch: Callable[[], object] = lambda: None) -> Rest:
+        """Simulate from the start until the robots are still, compared with a signal.
+
+        Args:
+            signal: what they are to be still for.
+            watch: called every few steps.
+        """
         world = self.world
         world.reset()
         events = self._events()
         driven = [b for robot in world.articulations.values() for b in _driven(robot)]
         reader, data = BindingReader(driven), world.data
         moving: dict[int, float] = {}
+
+        def step(count: int) -> None:
+            world.step(count)
+            watch()
+
         steps = settling(
-            world.step,
+            step,
             lambda: reader.position(data.qpos, data.actuator_length),
             world.timestep,
             signal,

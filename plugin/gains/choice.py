@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.effort_limits import effort_limit
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import Slots, listed
@@ -30,6 +31,11 @@ class Chosen:
         """`dog.FL_hip`."""
         return f"{self.robot.name}.{self.binding.actuator}"
 
+    @property
+    def effort_limit(self) -> float:
+        """The largest effort in both directions, joint units; inf: nothing limits it."""
+        return effort_limit(self.binding, self.controller, self.index)
+
 
 @dataclass(frozen=True)
 class ChosenServo:
@@ -47,6 +53,14 @@ class ChosenServo:
     def label(self) -> str:
         """`panda.joint1`."""
         return f"{self.robot.name}.{self.binding.actuator}"
+
+    @property
+    def effort_limit(self) -> float:
+        """The largest effort in both directions, joint units; inf: nothing limits it."""
+        return effort_limit(self.binding, None, 0)
+
+
+Tested = Chosen | ChosenServo
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,7 @@ def choose(
 
 def choose_tested(
     world: World, actor: str | None = None, joint: str = ".*"
-) -> tuple[list[Chosen | ChosenServo], list[Skipped]]:
+) -> tuple[list[Tested], list[Skipped]]:
     """As `choose`, with the native servos that take a position of their joint.
 
     Raises:
@@ -86,14 +100,14 @@ def choose_tested(
 
 def _choose(
     world: World, actor: str | None, joint: str, *, servos: bool
-) -> tuple[list[Chosen | ChosenServo], list[Skipped]]:
+) -> tuple[list[Tested], list[Skipped]]:
     robots = [world[actor]] if actor is not None else list(world.articulations.values())
     robots = [r for r in robots if r.actuators] or robots
-    chosen: list[Chosen | ChosenServo] = []
+    chosen: list[Tested] = []
     skipped: list[Skipped] = []
     refusals: list[BindingError] = []
     for robot in robots:
-        known: dict[int, Chosen | ChosenServo] = {c.binding.actuator_id: c for c in _driven(robot)}
+        known: dict[int, Tested] = {c.binding.actuator_id: c for c in _driven(robot)}
         reasons: dict[int, str] = {}
         for servo in robot.servos if servos else ():
             if servo.why_no_response:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.gains.response import Kind, Signal, has_final
+from mjrig.gains.response import BAND, Kind, Signal, has_final
 
 #: A joint is still before a signal if it would move less than this share of the amplitude while
 #: the signal lasts.
@@ -20,6 +20,8 @@ WINDOW = 240
 EVERY = 8
 #: Longest time to wait for it [s].
 LONGEST = 30.0
+#: Share of a step response, at its end, in which it no longer leaves the band around the end.
+QUIET = 0.35
 #: A motion is given up only after three times this, enough for the period of a slow joint [s].
 LOOK = 1.5
 
@@ -36,6 +38,11 @@ def is_still(speed: FloatArray, signal: Signal, share: float = STILL) -> BoolArr
     """Which joints are still enough for a signal, by their largest speeds of late."""
     found: BoolArray = speed * signal.duration <= share * abs(signal.amplitude)
     return found
+
+
+def strictest(signals: Sequence[Signal]) -> Signal:
+    """The signal that a robot must be stillest for, of some of one duration."""
+    return min(signals, key=lambda signal: abs(signal.amplitude))
 
 
 def settling(
@@ -92,10 +99,19 @@ def is_over(positions: Sequence[float] | FloatArray, signal: Signal, timestep: f
     if not np.isfinite(values).all():
         return True
     if signal.kind is Kind.STEP:
-        return has_final(values) or _takes_for_ever(values, timestep)
+        return (has_final(values) and _is_quiet(values)) or _takes_for_ever(values, timestep)
     speed = float(most_speed(values[-WINDOW:], timestep))
     still = speed * max(elapsed, signal.duration) <= ENDED * abs(signal.amplitude)
     return still or _takes_for_ever(values[round(signal.duration / timestep) :], timestep)
+
+
+def _is_quiet(values: FloatArray) -> bool:
+    """Whether a step response has been near its end for a while.
+
+    At a turning point of a slow oscillation the last samples alone look like a final value.
+    """
+    late = values[-max(1, round(len(values) * QUIET)) :]
+    return float(np.ptp(late)) <= 2.0 * BAND * abs(float(late[-1]) - float(values[0])) + 1e-9
 
 
 def _takes_for_ever(values: FloatArray, timestep: float) -> bool:

@@ -22,6 +22,7 @@ from mjrig.scene.actor_parts import (
     Base,
     Dynamics,
     FreeBody,
+    GainTests,
     Keyframe,
     MocapBody,
     NativeGains,
@@ -129,6 +130,7 @@ class ActorDescription(HasProperties):
         Keyframe, polymorphic=False, structural=True, doc="Keyframes kept in the scene."
     )
     replicate = Nested(Replicate, structural=True, doc="Copies of this actor on a grid.")
+    gain_tests = Nested(GainTests, doc="Signals and thresholds of `mjrig tune test`.")
     components = ComponentList(ActorComponent, doc="Components of the actor, in order.")
 
     #: The folder file names are relative to, for an actor without a scene; None: the scene's.

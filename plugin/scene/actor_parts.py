@@ -1,4 +1,4 @@
-"""Parts of an actor's description: attachment, velocities, keyframes, copies."""
+"""Parts of an actor's description: attachment, velocities, keyframes, copies, gain tests."""
 
 import re
 from enum import StrEnum
@@ -8,7 +8,7 @@ from mjrig.properties.array_kinds import Vector
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, numbers
 from mjrig.properties.per_actuator import PatternLists, PatternMap
-from mjrig.properties.scalar_kinds import Bool, Text
+from mjrig.properties.scalar_kinds import Bool, Float, OptionalFloat, Text
 from mjrig.scene.pose import PLACE, Transform
 
 #: Most copies of one actor.
@@ -202,3 +202,110 @@ class Replicate(HasProperties):
         if total > MAX_COPIES:
             problem = f"{self.label}.count: must be at most {MAX_COPIES} copies, got {total:g}"
             raise PropertyError(problem, ("count",))
+
+
+class GainTests(HasProperties):
+    """Signals and thresholds of `mjrig tune test`; a threshold that is null is not judged."""
+
+    amplitude = Float(
+        0.1,
+        min=0.0,
+        above=True,
+        unit="rad or m",
+        category="Signals",
+        doc="Of steps and sines; less where the joint's range leaves less room.",
+    )
+    frequency = Float(
+        1.0, min=0.0, above=True, unit="Hz", category="Signals", doc="Frequency of the sine."
+    )
+    payload = PatternMap(
+        min=0.0,
+        unit="kg",
+        refers=("body",),
+        category="Signals",
+        doc="Mass to hold besides the robot's own, at the centre of mass of bodies, by name "
+        "pattern.",
+    )
+    rise_time = OptionalFloat(
+        None,
+        min=0.0,
+        unit="s",
+        category="Steps",
+        doc="Most time from 10 to 90 % of a step; null: not judged.",
+    )
+    overshoot = OptionalFloat(
+        0.2, min=0.0, category="Steps", doc="Most overshoot, as a share of the step."
+    )
+    settling_time = OptionalFloat(
+        1.0,
+        min=0.0,
+        unit="s",
+        category="Steps",
+        doc="Most time until a step response stays within 2 % of its final value.",
+    )
+    saturation = OptionalFloat(
+        0.25,
+        min=0.0,
+        max=1.0,
+        category="Steps",
+        doc="Largest share of the first second after a step spent at an effort limit.",
+    )
+    angle_error = OptionalFloat(
+        0.05,
+        min=0.0,
+        unit="rad",
+        category="Errors",
+        doc="Largest steady-state error of hinges: after a step, at a limit, under load.",
+    )
+    distance_error = OptionalFloat(
+        0.005, min=0.0, unit="m", category="Errors", doc="Largest steady-state error of slides."
+    )
+    static_effort = OptionalFloat(
+        0.5,
+        min=0.0,
+        category="Errors",
+        doc="Largest share of the effort limit that holding the pose may take.",
+    )
+    limit_time = OptionalFloat(
+        3.0,
+        min=0.0,
+        unit="s",
+        category="Limits",
+        doc="Most time to settle at an end of the range.",
+    )
+    limit_overshoot = OptionalFloat(
+        0.02,
+        min=0.0,
+        category="Limits",
+        doc="Farthest beyond an end of the range, as a share of the range.",
+    )
+    limit_saturation = OptionalFloat(
+        None,
+        min=0.0,
+        max=1.0,
+        category="Limits",
+        doc="Largest share of the first second of the way to a limit spent at an effort limit; "
+        "null: not judged.",
+    )
+    gain_error = OptionalFloat(
+        0.1,
+        min=0.0,
+        category="Sine",
+        doc="Largest deviation of the amplitude ratio position / target from 1.",
+    )
+    phase_lag = OptionalFloat(
+        45.0, min=0.0, unit="°", category="Sine", doc="Largest phase lag behind the target."
+    )
+    tracking_error = OptionalFloat(
+        None,
+        min=0.0,
+        category="Sine",
+        doc="Largest RMS tracking error, as a share of the amplitude; null: not judged.",
+    )
+    timestep_change = OptionalFloat(
+        0.1,
+        min=0.0,
+        category="Timestep",
+        doc="Largest difference between the step responses at half or twice the timestep and at "
+        "the scene's own, as a share of the step.",
+    )

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mjrig.tuning.objectives.objective_signal import SignalTest as SignalTest
     from mjrig.tuning.objectives.variation import Randomisation as Randomisation
     from mjrig.tuning.responses.frequency import FrequencyResponse as FrequencyResponse
+    from mjrig.tuning.responses.gain_report import gain_report as gain_report
+    from mjrig.tuning.responses.gain_suite import GainReport as GainReport
+    from mjrig.tuning.responses.gain_suite import check_gains as check_gains
     from mjrig.tuning.responses.respond import JointResponse as JointResponse
     from mjrig.tuning.responses.respond import respond as respond
     from mjrig.tuning.responses.respond_report import respond_report as respond_report
@@ -34,12 +37,15 @@ _HOME = {
     "assign": "tuning.assignment.assign",
     "assign_report": "tuning.assignment.assign_report",
     "Assignment": "tuning.assignment.assign",
+    "check_gains": "tuning.responses.gain_suite",
     "Choices": "tuning.sweeps.space",
     "Fit": "tuning.fitting.fit",
     "fit": "tuning.fitting.fit",
     "fit_report": "tuning.fitting.fit_report",
     "FreeRun": "tuning.objectives.objective_run",
     "FrequencyResponse": "tuning.responses.frequency",
+    "gain_report": "tuning.responses.gain_report",
+    "GainReport": "tuning.responses.gain_suite",
     "Inertia": "tuning.assignment.assign",
     "JointResponse": "tuning.responses.respond",
     "Objective": "tuning.objectives.objective",

@@ -1,4 +1,4 @@
-"""`mjrig tune`: step responses, gain assignment, parameter fitting.
+"""`mjrig tune`: step responses, gain tests, gain assignment, parameter fitting.
 
 Imports nothing heavy before a command runs.
 """
@@ -12,6 +12,7 @@ from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene
 from mjrig.tuning.fitting import fit_command
+from mjrig.tuning.responses import gain_command
 
 #: Kind-specific defaults of the test signals: frequency, end frequency [Hz], duration [s].
 DEFAULTS = {
@@ -26,8 +27,8 @@ def add(commands: Any) -> None:
     """Add the sub-command with its own sub-commands."""
     parser = commands.add_parser(
         "tune",
-        help="test joint responses, assign gains, fit parameters to recordings",
-        description="Test joint responses, assign gains, fit parameters to recordings.",
+        help="test joint responses and gains, assign gains, fit parameters to recordings",
+        description="Test joint responses and gains, assign gains, fit parameters to recordings.",
     )
     examples(
         parser,
@@ -36,6 +37,11 @@ def add(commands: Any) -> None:
     )
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
     _add_respond(_job(jobs, "respond", _respond, "test how joints track a signal"))
+    suite = _job(
+        jobs, "test", gain_command.run, "run the gain tests, exit with 1 if one fails", many=True
+    )
+    _add_running(suite)
+    gain_command.add(suite)
     _add_assign(
         _job(jobs, "assign", _assign, "compute gains from natural frequency and damping ratio")
     )
@@ -43,19 +49,34 @@ def add(commands: Any) -> None:
 
 
 def _job(
-    jobs: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str
+    jobs: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    summary: str,
+    *,
+    many: bool = False,
 ) -> argparse.ArgumentParser:
+    """A sub-command with what all share; `many`: it takes several patterns of joints."""
     parser: argparse.ArgumentParser = jobs.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
     add_scene(parser)
     parser.add_argument("--actor", metavar="NAME", help="actor (all)")
-    parser.add_argument(
-        "--joint",
-        metavar="PATTERN",
-        default=".*",
-        help="joints or actuators, a regular expression (.*)",
-    )
+    if many:
+        parser.add_argument(
+            "--joints",
+            nargs="+",
+            metavar="PATTERN",
+            default=[".*"],
+            help="joints or actuators, regular expressions (.*)",
+        )
+    else:
+        parser.add_argument(
+            "--joint",
+            metavar="PATTERN",
+            default=".*",
+            help="joints or actuators, a regular expression (.*)",
+        )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     add_scene_options(parser)
@@ -83,15 +104,7 @@ def _add_respond(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="duration [s] (step 1, square 2, sine 3, chirp 5)",
     )
-    parser.add_argument(
-        "--execution",
-        default="auto",
-        choices=("auto", "python", "native", "compiled"),
-        help="execution mode of the controllers (auto)",
-    )
-    parser.add_argument(
-        "--workers", type=_count, metavar="N", help="worker processes (one per core)"
-    )
+    _add_running(parser)
     add_output(
         parser,
         "--plot",
@@ -107,6 +120,19 @@ def _add_respond(parser: argparse.ArgumentParser) -> None:
         parser,
         'mjrig tune respond config/scenes/quadruped.yaml --joint ".*_calf" --amplitude 0.2',
         "mjrig tune respond config/scenes/pendulum.yaml --signal chirp --csv chirp.csv",
+    )
+
+
+def _add_running(parser: argparse.ArgumentParser) -> None:
+    """How responses are computed."""
+    parser.add_argument(
+        "--execution",
+        default="auto",
+        choices=("auto", "python", "native", "compiled"),
+        help="execution mode of the controllers (auto)",
+    )
+    parser.add_argument(
+        "--workers", type=_count, metavar="N", help="worker processes (one per core)"
     )
 
 

@@ -1,48 +1,23 @@
 """report.html: one self-contained file with embedded plots."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
 from mjrig.sim2sim.compare.finding import sentence
 from mjrig.sim2sim.compare.result import NONE, Replay
+from mjrig.sim2sim.report.html_page import html_page, html_table
 from mjrig.sim2sim.report.svg import plot
 
 #: Joints that are plotted: the worst ones.
 PLOTTED = 12
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2024; --dim: #687078; --rule: #d8dce0; --here: #c2410c;
-  --rec: #2563eb; --good: #15803d; --bad: #b91c1c; --paper: #fff; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --dim: #9aa2aa; --rule: #3a4046;
-  --here: #fb923c; --rec: #7aa7ff; --good: #4ade80; --bad: #f87171; --paper: #16181b; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--rule); }
-th:first-child, td:first-child { text-align: left; }
-.scroll { overflow-x: auto; }
-.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(24rem, 1fr)); gap: 1rem; }
-svg { width: 100%; font-size: 11px; } svg text { fill: var(--dim); }
-svg .t { fill: var(--ink); font-size: 12px; } svg .m { text-anchor: middle; }
-svg .y { text-anchor: end; } svg .a { stroke: var(--dim); fill: none; }
-svg .g { stroke: var(--rule); stroke-width: .5; }
-polyline { fill: none; stroke-width: 1.4; } .rec { stroke: var(--rec); }
-.here { stroke: var(--here); } .key.rec { color: var(--rec); } .key.here { color: var(--here); }
-"""
 
 
 def page(replay: Replay) -> str:
     """The whole file."""
-    return "\n".join(_lines(replay)) + "\n"
+    return html_page(f"{replay.source}: {replay.verdict}", _lines(replay))
 
 
 def _lines(replay: Replay) -> Iterator[str]:
-    title = f"{replay.source}: {replay.verdict}"
-    yield "<!doctype html>"
-    yield '<html lang="en"><head><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
     tone = "good" if replay.is_fine else "bad"
     yield f'<h1 class="{tone}">{escape(replay.verdict)}</h1>'
     what = f"{replay.source} in {replay.scene}, mode {replay.mode}"
@@ -60,7 +35,6 @@ def _lines(replay: Replay) -> Iterator[str]:
         yield "<h2>Notes</h2><ul>"
         yield from (f"<li>{escape(n)}</li>" for n in replay.notes)
         yield "</ul>"
-    yield "</body></html>"
 
 
 def _facts(replay: Replay) -> Iterator[str]:
@@ -78,16 +52,7 @@ def _facts(replay: Replay) -> Iterator[str]:
             facts.append((name, ", ".join(f"{x:.3f}" for x in place) + " m"))
     if replay.base_drift is not None:
         facts.append(("base drift", f"{replay.base_drift:.4g} m"))
-    yield from _table((), facts)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield '<div class="scroll"><table>'
-    if head:
-        yield "<tr>" + "".join(f"<th>{escape(h)}</th>" for h in head) + "</tr>"
-    for row in rows:
-        yield "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>"
-    yield "</table></div>"
+    yield from html_table((), facts)
 
 
 def _trials(replay: Replay) -> Iterator[str]:
@@ -106,7 +71,7 @@ def _trials(replay: Replay) -> Iterator[str]:
         for t in replay.trials
     ]
     head = ("trial", "", "duration [s]", "least upright", "tracking error", "saturated")
-    yield from _table(head, rows)
+    yield from html_table(head, rows)
 
 
 def _plots(replay: Replay) -> Iterator[str]:
@@ -147,4 +112,4 @@ def _joints(replay: Replay) -> Iterator[str]:
         rows.append((name, *cells))
     head = ("joint", "rmse position", "rmse velocity", "rmse effort", "largest error",
             "saturated here", "recorded")  # fmt: skip
-    yield from _table(head, rows)
+    yield from html_table(head, rows)

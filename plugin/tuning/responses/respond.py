@@ -10,7 +10,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
 from mjrig.gains.bench import Bench, Response
-from mjrig.gains.choice import Chosen, ChosenServo, choose_tested
+from mjrig.gains.choice import Chosen, Tested, choose_tested
 from mjrig.gains.response import Kind, Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -94,23 +94,50 @@ def respond(
         SceneError: the scene cannot be read or built.
     """
     signal = signal or Signal()
-    workers = workers or os.cpu_count() or 1
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     bench = Bench(World(scene, execution))
     chosen, skipped = choose_tested(bench.world, actor, joint)
-    _check_rate(signal, bench.world.timestep)
-    laws = [c for c in chosen if isinstance(c, Chosen)]
-    if is_plain(bench.world) and len(laws) == len(chosen):
-        found = follow_together(bench, laws, signal, workers, report)
-    else:
-        found = follow_in_processes(scene, bench, chosen, signal, workers, report)
+    check_rate(signal, bench.world.timestep)
+    found = follow(scene, bench, chosen, [signal] * len(chosen), workers, report)
     bench.rest(signal)
     responses = _with_frequencies(bench.world, chosen, found, signal)
     reasons = [(s.actor, Response(s.actuator, "", None, None, problem=s.reason)) for s in skipped]
     return [*responses, *(JointResponse(name, response) for name, response in reasons)]
 
 
-def _check_rate(signal: Signal, timestep: float) -> None:
+def follow(
+    scene: Scene,
+    bench: Bench,
+    chosen: Sequence[Tested],
+    signals: Sequence[Signal],
+    workers: int | None = None,
+    report: Callable[[float], object] = lambda share: None,
+) -> list[Response]:
+    """One response per chosen actuator to its own signal; the signals differ in amplitude only.
+
+    In one batch where MuJoCo runs every law and all are PD, else in processes.
+
+    Args:
+        scene: what the bench's world was made from.
+        bench: where the actuators were chosen.
+        chosen: the same one several times is fine.
+        signals: one for each.
+        workers: number of processes or threads; None: one per core.
+        report: called with the share that is done.
+    """
+    workers = workers or os.cpu_count() or 1
+    laws = [c for c in chosen if isinstance(c, Chosen)]
+    if is_plain(bench.world) and len(laws) == len(chosen):
+        return follow_together(bench, laws, signals, workers, report)
+    return follow_in_processes(scene, bench, chosen, signals, workers, report)
+
+
+def check_rate(signal: Signal, timestep: float) -> None:
+    """Refuse a frequency that the physics cannot show.
+
+    Raises:
+        PropertyError: it is half the rate of the physics or more.
+    """
     highest = signal.frequency
     if signal.kind is Kind.CHIRP:
         highest = max(highest, signal.end_frequency)
@@ -123,7 +150,7 @@ def _check_rate(signal: Signal, timestep: float) -> None:
 
 def _with_frequencies(
     world: World,
-    chosen: Sequence[Chosen | ChosenServo],
+    chosen: Sequence[Tested],
     found: Sequence[Response],
     signal: Signal,
 ) -> list[JointResponse]:

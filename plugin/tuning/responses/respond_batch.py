@@ -17,7 +17,7 @@ from mjrig.gains.bench import (
 )
 from mjrig.gains.choice import Chosen
 from mjrig.gains.response import Signal, Trace
-from mjrig.gains.stillness import BoolArray, is_over, may_be_over, signal_steps
+from mjrig.gains.stillness import BoolArray, is_over, may_be_over, signal_steps, strictest
 from mjrig.readings.applied_effort import AppliedEffort
 from mjrig.sim.batch_robot import BatchRobot
 from mjrig.sim.world import World
@@ -49,21 +49,22 @@ def _is_plain_law(controller: ArticulationController) -> bool:
 def follow_together(
     bench: Bench,
     chosen: Sequence[Chosen],
-    signal: Signal,
+    signals: Sequence[Signal],
     threads: int,
     report: Callable[[float], object] = lambda share: None,
 ) -> list[Response]:
-    """One response per chosen actuator; the bench's world must be plain.
+    """One response per chosen actuator to its own signal; the bench's world must be plain.
 
-    A copy that diverges is run again on the bench itself, which reports the cause.
+    The signals differ in amplitude only. A copy that diverges is run again on the bench itself,
+    which reports the cause.
     """
-    rest = bench.rest(signal)
+    rest = bench.rest(strictest(signals))
     if rest.problem:
         return [failed(c.binding, rest.problem) for c in chosen]
-    run = _Run(bench.world, chosen, signal, threads)
+    run = _Run(bench.world, chosen, signals, threads)
     traces = run.traces(report)
     found = []
-    for i, (one, trace) in enumerate(zip(chosen, traces, strict=True)):
+    for i, (one, trace, signal) in enumerate(zip(chosen, traces, signals, strict=True)):
         if trace is None or rest.why_not(one.binding):
             name = one.binding.actuator
             found += bench.run(one.robot.name, [name], signal, rest=rest)
@@ -78,9 +79,11 @@ class _Run:
     """The copies, their setpoints and their signals."""
 
     def __init__(
-        self, world: World, chosen: Sequence[Chosen], signal: Signal, threads: int
+        self, world: World, chosen: Sequence[Chosen], signals: Sequence[Signal], threads: int
     ) -> None:
-        self._world, self._chosen, self._signal = world, chosen, signal
+        self._world, self._chosen, self._signals = world, chosen, signals
+        #: Kind and duration are those of all.
+        self._signal = signals[0]
         count = len(chosen)
         self._batch = mujoco.batch.Batch(world.model, count, min(threads, count))
         for field in STATE:
@@ -116,7 +119,7 @@ class _Run:
             self._end(k, length, self._over(k, positions, most) & alive)
             if k == most or not (alive & (length == 0)).any():
                 break
-            log.append(np.array([move(self._signal.held(k * h)), positions[-1], read[1]()]))
+            log.append(np.array([move(self._offsets(k * h)), positions[-1], read[1]()]))
             for robot in self._robots:
                 robot.write(ctrl)
             self._batch.step(nstep=1)
@@ -138,8 +141,11 @@ class _Run:
             return np.ones(count, np.bool_)
         if not may_be_over(step, self._signal, h):
             return np.zeros(count, np.bool_)
-        columns = np.array(positions).T
-        return np.array([is_over(column, self._signal, h) for column in columns])
+        pairs = zip(np.array(positions).T, self._signals, strict=True)
+        return np.array([is_over(column, signal, h) for column, signal in pairs])
+
+    def _offsets(self, time: float) -> FloatArray:
+        return np.array([signal.held(time) for signal in self._signals])
 
     def _end(self, step: int, length: npt.NDArray[np.intp], over: BoolArray) -> None:
         """Keep the states of responses that are complete now."""
@@ -165,8 +171,8 @@ class _Run:
         shares = [slice(end - n, end) for end, n in zip(ends, counts, strict=True)]
         return lambda: values[copies, where], shares
 
-    def _mover(self) -> Callable[[float], FloatArray]:
-        """A function that offsets the target of every copy and returns the targets."""
+    def _mover(self) -> Callable[[FloatArray], FloatArray]:
+        """A function that offsets the targets of the copies and returns the targets."""
         base = np.empty(len(self._chosen))
         parts = []
         for robot in self._robots:
@@ -175,8 +181,8 @@ class _Run:
                 base[own] = robot.position[own, self._columns[own]]
                 parts.append((robot.position, own, self._columns[own]))
 
-        def move(offset: float) -> FloatArray:
-            target = base + offset
+        def move(offsets: FloatArray) -> FloatArray:
+            target = base + offsets
             for position, own, columns in parts:
                 position[own, columns] = target[own]
             return target

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mjrig.gains.bench import Bench, Response
-from mjrig.gains.choice import Chosen, ChosenServo
+from mjrig.gains.choice import Tested
 from mjrig.gains.response import Signal
+from mjrig.gains.stillness import strictest
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.workers.pool import ProcessPool
@@ -24,7 +25,12 @@ class _SceneText:
     variables: dict[str, object]
     trusted: tuple[Path, ...]
     execution: str
+    #: What the robot is to be still for.
     signal: Signal
+
+
+#: Actor, actuator and signal.
+_Task = tuple[str, str, Signal]
 
 
 class _Follower:
@@ -32,43 +38,45 @@ class _Follower:
 
     def __init__(self, given: _SceneText) -> None:
         scene = Scene.parse(given.text, given.base, vars=given.variables, trust=given.trusted)
-        self._given = given
         self._bench = Bench(World(scene, given.execution))
         self._rest = self._bench.rest(given.signal)
 
-    def follow(self, name: tuple[str, str]) -> Response:
-        """The response of one (actor, actuator)."""
-        actor, actuator = name
-        (found,) = self._bench.run(actor, [actuator], self._given.signal, rest=self._rest)
+    def follow(self, task: _Task) -> Response:
+        """The response of one actuator of an actor to a signal."""
+        actor, actuator, signal = task
+        (found,) = self._bench.run(actor, [actuator], signal, rest=self._rest)
         return found
 
 
 def follow_in_processes(
     scene: Scene,
     bench: Bench,
-    chosen: Sequence[Chosen | ChosenServo],
-    signal: Signal,
+    chosen: Sequence[Tested],
+    signals: Sequence[Signal],
     workers: int,
     report: Callable[[float], object] = lambda share: None,
 ) -> list[Response]:
-    """One response per chosen actuator; on the bench itself where processes are not worth it."""
-    steps = len(chosen) * signal.duration / bench.world.timestep
+    """One response per chosen actuator to its own signal; the signals differ in amplitude only.
+
+    On the bench itself where processes are not worth it.
+    """
+    steps = len(chosen) * signals[0].duration / bench.world.timestep
     workers = min(workers, len(chosen), int(steps // WORTH_A_PROCESS))
-    names = [(c.robot.name, c.binding.actuator) for c in chosen]
+    tasks = [(c.robot.name, c.binding.actuator, s) for c, s in zip(chosen, signals, strict=True)]
     if workers < 2:
-        rest = bench.rest(signal)
-        alone = (bench.run(actor, [name], signal, rest=rest)[0] for actor, name in names)
-        return _counted(alone, len(names), report)
+        rest = bench.rest(strictest(signals))
+        alone = (bench.run(actor, [name], s, rest=rest)[0] for actor, name, s in tasks)
+        return _counted(alone, len(tasks), report)
     given = _SceneText(
         scene.to_text(),
         scene.base.absolute(),
         dict(scene.reading.vars),
         scene.reading.trusted,
         bench.world.requested_execution,
-        signal,
+        strictest(signals),
     )
     with ProcessPool(workers, _Follower, given) as pool:
-        return _counted(pool.map(_Follower.follow, names), len(names), report)
+        return _counted(pool.map(_Follower.follow, tasks), len(tasks), report)
 
 
 def _counted(

@@ -1,16 +1,18 @@
 """The Tune panel: it draws at any moment, and clicks run, cancel and apply."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.tune.tune import Tune, TuneTask
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.gains.response import Kind, Signal
+from mjrig.tuning.responses.gain_test import GainTest, GainVerdict
 from mjrig.tuning.sweeps.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS
 from tests.editor.tune.tuned import CHIRP, STEP, recorded, tune_legs, work
@@ -83,6 +85,26 @@ def test_gains_fits_and_problems_are_drawn(tune: Tune, tmp_path: Path) -> None:
     draw(panel, TuneTask.FIT)
 
 
+def test_gain_tests_are_drawn_and_their_report_is_written(tune: Tune) -> None:
+    panel = panel_of(tune)
+    tune.state.session.set("dog.gain_tests.overshoot", 0.0)
+    tune.test.tests = [GainTest.LIMITS, GainTest.STEP]
+    tune.tuning.choose(tune.tuning.rows[0])
+    tune.refresh()
+    work(tune, TuneTask.TEST)
+    report = tune.found[TuneTask.TEST].result
+    assert [r.verdict for r in report.results] == [GainVerdict.SKIPPED, GainVerdict.FAIL]
+    for shown in (None, 0, 1):
+        tune.shown = shown
+        draw(panel, TuneTask.TEST)
+    assert tune.save_report()
+    assert "1 failed, 1 skipped" in tune.report_path().read_text()
+    assert tune.report_path().with_suffix(".json").is_file()
+    tune.test.tests = []
+    assert not tune.run(TuneTask.TEST)
+    assert tune.state.problems["tune test"] == "tick a test to run"
+
+
 def test_sweeps_of_any_size_are_drawn(tune: Tune) -> None:
     panel = panel_of(tune)
     tune.sweep.axes = {"kp": GainAxis(20, 80, 2)}
@@ -120,6 +142,41 @@ def wait(ctx: Any, tune: Tune) -> None:
     while tune.running is not None:
         ctx.yield_()
     ctx.yield_(2)
+
+
+def gain_tests(bench: Bench) -> Callable[[Any], None]:
+    """A person ticks a test, sets a threshold, runs it and looks at a curve."""
+    tune = bench.window.tune.tune
+
+    def tests(ctx: Any) -> None:
+        tune.test.tests = [GainTest.LOAD]
+        open_task(ctx, TuneTask.TEST)
+        ctx.item_click("//Tune/**/step")
+        ctx.item_click("//Tune/**/load")
+        CHECK(tune.test.tests == [GainTest.STEP])
+        world = bench.state.simulation.world
+        ctx.set_ref(ctx.window_info("//Tune/tasks/test/form").window)
+        ctx.item_input_value("thresholds/settling_time/##v", 0.01)
+        ctx.yield_(3)
+        CHECK(bench.entries[-1] == "Set dog.gain_tests.settling_time")
+        CHECK(bench.state.simulation.world is world)
+        ctx.item_click("Run")
+        ctx.set_ref("")
+        wait(ctx, tune)
+        report = tune.found[TuneTask.TEST].result
+        CHECK([r.verdict for r in report.results] == [GainVerdict.FAIL] * 4)
+        CHECK(tune.shown is None)
+        result = ctx.window_info("//Tune/tasks/test/result").window
+        ctx.scroll_to_bottom(imgui.test_engine.TestRef(result.id_))
+        ctx.yield_(2)
+        ctx.item_click("//Tune/**/###2")
+        ctx.yield_(2)
+        CHECK(tune.shown == 2)
+        bench.state.session.undo()
+        ctx.yield_(2)
+        CHECK(tune.is_old(tune.found[TuneTask.TEST]))
+
+    return tests
 
 
 @pytest.mark.slow
@@ -171,7 +228,7 @@ def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
         ctx.yield_(2)
         CHECK(bench.entries[-1] == "Best of 5 points")
 
-    bench.run(cancel, apply, sweep_while_hidden)
+    bench.run(cancel, apply, gain_tests(bench), sweep_while_hidden)
     assert bench.problems == []
 
 

@@ -1,0 +1,50 @@
+"""HTML pages of reports: one self-contained file, in light and dark."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c2024; --dim: #687078; --rule: #d8dce0; --here: #c2410c;
+  --rec: #2563eb; --good: #15803d; --bad: #b91c1c; --paper: #fff; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --dim: #9aa2aa; --rule: #3a4046;
+  --here: #fb923c; --rec: #7aa7ff; --good: #4ade80; --bad: #f87171; --paper: #16181b; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--rule); }
+th:first-child, td:first-child { text-align: left; }
+.scroll { overflow-x: auto; }
+.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(24rem, 1fr)); gap: 1rem; }
+svg { width: 100%; font-size: 11px; } svg text { fill: var(--dim); }
+svg .t { fill: var(--ink); font-size: 12px; } svg .m { text-anchor: middle; }
+svg .y { text-anchor: end; } svg .a { stroke: var(--dim); fill: none; }
+svg .g { stroke: var(--rule); stroke-width: .5; }
+polyline { fill: none; stroke-width: 1.4; } .rec { stroke: var(--rec); }
+.here { stroke: var(--here); } .key.rec { color: var(--rec); } .key.here { color: var(--here); }
+"""
+
+
+def html_page(title: str, body: Iterable[str]) -> str:
+    """The whole file."""
+    head = (
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+    )
+    return "\n".join([*head, *body, "</body></html>"]) + "\n"
+
+
+def html_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], tones: Sequence[str] = ()
+) -> Iterator[str]:
+    """A table; `tones` are classes of its rows: `good`, `bad`, `dim` or nothing."""
+    yield '<div class="scroll"><table>'
+    if head:
+        yield "<tr>" + "".join(f"<th>{escape(h)}</th>" for h in head) + "</tr>"
+    for i, row in enumerate(rows):
+        tone = f' class="{tones[i]}"' if tones and tones[i] else ""
+        yield f"<tr{tone}>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>"
+    yield "</table></div>"

@@ -61,8 +61,10 @@ def edit(path: Path | None, *, trust: bool = False) -> int:
         editor = Editor(Scene())
         editor.window.files.open_path(path)
     else:
+        editor.window.files.note_recent(path)
         if path is not None and is_recording(path):
             editor.state.wants_to_replay = path, ""
+    editor.window.tour.offer()
     editor.window.files.offer(autosave.unsaved())
     editor.run()
     return 0

@@ -14,7 +14,8 @@ from mjrig.editor.assets.assets import (
     remove_folder,
 )
 from mjrig.editor.assets.drops import drop
-from mjrig.editor.assets.thumbnails import Picture, Thumbnails
+from mjrig.editor.assets.pictures import Pictures, Upload
+from mjrig.editor.assets.thumbnails import Thumbnails
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dragging import drag_source
@@ -33,7 +34,7 @@ _COLOURS = {
     "recording": 0xFF4A4A4A,
     "policy": 0xFF4A4A4A,
 }
-Upload = Callable[[Picture], int]
+_PICTURED = ("model", "scene")
 
 
 class AssetPanel(Panel):
@@ -57,8 +58,7 @@ class AssetPanel(Panel):
         super().__init__(state)
         self.shelf = AssetShelf()
         self.thumbnails = thumbnails or Thumbnails()
-        self._upload = upload
-        self._textures: dict[Path, int] = {}
+        self.pictures = Pictures(self.thumbnails, upload)
         self._words = ""
         self._group = ""
         self._folder = ""
@@ -195,16 +195,10 @@ class AssetPanel(Panel):
         canvas.pop_clip_rect()
 
     def _texture(self, asset: Asset) -> int | None:
-        """Texture of a model's thumbnail, once it is drawn and can be uploaded."""
-        path = asset.path
-        if path is None or asset.kind != "model" or self._upload is None:
+        """Texture of the thumbnail, once it is drawn and can be uploaded."""
+        if asset.path is None or asset.kind not in _PICTURED:
             return None
-        if path not in self._textures:
-            picture = self.thumbnails.get(path)
-            if picture is None:
-                return None
-            self._textures[path] = self._upload(picture)
-        return self._textures[path]
+        return self.pictures.texture(asset.path)
 
     def _about(self, asset: Asset) -> str:
         lines = [asset.name, asset.doc, str(asset.path or asset.root)]

@@ -162,7 +162,7 @@ class Hierarchy(Panel):
             self.state.attempt(lambda: capture(self.state, name))
         imgui.separator()
         if imgui.menu_item_simple("Rename"):
-            self._start_renaming(name)
+            self.start_renaming(name)
         if imgui.menu_item_simple("Duplicate", "Ctrl+D"):
             self.state.attempt(lambda: duplicate(self.state, name))
         if imgui.menu_item_simple("Delete", "Del"):
@@ -175,7 +175,8 @@ class Hierarchy(Panel):
                 self.state.attempt(lambda: delete(self.state, path))
             imgui.end_popup()
 
-    def _start_renaming(self, name: str) -> None:
+    def start_renaming(self, name: str) -> None:
+        """Show a field in place of an actor's name."""
         self._renaming = self._name = name
         self._has_focus = False
 
@@ -206,8 +207,6 @@ class Hierarchy(Panel):
             return
         if imgui.is_key_pressed(imgui.Key.delete):
             self.state.attempt(lambda: delete(self.state, *self.state.selection.paths))
-        if imgui.is_key_pressed(imgui.Key.f2) and self.state.selection.actor:
-            self._start_renaming(self.state.selection.actor)
 
 
 def _describes(scene: Any, name: str) -> bool:

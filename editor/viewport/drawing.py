@@ -11,6 +11,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.world_frame import STATE, WorldFrame
+from mjrig.editor.viewport.floor_grid import add_floor_grid, floor_height
 from mjrig.scene.pose import composed
 from mjrig.sim.world import World
 
@@ -43,10 +44,16 @@ class Drawing:
         self._rest = self.model.body_pos.copy(), self.model.body_quat.copy()
         #: Where actors are shown while a gizmo drags them: a shift of their pose in the world.
         self.shifts: dict[str, Pose] = {}
+        #: Whether lines are drawn on the floor.
+        self.has_grid = True
+        self._floor = floor_height(self.model)
+        #: Whether the model has a sky; without one there is nothing behind its geoms.
+        self.has_sky = int(mujoco.mjtTexture.mjTEXTURE_SKYBOX) in self.model.tex_type
 
     def look_like(self, other: "Drawing") -> None:
         """Take camera and options over from the drawing of the world before."""
         self.camera, self.option = other.camera, other.option
+        self.has_grid = other.has_grid
         self.scene.flags[:] = other.scene.flags
         camera, kinds = self.camera, mujoco.mjtCamera
         if camera.trackbodyid >= 0:  # numbers change from world to world, names stay
@@ -88,6 +95,21 @@ class Drawing:
             int(mujoco.mjtCatBit.mjCAT_ALL),
             self.scene,
         )
+        if self.has_grid and self._floor is not None:
+            middle, distance = self._look_at()
+            add_floor_grid(self.scene, self._floor, middle, distance)
+
+    def _look_at(self) -> tuple[FloatArray, float]:
+        """What the camera looks at, and from how far."""
+        camera = self.camera
+        if int(camera.type) != int(mujoco.mjtCamera.mjCAMERA_FIXED):
+            point: FloatArray = np.array(camera.lookat)
+            return point, float(camera.distance)
+        eye, ahead = (
+            np.asarray(v, float) for v in (self.scene.camera[0].pos, self.scene.camera[0].forward)
+        )
+        reach = max(abs(float(eye[2])), 0.5) * 2.0
+        return eye + reach * ahead, reach
 
     def _shift(self, name: str, shift: Pose) -> None:
         model, data = self.model, self.data

@@ -10,7 +10,7 @@ from imgui_bundle import imgui
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.ui.colours import ALARM
+from mjrig.editor.ui.colours import ALARM, SKY_ABOVE, SKY_BELOW
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport import cameras
@@ -21,6 +21,7 @@ from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.sim.world import World
 
+Rect = tuple[float, float, float, float]
 DropHandler = Callable[[str, Any, str | None, FloatArray | None], None]
 _MOUSE = mujoco.mjtMouse
 _BUTTONS = (
@@ -79,6 +80,8 @@ class Viewport(Panel):
         self._held = False
         self._pushing = False
         self._pushed: set[int] = set()
+        #: Draws over the picture; called with its rectangle (x, y, width, height).
+        self.over: Callable[[Rect], None] = lambda rect: None
 
     # The copy that is drawn ---------------------------------------------------------------------
 
@@ -150,6 +153,7 @@ class Viewport(Panel):
         self.gizmo.draw(drawing, self.rect)
         self._say_why_not(corner, height)
         self._overlay(corner)
+        self.over(self.rect)
         self.notice.draw(self.rect)
 
     @property
@@ -182,8 +186,18 @@ class Viewport(Panel):
         if self.drew:
             self._texture = self.view.render(drawing.scene, *wanted[1])
             self._drawn = wanted
+        if not drawing.has_sky:
+            self._paint_sky()
         flipped = imgui.ImVec2(0, 1), imgui.ImVec2(1, 0)
         imgui.image(imgui.ImTextureRef(self._texture), imgui.ImVec2(width, height), *flipped)
+
+    def _paint_sky(self) -> None:
+        """A backdrop for a model that has none: what is not drawn is transparent."""
+        x, y, width, height = self.rect
+        low, high = imgui.ImVec2(x, y), imgui.ImVec2(x + width, y + height)
+        above, below = imgui.get_color_u32(SKY_ABOVE), imgui.get_color_u32(SKY_BELOW)
+        paint = imgui.get_window_draw_list()
+        paint.add_rect_filled_multi_color(low, high, above, above, below, below)
 
     def _overlay(self, corner: Any) -> None:
         """Why the simulation stopped, with a button to rewind."""
@@ -348,6 +362,7 @@ def _looks(drawing: Drawing) -> tuple[Any, ...]:
         option.label,
         option.frame,
         np.asarray(drawing.scene.flags).tobytes(),
+        drawing.has_grid,
         drawing.perturb.select,
         drawing.perturb.active,
         drawing.model.body_pos.tobytes(),

@@ -75,6 +75,7 @@ class App:
         rp.ini_folder_type = hello_imgui.IniFolderType.app_user_config_folder
         rp.ini_filename = "mjrig/editor.ini"
         self._dock(rp)
+        rp.callbacks.default_icon_font = hello_imgui.DefaultIconFont.font_awesome6
         rp.callbacks.show_menus = self._safely("menus", self._menus)
         if self._status is not None:
             rp.callbacks.show_status = self._safely("status bar", self._status)

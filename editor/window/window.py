@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from imgui_bundle import hello_imgui
-
 from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
 from mjrig.editor.assets.hierarchy import Hierarchy
 from mjrig.editor.assets.import_dialog import ImportDialog
+from mjrig.editor.assets.pictures import Upload
 from mjrig.editor.check.check_panel import CheckPanel
 from mjrig.editor.console.console_panel import ConsolePanel
 from mjrig.editor.gains.gain_table import gain_panels
@@ -22,7 +21,7 @@ from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.tune.tune_panel import TunePanel
 from mjrig.editor.ui.dialogs import KeepDialog
-from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.panel import Panel, bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
@@ -36,8 +35,10 @@ from mjrig.editor.window.palette import Palette
 from mjrig.editor.window.scene_files import SceneFiles
 from mjrig.editor.window.theme import Theme
 from mjrig.editor.window.toolbar import StatusBar, Toolbar
+from mjrig.editor.window.tour import Tour
 from mjrig.editor.window.viewport_capture import ViewportCapture
-from mjrig.editor.window.window_commands import WindowCommands
+from mjrig.editor.window.welcome import Welcome, WelcomeActions
+from mjrig.editor.window.window_commands import HelpActions, WindowCommands
 from mjrig.editor.window.window_parts import WindowParts
 
 
@@ -47,7 +48,7 @@ class Window:
     Args:
         state: state of the editor.
         make_view: makes the viewport's view for a model, with a current context.
-        upload: makes a texture of a picture, for thumbnails.
+        upload: makes a texture of a picture, for thumbnails; None: there are none.
         on_start: called with the window once a context exists.
     """
 
@@ -56,7 +57,7 @@ class Window:
         state: EditorState,
         make_view: Callable[[Any], SceneRenderer],
         *,
-        upload: Callable[[Any], int] = lambda picture: 1,
+        upload: Upload | None = None,
         on_start: Callable[["Window"], None] = lambda window: None,
     ) -> None:
         self.state = state
@@ -92,9 +93,14 @@ class Window:
             self.quality,
             self.theme,
             self.choose,
+            self.hierarchy,
         )
         self.sheet = HelpSheet()
-        self.all_commands = WindowCommands(self.parts, self.sheet.toggle, self._find)
+        self.tour = Tour(state)
+        self.welcome = Welcome(state, self.assets.pictures, self._welcome_actions())
+        self.viewport.over = self.welcome.draw
+        shows = HelpActions(self.sheet.toggle, self._find, self.tour.start, self.welcome.show)
+        self.all_commands = WindowCommands(self.parts, shows)
         self.palette = Palette(state, self.all_commands, self.inspector.search_for)
         self._menus = Menus(self.all_commands)
         self._keys = Keys(self.parts, self.all_commands)
@@ -135,6 +141,16 @@ class Window:
             self.check,
             self.console,
         ]
+
+    def _welcome_actions(self) -> WelcomeActions:
+        files = self.files
+        return WelcomeActions(
+            lambda: files.recent,
+            files.open_path,
+            files.ask_open,
+            self.tour.start,
+            self.sheet.toggle,
+        )
 
     def _browse(self, suffixes: tuple[str, ...], then: Callable[[str], None]) -> None:
         start = self.state.scene.base.resolve()
@@ -200,6 +216,7 @@ class Window:
             dialog.draw()
         self.palette.draw()
         self.sheet.draw(self.all_commands)
+        self.tour.draw()
 
     def _find(self) -> None:
         self.palette.open()
@@ -212,9 +229,7 @@ class Window:
     def show_recording(self, path: Path, robot: str = "") -> None:
         """Read a recording into the replay panel, and bring that to the front."""
         self.replay.open(path, robot)
-        for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
-            if window.label == self.replay.title:
-                window.is_visible = window.focus_window_at_next_frame = True
+        bring_forward(self.replay.title)
 
     # Drops --------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ def accept_files(window: Window) -> None:
     """With an OpenGL context: detect software rendering and accept files from the desktop."""
     import glfw
 
-    window.quality.software = gl_view.is_software()
+    window.quality.use(software=gl_view.is_software())
     handle: Any = glfw_utils.glfw_window_hello_imgui()
 
     def dropped(_: object, paths: list[str]) -> None:

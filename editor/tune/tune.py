@@ -71,6 +71,8 @@ class Tune:
         #: The row of the sweep's ranking that would be applied.
         self.picked = 0
         self.runner = runner or Runner()
+        #: The recording that was made last, if there is one.
+        self.last_take: Callable[[], Path | None] = lambda: None
         self._scene: object = None
         self._position = 0
         self._seen: tuple[list[str], list[str]] = ([], [])

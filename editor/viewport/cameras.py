@@ -39,6 +39,14 @@ def follow(drawing: Drawing, actor: str) -> None:
         drawing.camera.fixedcamid = -1
 
 
+def toggle_following(drawing: Drawing, actor: str) -> None:
+    """Follow an actor, or no longer if it is followed already."""
+    if text(drawing) == f"follow {actor}":
+        look_freely(drawing)
+    else:
+        follow(drawing, actor)
+
+
 def cycle(drawing: Drawing, way: int) -> None:
     """Look through the next (1) or the former (-1) camera of the scene; free is one of them."""
     count = drawing.model.ncam

@@ -10,7 +10,7 @@ from imgui_bundle import imgui
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.ui.colours import ALARM, SKY_ABOVE, SKY_BELOW
+from mjrig.editor.ui.colours import ALARM
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport import cameras
@@ -18,10 +18,10 @@ from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
 from mjrig.editor.viewport.notices import Notice
 from mjrig.editor.viewport.quality import Quality
+from mjrig.editor.viewport.sky import Rect, paint_sky
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.sim.world import World
 
-Rect = tuple[float, float, float, float]
 DropHandler = Callable[[str, Any, str | None, FloatArray | None], None]
 _MOUSE = mujoco.mjtMouse
 _BUTTONS = (
@@ -181,23 +181,17 @@ class Viewport(Panel):
         if self._drawn is None or seen != self._drawn[0]:
             self._changed = now
         scale = self.quality.still if now - self._changed > _STANDS else self.quality.scale
-        wanted = (seen, (int(width * scale), int(height * scale)))
+        dense = imgui.get_io().display_framebuffer_scale  # more than 1 where a point has pixels
+        pixels = int(width * scale * max(dense.x, 1.0)), int(height * scale * max(dense.y, 1.0))
+        wanted = (seen, pixels)
         self.drew = wanted != self._drawn
         if self.drew:
             self._texture = self.view.render(drawing.scene, *wanted[1])
             self._drawn = wanted
         if not drawing.has_sky:
-            self._paint_sky()
+            paint_sky(self.rect)
         flipped = imgui.ImVec2(0, 1), imgui.ImVec2(1, 0)
         imgui.image(imgui.ImTextureRef(self._texture), imgui.ImVec2(width, height), *flipped)
-
-    def _paint_sky(self) -> None:
-        """A backdrop for a model that has none: what is not drawn is transparent."""
-        x, y, width, height = self.rect
-        low, high = imgui.ImVec2(x, y), imgui.ImVec2(x + width, y + height)
-        above, below = imgui.get_color_u32(SKY_ABOVE), imgui.get_color_u32(SKY_BELOW)
-        paint = imgui.get_window_draw_list()
-        paint.add_rect_filled_multi_color(low, high, above, above, below, below)
 
     def _overlay(self, corner: Any) -> None:
         """Why the simulation stopped, with a button to rewind."""

@@ -15,7 +15,7 @@ from mjrig.editor.ui import icons
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.dragging import is_dragging
 from mjrig.editor.ui.scale import px, size
-from mjrig.editor.viewport.viewport import Rect
+from mjrig.editor.viewport.sky import Rect
 from mjrig.scene.actor import MODELS
 from mjrig.scene.include import SCENES
 

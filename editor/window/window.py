@@ -23,6 +23,7 @@ from mjrig.editor.tune.tune_panel import TunePanel
 from mjrig.editor.ui.dialogs import KeepDialog
 from mjrig.editor.ui.panel import Panel, bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
 from mjrig.editor.viewport.views import SceneRenderer
@@ -65,6 +66,7 @@ class Window:
         self.quality = Quality(software=True)
         self.viewport = Viewport(state, make_view, self.quality, self.dropped)
         self.hierarchy = Hierarchy(state, self.dropped_on)
+        self.hierarchy.focus, self.hierarchy.follow = self._focus, self._follow
         self.recording = RunRecording(state)
         self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop, self.recording)
         self.keep = KeepDialog(state)
@@ -122,9 +124,11 @@ class Window:
         self.gains, self.response = gain_panels(state)
         self.tune = TunePanel(state, self.gains.tuning)
         self.tune.browse = self._browse
+        self.tune.tune.last_take = self.recording.last_take
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         self.replay = ReplayPanel(state, self.choose, self.files.open_path)
+        self.replay.last_take = self.recording.last_take
         self.check = CheckPanel(state)
         self.commands = CommandsPanel(state, lambda: self.viewport.takes_keys)
         return [
@@ -220,6 +224,14 @@ class Window:
 
     def _find(self) -> None:
         self.palette.open()
+
+    def _focus(self, actor: str) -> None:
+        if self.viewport.drawing is not None:
+            self.viewport.drawing.frame_on(actor)
+
+    def _follow(self, actor: str) -> None:
+        if self.viewport.drawing is not None:
+            cameras.toggle_following(self.viewport.drawing, actor)
 
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""

@@ -80,9 +80,9 @@ class WindowCommands:
         edits, state = self.parts.edits, self.parts.state
         stack = state.session.undo_stack
         undo, redo = stack.undoable, stack.redoable
-        label = f"Undo {undo.name}" if undo else "Undo"
+        label = tr("Undo {edit}", edit=undo.name) if undo else tr("Undo")
         yield Command("Edit", label, edits.undo, "Ctrl+Z", enabled=undo is not None, id="undo")
-        label = f"Redo {redo.name}" if redo else "Redo"
+        label = tr("Redo {edit}", edit=redo.name) if redo else tr("Redo")
         yield Command(
             "Edit",
             label,
@@ -97,12 +97,18 @@ class WindowCommands:
         some = bool(state.selection.paths)
         yield Command("Edit", "Delete", edits.delete, "Del", enabled=some)
         yield Command("Edit", tr("Rename"), self.parts.rename, "F2", enabled=one)
+        yield from self._history()
+
+    def _history(self) -> Iterator[Command]:
+        """Every edit with the values it changed; choosing one undoes or redoes up to it."""
+        edits, stack = self.parts.edits, self.parts.state.session.undo_stack
         oldest = stack.forgotten
-        first = "Oldest kept" if oldest else "As opened"
-        names = (first, *stack.names) if len(stack) else ()
-        for i, name in enumerate(names, oldest):
-            back = partial(edits.go_back_to, i)
-            yield Command("Edit/History", f"{i}. {name}", back, is_on=i <= stack.position)
+        first = tr("Oldest kept") if oldest else tr("As opened")
+        lines = [(first, ""), *((entry.name, entry.change) for entry in stack.entries)]
+        for i, (name, change) in enumerate(lines if len(stack) else (), oldest):
+            label, back = f"{i}. {name}", partial(edits.go_back_to, i)
+            shown = f"{label}: {change}" if change else label
+            yield Command("Edit/History", shown, back, is_on=i <= stack.position, id=label)
 
     def _run(self) -> Iterator[Command]:
         parts, simulation = self.parts, self.parts.state.simulation

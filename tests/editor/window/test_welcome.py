@@ -4,20 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-from imgui_bundle import imgui
 
 from mjrig.editor.assets.examples import examples
 from mjrig.editor.assets.pictures import Pictures
 from mjrig.editor.assets.thumbnails import Thumbnails
 from mjrig.editor.session.recent_files import MOST, note_recent, recent_files
 from mjrig.editor.window.tour import tour_steps
-from mjrig.editor.window.window_commands import HelpActions
-from tests.editor.windows import SWINGS, Bench, menu, press
+from tests.editor.windows import SWINGS, Bench, menu
 
 EMPTY = "mjrig: 1\n"
 CARD = "//Viewport/welcome"
-KEY = imgui.Key
 
 
 class _Drawn(Thumbnails):
@@ -36,8 +32,12 @@ def test_an_example_is_opened_by_its_picture() -> None:
     bench = Bench.on(EMPTY)
     window = bench.window
     uploaded: list[Any] = []
-    pictures = Pictures(_Drawn(), lambda picture: uploaded.append(picture) or 1)
-    window.welcome.pictures = pictures
+
+    def upload(picture: Any) -> int:
+        uploaded.append(picture)
+        return len(uploaded)
+
+    window.welcome.pictures = Pictures(_Drawn(), upload)
     seen: list[bool] = []
 
     def opens(ctx: Any) -> None:
@@ -166,19 +166,3 @@ def test_the_tour_is_offered_once_and_can_be_skipped_and_repeated() -> None:
     assert not tour.is_offered
     titles = {panel.title for panel in bench.window.app.panels}
     assert {panel for step in tour_steps() for panel in step.panels} <= titles
-
-
-@pytest.mark.parametrize("name", ["Welcome", "Tour", "Keys and commands"])
-def test_the_help_menu_is_in_the_palette(name: str) -> None:
-    bench = Bench.on(SWINGS)
-    found: list[str] = []
-
-    def finds(ctx: Any) -> None:
-        press(ctx, KEY.mod_ctrl, KEY.p)
-        ctx.key_chars(name.lower())
-        ctx.yield_(2)
-        found.extend(entry.text for entry in bench.window.palette.found())
-
-    bench.run(finds)
-    assert found[0] == name
-    assert HelpActions.__dataclass_fields__.keys() == {"keys", "palette", "tour", "welcome"}

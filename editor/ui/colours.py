@@ -48,7 +48,14 @@ _ALL = tuple(_colour(rgb) for rgb in _DARK.values())
 TEXT, GREY, RED, AMBER, GREEN, VIOLET, ALARM, SKY_ABOVE, SKY_BELOW = _ALL
 _SHARED = dict(zip(_DARK, _ALL, strict=True))
 #: What lies over other things, and must not let them through.
-_OPAQUE = (imgui.Col_.popup_bg, imgui.Col_.menu_bar_bg, imgui.Col_.window_bg, imgui.Col_.title_bg)
+_OPAQUE = (
+    imgui.Col_.popup_bg,
+    imgui.Col_.menu_bar_bg,
+    imgui.Col_.window_bg,
+    imgui.Col_.title_bg,
+    imgui.Col_.title_bg_active,
+    imgui.Col_.title_bg_collapsed,
+)
 
 
 def settings_file() -> Path:

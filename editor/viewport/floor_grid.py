@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 
-#: Distances between two lines [m]: the largest that is below a quarter of the camera's distance.
+#: Distances between two lines [m]: the largest below a third of the camera's distance.
 SPACINGS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
 #: Lines on either side of the middle.
 REACH = 12
@@ -33,7 +33,7 @@ def floor_height(model: Any) -> float | None:
 
 def spacing(distance: float) -> float:
     """Distance of the lines for a distance of the camera."""
-    return max((s for s in SPACINGS if s <= 0.25 * distance), default=SPACINGS[0])
+    return max((s for s in SPACINGS if s <= distance / 3.0), default=SPACINGS[0])
 
 
 def add_floor_grid(scene: Any, height: float, middle: FloatArray, distance: float) -> None:
@@ -64,4 +64,5 @@ def _add_line(
     nothing, rgba = np.zeros(3), np.array(colour, np.float32)
     mujoco.mjv_initGeom(geom, _LINE, nothing, nothing, np.zeros(9), rgba)
     mujoco.mjv_connector(geom, _LINE, 1.5, np.array(begin), np.array(end))
+    geom.emission, geom.specular, geom.reflectance = 1.0, 0.0, 0.0  # its colour in any light
     scene.ngeom += 1

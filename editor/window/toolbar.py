@@ -130,7 +130,7 @@ class Toolbar:
         """Go back through the last minute."""
         simulation, frame = self.state.simulation, self.state.simulation.frame
         first, last = frame.reach
-        imgui.set_next_item_width(px(220))
+        imgui.set_next_item_width(px(220 if self._has_words else 130))
         imgui.begin_disabled(last <= first)
         moved, moment = imgui.slider_float(
             "##time", frame.time, first, max(last, first + 1e-6), f"t = {frame.time:.3f} s"

@@ -15,6 +15,8 @@ from mjrig.editor.window.command import Command
 
 def draw_commands(drawing: Drawing, quality: Quality) -> Iterator[Command]:
     """MuJoCo's own drawing options with the keys its viewer has, groups, and the quality."""
+    grid = partial(setattr, drawing, "has_grid", not drawing.has_grid)
+    yield Command("Draw", tr("Floor grid"), grid, is_on=drawing.has_grid)
     taken: set[str] = set()  # one key stands for two options in MuJoCo's tables
     for title, strings, flags in drawing.flag_tables():
         for i, (name, _, sign) in enumerate(strings):
@@ -32,8 +34,6 @@ def draw_commands(drawing: Drawing, quality: Quality) -> Iterator[Command]:
                 notice=told,
                 is_for_driving=True,
             )
-    grid = partial(setattr, drawing, "has_grid", not drawing.has_grid)
-    yield Command("Draw", tr("Floor grid"), grid, is_on=drawing.has_grid)
     yield from _kinds(drawing)
     yield from _groups(drawing)
     for scale in (None, 0.5, 0.75, 1.0):

@@ -25,6 +25,8 @@ _TILE = (154.0, 136.0)
 #: Room for the list of recent files, where there are any.
 _LIST = 230.0
 _MARGIN = 14.0
+#: Room from which on buttons have words beside their icons.
+_WORDS = 400.0
 
 
 @dataclass(frozen=True)
@@ -112,24 +114,24 @@ class Welcome:
 
     def _head(self) -> None:
         actions = self.actions
-        buttons: tuple[tuple[str, Callable[[], object]], ...] = (
-            (icons.labelled(icons.OPEN, tr("Open..."), "open"), actions.ask_open),
-            (icons.labelled(icons.TOUR, tr("Tour"), "tour"), actions.show_tour),
-            (icons.labelled(icons.KEYS, tr("Keys"), "keys"), actions.show_keys),
-            (icons.labelled(icons.NEW, tr("Empty scene"), "empty"), self.close),
+        buttons: tuple[tuple[str, str, str, Callable[[], object]], ...] = (
+            (icons.OPEN, tr("Open..."), "open", actions.ask_open),
+            (icons.TOUR, tr("Tour"), "tour", actions.show_tour),
+            (icons.KEYS, tr("Keys"), "keys", actions.show_keys),
+            (icons.NEW, tr("Empty scene"), "empty", self.close),
         )
-        for i, (label, run) in enumerate(buttons):
+        has_words = imgui.get_content_region_avail().x > px(_WORDS)
+        for i, (icon, text, name, run) in enumerate(buttons):
             if i:
-                _same_line_if_fits(label)
+                imgui.same_line()
+            label = icons.labelled(icon, text, name) if has_words else f"{icon}###{name}"
             if imgui.button(label):
                 run()
+            imgui.set_item_tooltip(text)
         imgui.push_text_wrap_pos(0.0)
         imgui.text_colored(
             GREY,
-            tr(
-                "Or drop a robot here (MJCF, URDF, MJB): from the panel Assets, or a file from "
-                "the desktop. It stands where you drop it."
-            ),
+            tr("Or drop a robot here (MJCF, URDF, MJB), from Assets or from the desktop."),
         )
         imgui.pop_text_wrap_pos()
 
@@ -196,15 +198,6 @@ def _icon_of(path: Path) -> str:
     suffix = path.suffix.lower()
     kind = "scene" if suffix in SCENES else "model" if suffix in MODELS else "recording"
     return icons.OF_KIND[kind]
-
-
-def _same_line_if_fits(label: str) -> None:
-    """Put the next button beside the last one, unless it would be cut off."""
-    style = imgui.get_style()
-    width = imgui.calc_text_size(label, True).x + 2 * style.frame_padding.x
-    right = imgui.get_cursor_screen_pos().x + imgui.get_content_region_avail().x
-    if imgui.get_item_rect_max().x + style.item_spacing.x + width < right:
-        imgui.same_line()
 
 
 def _shortened(folder: Path) -> str:

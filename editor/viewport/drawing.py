@@ -11,7 +11,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.world_frame import STATE, WorldFrame
-from mjrig.editor.viewport.floor_grid import add_floor_grid, floor_height
+from mjrig.editor.viewport.floor_grid import FloorGrid
 from mjrig.scene.pose import composed
 from mjrig.sim.world import World
 
@@ -46,7 +46,7 @@ class Drawing:
         self.shifts: dict[str, Pose] = {}
         #: Whether lines are drawn on the floor.
         self.has_grid = True
-        self._floor = floor_height(self.model)
+        self._grid = FloorGrid(self.model)
         #: Whether the model has a sky; without one there is nothing behind its geoms.
         self.has_sky = int(mujoco.mjtTexture.mjTEXTURE_SKYBOX) in self.model.tex_type
 
@@ -95,9 +95,8 @@ class Drawing:
             int(mujoco.mjtCatBit.mjCAT_ALL),
             self.scene,
         )
-        if self.has_grid and self._floor is not None:
-            middle, distance = self._look_at()
-            add_floor_grid(self.scene, self._floor, middle, distance)
+        if self.has_grid:
+            self._grid.add(self.scene, *self._look_at())
 
     def _look_at(self) -> tuple[FloatArray, float]:
         """What the camera looks at, and from how far."""

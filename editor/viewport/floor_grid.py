@@ -36,11 +36,32 @@ def spacing(distance: float) -> float:
     return max((s for s in SPACINGS if s <= distance / 3.0), default=SPACINGS[0])
 
 
-def add_floor_grid(scene: Any, height: float, middle: FloatArray, distance: float) -> None:
-    """Add the lines around a point to a prepared MjvScene; the axes of the world are coloured."""
-    step = spacing(distance)
-    lift = height + 5e-4 * distance  # else the floor hides parts of them
-    first = np.round(np.asarray(middle)[:2] / step)
+class FloorGrid:
+    """The lines of one MjvScene; made again only where something about them changed."""
+
+    def __init__(self, model: Any) -> None:
+        self._height = floor_height(model)
+        self._made: tuple[object, ...] = ()
+        self._count = 0
+
+    def add(self, scene: Any, middle: FloatArray, distance: float) -> None:
+        """Add the lines around a point to a scene that was just updated."""
+        if self._height is None:
+            return
+        step = spacing(distance)
+        first = np.round(np.asarray(middle)[:2] / step)
+        lift = self._height + 5e-4 * distance  # else the floor hides parts of them
+        wanted = (scene.ngeom, step, *first.tolist(), lift)
+        if wanted == self._made:  # an update leaves what lies behind its own geoms
+            scene.ngeom += self._count
+            return
+        before = scene.ngeom
+        _add_lines(scene, first, step, lift)
+        self._made, self._count = wanted, scene.ngeom - before
+
+
+def _add_lines(scene: Any, first: FloatArray, step: float, lift: float) -> None:
+    """Lines in x and in y; the axes of the world are coloured."""
     low, high = (first - REACH) * step, (first + REACH) * step
     for offset in range(-REACH, REACH + 1):
         share = abs(offset) / REACH

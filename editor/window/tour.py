@@ -94,6 +94,7 @@ class Tour:
         #: The step that is shown; None: it is not running.
         self.step: int | None = None
         self.is_offered = False
+        self._corner = (0.0, 0.0)
 
     def offer(self) -> None:
         """At the first start of all: ask whether to begin."""
@@ -129,7 +130,9 @@ class Tour:
             return
         view = imgui.get_main_viewport()
         corner = view.work_pos + view.work_size - ImVec2(px(16), px(48))
-        imgui.set_next_window_pos(corner, imgui.Cond_.appearing, ImVec2(1.0, 1.0))
+        resized, self._corner = self._corner != (corner.x, corner.y), (corner.x, corner.y)
+        when = imgui.Cond_.always if resized else imgui.Cond_.appearing
+        imgui.set_next_window_pos(corner, when, ImVec2(1.0, 1.0))
         title = tr("New here?") if self.step is None else tour_steps()[self.step].title
         if imgui.begin(f"{title}{_TITLE}", None, _FLAGS):
             imgui.push_text_wrap_pos(imgui.get_cursor_pos().x + px(330))

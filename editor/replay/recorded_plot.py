@@ -7,6 +7,7 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.plots.curves import thinned
+from mjrig.editor.plots.plots import short_names
 from mjrig.editor.replay.recorded_signals import KINDS, WANTED, recorded_curves, unit_of
 from mjrig.editor.replay.replaying import Replaying
 from mjrig.editor.session.state import EditorState
@@ -105,16 +106,16 @@ class RecordedPlot:
         implot.setup_axis_format(implot.ImAxis_.x1, "%g s")
         end = max(self.replaying.duration, 1e-6)
         implot.setup_axis_limits(implot.ImAxis_.x1, 0.0, end, imgui.Cond_.once)
-        implot.setup_legend(implot.Location_.north_east)
+        implot.setup_legend(implot.Location_.east, implot.LegendFlags_.outside)
         points = 2 * max(int(implot.get_plot_size().x), 50)
-        for i, name in enumerate(shown):
+        for i, (name, label) in enumerate(zip(shown, short_names(shown), strict=True)):
             colour = implot.get_colormap_color(i)
             if name in self._wanted:
                 faint = implot.Spec(line_color=ImVec4(colour.x, colour.y, colour.z, 0.4))
                 x, y = thinned(self._wanted[name], 0.0, end, points)
                 implot.plot_stairs(f"##wanted {name}", np.array(x), np.array(y), faint)
             x, y = thinned(self._curves[name], 0.0, end, points)
-            implot.plot_line(name, x, y, implot.Spec(line_color=colour, line_weight=1.5))
+            implot.plot_line(label, x, y, implot.Spec(line_color=colour, line_weight=1.5))
         moved, moment = implot.drag_line_x(0, self.replaying.time, AMBER)[:2]
         implot.end_plot()
         if moved:

@@ -14,6 +14,8 @@ from mjrig.editor.ui.panel import bring_forward
 from mjrig.editor.ui.scale import px
 
 _TITLE = "###tour"
+#: Frames until its size fits another text, and with it its place in the corner.
+_SETTLING = 4
 _FLAGS = (
     imgui.WindowFlags_.always_auto_resize
     | imgui.WindowFlags_.no_docking
@@ -94,7 +96,8 @@ class Tour:
         #: The step that is shown; None: it is not running.
         self.step: int | None = None
         self.is_offered = False
-        self._corner = (0.0, 0.0)
+        self._placed: tuple[object, ...] = ()
+        self._settling = 0
 
     def offer(self) -> None:
         """At the first start of all: ask whether to begin."""
@@ -130,9 +133,11 @@ class Tour:
             return
         view = imgui.get_main_viewport()
         corner = view.work_pos + view.work_size - ImVec2(px(16), px(48))
-        resized, self._corner = self._corner != (corner.x, corner.y), (corner.x, corner.y)
-        when = imgui.Cond_.always if resized else imgui.Cond_.appearing
-        imgui.set_next_window_pos(corner, when, ImVec2(1.0, 1.0))
+        placed = (self.step, corner.x, corner.y)
+        self._settling = _SETTLING if placed != self._placed else max(self._settling - 1, 0)
+        self._placed = placed
+        if self._settling:  # later the user may move it
+            imgui.set_next_window_pos(corner, imgui.Cond_.always, ImVec2(1.0, 1.0))
         title = tr("New here?") if self.step is None else tour_steps()[self.step].title
         if imgui.begin(f"{title}{_TITLE}", None, _FLAGS):
             imgui.push_text_wrap_pos(imgui.get_cursor_pos().x + px(330))
@@ -185,7 +190,7 @@ def settings_file() -> Path:
 def _outline(panel: str) -> None:
     """A frame around a panel, if it is to be seen."""
     window = imgui.internal.find_window_by_name(panel)
-    if window is None or not window.active or window.hidden:
+    if window is None or not window.was_active or window.hidden:
         return
     low, high = window.pos, window.pos + window.size
     paint = imgui.get_foreground_draw_list()

@@ -118,7 +118,7 @@ class Welcome:
             (icons.OPEN, tr("Open..."), "open", actions.ask_open),
             (icons.TOUR, tr("Tour"), "tour", actions.show_tour),
             (icons.KEYS, tr("Keys"), "keys", actions.show_keys),
-            (icons.NEW, tr("Empty scene"), "empty", self.close),
+            (icons.NEW, tr("Empty scene") if self.is_empty else tr("Close"), "empty", self.close),
         )
         has_words = imgui.get_content_region_avail().x > px(_WORDS)
         for i, (icon, text, name, run) in enumerate(buttons):

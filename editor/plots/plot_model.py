@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from math import inf, nan
 from typing import Any
 
 from mjrig.arrays import FloatArray
@@ -195,10 +195,10 @@ class PlotBoard:
         units = [self.about[path].unit for path in plot.signals if path in self.about]
         return ", ".join(dict.fromkeys(filter(None, units)))
 
-    def latest(self, plot: Plot) -> dict[str, float]:
-        """The newest value of each signal; of a paused plot, the newest it shows."""
+    def latest(self, plot: Plot, now: float = inf) -> dict[str, float]:
+        """The value of each signal now, of a paused plot the newest it shows."""
         if plot.frozen is None:
-            return {path: ring.latest for path, ring in self._rings(plot)}
+            return {path: _value_now(ring, now) for path, ring in self._rings(plot)}
         kept = plot.frozen
         return {
             p: float(kept[p][1, -1]) if kept[p].size else nan for p in plot.signals if p in kept
@@ -244,3 +244,8 @@ class PlotBoard:
                 except MjrigError:
                     missing.append(str(path))
         return missing
+
+
+def _value_now(ring: Ring, now: float) -> float:
+    """The newest value, or after going back in time the one sampled then."""
+    return ring.latest if ring.newest_time <= now else value_at(ring.ordered(), now)

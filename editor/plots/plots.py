@@ -260,7 +260,7 @@ class PlotsPanel(Panel):
             imgui.pop_style_color()
             return
         readings = self.board.readings(plot)
-        latest = self.board.latest(plot)
+        latest = self.board.latest(plot, self.state.simulation.frame.time)
         titles = ["A", "B", "B - A"] if plot.cursors else ["value"]
         flags = imgui.TableFlags_.sizing_fixed_fit | imgui.TableFlags_.row_bg
         if not imgui.begin_table("values", len(titles) + 2, flags):

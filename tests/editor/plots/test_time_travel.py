@@ -7,8 +7,6 @@ import numpy as np
 from mjrig.editor.signals.ring import Ring
 from tests.editor.windows import SWINGS, Bench
 
-PATH = "left.motor.position"
-
 
 def test_what_came_after_the_moment_one_went_back_to_is_kept_as_the_run_before() -> None:
     ring = Ring(100)
@@ -40,6 +38,8 @@ def test_going_back_leaves_the_curve_where_it_was_and_the_new_run_beside_it() ->
         ctx.yield_(2)
         ends.append((board.end(plot, simulation.frame.time), now))
         ends.append(len(board.samples(plot)[name][0]))
+        shown = board.latest(plot, simulation.frame.time)[name]
+        ends.append(shown == simulation.world.data.qpos[0])
         bench.state.session.set("left.PDController.kp", 40)
         simulation.step_once(100)
         ctx.yield_(2)
@@ -48,9 +48,9 @@ def test_going_back_leaves_the_curve_where_it_was_and_the_new_run_beside_it() ->
         ends.append(board.unit(plot))
 
     bench.run(travels)
-    (end, now), samples, reaches, unit = ends
+    (end, now), samples, is_of_now, reaches, unit = ends
     assert end == now  # what came later is still to be seen
     assert samples == 1000
-    assert reaches
+    assert is_of_now and reaches
     assert unit == "rad"
     assert not bench.problems

@@ -121,3 +121,22 @@ def test_the_menu_of_an_actor_adds_a_component_looks_at_it_and_follows_it() -> N
     assert lines[1] == "1. Set right.pose.position: [0, 2, 0] -> [0, 3, 0]"
     assert len(lines) == 4 and "PIDController" in lines[3]
     assert bench.state.scene.to_text() == SWINGS  # all of it undone
+
+
+def test_the_pose_of_an_actor_is_open_and_edited_also_where_the_scene_has_none() -> None:
+    bench = Bench.on(SWINGS)
+    seen: list[Any] = []
+
+    def moves(ctx: Any) -> None:
+        bench.state.selection.only("left")
+        ctx.yield_(3)
+        ctx.set_ref(ctx.window_info("//Inspector/rows").window)
+        ctx.item_input_value("props/pose/position/##2", 0.5)
+        ctx.yield_(3)
+        seen.append(bench.state.scene["left"].to_data().get("pose"))
+        bench.window._menus.commands.parts.edits.undo()
+        ctx.yield_(2)
+
+    bench.run(moves)
+    assert seen == [{"position": [0, 0, 0.5]}]
+    assert bench.state.scene.to_text() == SWINGS

@@ -104,12 +104,19 @@ def test_an_empty_viewport_has_a_floor_grid_and_anything_can_be_dropped_there() 
         bench.drawing.has_grid = False
         ctx.yield_(2)
         lines.append(bench.drawing.scene.ngeom)
-        bench.window.viewport.drop("model", "package:tests.editor/pendulum.xml", (0.5, 0.7))
+        ctx.window_focus("//Assets")
+        ctx.yield_(2)
+        bench.window.assets.shelf.wait()
+        bench.window.assets._words = "pendulum.xml"
+        ctx.yield_(2)
+        tile = "model:package:mjrig.assets/pendulum/pendulum.xml".replace("/", "\\/")
+        ctx.item_drag_and_drop(f"//Assets/**/{tile}/##tile", "//Viewport/##view")
         ctx.yield_(3)
 
     bench.run(looks)
     assert lines[0] > 0 == lines[1]
     assert bench.actors == ["pendulum"]
+    assert not bench.problems
     assert not bench.window.welcome.is_open
 
 

@@ -61,8 +61,10 @@ def edit(path: Path | None, *, trust: bool = False) -> int:
         editor = Editor(Scene())
         editor.window.files.open_path(path)
     else:
+        editor.window.files.note_recent(path)
         if path is not None and is_recording(path):
             editor.state.wants_to_replay = path, ""
+    editor.window.tour.offer()
     editor.window.files.offer(autosave.unsaved())
     editor.run()
     return 0
@@ -87,7 +89,7 @@ def accept_files(window: Window) -> None:
     """With an OpenGL context: detect software rendering and accept files from the desktop."""
     import glfw
 
-    window.quality.software = gl_view.is_software()
+    window.quality.use(software=gl_view.is_software())
     handle: Any = glfw_utils.glfw_window_hello_imgui()
 
     def dropped(_: object, paths: list[str]) -> None:

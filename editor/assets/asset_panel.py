@@ -14,7 +14,9 @@ from mjrig.editor.assets.assets import (
     remove_folder,
 )
 from mjrig.editor.assets.drops import drop
-from mjrig.editor.assets.thumbnails import Picture, Thumbnails
+from mjrig.editor.assets.kind_icons import icon_of_asset
+from mjrig.editor.assets.pictures import Pictures, Upload
+from mjrig.editor.assets.thumbnails import Thumbnails
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.dragging import drag_source
@@ -23,7 +25,7 @@ from mjrig.editor.ui.scale import px, size
 
 TILE = (96.0, 92.0)
 PICTURE = (92.0, 69.0)
-GREY = 0xFF9A9A9A
+GREY, WHITE = 0xFFB4B4B4, 0xFFF0F0F0
 _COLOURS = {
     "model": 0xFF6B4A2F,
     "scene": 0xFF3F6B2F,
@@ -33,7 +35,7 @@ _COLOURS = {
     "recording": 0xFF4A4A4A,
     "policy": 0xFF4A4A4A,
 }
-Upload = Callable[[Picture], int]
+_PICTURED = ("model", "scene")
 
 
 class AssetPanel(Panel):
@@ -57,8 +59,7 @@ class AssetPanel(Panel):
         super().__init__(state)
         self.shelf = AssetShelf()
         self.thumbnails = thumbnails or Thumbnails()
-        self._upload = upload
-        self._textures: dict[Path, int] = {}
+        self.pictures = Pictures(self.thumbnails, upload)
         self._words = ""
         self._group = ""
         self._folder = ""
@@ -181,30 +182,28 @@ class AssetPanel(Panel):
     def _picture(self, asset: Asset, corner: ImVec2) -> None:
         """The thumbnail, or a plain tile in the colour of its kind."""
         canvas = imgui.get_window_draw_list()
-        low = ImVec2(corner.x + 2.0, corner.y + 2.0)
+        low = corner + size(2, 2)
         high = low + size(*PICTURE)
         texture = self._texture(asset)
         if texture is not None:
             canvas.add_image(imgui.ImTextureRef(texture), low, high)
         else:
-            canvas.add_rect_filled(low, high, _COLOURS[asset.kind], 4.0)
-            canvas.add_text(ImVec2(low.x + 6.0, low.y + 4.0), GREY, asset.kind)
-        below = ImVec2(low.x, high.y + 3.0)
-        canvas.push_clip_rect(below, ImVec2(high.x, below.y + 20.0), True)
+            canvas.add_rect_filled(low, high, _COLOURS[asset.kind], px(4))
+            canvas.add_text(low + size(6, 4), GREY, asset.kind)
+            sign, large = icon_of_asset(asset.kind, asset.value), 1.8 * imgui.get_font_size()
+            extent = imgui.calc_text_size(sign) * 1.8
+            place = low + (high - low) * 0.5 - extent * 0.5 + size(0, 6)
+            canvas.add_text(imgui.get_font(), large, place, WHITE, sign)
+        below = ImVec2(low.x, high.y + px(3))
+        canvas.push_clip_rect(below, ImVec2(high.x, below.y + px(20)), True)
         canvas.add_text(below, imgui.get_color_u32(imgui.Col_.text), asset.name)
         canvas.pop_clip_rect()
 
     def _texture(self, asset: Asset) -> int | None:
-        """Texture of a model's thumbnail, once it is drawn and can be uploaded."""
-        path = asset.path
-        if path is None or asset.kind != "model" or self._upload is None:
+        """Texture of the thumbnail, once it is drawn and can be uploaded."""
+        if asset.path is None or asset.kind not in _PICTURED:
             return None
-        if path not in self._textures:
-            picture = self.thumbnails.get(path)
-            if picture is None:
-                return None
-            self._textures[path] = self._upload(picture)
-        return self._textures[path]
+        return self.pictures.texture(asset.path)
 
     def _about(self, asset: Asset) -> str:
         lines = [asset.name, asset.doc, str(asset.path or asset.root)]

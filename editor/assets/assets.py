@@ -25,6 +25,8 @@ _SKIPPED = ("__pycache__", "node_modules", "site-packages", "build")
 
 GROUPS = ("Models", "Scenes", "Controllers", "Actuators", "Props", "Other components", "Presets",
           "Recordings and policies")  # fmt: skip
+#: The groups of what can be added to an actor.
+COMPONENT_GROUPS = ("Controllers", "Actuators", "Other components")
 _GROUP_OF = {
     MODEL: "Models",
     "scene": "Scenes",

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
+from mjrig.editor.assets.assets import COMPONENT_GROUPS, Asset, component_types
 from mjrig.editor.assets.keyframe_edits import capture, go_to
+from mjrig.editor.assets.kind_icons import icon_of_asset, icon_of_path
 from mjrig.editor.session.elements import actuator_path, joint_path
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui import icons
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
 from mjrig.errors import BindingError, PropertyError
@@ -58,6 +62,10 @@ class Hierarchy(Panel):
         self._seen: list[str] = []
         #: What was just selected and is to be seen; empty: it is.
         self._reveal = ""
+        self._types: dict[str, list[Asset]] = {}
+        #: What the viewport does with an actor: look at it, or follow it.
+        self.focus: Callable[[str], object] = lambda actor: None
+        self.follow: Callable[[str], object] = lambda actor: None
 
     def draw(self) -> None:
         if self.state.selection.paths != self._seen:
@@ -73,10 +81,12 @@ class Hierarchy(Panel):
         for name in included:
             self._included(name)
         if scene.frames:
-            self._group("Frames", [(f"frames[{i}]", f.name) for i, f in enumerate(scene.frames)])
+            frames = [(f"frames[{i}]", f.name) for i, f in enumerate(scene.frames)]
+            self._group("Frames", frames, icons.FRAME)
         if scene.collision_groups:
-            groups = enumerate(scene.collision_groups)
-            self._group("Collision groups", [(f"collision_groups[{i}]", g.name) for i, g in groups])
+            listed = enumerate(scene.collision_groups)
+            groups = [(f"collision_groups[{i}]", group.name) for i, group in listed]
+            self._group("Collision groups", groups, icons.GROUP)
         self._keys()
         self._reveal = ""
 
@@ -129,19 +139,20 @@ class Hierarchy(Panel):
             return
         joints = [(joint_path(name, j), j) for j in robot.joint_names]
         actuators = [(actuator_path(name, b.actuator), b.actuator) for b in robot.actuators]
-        self._group(f"Joints ({len(joints)})##{name}", joints)
-        self._group(f"Actuators ({len(actuators)})##{name}", actuators)
+        self._group(f"Joints ({len(joints)})##{name}", joints, icons.JOINT)
+        self._group(f"Actuators ({len(actuators)})##{name}", actuators, icons.ACTUATOR)
         self._keyframes(name, list(robot.keyframes))
 
     def _keyframes(self, actor: str, names: Sequence[str]) -> None:
         """Keyframes of the model and of the scene; a double click goes to one."""
         names = [name for name in names if self._matches(name)]
-        if not names or not imgui.tree_node_ex(f"Keyframes ({len(names)})##{actor}", _NODE):
+        label = f"Keyframes ({len(names)})##{actor}"
+        if not names or not imgui.tree_node_ex(f"{icons.KEYFRAME}  {label}###{label}", _NODE):
             return
         described = [a for a in self.state.scene.actors if a.name == actor]
         own = [keyframe.name for a in described for keyframe in a.keyframes]
         for name in names:
-            imgui.tree_node_ex(f"{name}###{actor} {name}", _LEAF)
+            imgui.tree_node_ex(icons.labelled(icons.KEYFRAME, name, f"{actor} {name}"), _LEAF)
             imgui.set_item_tooltip("Double click: reset to it")
             if imgui.is_item_hovered() and imgui.is_mouse_double_clicked(0):
                 self.state.attempt(partial(go_to, self.state, name))
@@ -149,11 +160,11 @@ class Hierarchy(Panel):
                 self.state.selection.only(f"{actor}.keyframes[{own.index(name)}]")
         imgui.tree_pop()
 
-    def _group(self, label: str, items: Sequence[tuple[str, str]]) -> None:
+    def _group(self, label: str, items: Sequence[tuple[str, str]], icon: str) -> None:
         items = [item for item in items if self._matches(item[1])]
         if any(path == self._reveal for path, _ in items):
             imgui.set_next_item_open(True)
-        if items and imgui.tree_node_ex(label, _NODE):
+        if items and imgui.tree_node_ex(f"{icon}  {label}###{label}", _NODE):
             for path, text in items:
                 self._node(path, text, leaf=True)
                 actor, _, actuator = path.partition(".actuator:")
@@ -166,7 +177,8 @@ class Hierarchy(Panel):
         flags = (_LEAF if leaf else _NODE) | int(imgui.TreeNodeFlags_.span_avail_width)
         if path in selection.paths:
             flags |= int(imgui.TreeNodeFlags_.selected)
-        opened = imgui.tree_node_ex(f"{label}###{path}", flags)
+        icon = icon_of_path(self.state, path)
+        opened = imgui.tree_node_ex(icons.labelled(icon, label, path), flags)
         if path == self._reveal and not imgui.is_item_visible():
             imgui.set_scroll_here_y()
         if imgui.is_item_clicked() and not imgui.is_item_toggled_open():
@@ -184,24 +196,56 @@ class Hierarchy(Panel):
     def _context(self, name: str) -> None:
         if not imgui.begin_popup_context_item(f"menu {name}"):
             return
-        if imgui.menu_item_simple("Capture pose as keyframe"):
+        if imgui.begin_menu(icons.labelled(icons.ADD, tr("Add component"), "Add component")):
+            self._add_menu(name)
+            imgui.end_menu()
+        if imgui.menu_item_simple(icons.labelled(icons.FOCUS, tr("Focus"), "Focus"), "Home"):
+            self.state.selection.only(name)
+            self.focus(name)
+        if imgui.menu_item_simple(icons.labelled(icons.FOLLOW, tr("Follow"), "Follow")):
+            self.follow(name)
+        imgui.separator()
+        if imgui.menu_item_simple(
+            icons.labelled(
+                icons.KEYFRAME, tr("Capture pose as keyframe"), "Capture pose as keyframe"
+            )
+        ):
             self.state.attempt(lambda: capture(self.state, name))
         imgui.separator()
-        if imgui.menu_item_simple("Rename"):
-            self._start_renaming(name)
-        if imgui.menu_item_simple("Duplicate", "Ctrl+D"):
+        if imgui.menu_item_simple(icons.labelled(icons.RENAME, tr("Rename"), "Rename"), "F2"):
+            self.start_renaming(name)
+        if imgui.menu_item_simple(
+            icons.labelled(icons.COPY, tr("Duplicate"), "Duplicate"), "Ctrl+D"
+        ):
             self.state.attempt(lambda: duplicate(self.state, name))
-        if imgui.menu_item_simple("Delete", "Del"):
+        if imgui.menu_item_simple(icons.labelled(icons.DELETE, tr("Delete"), "Delete"), "Del"):
             self.state.attempt(lambda: delete(self.state, name))
         imgui.end_popup()
 
+    def _add_menu(self, actor: str) -> None:
+        """The component types by group; the console shows why one is refused."""
+        if imgui.is_window_appearing():
+            self._types = {group: [] for group in COMPONENT_GROUPS}
+            for asset in component_types().assets:
+                if asset.group in self._types:
+                    self._types[asset.group].append(asset)
+        for group, assets in self._types.items():
+            if assets and imgui.begin_menu(group):
+                for asset in assets:
+                    icon = icon_of_asset(asset.kind, asset.value)
+                    if imgui.menu_item_simple(icons.labelled(icon, asset.name)):
+                        self._on_drop(asset.kind, asset.value, actor)
+                    imgui.set_item_tooltip(asset.doc)
+                imgui.end_menu()
+
     def _component_context(self, path: str) -> None:
         if imgui.begin_popup_context_item(f"menu {path}"):
-            if imgui.menu_item_simple("Remove"):
+            if imgui.menu_item_simple(icons.labelled(icons.DELETE, tr("Remove"), "Remove")):
                 self.state.attempt(lambda: delete(self.state, path))
             imgui.end_popup()
 
-    def _start_renaming(self, name: str) -> None:
+    def start_renaming(self, name: str) -> None:
+        """Show a field in place of an actor's name."""
         self._renaming = self._name = name
         self._has_focus = False
 
@@ -232,8 +276,6 @@ class Hierarchy(Panel):
             return
         if imgui.is_key_pressed(imgui.Key.delete):
             self.state.attempt(lambda: delete(self.state, *self.state.selection.paths))
-        if imgui.is_key_pressed(imgui.Key.f2) and self.state.selection.actor:
-            self._start_renaming(self.state.selection.actor)
 
 
 def _describes(scene: Any, name: str) -> bool:

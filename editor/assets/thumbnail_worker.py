@@ -1,4 +1,4 @@
-"""Worker process that draws thumbnails of models without a window.
+"""Worker process that draws thumbnails of models and scenes without a window.
 
 Run as a file, not as a module: the editor's package would bring a window library with it. A job is
 a dictionary with `model`, `picture`, `width` and `height`; the answer is why the picture could not
@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import MjrigError
+from mjrig.scene.include import SCENES
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.workers.child_process import serve
@@ -24,7 +25,9 @@ _TINY = "<mujoco><worldbody><light pos='0 0 1'/></worldbody></mujoco>"
 
 
 def _world(path: str) -> World:
-    """The model alone, in its home pose if it has one."""
+    """A scene as it starts, or a model alone, in its home pose if it has one."""
+    if Path(path).suffix.lower() in SCENES:
+        return World(Scene.load(path), "python")
     scene = Scene()
     actor = scene.add_actor("model", model=path)
     world = World(scene, "python")

@@ -1,7 +1,8 @@
-"""Thumbnails of models: drawn in a separate process, cached on disk, ready some time later."""
+"""Thumbnails of models and scenes: drawn in a separate process, cached on disk, ready later."""
 
 import hashlib
 import os
+import re
 import sys
 import threading
 from collections import deque
@@ -12,27 +13,37 @@ import numpy as np
 
 from mjrig.editor.assets import thumbnail_worker
 from mjrig.editor.session.user_files import cache_folder
+from mjrig.scene.include import SCENES
 from mjrig.workers.child_process import ChildEndedError, ChildProcess
 
-SIZE = (128, 96)
+SIZE = (256, 192)
 #: Grows when pictures are drawn in another way.
-VERSION = 1
+VERSION = 2
+#: What may be the name of a file in the text of a scene.
+_FILE_NAMES = re.compile(r"[^\s\"'{}\[\],#]+\.\w+")
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 def key_of(path: Path) -> str:
-    """What a picture is kept under: the content of the model, and where its meshes are.
+    """What a picture is kept under: the content of the file, where its meshes are, and for a scene
+    the version of the files it names.
 
     Raises:
         OSError: it cannot be read.
     """
     digest = hashlib.sha256(f"{VERSION} {SIZE} {path.resolve().parent}".encode())
-    digest.update(path.read_bytes())
+    content = path.read_bytes()
+    digest.update(content)
+    if path.suffix.lower() in SCENES:
+        for word in _FILE_NAMES.findall(content.decode("utf-8", "replace")):
+            named = path.parent / word
+            if named.is_file():
+                digest.update(f"{word} {named.stat().st_mtime_ns}".encode())
     return digest.hexdigest()
 
 
 class Thumbnails:
-    """Pictures by model file; asking for one starts it.
+    """Pictures by file; asking for one starts it.
 
     Args:
         folder: where they are kept; None: the user's cache.
@@ -53,7 +64,7 @@ class Thumbnails:
         self._no_drawing = ""
 
     def get(self, path: Path) -> Picture | None:
-        """The picture of a model, (height, width, 3); None until it is there."""
+        """The picture of a model or scene, (height, width, 3); None until it is there."""
         if path not in self._asked:
             self._asked.add(path)
             self._wanted.append(path)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mjrig.editor.edits.change_text import change_text
 from mjrig.editor.edits.edits import Edit, merged
 
 #: What is kept at most: entries, and values in all of them together. The oldest go first.
@@ -25,6 +26,11 @@ class UndoEntry:
     def size(self) -> int:
         """Number of values it keeps."""
         return sum(_size(edit.before) + _size(edit.after) for edit in self.edits)
+
+    @cached_property
+    def change(self) -> str:
+        """The values before and after; empty where its name tells it."""
+        return change_text(self.edits)
 
 
 class UndoStack:
@@ -100,6 +106,11 @@ class UndoStack:
     def names(self) -> Sequence[str]:
         """All entries that are kept, oldest first."""
         return [entry.name for entry in self._entries]
+
+    @property
+    def entries(self) -> Sequence[UndoEntry]:
+        """The same, with what they changed."""
+        return tuple(self._entries)
 
     @property
     def forgotten(self) -> int:

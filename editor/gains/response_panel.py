@@ -163,7 +163,7 @@ class ResponsePanel(Panel):
 
 
 _COPY = "on a suspended copy (base fixed, contacts off), from the starting pose"
-_LIVE = "On the running robot, all chosen joints at once, with a lease on their setpoints."
+_LIVE = "On the running robot, all chosen joints at once; it holds their setpoints meanwhile."
 _NUMBERS = (
     ("rise", "rise_time", "Rise time from 10 to 90 % [s]."),
     (

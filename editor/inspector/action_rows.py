@@ -11,6 +11,7 @@ from mjrig.editor.inspector.keyframe_widgets import KEYFRAME, keyframe_argument
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
+from mjrig.editor.ui.text_filter import matches
 from mjrig.errors import MjrigError
 from mjrig.properties.actions import Action, Parameter, call_action
 from mjrig.properties.has_properties import HasProperties
@@ -31,9 +32,13 @@ class ActionRows:
         self._edits = edits
         self._typed: dict[tuple[str, str, str], Any] = {}
 
-    def draw(self, target: EditedObject, live: HasProperties) -> None:
-        """The actions of one running object; nothing where it has none."""
-        actions = type(live).actions()
+    def draw(self, target: EditedObject, live: HasProperties, search: str = "") -> None:
+        """The actions of one running object that a search finds; nothing where it has none."""
+        actions = [
+            action
+            for action in type(live).actions()
+            if matches(search, f"{action.name} {action.name.replace('_', ' ')} {action.doc}")
+        ]
         if not actions or not imgui.collapsing_header("Actions", imgui.TreeNodeFlags_.default_open):
             return
         for action in actions:

@@ -64,7 +64,7 @@ class Inspector(Panel):
         if imgui.begin_child("rows"):
             self._table(targets)
             if targets[0].live is not None and len(targets) == 1:
-                self._actions.draw(targets[0], targets[0].live)
+                self._actions.draw(targets[0], targets[0].live, self._search)
         imgui.end_child()
 
     # What is selected ---------------------------------------------------------------------------

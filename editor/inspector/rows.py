@@ -37,6 +37,10 @@ _EXPANDING: dict[type[Property[Any]], tuple[Widget, Widget]] = {
     PatternLists: (mapping_value, pattern_lists_rows),
     Table: (mapping_value, table_rows),
 }
+#: Headings that come before and after the others.
+_FIRST, _LAST = ("Transform", "Gains"), ("Telemetry",)
+#: Nested objects that are shown at first, also where the scene has none.
+OPEN = ("pose",)
 _NUMERIC = (Float, Int, OptionalFloat, Vector, Numbers, PerActuator)
 
 
@@ -59,11 +63,10 @@ class PropertyRows:
     def object(self, targets: Sequence[EditedObject], fields: Sequence[Field]) -> None:
         """All properties of the selected objects, by category."""
         shown = [f for f in fields if self.filter.shows(f)]
-        for category in dict.fromkeys(f.prop.category for f in shown):
+        for category, rows in by_category(shown).items():
             if self._category(targets, category):
-                for row in shown:
-                    if row.prop.category == category:
-                        self.row(row)
+                for row in rows:
+                    self.row(row)
 
     def _category(self, targets: Sequence[EditedObject], category: str) -> bool:
         imgui.table_next_row(imgui.TableRowFlags_.headers)
@@ -127,7 +130,8 @@ class PropertyRows:
         if _below_kind(row.prop) is None:
             imgui.selectable(label, False)
         else:
-            opened = self._node(label, imgui.TreeNodeFlags_.span_avail_width)
+            flags = imgui.TreeNodeFlags_.span_avail_width
+            opened = self._node(label, flags, default=row.prop.name in OPEN)
         self._drag_source(row)
         self.menus.row_menu(row)
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
@@ -198,6 +202,8 @@ class PropertyRows:
                 self._item(row, index, targets)
         elif parts:
             self._part(parts[0])
+        elif row.prop.name in OPEN and _is_unset(row):
+            self._part(_unset_parts(row))
         self.filter = kept
 
     def _part(self, targets: Sequence[EditedObject]) -> None:
@@ -238,6 +244,31 @@ class PropertyRows:
             self._part(targets)
             imgui.unindent()
         imgui.pop_id()
+
+
+def by_category(fields: Sequence[Field]) -> dict[str, list[Field]]:
+    """Rows by heading, as people look for them: pose and gains first, what is only read last."""
+    names = dict.fromkeys(f.prop.category for f in fields)
+    found = {name: [f for f in fields if f.prop.category == name] for name in names}
+    for rows in found.values():
+        rows.sort(key=lambda row: row.prop.read_only)
+
+    def rank(name: str) -> int:
+        if name in _FIRST:
+            return -1
+        return int(name in _LAST or all(row.prop.read_only for row in found[name]))
+
+    return {name: found[name] for name in sorted(found, key=rank)}
+
+
+def _is_unset(row: Field) -> bool:
+    return all(vars(target.obj)[row.prop.name] is None for target in row.targets)
+
+
+def _unset_parts(row: Field) -> list[EditedObject]:
+    """What is not in the scene yet, with its defaults; setting a value of it adds it."""
+    assert isinstance(row.prop, Nested)
+    return [EditedObject(path, row.prop.base()) for path in row.paths]
 
 
 def _below_kind(prop: Property[Any]) -> type[Property[Any]] | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from math import inf, nan
 from typing import Any
 
 from mjrig.arrays import FloatArray
@@ -176,10 +176,29 @@ class PlotBoard:
             return {p: plot.frozen[p] for p in plot.signals if p in plot.frozen}
         return {path: ring.since(begin) for path, ring in self._rings(plot)}
 
-    def latest(self, plot: Plot) -> dict[str, float]:
-        """The newest value of each signal; of a paused plot, the newest it shows."""
+    def former(self, plot: Plot) -> dict[str, FloatArray]:
+        """The samples by signal that time travel left behind: the future of the run before."""
+        if plot.frozen is not None:
+            return {}
+        return {path: ring.former for path, ring in self._rings(plot) if ring.former.size}
+
+    def end(self, plot: Plot, now: float) -> float:
+        """Where the time axis of a plot that follows ends.
+
+        After going back in time what came later stays in the plot: up to half a window of it.
+        """
+        newest = max((ring.newest_time for _, ring in self._rings(plot)), default=now)
+        return max(now, min(newest, now + 0.5 * plot.window))
+
+    def unit(self, plot: Plot) -> str:
+        """The units of a plot's signals, each once."""
+        units = [self.about[path].unit for path in plot.signals if path in self.about]
+        return ", ".join(dict.fromkeys(filter(None, units)))
+
+    def latest(self, plot: Plot, now: float = inf) -> dict[str, float]:
+        """The value of each signal now, of a paused plot the newest it shows."""
         if plot.frozen is None:
-            return {path: ring.latest for path, ring in self._rings(plot)}
+            return {path: _value_now(ring, now) for path, ring in self._rings(plot)}
         kept = plot.frozen
         return {
             p: float(kept[p][1, -1]) if kept[p].size else nan for p in plot.signals if p in kept
@@ -225,3 +244,8 @@ class PlotBoard:
                 except MjrigError:
                     missing.append(str(path))
         return missing
+
+
+def _value_now(ring: Ring, now: float) -> float:
+    """The newest value, or after going back in time the one sampled then."""
+    return ring.latest if ring.newest_time <= now else value_at(ring.ordered(), now)

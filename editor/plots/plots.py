@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import inf, isnan, nan
 
+import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.editor.plots.curves import POINTS, thinned
@@ -187,23 +188,34 @@ class PlotsPanel(Panel):
         if not implot.begin_plot("##plot", size, flags):
             return
         fit = implot.AxisFlags_.auto_fit if plot.autoscale else implot.AxisFlags_.none
-        implot.setup_axes("", "", implot.AxisFlags_.no_label, implot.AxisFlags_.no_label | fit)
+        unit = self.board.unit(plot)
+        bare = implot.AxisFlags_.none if unit else implot.AxisFlags_.no_label
+        implot.setup_axes("", f"[{unit}]", implot.AxisFlags_.no_label, bare | fit)
+        implot.setup_axis_format(implot.ImAxis_.x1, "%g s")  # a label would cost a line of height
         implot.setup_axis_zoom_constraints(implot.ImAxis_.y1, SMALLEST_SPAN, inf)
         now = self.state.simulation.frame.time
         when = imgui.Cond_.once if plot.is_paused else imgui.Cond_.always
-        implot.setup_axis_limits(implot.ImAxis_.x1, now - plot.window, now, when)
+        last = self.board.end(plot, now)
+        implot.setup_axis_limits(implot.ImAxis_.x1, last - plot.window, last, when)
         limits = implot.get_plot_limits()
         begin, end = limits.x.min, limits.x.max
         self._seen[plot.key] = (begin, end)
         self.inside[plot.key] = (implot.get_plot_pos().x, implot.get_plot_size().x)
         points = min(POINTS, 2 * max(int(size.x), 50))
-        samples = self.board.samples(plot, begin)
+        samples, former = self.board.samples(plot, begin), self.board.former(plot)
         for i, path in enumerate(plot.signals):
+            colour = implot.get_colormap_color(i)
+            if path in former:  # the run before, from the time on to which the user went back
+                time, values = thinned(former[path], begin, end, points)
+                faint = implot.Spec(line_color=ImVec4(colour.x, colour.y, colour.z, 0.35))
+                implot.plot_line(f"##former {path}", time, values, faint)
             if path in samples:
                 time, values = thinned(samples[path], begin, end, points)
                 weight = px(MARKED if self.is_marked(path) else THIN)
-                spec = implot.Spec(line_color=implot.get_colormap_color(i), line_weight=weight)
+                spec = implot.Spec(line_color=colour, line_weight=weight)
                 implot.plot_line(path, time, values, spec)
+        if last > now and not plot.is_paused:
+            implot.plot_inf_lines("##now", np.array([now]), implot.Spec(line_color=GREY))
         self._draw_cursors(plot)
         self._mouse(plot)
         if implot.begin_drag_drop_target_plot():
@@ -253,7 +265,7 @@ class PlotsPanel(Panel):
             imgui.pop_style_color()
             return
         readings = self.board.readings(plot)
-        latest = self.board.latest(plot)
+        latest = self.board.latest(plot, self.state.simulation.frame.time)
         titles = ["A", "B", "B - A"] if plot.cursors else ["value"]
         flags = imgui.TableFlags_.sizing_fixed_fit | imgui.TableFlags_.row_bg
         if not imgui.begin_table("values", len(titles) + 2, flags):

@@ -10,6 +10,7 @@ from mjrig.editor.replay.driving import Driven, Driving
 from mjrig.editor.replay.gamepad import Sticks
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.world_frame import PolicyFrame
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px
@@ -29,6 +30,18 @@ _ABOUT = (
     "Gamepad: left stick walks, right stick turns.\n"
     "Releasing the keys stops. Other shortcuts on these keys are off meanwhile."
 )
+
+
+def drive_keys() -> tuple[tuple[str, str], ...]:
+    """What the keys do while Drive is on: (what, keys)."""
+    words = (
+        (tr("Walk forward"), tr("Walk back")),
+        (tr("Walk to the left"), tr("Walk to the right")),
+        (tr("Turn to the left"), tr("Turn to the right")),
+    )
+    pairs = zip(words, _WAYS, strict=True)
+    both = [pair for names, keys in pairs for pair in zip(names, keys, strict=True)]
+    return tuple((what, ", ".join(map(imgui.get_key_name, keys))) for what, keys in both)
 
 
 class CommandsPanel(Panel):

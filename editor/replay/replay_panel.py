@@ -6,16 +6,25 @@ from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
+from mjrig.editor.replay.recorded_plot import RecordedPlot
 from mjrig.editor.replay.replay_check import Answer, Check
 from mjrig.editor.replay.replaying import MODES, RATES, Replaying, parse_hints
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui import icons
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.scale import px, size
 from mjrig.sim2sim.folder import SUFFIXES
 
-_HEAD = ("joint", "rmse position", "velocity", "effort", "saturated")
+_HEAD = (
+    "joint",
+    "rmse position [rad, m]",
+    "velocity [rad/s, m/s]",
+    "effort [N·m, N]",
+    "saturated",
+)
 _TABLE = int(
     imgui.TableFlags_.row_bg
     | imgui.TableFlags_.borders_inner_v
@@ -47,6 +56,9 @@ class ReplayPanel(Panel):
     ) -> None:
         super().__init__(state)
         self.replaying = Replaying(state)
+        self.signals = RecordedPlot(state, self.replaying)
+        #: The recording that was made last, if there is one.
+        self.last_take: Callable[[], Path | None] = lambda: None
         self._choose, self._open_scene = choose, open_scene
         self._hints = ""
         self.trials = 0
@@ -111,13 +123,14 @@ class ReplayPanel(Panel):
             imgui.pop_style_color()
         if replaying.recording is not None:
             self._transport()
+            self.signals.draw()
             self._compare()
             if self.answer is not None:
                 self._show(self.answer)
         elif replaying.problem:
             self._ask_hints()
         elif not replaying.is_reading:
-            imgui.text_disabled("Open a recording, or drop one on a robot.")
+            imgui.text_disabled(tr("Open a recording, or drop one on a robot."))
 
     def _file(self) -> None:
         replaying = self.replaying
@@ -125,6 +138,7 @@ class ReplayPanel(Panel):
             start = (replaying.path or self.state.scene.base).resolve()
             self._choose.ask("Open", start, SUFFIXES, self.open)
         if replaying.path is None:
+            self._offer_last()
             return
         imgui.same_line()
         if imgui.button("Close"):
@@ -141,6 +155,17 @@ class ReplayPanel(Panel):
         imgui.set_item_tooltip(MODES[replaying.mode])
         imgui.same_line()
         self._name()
+
+    def _offer_last(self) -> None:
+        """The recording that was made last, by one click."""
+        last = self.last_take()
+        if last is None:
+            return
+        imgui.same_line()
+        text = tr("Last take: {name}", name=last.name)
+        if imgui.button(icons.labelled(icons.RECORDING, text, "last")):
+            self.open(last)
+        imgui.set_item_tooltip(str(last))
 
     def _name(self) -> None:
         replaying, recording = self.replaying, self.replaying.recording

@@ -20,6 +20,8 @@ class RunRecording:
     def __init__(self, state: EditorState) -> None:
         self.state = state
         self._recorder: Recorder | None = None
+        self._last: Path | None = None
+        self._looked_in: Path | None = None
         state.simulation.on_leave.append(self._leave)
 
     @property
@@ -38,10 +40,23 @@ class RunRecording:
         recorder = self._recorder
         return 0.0 if recorder is None else recorder.steps * self.state.simulation.world.timestep
 
+    @property
+    def _folder(self) -> Path:
+        scene = self.state.scene.path
+        return (scene.resolve().parent if scene is not None else Path.cwd()) / FOLDER
+
+    def last_take(self) -> Path | None:
+        """The recording that was made last: by this window, else the newest beside the scene."""
+        folder = self._folder
+        if self._last is None and self._looked_in != folder:
+            self._looked_in = folder
+            takes = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime)
+            self._last = takes[-1] if takes else None
+        return self._last
+
     def suggested(self) -> Path:
         """A file that does not exist yet, in a folder beside the scene."""
-        scene = self.state.scene.path
-        folder = (scene.resolve().parent if scene is not None else Path.cwd()) / FOLDER
+        scene, folder = self.state.scene.path, self._folder
         stem = scene.stem if scene is not None else "scene"
         return free_file(folder, f"{stem}-{datetime.now():%Y%m%d-%H%M%S}", SUFFIX)
 
@@ -86,6 +101,7 @@ class RunRecording:
         recorder, self._recorder = self._recorder, None
         assert recorder is not None
         if self.state.attempt(recorder.stop):
+            self._last = recorder.path
             self.state.console.say(f"{said} {how_many(recorder.steps, 'step')}: {recorder.path}")
 
     def look(self) -> None:

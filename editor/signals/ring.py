@@ -22,6 +22,8 @@ class Ring:
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._values: FloatArray = np.zeros((2, capacity))
         self._valid = (0, 0, 0)
+        #: (2, n) samples of the run before, from the time on to which the world was rewound.
+        self.former: FloatArray = np.zeros((2, 0))
 
     @property
     def capacity(self) -> int:
@@ -52,11 +54,15 @@ class Ring:
     def clear(self) -> None:
         """Forget all samples."""
         self._valid = (self._valid[0] + 1, 0, 0)
+        self.former = np.zeros((2, 0))
 
     def _go_back(self, time: float) -> None:
-        """The world was rewound: samples from this time on did not happen."""
+        """The world was rewound: samples from this time on are of the run before."""
         epoch, first, end = self._valid
-        kept = int(np.searchsorted(self._copy(first, end)[0], time))
+        samples = self._copy(first, end)
+        kept = int(np.searchsorted(samples[0], time))
+        if end - first - kept > 1:
+            self.former = samples[:, max(kept - 1, 0) :]
         self._valid = (epoch + 1, first, first + kept)
 
     def _copy(self, first: int, end: int) -> FloatArray:
@@ -94,6 +100,12 @@ class Ring:
             else:
                 high = middle
         return max(low - 1, first)
+
+    @property
+    def newest_time(self) -> float:
+        """The time of the newest sample; minus infinity if there is none."""
+        _, first, end = self._valid
+        return float(self._values[0, (end - 1) % self.capacity]) if end > first else float("-inf")
 
     @property
     def latest(self) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from mjrig.control.articulation import Articulation
@@ -113,13 +114,16 @@ def catalogue(world: World) -> Iterator[SignalInfo]:
     """Everything of a world that can be plotted."""
     for name, robot in world.articulations.items():
         for binding in _drives(robot):
-            for kind, (unit, doc) in _PER_BINDING.items():
+            for kind, (units, doc) in _PER_BINDING.items():
+                unit = units_of(world, binding, units)
                 yield SignalInfo(f"{name}.{binding.actuator}.{kind}", unit, doc)
             yield SignalInfo(
                 f"{name}.{binding.actuator}.clamp", "", "Whether a clamp acts: 1 or 0."
             )
+        bound = {binding.actuator: binding for binding in robot.bindings}
         for actuator in robot.actuator_names:
-            for kind, (unit, doc) in _PER_ACTUATOR.items():
+            for kind, (units, doc) in _PER_ACTUATOR.items():
+                unit = units_of(world, bound.get(actuator), units)
                 yield SignalInfo(f"{name}.{actuator}.{kind}", unit, doc)
         yield SignalInfo(f"{name}.contact_force", "N", "Sum of the contact forces on the actor.")
         yield SignalInfo(f"{name}.height", "m", "Height of the root body.")
@@ -130,6 +134,15 @@ def catalogue(world: World) -> Iterator[SignalInfo]:
 def _drives(robot: Articulation) -> list[ActuatorBinding]:
     """The actuators with efforts and a position: the bindings, then the native servos."""
     return [*robot.bindings, *(servo.binding for servo in robot.servos)]
+
+
+def units_of(world: World, binding: ActuatorBinding | None, units: str) -> str:
+    """The unit that fits an actuator, of `rad or m`; both where it drives no single joint."""
+    turns, _, slides = units.partition(" or ")
+    if binding is None or binding.joint_id < 0 or not slides:
+        return units
+    is_slide = int(world.model.jnt_type[binding.joint_id]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
+    return slides if is_slide else turns
 
 
 def expand(world: World, path: str) -> list[SignalInfo]:
@@ -207,8 +220,6 @@ class _ContactForce:
         self._force = np.zeros(6)
 
     def __call__(self) -> float:
-        import mujoco
-
         model, data = self._world.model, self._world.data
         total = 0.0
         for i in range(data.ncon):

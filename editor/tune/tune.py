@@ -78,6 +78,8 @@ class Tune:
         #: The gain test whose curve is drawn; None: the first that failed.
         self.shown: int | None = None
         self.runner = runner or Runner()
+        #: The recording that was made last, if there is one.
+        self.last_take: Callable[[], Path | None] = lambda: None
         self._scene: object = None
         self._position = 0
 

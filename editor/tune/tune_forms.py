@@ -6,6 +6,7 @@ from pathlib import Path
 from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.gains.signal_inputs import signal_inputs
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune import Tune
 from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
@@ -59,6 +60,12 @@ def fit_form(tune: Tune, browse: Browse) -> None:
     imgui.same_line()
     if imgui.small_button("Add…"):
         browse(RECORDINGS, lambda text: settings.recordings.append(Path(text)))
+    last = tune.last_take()
+    if last is not None and last not in settings.recordings:
+        imgui.same_line()
+        if imgui.small_button(f"{tr('Add the last take')}###last"):
+            settings.recordings.append(last)
+        imgui.set_item_tooltip(str(last))
     for path in list(settings.recordings):
         imgui.push_id(str(path))
         if imgui.small_button("x"):
@@ -68,7 +75,12 @@ def fit_form(tune: Tune, browse: Browse) -> None:
         imgui.set_item_tooltip(str(path))
         imgui.pop_id()
     if not settings.recordings:
-        _hint("None yet: record one with `mjrig run --record F.h5`.")
+        _hint(
+            tr(
+                "None yet: press Record in the toolbar, let the joints move, press it again. "
+                "Recordings of other programs can be added too."
+            )
+        )
     imgui.text("Parameters")
     for i, name in enumerate(PARAMETERS):
         if i % 2:

@@ -29,7 +29,7 @@ def bode(found: Sequence[JointResponse], height: float) -> None:
     for name, unit in (("gain", "dB"), ("phase", "°")):
         if not implot.begin_plot(f"##{name}", ImVec2(-1, -1), PLAIN):
             continue
-        implot.setup_axes("Hz", f"{name} [{unit}]", FIT, FIT)
+        implot.setup_axes("f [Hz]", f"{name} [{unit}]", FIT, FIT)
         implot.setup_axis_scale(implot.ImAxis_.x1, implot.Scale_.log10)
         for i, one in enumerate(shown):
             colour = joint_colour(i)

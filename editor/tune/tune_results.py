@@ -29,6 +29,16 @@ from mjrig.tuning.sweeps.sweep import Swept
 HEIGHTS = (150.0, 320.0)
 #: Columns of assigned gains, what matters first.
 _PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "least M", "most M")
+#: Their units, in the heads of the table.
+_UNITS = {
+    "kp": "kp [N·m/rad, N/m]",
+    "kv": "kv [N·m·s/rad, N·s/m]",
+    "Hz": "f [Hz]",
+    "saturates at": "saturates at [rad, m]",
+    "M": "M [kg·m², kg]",
+    "least M": "least M [kg·m², kg]",
+    "most M": "most M [kg·m², kg]",
+}
 #: Points of a sweep that are listed.
 LISTED = 50
 #: And how many of them are seen without scrolling.
@@ -71,7 +81,8 @@ def show_plan(tune: Tune, finished: Finished) -> None:
     plan: AssignmentPlan = finished.result
     rows = [[t.replace("→", "to") for t in assign_report.row(a)] for a in plan.assignments]
     order = [assign_report.HEADER.index(name) for name in _PLAN]
-    _table("plan", _PLAN, [[row[i] for i in order] for row in rows])
+    heads = [_UNITS.get(name, name) for name in _PLAN]
+    _table("plan", heads, [[row[i] for i in order] for row in rows])
     for skipped in plan.skipped:
         _note(f"skipped {skipped}")
     if plan.unstable:

@@ -20,3 +20,29 @@ def global_chord(text: str) -> int | None:
         return None
     name = f"_{key}" if key.isdigit() else key.lower()
     return chord(*(_MODIFIERS[m] for m in modifiers), getattr(imgui.Key, name))
+
+
+#: Keys by what they are called, where imgui calls them otherwise.
+_NAMES = {
+    "Right": "right_arrow",
+    "Left": "left_arrow",
+    "Esc": "escape",
+    "Del": "delete",
+    "[": "left_bracket",
+    "]": "right_bracket",
+    "-": "minus",
+    "=": "equal",
+    "`": "grave_accent",
+    "'": "apostrophe",
+    ",": "comma",
+    "/": "slash",
+    ";": "semicolon",
+    "\\": "backslash",
+}
+
+
+def single_key(text: str) -> tuple[Any, bool]:
+    """The key of `W`, `Del` or `Shift+0`, and whether Shift is held; None for no such key."""
+    shift, name = text.startswith("Shift+"), text.removeprefix("Shift+")
+    name = f"_{name}" if name.isdigit() else _NAMES.get(name, name.lower())
+    return getattr(imgui.Key, name, None) if name.strip() else None, shift

@@ -24,6 +24,8 @@ _DARK: dict[str, Rgb] = {
     "green": (0.35, 0.75, 0.40),
     "violet": (0.80, 0.60, 1.00),
     "alarm": (0.35, 0.10, 0.10),
+    "sky above": (0.22, 0.25, 0.30),
+    "sky below": (0.13, 0.14, 0.16),
 }
 _LIGHT: dict[str, Rgb] = {
     "text": (0.10, 0.10, 0.10),
@@ -33,6 +35,8 @@ _LIGHT: dict[str, Rgb] = {
     "green": (0.10, 0.55, 0.20),
     "violet": (0.45, 0.20, 0.75),
     "alarm": (1.00, 0.85, 0.83),
+    "sky above": (0.72, 0.79, 0.86),
+    "sky below": (0.93, 0.94, 0.95),
 }
 THEMES = {"dark": _DARK, "light": _LIGHT}
 STYLES = {
@@ -40,8 +44,18 @@ STYLES = {
     "light": hello_imgui.ImGuiTheme_.imgui_colors_light,
 }
 
-TEXT, GREY, RED, AMBER, GREEN, VIOLET, ALARM = (_colour(rgb) for rgb in _DARK.values())
-_SHARED = dict(zip(_DARK, (TEXT, GREY, RED, AMBER, GREEN, VIOLET, ALARM), strict=True))
+_ALL = tuple(_colour(rgb) for rgb in _DARK.values())
+TEXT, GREY, RED, AMBER, GREEN, VIOLET, ALARM, SKY_ABOVE, SKY_BELOW = _ALL
+_SHARED = dict(zip(_DARK, _ALL, strict=True))
+#: What lies over other things, and must not let them through.
+_OPAQUE = (
+    imgui.Col_.popup_bg,
+    imgui.Col_.menu_bar_bg,
+    imgui.Col_.window_bg,
+    imgui.Col_.title_bg,
+    imgui.Col_.title_bg_active,
+    imgui.Col_.title_bg_collapsed,
+)
 
 
 def settings_file() -> Path:
@@ -68,8 +82,9 @@ def is_applied(name: str) -> bool:
     """Whether the style is that of a theme; without a context of imgui there is none to change."""
     if imgui.get_current_context() is None:
         return True
-    now = imgui.get_style().color_(imgui.Col_.text_disabled)
-    return all(
+    style = imgui.get_style()
+    now = style.color_(imgui.Col_.text_disabled)
+    return all(style.color_(kind).w == 1.0 for kind in _OPAQUE) and all(
         abs(a - b) < 1e-3 for a, b in zip((now.x, now.y, now.z), THEMES[name]["grey"], strict=True)
     )
 
@@ -85,3 +100,6 @@ def apply_theme(name: str) -> None:
         shared = _SHARED[key]
         shared.x, shared.y, shared.z = rgb
     style.set_color_(imgui.Col_.text_disabled, GREY)
+    for kind in _OPAQUE:
+        colour = style.color_(kind)
+        style.set_color_(kind, ImVec4(colour.x, colour.y, colour.z, 1.0))

@@ -4,7 +4,7 @@ import traceback
 from importlib.metadata import entry_points
 from typing import ClassVar
 
-from imgui_bundle import imgui
+from imgui_bundle import hello_imgui, imgui
 
 from mjrig.editor.session.state import EditorState
 from mjrig.names import suggestion
@@ -50,6 +50,13 @@ class Panel:
             io.config_error_recovery_enable_assert = False
             imgui.internal.error_recovery_try_to_recover_state(recovery)
             io.config_error_recovery_enable_assert = kept
+
+
+def bring_forward(title: str) -> None:
+    """Show a panel of the window, in front of those it shares its place with."""
+    for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
+        if window.label == title:
+            window.is_visible = window.focus_window_at_next_frame = True
 
 
 def plugin_panels(state: EditorState) -> list[Panel]:

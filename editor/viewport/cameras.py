@@ -40,6 +40,14 @@ def follow(drawing: Drawing, actor: str) -> None:
         drawing.camera.fixedcamid = -1
 
 
+def toggle_following(drawing: Drawing, actor: str) -> None:
+    """Follow an actor, or no longer if it is followed already."""
+    if text(drawing) == f"follow {actor}":
+        look_freely(drawing)
+    else:
+        follow(drawing, actor)
+
+
 def cycle(drawing: Drawing, way: int) -> None:
     """Look through the next (1) or the former (-1) camera of the scene; free is one of them."""
     count = drawing.model.ncam
@@ -53,9 +61,13 @@ def cycle(drawing: Drawing, way: int) -> None:
 
 
 def start(drawing: Drawing) -> None:
-    """Frame all actors, not the whole floor."""
+    """Frame all actors, not the whole floor; without any, the grid from above."""
     bodies = [b for b in range(1, drawing.model.nbody) if drawing.actor_of(b) is not None]
     if not bodies:
+        if drawing.model.nbody == 1:
+            drawing.camera.lookat[:] = 0.0
+            drawing.camera.distance = 3.0
+            drawing.camera.azimuth, drawing.camera.elevation = 130.0, -25.0
         return
     mujoco.mj_forward(drawing.model, drawing.data)
     points = drawing.data.xipos[bodies]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.world_frame import STATE, WorldFrame
+from mjrig.editor.viewport.floor_grid import FloorGrid
 from mjrig.scene.pose import composed
 from mjrig.sim.world import World
 
@@ -55,10 +56,16 @@ class Drawing:
         self.marked: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
         #: How far beside the followed actor the camera looks [m].
         self.beside = np.zeros(3)
+        #: Whether lines are drawn on the floor.
+        self.has_grid = True
+        self._grid = FloorGrid(self.model)
+        #: Whether the model has a sky; without one there is nothing behind its geoms.
+        self.has_sky = int(mujoco.mjtTexture.mjTEXTURE_SKYBOX) in self.model.tex_type
 
     def look_like(self, other: "Drawing") -> None:
         """Take camera and options over from the drawing of the world before."""
         self.camera, self.option, self.beside = other.camera, other.option, other.beside
+        self.has_grid = other.has_grid
         self.scene.flags[:] = other.scene.flags
         camera, kinds = self.camera, mujoco.mjtCamera
         if camera.trackbodyid >= 0:  # numbers change from world to world, names stay
@@ -100,6 +107,20 @@ class Drawing:
             int(mujoco.mjtCatBit.mjCAT_ALL),
             self.scene,
         )
+        if self.has_grid:
+            self._grid.add(self.scene, *self._look_at())
+
+    def _look_at(self) -> tuple[FloatArray, float]:
+        """What the camera looks at, and from how far."""
+        camera = self.camera
+        if int(camera.type) != int(mujoco.mjtCamera.mjCAMERA_FIXED):
+            point: FloatArray = np.array(camera.lookat)
+            return point, float(camera.distance)
+        eye, ahead = (
+            np.asarray(v, float) for v in (self.scene.camera[0].pos, self.scene.camera[0].forward)
+        )
+        reach = max(abs(float(eye[2])), 0.5) * 2.0
+        return eye + reach * ahead, reach
 
     def _aimed(self) -> Any:
         """The camera; where it follows an actor, one that looks beside it as far as was panned."""

@@ -9,13 +9,26 @@ import OpenGL
 OpenGL.ERROR_CHECKING = False  # must be set before OpenGL.GL is imported
 from OpenGL import GL  # noqa: E402
 
-_SOFTWARE = (b"llvmpipe", b"softpipe", b"swrast", b"swiftshader")
+#: Names of renderers that have no GPU.
+_SOFTWARE = (
+    b"llvmpipe",
+    b"softpipe",
+    b"swrast",
+    b"swiftshader",
+    b"software",
+    b"gdi generic",
+    b"microsoft basic render",
+)
 
 
 def is_software() -> bool:
     """Whether pixels are made by the CPU; needs a current context."""
-    name = (GL.glGetString(GL.GL_RENDERER) or b"").lower()
-    return any(word in name for word in _SOFTWARE)
+    return is_software_name(GL.glGetString(GL.GL_RENDERER) or b"")
+
+
+def is_software_name(renderer: bytes) -> bool:
+    """Whether a renderer of that name, `llvmpipe (LLVM 15)`, works without a GPU."""
+    return any(word in renderer.lower() for word in _SOFTWARE)
 
 
 class GLView:

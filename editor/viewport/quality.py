@@ -1,4 +1,4 @@
-"""Quality: the render scale of the viewport, adapted to keep the frame rate."""
+"""Quality: a GPU draws everything; without one the render scale follows the frame rate."""
 
 from collections import deque
 
@@ -9,13 +9,21 @@ _WINDOW = 20
 
 
 class Quality:
-    """Render scale that follows the frame time, unless the user fixes it."""
+    """How finely the viewport is drawn: fully by a GPU, else as the frame time allows.
+
+    The user may fix the scale. `software` (no GPU) also means: no shadows and no reflections.
+    """
 
     def __init__(self, *, software: bool) -> None:
-        self.software = software
         self.fixed: float | None = None
-        self._index = 0 if software else len(SCALES) - 1
         self._times: deque[float] = deque(maxlen=_WINDOW)
+        self.use(software=software)
+
+    def use(self, *, software: bool) -> None:
+        """What draws is known now: the CPU, or a GPU."""
+        self.software = software
+        self._index = 0 if software else len(SCALES) - 1
+        self._times.clear()
 
     @property
     def scale(self) -> float:
@@ -30,7 +38,7 @@ class Quality:
     def note(self, seconds: float) -> None:
         """Note how long a frame took that drew the picture."""
         self._times.append(seconds)
-        if self.fixed is not None or len(self._times) < _WINDOW:
+        if self.fixed is not None or not self.software or len(self._times) < _WINDOW:
             return
         median = sorted(self._times)[_WINDOW // 2]
         step = -1 if median > SLOW else 1 if median < FAST else 0

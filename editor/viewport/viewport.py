@@ -20,6 +20,7 @@ from mjrig.editor.viewport.gizmo import Gizmo
 from mjrig.editor.viewport.notices import Notice
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.refusals import Refusals
+from mjrig.editor.viewport.sky import Rect, paint_sky
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.sim.world import World
 
@@ -83,6 +84,8 @@ class Viewport(Panel):
         self._pushing = False
         self._pushed: set[int] = set()
         self._seen: list[str] = []
+        #: Draws over the picture; called with its rectangle (x, y, width, height).
+        self.over: Callable[[Rect], None] = lambda rect: None
 
     # The copy that is drawn ---------------------------------------------------------------------
 
@@ -158,6 +161,7 @@ class Viewport(Panel):
         self.gizmo.draw(drawing, self.rect)
         self._say_why_not(corner, height)
         self._overlay(corner)
+        self.over(self.rect)
         if self.state.simulation.fault is None:
             self.refusals.draw(self.rect)
         self.notice.draw(self.rect)
@@ -187,11 +191,15 @@ class Viewport(Panel):
         if self._drawn is None or seen != self._drawn[0]:
             self._changed = now
         scale = self.quality.still if now - self._changed > _STANDS else self.quality.scale
-        wanted = (seen, (int(width * scale), int(height * scale)))
+        dense = imgui.get_io().display_framebuffer_scale  # more than 1 where a point has pixels
+        pixels = int(width * scale * max(dense.x, 1.0)), int(height * scale * max(dense.y, 1.0))
+        wanted = (seen, pixels)
         self.drew = wanted != self._drawn
         if self.drew:
             self._texture = self.view.render(drawing.scene, *wanted[1])
             self._drawn = wanted
+        if not drawing.has_sky:
+            paint_sky(self.rect)
         flipped = imgui.ImVec2(0, 1), imgui.ImVec2(1, 0)
         imgui.image(imgui.ImTextureRef(self._texture), imgui.ImVec2(width, height), *flipped)
 
@@ -368,6 +376,7 @@ def _looks(drawing: Drawing) -> tuple[Any, ...]:
         option.label,
         option.frame,
         np.asarray(drawing.scene.flags).tobytes(),
+        drawing.has_grid,
         drawing.perturb.select,
         drawing.perturb.active,
         drawing.model.body_pos.tobytes(),

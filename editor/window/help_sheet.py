@@ -2,30 +2,38 @@
 
 from imgui_bundle import imgui
 
+from mjrig.editor.replay.commands_panel import drive_keys
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.scale import px
 from mjrig.editor.ui.text_filter import matches
+from mjrig.editor.window.command import Command
 from mjrig.editor.window.window_commands import WindowCommands
 
 _TITLE = "Keys and commands"
-#: What is no command: (where, what it does, with what).
-MOUSE = (
-    ("Viewport", "Turn the camera", "left drag"),
-    ("Viewport", "Move the camera", "right drag"),
-    ("Viewport", "Zoom: the wheel away from you zooms in", "wheel"),
-    ("Viewport", "Select an actor; with Shift add it", "click"),
-    ("Viewport", "Select a body to push", "double click"),
-    ("Viewport", "Turn or pull the selected body", "Ctrl+left or right drag"),
-    ("Viewport", "Show or hide a group of geoms; with Shift of sites", "0 to 5"),
-    ("Viewport", "Next frame or label", "F6, F7"),
-    ("Viewport", "Former or next camera", "[ and ]"),
-    ("Viewport", "Slower or faster", "- and ="),
-    ("Viewport", "One step, or back in time", "Right, Left"),
-    ("Anything", "The menu of what is under the mouse", "right click"),
-    ("Numbers", "Type a value", "click"),
-    ("Numbers", "Change a value", "drag"),
-    ("Window", "Find a command, panel, action or property", "Ctrl+P"),
-)
+
+
+def gestures() -> tuple[tuple[str, str, str], ...]:
+    """What the mouse does, and keys that act on what it points at: (where, what, with what)."""
+    return (
+        (tr("Viewport"), tr("Turn the camera"), tr("left drag")),
+        (tr("Viewport"), tr("Move the camera"), tr("right drag")),
+        (tr("Viewport"), tr("Move the camera horizontally"), tr("Shift+right drag")),
+        (tr("Viewport"), tr("Zoom in: turn the wheel away from you"), tr("wheel up")),
+        (tr("Viewport"), tr("Zoom out: turn the wheel towards you"), tr("wheel down")),
+        (tr("Viewport"), tr("Select an actor; with Shift add it"), tr("click")),
+        (tr("Viewport"), tr("Select a body to push"), tr("double click")),
+        (tr("Viewport"), tr("Turn or pull the selected body"), tr("Ctrl+left or right drag")),
+        (tr("Viewport"), tr("Drop a model, a component or a file"), tr("drag from Assets")),
+        (tr("Hierarchy"), tr("Add to the selection"), tr("Ctrl+click")),
+        (tr("Hierarchy"), tr("Reset to a keyframe"), tr("double click")),
+        (tr("Numbers"), tr("Type a value"), tr("click")),
+        (tr("Numbers"), tr("Change a value"), tr("drag")),
+        (tr("Inspector"), tr("Copy, paste the value of a row"), "Ctrl+C, Ctrl+V"),
+        (tr("Plots"), tr("Show a longer or shorter time"), tr("wheel")),
+        (tr("Anything"), tr("The menu of what is under the mouse"), tr("right click")),
+        *((tr("Drive"), what, keys) for what, keys in drive_keys()),
+    )
 
 
 class HelpSheet:
@@ -41,8 +49,8 @@ class HelpSheet:
 
     def rows(self, commands: WindowCommands) -> list[tuple[str, str, str]]:
         """What is listed: where, what it does, with which keys."""
-        listed = [(c.menu, c.label, c.keys) for c in commands.all() if c.keys]
-        rows = [*listed, *MOUSE]
+        listed = [(c.menu.replace("/", " > "), c.label, _keys(c)) for c in commands.all() if c.keys]
+        rows = [*listed, *gestures()]
         return [row for row in rows if matches(self._search, " ".join(row))]
 
     def draw(self, commands: WindowCommands) -> None:
@@ -51,7 +59,7 @@ class HelpSheet:
             return
         centre = imgui.get_main_viewport().get_center()
         imgui.set_next_window_pos(centre, imgui.Cond_.appearing, imgui.ImVec2(0.5, 0.5))
-        imgui.set_next_window_size(imgui.ImVec2(px(520), px(460)), imgui.Cond_.appearing)
+        imgui.set_next_window_size(imgui.ImVec2(px(640), px(460)), imgui.Cond_.appearing)
         shown, stays = imgui.begin(_TITLE, True, imgui.WindowFlags_.no_docking)
         self.is_open = bool(stays)
         if shown:
@@ -60,13 +68,24 @@ class HelpSheet:
 
     def _content(self, commands: WindowCommands) -> None:
         imgui.set_next_item_width(-1)
-        _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
-        imgui.text_colored(GREY, "Single keys act while the mouse is over the viewport.")
+        _, self._search = imgui.input_text_with_hint("##search", tr("search"), self._search)
+        imgui.push_text_wrap_pos(0.0)
+        imgui.text_colored(GREY, tr("Single keys act while the mouse is over the viewport."))
+        imgui.pop_text_wrap_pos()
         flags = imgui.TableFlags_.row_bg | imgui.TableFlags_.scroll_y
-        if imgui.begin_table("keys", 3, flags):
+        if imgui.begin_table("keys", 3, flags | imgui.TableFlags_.sizing_fixed_fit):
+            imgui.table_setup_scroll_freeze(0, 1)
+            imgui.table_setup_column(tr("where"))
+            imgui.table_setup_column(tr("what"), imgui.TableColumnFlags_.width_stretch)
+            imgui.table_setup_column(tr("keys or mouse"))
+            imgui.table_headers_row()
             for row in self.rows(commands):
                 imgui.table_next_row()
                 for column, text in enumerate(row):
                     imgui.table_set_column_index(column)
                     imgui.text_unformatted(text)
             imgui.end_table()
+
+
+def _keys(command: Command) -> str:
+    return f"{command.keys}, {command.other_keys}" if command.other_keys else command.keys

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from imgui_bundle import imgui
 
-from mjrig.editor.window.window_commands import Command, WindowCommands
+from mjrig.editor.window.command import Command
+from mjrig.editor.window.window_commands import WindowCommands
 
 
 class Menus:
@@ -21,16 +22,19 @@ class Menus:
                 imgui.end_menu()
 
     def _entries(self, menu: str, commands: Iterable[Command]) -> None:
-        below: dict[str, list[Command]] = {}
+        """The entries of one menu; a menu below it stands where its first entry is."""
+        commands = list(commands)
+        drawn: set[str] = set()
         for command in commands:
-            if command.menu == menu:
+            below = command.menu[len(menu) + 1 :].partition("/")[0]
+            path = f"{menu}/{below}"
+            if not below:
                 self._entry(command)
-            else:
-                below.setdefault(command.menu, []).append(command)
-        for path, entries in below.items():
-            if imgui.begin_menu(path.rpartition("/")[2]):
-                self._entries(path, entries)
-                imgui.end_menu()
+            elif path not in drawn:
+                drawn.add(path)
+                if imgui.begin_menu(below):
+                    self._entries(path, [c for c in commands if c.menu.startswith(path)])
+                    imgui.end_menu()
 
     @staticmethod
     def _entry(command: Command) -> None:

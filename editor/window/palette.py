@@ -4,14 +4,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from imgui_bundle import hello_imgui, imgui
+from imgui_bundle import imgui
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.panel import bring_forward
 from mjrig.editor.ui.scale import px
 from mjrig.editor.ui.text_filter import matches
-from mjrig.editor.window.window_commands import Command, WindowCommands
+from mjrig.editor.window.command import Command
+from mjrig.editor.window.window_commands import WindowCommands
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.scene.scene_path import path_of
 
 _TITLE = "##palette"
 #: Most lines that are listed at once.
@@ -33,7 +38,8 @@ class Palette:
     Args:
         state: state of the editor.
         commands: the commands of the window.
-        search_inspector: called with a property's name: the inspector then shows only that.
+        search_inspector: called with the name of a property or action: the inspector then shows
+            only that.
     """
 
     def __init__(
@@ -54,34 +60,56 @@ class Palette:
         self._entries = self.entries()
 
     def entries(self) -> list[PaletteLine]:
-        """Everything it can find now: commands first, then what is in the scene."""
-        known = [_of_command(c) for c in self.commands.all() if c.enabled]
-        return [*known, *self._in_scene()]
+        """Everything it can find now: commands first, then what is selected, then the rest."""
+        known = [self._of_command(c) for c in self.commands.all() if c.enabled]
+        chosen = self.state.selection.paths
+        below = tuple(f"{path}." for path in chosen)
+        objects = sorted(
+            self._objects(), key=lambda o: not (o[0] in chosen or o[0].startswith(below))
+        )
+        lines = [line for path, obj in objects for line in self._of_object(path, obj)]
+        return [*known, *lines, *self._elements()]
 
-    def _in_scene(self) -> Iterator[PaletteLine]:
+    def _of_command(self, command: Command) -> PaletteLine:
+        path = command.menu.replace("/", " > ")
+        run = partial(bring_forward, command.panel) if command.panel else command.run
+        return PaletteLine(command.label, run, command.keys or path)
+
+    def _objects(self) -> Iterator[tuple[str, HasProperties]]:
+        """Whatever has properties, by path: the scene, actors, components, and all parts."""
         scene = self.state.scene
-        yield from self._of_object("scene", scene)
-        for actor in scene.actors:
-            yield from self._of_object(actor.name, actor)
-            for component in actor.components:
-                yield from self._of_object(f"{actor.name}.{component.role}", component)
+        yield from _with_parts(scene)
+        for path in self.state.selection.paths:  # elements of the model, if they have any
+            obj = self.state.described(path)
+            if obj is not None and path_of(obj) != path:
+                yield path, obj
+
+    def _elements(self) -> Iterator[PaletteLine]:
+        """Joints and actuators, to select them."""
+        for name, robot in self.state.simulation.world.articulations.items():
+            for joint in robot.joint_names:
+                path = f"{name}.joint:{joint}"
+                yield PaletteLine(path, partial(self._show, path, ""), tr("joint"))
+            for binding in robot.actuators:
+                path = f"{name}.actuator:{binding.actuator}"
+                yield PaletteLine(path, partial(self._show, path, ""), tr("actuator"))
 
     def _of_object(self, path: str, obj: HasProperties) -> Iterator[PaletteLine]:
         yield PaletteLine(path, partial(self._show, path, ""), type(obj).__name__)
         live = self.state.live(path)
         for action in () if live is None else type(live).actions():
-            yield PaletteLine(f"{path}.{action.name}", partial(self._show, path, ""), "action")
+            show = partial(self._show, path, action.name)
+            yield PaletteLine(f"{path}.{action.name}", show, tr("action"))
         for prop in obj.properties():
-            show = partial(self._show, path, prop.name)
-            yield PaletteLine(f"{path}.{prop.name}", show, prop.unit or "property")
+            if prop.shown:
+                show = partial(self._show, path, prop.name)
+                yield PaletteLine(f"{path}.{prop.name}", show, prop.unit or tr("property"))
 
-    def _show(self, path: str, prop: str) -> None:
-        """Select an object, and bring the inspector to the front with one of its properties."""
+    def _show(self, path: str, name: str) -> None:
+        """Select an object, and bring the inspector forward with one property or action of it."""
         self.state.selection.only(path)
-        self._search_inspector(prop)
-        for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
-            if window.label == "Inspector":
-                window.is_visible = window.focus_window_at_next_frame = True
+        self._search_inspector(name)
+        bring_forward("Inspector")
 
     def found(self) -> Sequence[PaletteLine]:
         """What fits the typed text; what begins with it comes first."""
@@ -113,7 +141,7 @@ class Palette:
         if imgui.is_window_appearing():
             imgui.set_keyboard_focus_here()
         imgui.set_next_item_width(-1)
-        hint = "command, panel, action or property"
+        hint = tr("command, panel, action or property")
         changed, self.typed = imgui.input_text_with_hint("##typed", hint, self.typed)
         entries = self.found()
         self._chosen = 0 if changed else min(self._chosen, max(len(entries) - 1, 0))
@@ -128,7 +156,7 @@ class Palette:
                 self.is_open = False
                 entry.run()
         if not entries:
-            imgui.text_colored(GREY, "nothing of that name")
+            imgui.text_colored(GREY, tr("nothing of that name"))
         if imgui.is_key_pressed(imgui.Key.escape):
             self.is_open = False
 
@@ -143,6 +171,12 @@ class Palette:
         return clicked
 
 
-def _of_command(command: Command) -> PaletteLine:
-    path = command.menu.replace("/", " > ")
-    return PaletteLine(command.label, command.run, command.keys or path)
+def _with_parts(obj: HasProperties) -> Iterator[tuple[str, HasProperties]]:
+    """An object and everything nested in it, by path."""
+    yield path_of(obj), obj
+    for prop in obj.properties():
+        if isinstance(prop, Nested | NestedList):
+            value = vars(obj)[prop.name]
+            for part in value if isinstance(value, tuple) else (value,):
+                if part is not None:
+                    yield from _with_parts(part)

@@ -6,6 +6,7 @@ from typing import Any
 
 from mjrig.editor.assets.opening import is_recording, open_file
 from mjrig.editor.session.autosave import Autosave, Unsaved
+from mjrig.editor.session.recent_files import forget_recent, note_recent, recent_files
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file, trust_store
 from mjrig.editor.ui.dialogs import ChangedDialog, Dialog, RecoverDialog, UnsavedDialog
@@ -44,6 +45,8 @@ class SceneFiles:
         self.trust = TrustDialog(state)
         self.hot = HotReload(state)
         self._autosave = Autosave(state.scene.path)
+        #: Files that were opened or saved last, newest first.
+        self.recent = recent_files()
 
     @property
     def dialogs(self) -> tuple[Dialog, ...]:
@@ -62,7 +65,18 @@ class SceneFiles:
         self._autosave.done()
         self._autosave = Autosave(state.scene.path)
         state.console.say(f"saved {state.scene.path}")
+        self.note_recent(state.scene.path)
         return True
+
+    def note_recent(self, path: Path | None) -> None:
+        """Remember a file that was opened or saved."""
+        if path is not None and self.state.attempt(lambda: note_recent(path)):
+            self.recent = recent_files()
+
+    def forget_recent(self) -> None:
+        """Empty the list of recent files."""
+        if self.state.attempt(forget_recent):
+            self.recent = []
 
     def _reload(self) -> None:
         path = self.state.scene.path
@@ -99,6 +113,8 @@ class SceneFiles:
 
         def go() -> None:
             opened = self.trust.attempt(lambda: self.open_scene(open_file(path)), go)
+            if opened:
+                self.note_recent(path)
             if opened and is_recording(path):
                 self._show_recording(path)
 

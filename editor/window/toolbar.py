@@ -13,6 +13,7 @@ from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui import icons
 from mjrig.editor.ui.colours import ALARM, AMBER, RED, TEXT
 from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport.gizmo import Gizmo, Tool
@@ -22,6 +23,8 @@ SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
 
 #: How long a message stays in the status bar [s], by its level; it stays in the console.
 SHOWN_FOR = {"info": 6.0, "warning": 10.0, "error": 15.0}
+#: Room from which on its buttons have words beside their icons.
+_ROOM = 960.0
 
 
 class Toolbar:
@@ -43,9 +46,11 @@ class Toolbar:
     ) -> None:
         self.state, self.gizmo, self.stop = state, gizmo, on_stop
         self.recording = recording
+        self._has_words = True
 
     def draw(self) -> None:
-        """Build the toolbar."""
+        """Build the toolbar; where it is narrow, icons stand alone."""
+        self._has_words = imgui.get_content_region_avail().x > px(_ROOM)
         self._transport()
         imgui.same_line(spacing=px(16))
         self._record()
@@ -56,42 +61,51 @@ class Toolbar:
         imgui.same_line(spacing=px(16))
         self._tools()
 
+    def _label(self, icon: str, text: str, name: str) -> str:
+        return icons.labelled(icon, text, name) if self._has_words else f"{icon}###{name}"
+
     def _transport(self) -> None:
         simulation = self.state.simulation
         playing = simulation.playing
-        if imgui.button("Pause###play" if playing else "Play###play", size(56, 0)):
+        icon, text = (icons.PAUSE, tr("Pause")) if playing else (icons.PLAY, tr("Play"))
+        if imgui.button(self._label(icon, text, "play"), size(74 if self._has_words else 30, 0)):
             self.toggle()
-        imgui.set_item_tooltip("Space")
+        imgui.set_item_tooltip(tr("Play or pause (Space)"))
         imgui.same_line()
         imgui.begin_disabled(playing)
-        if imgui.button("Step"):
+        if imgui.button(self._label(icons.STEP, tr("Step"), "Step")):
             self.state.attempt(simulation.step_once)
         imgui.end_disabled()
-        imgui.set_item_tooltip("Right arrow")
+        imgui.set_item_tooltip(tr("One step (right arrow)"))
         imgui.same_line()
-        if imgui.button("Stop"):
+        if imgui.button(self._label(icons.STOP, tr("Stop"), "Stop")):
             self.state.attempt(self.stop)
-        imgui.set_item_tooltip("Back to the start; asks which edits to keep")
+        imgui.set_item_tooltip(tr("Stop: back to the start; asks which edits to keep"))
         imgui.same_line()
-        if imgui.button("Reset"):
+        if imgui.button(self._label(icons.RESET, tr("Reset"), "Reset")):
             self.state.attempt(simulation.reset)
-        imgui.set_item_tooltip("Backspace")
+        imgui.set_item_tooltip(tr("Reset: back to the start (Backspace)"))
 
     def _record(self) -> None:
         """A red mark, with the recorded time while it runs."""
         recording = self.recording
         on = recording.is_on
-        text = f"{recording.duration:.1f} s" if on else "Record"
+        text = f"{recording.duration:.1f} s" if on else tr("Record") if self._has_words else ""
         if on:
             imgui.push_style_color(imgui.Col_.button, ALARM)
         corner, height = imgui.get_cursor_screen_pos(), imgui.get_frame_height()
-        if imgui.button(f"     {text}###record", size(86, 0)):
+        wide = 86 if self._has_words or on else 30
+        if imgui.button(f"     {text}###record", size(wide, 0)):
             recording.toggle()
         if on:
             imgui.pop_style_color()
         centre = imgui.ImVec2(corner.x + px(14), corner.y + 0.5 * height)
         imgui.get_window_draw_list().add_circle_filled(centre, px(5), imgui.get_color_u32(RED))
-        about = f"Ctrl+R stops it\n{recording.path}" if on else "Ctrl+R; File > Record to... asks"
+        about = (
+            f"{tr('Ctrl+R stops it')}\n{recording.path}"
+            if on
+            else tr("Record (Ctrl+R); File > Record to... asks for the file")
+        )
         imgui.set_item_tooltip(about)
 
     def toggle(self) -> None:
@@ -110,35 +124,42 @@ class Toolbar:
                 if imgui.selectable(speed_text(speed), speed == simulation.speed)[0]:
                     simulation.set_speed(speed)
             imgui.end_combo()
-        imgui.set_item_tooltip("Simulated seconds per second")
+        imgui.set_item_tooltip(tr("Simulated seconds per second"))
 
     def _scrub(self) -> None:
         """Go back through the last minute."""
         simulation, frame = self.state.simulation, self.state.simulation.frame
         first, last = frame.reach
-        imgui.set_next_item_width(px(220))
+        imgui.set_next_item_width(px(220 if self._has_words else 130))
         imgui.begin_disabled(last <= first)
         moved, moment = imgui.slider_float(
             "##time", frame.time, first, max(last, first + 1e-6), f"t = {frame.time:.3f} s"
         )
         imgui.end_disabled()
-        imgui.set_item_tooltip("Drag to go back through the last minute; Play resumes from there")
+        imgui.set_item_tooltip(
+            tr("Drag to go back through the last minute; Play resumes from there")
+        )
         if moved:
             self.state.attempt(lambda: simulation.go_to(moment))
 
     def _tools(self) -> None:
-        for tool, key in ((Tool.SELECT, "Ctrl+1"), (Tool.MOVE, "Ctrl+2"), (Tool.TURN, "Ctrl+3")):
+        for tool, icon, text, key in (
+            (Tool.SELECT, icons.SELECT, tr("Select"), "Ctrl+1"),
+            (Tool.MOVE, icons.MOVE, tr("Move"), "Ctrl+2"),
+            (Tool.TURN, icons.TURN, tr("Turn"), "Ctrl+3"),
+        ):
             active = self.gizmo.tool is tool
             if active:
                 imgui.push_style_color(imgui.Col_.button, imgui.ImVec4(0.24, 0.52, 0.88, 1.0))
-            if imgui.button(tool.value.capitalize()):
+            if imgui.button(self._label(icon, text, tool.value.capitalize())):
                 self.gizmo.tool = tool
             if active:
                 imgui.pop_style_color()
-            imgui.set_item_tooltip(f"{key}; hold Ctrl to snap" if tool is not Tool.SELECT else key)
+            about = "" if tool is Tool.SELECT else tr("; hold Ctrl to snap")
+            imgui.set_item_tooltip(f"{text} ({key}){about}")
             imgui.same_line()
         imgui.begin_disabled(self.gizmo.tool is Tool.SELECT)
-        _, self.gizmo.local = imgui.checkbox("local", self.gizmo.local)
+        _, self.gizmo.local = imgui.checkbox(f"{tr('local')}###local", self.gizmo.local)
         imgui.end_disabled()
 
 

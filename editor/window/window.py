@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from imgui_bundle import hello_imgui, imgui
+from imgui_bundle import imgui
 
 from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
 from mjrig.editor.assets.hierarchy import Hierarchy
 from mjrig.editor.assets.import_dialog import ImportDialog
 from mjrig.editor.assets.motors_dialog import MotorsDialog
+from mjrig.editor.assets.pictures import Upload
 from mjrig.editor.check.check_panel import CheckPanel
 from mjrig.editor.console.console_panel import ConsolePanel
 from mjrig.editor.elements.element_inspector import ElementInspector
@@ -26,8 +27,9 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_panel import TunePanel
 from mjrig.editor.ui.dialogs import KeepDialog
-from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.panel import Panel, bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
 from mjrig.editor.viewport.views import SceneRenderer
@@ -41,8 +43,10 @@ from mjrig.editor.window.palette import Palette
 from mjrig.editor.window.scene_files import SceneFiles
 from mjrig.editor.window.theme import Theme
 from mjrig.editor.window.toolbar import StatusBar, Toolbar
+from mjrig.editor.window.tour import Tour
 from mjrig.editor.window.viewport_capture import ViewportCapture
-from mjrig.editor.window.window_commands import WindowCommands
+from mjrig.editor.window.welcome import Welcome, WelcomeActions
+from mjrig.editor.window.window_commands import HelpActions, WindowCommands
 from mjrig.editor.window.window_parts import WindowParts
 
 
@@ -52,7 +56,7 @@ class Window:
     Args:
         state: state of the editor.
         make_view: makes the viewport's view for a model, with a current context.
-        upload: makes a texture of a picture, for thumbnails.
+        upload: makes a texture of a picture, for thumbnails; None: there are none.
         on_start: called with the window once a context exists.
     """
 
@@ -61,7 +65,7 @@ class Window:
         state: EditorState,
         make_view: Callable[[Any], SceneRenderer],
         *,
-        upload: Callable[[Any], int] = lambda picture: 1,
+        upload: Upload | None = None,
         on_start: Callable[["Window"], None] = lambda window: None,
     ) -> None:
         self.state = state
@@ -69,6 +73,7 @@ class Window:
         self.quality = Quality(software=True)
         self.viewport = Viewport(state, make_view, self.quality, self.dropped)
         self.hierarchy = Hierarchy(state, self.dropped_on)
+        self.hierarchy.focus, self.hierarchy.follow = self._focus, self._follow
         self.recording = RunRecording(state)
         self.toolbar = Toolbar(state, self.viewport.gizmo, self.stop, self.recording)
         self.keep = KeepDialog(state)
@@ -98,9 +103,14 @@ class Window:
             self.quality,
             self.theme,
             self.choose,
+            self.hierarchy,
         )
         self.sheet = HelpSheet()
-        self.all_commands = WindowCommands(self.parts, self.sheet.toggle, self._find)
+        self.tour = Tour(state)
+        self.welcome = Welcome(state, self.assets.pictures, self._welcome_actions())
+        self.viewport.over = self.welcome.draw
+        shows = HelpActions(self.sheet.toggle, self._find, self.tour.start, self.welcome.show)
+        self.all_commands = WindowCommands(self.parts, shows)
         self.palette = Palette(state, self.all_commands, self.inspector.search_for)
         self._menus = Menus(self.all_commands)
         self._keys = Keys(self.parts, self.all_commands)
@@ -122,14 +132,16 @@ class Window:
         self.inspector.sheet.browse = self._browse
         self.gains, self.response = gain_panels(state)
         self.elements = ElementInspector(
-            state, self.gains.tuning, self.inspector.edits, lambda: _bring_forward(self.gains)
+            state, self.gains.tuning, self.inspector.edits, lambda: bring_forward(self.gains.title)
         )
         self.inspector.draw_element = self.elements.draw
         self.tune = TunePanel(state, self.gains.tuning)
         self.tune.browse = self._browse
+        self.tune.tune.last_take = self.recording.last_take
         self.plots, self.console = PlotsPanel(state, starts_filled=True), ConsolePanel(state)
         self.assets = AssetPanel(state, upload=self._upload)
         self.replay = ReplayPanel(state, self.choose, self.files.open_path)
+        self.replay.last_take = self.recording.last_take
         self.check = CheckPanel(state)
         self.commands = CommandsPanel(state, lambda: self.viewport.takes_keys)
         return [
@@ -146,6 +158,16 @@ class Window:
             self.check,
             self.console,
         ]
+
+    def _welcome_actions(self) -> WelcomeActions:
+        files = self.files
+        return WelcomeActions(
+            lambda: files.recent,
+            files.open_path,
+            files.ask_open,
+            self.tour.start,
+            self.sheet.toggle,
+        )
 
     def _browse(self, suffixes: tuple[str, ...], then: Callable[[str], None]) -> None:
         start = self.state.scene.base.resolve()
@@ -238,9 +260,18 @@ class Window:
             dialog.draw()
         self.palette.draw()
         self.sheet.draw(self.all_commands)
+        self.tour.draw()
 
     def _find(self) -> None:
         self.palette.open()
+
+    def _focus(self, actor: str) -> None:
+        if self.viewport.drawing is not None:
+            self.viewport.drawing.frame_on(actor)
+
+    def _follow(self, actor: str) -> None:
+        if self.viewport.drawing is not None:
+            cameras.toggle_following(self.viewport.drawing, actor)
 
     def stop(self) -> None:
         """Back to the start; asks which edits made while playing stay."""
@@ -250,7 +281,7 @@ class Window:
     def show_recording(self, path: Path, robot: str = "") -> None:
         """Read a recording into the replay panel, and bring that to the front."""
         self.replay.open(path, robot)
-        _bring_forward(self.replay)
+        bring_forward(self.replay.title)
 
     # Drops --------------------------------------------------------------------------------------
 
@@ -287,10 +318,3 @@ class Window:
         yield
         lines = [line for line in self.state.console.lines if line.at >= before]
         self.viewport.refusals.reasons = [line.text for line in lines if line.level == "error"]
-
-
-def _bring_forward(panel: Panel) -> None:
-    """Show a panel, in front of the others of its place."""
-    for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
-        if window.label == panel.title:
-            window.is_visible = window.focus_window_at_next_frame = True

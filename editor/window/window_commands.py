@@ -10,28 +10,21 @@ from imgui_bundle import hello_imgui
 from mjrig.editor.session.recording import SUFFIX
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui import colours
-from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.gizmo import Tool
+from mjrig.editor.window.command import Command
+from mjrig.editor.window.toolbar import neighbour, speed_text
+from mjrig.editor.window.viewport_commands import camera_commands, draw_commands
 from mjrig.editor.window.window_parts import WindowParts
 
 
 @dataclass(frozen=True)
-class Command:
-    """One thing to do.
+class HelpActions:
+    """What the Help menu shows."""
 
-    `menu` is where it is listed: `File`, `Edit/History`. `section` is the heading above it, a line
-    if it is `-`. `keys` are pressed for it anywhere, `Ctrl+Shift+S`, or `Del` over the viewport.
-    `id` names it in the menu where its label changes.
-    """
-
-    menu: str
-    label: str
-    run: Callable[[], object]
-    keys: str = ""
-    is_on: bool = False
-    enabled: bool = True
-    section: str = ""
-    id: str = ""
+    keys: Callable[[], object]
+    palette: Callable[[], object]
+    tour: Callable[[], object]
+    welcome: Callable[[], object]
 
 
 class WindowCommands:
@@ -40,11 +33,10 @@ class WindowCommands:
     def __init__(
         self,
         parts: WindowParts,
-        show_help: Callable[[], object],
-        show_palette: Callable[[], object],
+        help_actions: HelpActions,
     ) -> None:
         self.parts = parts
-        self._show_help, self._show_palette = show_help, show_palette
+        self._shows = help_actions
 
     def menus(self) -> dict[str, Callable[[], Iterator[Command]]]:
         """The menus, with what is in them now."""
@@ -66,6 +58,12 @@ class WindowCommands:
         files, captures, recording = self.parts.files, self.parts.captures, self.parts.recording
         yield Command("File", "New", files.new)
         yield Command("File", "Open...", files.ask_open, "Ctrl+O")
+        for path in files.recent:
+            opens = partial(files.open_path, path)
+            yield Command("File/Open recent", str(path), opens)
+        if files.recent:
+            clear = tr("Clear the list of recent files")
+            yield Command("File/Open recent", clear, files.forget_recent, section="-")
         yield Command("File", "Save", files.save_first, "Ctrl+S")
         yield Command("File", "Save as...", files.ask_save, "Ctrl+Shift+S")
         hot = files.hot
@@ -85,29 +83,53 @@ class WindowCommands:
         edits, state = self.parts.edits, self.parts.state
         stack = state.session.undo_stack
         undo, redo = stack.undoable, stack.redoable
-        label = f"Undo {undo.name}" if undo else "Undo"
+        label = tr("Undo {edit}", edit=undo.name) if undo else tr("Undo")
         yield Command("Edit", label, edits.undo, "Ctrl+Z", enabled=undo is not None, id="undo")
-        label = f"Redo {redo.name}" if redo else "Redo"
-        yield Command("Edit", label, edits.redo, "Ctrl+Y", enabled=redo is not None, id="redo")
+        label = tr("Redo {edit}", edit=redo.name) if redo else tr("Redo")
+        yield Command(
+            "Edit",
+            label,
+            edits.redo,
+            "Ctrl+Y",
+            enabled=redo is not None,
+            id="redo",
+            other_keys="Ctrl+Shift+Z",
+        )
         one = state.selection.actor is not None
         yield Command("Edit", "Duplicate", edits.duplicate, "Ctrl+D", enabled=one, section="-")
         some = bool(state.selection.paths)
         yield Command("Edit", "Delete", edits.delete, "Del", enabled=some)
+        yield Command("Edit", tr("Rename"), self.parts.rename, "F2", enabled=one)
+        yield from self._history()
+
+    def _history(self) -> Iterator[Command]:
+        """Every edit with the values it changed; choosing one undoes or redoes up to it."""
+        edits, stack = self.parts.edits, self.parts.state.session.undo_stack
         oldest = stack.forgotten
-        first = "Oldest kept" if oldest else "As opened"
-        names = (first, *stack.names) if len(stack) else ()
-        for i, name in enumerate(names, oldest):
-            back = partial(edits.go_back_to, i)
-            yield Command("Edit/History", f"{i}. {name}", back, is_on=i <= stack.position)
+        first = tr("Oldest kept") if oldest else tr("As opened")
+        lines = [(first, ""), *((entry.name, entry.change) for entry in stack.entries)]
+        for i, (name, change) in enumerate(lines if len(stack) else (), oldest):
+            label, back = f"{i}. {name}", partial(edits.go_back_to, i)
+            shown = f"{label}: {change}" if change else label
+            yield Command("Edit/History", shown, back, is_on=i <= stack.position, id=label)
 
     def _run(self) -> Iterator[Command]:
         parts, simulation = self.parts, self.parts.state.simulation
         attempt, playing = parts.state.attempt, simulation.playing
-        yield Command("Run", "Pause" if playing else "Play", parts.toolbar.toggle, "Space")
+        toggle = parts.toolbar.toggle
+        label = tr("Pause") if playing else tr("Play")
+        yield Command("Run", label, toggle, "Space", notice=self._tell_playing)
         step = partial(attempt, simulation.step_once)
-        yield Command("Run", "Step", step, "Right", enabled=not playing)
-        yield Command("Run", "Stop", partial(attempt, parts.toolbar.stop))
-        yield Command("Run", "Reset", partial(attempt, simulation.reset), "Backspace")
+        arrow = partial(Command, repeats=True, is_for_driving=True)
+        yield arrow("Run", tr("Step"), step, "Right", enabled=not playing)
+        yield arrow("Run", tr("Back by 1/30 s"), self._step_back, "Left")
+        yield Command("Run", tr("Stop"), partial(attempt, parts.toolbar.stop))
+        reset, done = partial(attempt, simulation.reset), partial(tr, "Reset to the start")
+        yield Command("Run", tr("Reset"), reset, "Backspace", notice=done)
+        slower, faster = partial(self._change_speed, -1), partial(self._change_speed, 1)
+        told = partial(self._tell_speed, "=")
+        yield Command("Run", tr("Slower"), slower, "-", section="-", notice=told)
+        yield Command("Run", tr("Faster"), faster, "=", notice=partial(self._tell_speed, "-"))
         tools = ((Tool.SELECT, "Ctrl+1"), (Tool.MOVE, "Ctrl+2"), (Tool.TURN, "Ctrl+3"))
         for tool, keys in tools:
             choose = partial(setattr, parts.viewport.gizmo, "tool", tool)
@@ -116,49 +138,39 @@ class WindowCommands:
             label = tool.value.capitalize()
             yield Command("Run", label, choose, keys, is_on=now, section=heading)
 
+    def _step_back(self) -> None:
+        simulation = self.parts.state.simulation
+        moment = simulation.frame.time - 1.0 / 30.0
+        self.parts.state.attempt(lambda: simulation.go_to(moment))
+
+    def _change_speed(self, way: int) -> None:
+        simulation = self.parts.state.simulation
+        simulation.set_speed(neighbour(simulation.speed, way))
+
+    def _tell_playing(self) -> str:
+        playing = self.parts.state.simulation.playing
+        return tr("Playing; Space pauses") if playing else tr("Paused; Space plays")
+
+    def _tell_speed(self, back: str) -> str:
+        speed = speed_text(self.parts.state.simulation.speed)
+        return tr("Speed {speed}; {key} goes back", speed=speed, key=back)
+
     def _draw(self) -> Iterator[Command]:
-        """MuJoCo's own drawing options, with the keys its viewer has."""
-        quality, drawing = self.parts.quality, self.parts.viewport.drawing
-        if drawing is None:
-            return
-        for title, strings, flags in drawing.flag_tables():
-            for i, (name, _, key) in enumerate(strings):
-                flip = partial(flags.__setitem__, i, 0 if flags[i] else 1)
-                heading = title if i == 0 else ""
-                yield Command("Draw", name, flip, key, is_on=bool(flags[i]), section=heading)
-        for scale in (None, 0.5, 0.75, 1.0):
-            label = "automatic" if scale is None else f"{scale:.0%}"
-            fix = partial(setattr, quality, "fixed", scale)
-            heading = "Quality" if scale is None else ""
-            yield Command("Draw", label, fix, is_on=quality.fixed == scale, section=heading)
+        drawing = self.parts.viewport.drawing
+        return iter(()) if drawing is None else draw_commands(drawing, self.parts.quality)
 
     def _camera(self) -> Iterator[Command]:
         drawing = self.parts.viewport.drawing
-        if drawing is None:
-            return
-        actor, now = self.parts.state.selection.actor, cameras.text(drawing)
-        free = partial(cameras.look_freely, drawing)
-        yield Command("Camera", "Free", free, "Esc", is_on=cameras.is_free(drawing))
-        followed = now.removeprefix("follow ") if now.startswith("follow ") else None
-        target = actor or followed
-        label = f"Follow {target or 'the selected actor'}"
-        follow = free if followed == target else partial(cameras.follow, drawing, target or "")
-        is_on, can = followed is not None and followed == target, target is not None
-        yield Command("Camera", label, follow, is_on=is_on, enabled=can)
-        look = partial(drawing.frame_on, actor)
-        yield Command("Camera", "Look at the selected actor", look, "Home")
-        yield Command("Camera", "Look at everything", partial(drawing.frame_on, None), "Ctrl+A")
-        for i, name in enumerate(cameras.names(drawing)):
-            through = partial(cameras.look_through, drawing, name)
-            heading = "-" if i == 0 else ""
-            yield Command("Camera", name, through, is_on=now == name, section=heading)
+        actor = self.parts.state.selection.actor
+        return iter(()) if drawing is None else camera_commands(drawing, actor)
 
     def _view(self) -> Iterator[Command]:
         """Panels, their layout, colours."""
         windows = hello_imgui.get_runner_params().docking_params.dockable_windows
         for window in windows:
             show = partial(setattr, window, "is_visible", not window.is_visible)
-            yield Command("View", window.label, show, is_on=window.is_visible)
+            is_on = window.is_visible
+            yield Command("View", window.label, show, is_on=is_on, panel=window.label)
         yield Command("View", "Restore default layout", _restore_layout, section="-")
         theme = self.parts.theme
         for i, name in enumerate(colours.THEMES):
@@ -167,8 +179,11 @@ class WindowCommands:
             yield Command("View", name.capitalize(), use, is_on=now, section=heading)
 
     def _help(self) -> Iterator[Command]:
-        yield Command("Help", "Keys and commands", self._show_help, "F1")
-        yield Command("Help", "Find a command, panel or property", self._show_palette, "Ctrl+P")
+        shows = self._shows
+        yield Command("Help", tr("Welcome"), shows.welcome)
+        yield Command("Help", tr("Tour"), shows.tour)
+        yield Command("Help", tr("Keys and commands"), shows.keys, "F1", section="-")
+        yield Command("Help", tr("Find a command, panel or property"), shows.palette, "Ctrl+P")
 
     def _ask_record(self) -> None:
         """Choose where to record to, and begin."""

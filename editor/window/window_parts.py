@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from mjrig.editor.assets.hierarchy import Hierarchy
 from mjrig.editor.replay.commands_panel import CommandsPanel
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.ui.panel import bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
@@ -30,6 +32,14 @@ class WindowParts:
     quality: Quality
     theme: Theme
     choose: PathDialog
+    hierarchy: Hierarchy
+
+    def rename(self) -> None:
+        """Begin to rename the selected actor, in the hierarchy."""
+        actor = self.state.selection.actor
+        if actor is not None:
+            bring_forward(self.hierarchy.title)
+            self.hierarchy.start_renaming(actor)
 
     def close(self) -> None:
         """Close the window, unless something would be lost and the user wants to keep it."""

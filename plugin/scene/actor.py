@@ -74,8 +74,13 @@ class ActorDescription(HasProperties):
         structural=True,
         doc="Keep the content of the model's world body: its floor, lights and cameras.",
     )
-    pose = Nested(Pose, structural=True, doc="Pose of the model's origin.")
-    attach = Nested(Attachment, structural=True, doc="What the actor is attached to; none: world.")
+    pose = Nested(Pose, structural=True, category="Transform", doc="Pose of the model's origin.")
+    attach = Nested(
+        Attachment,
+        structural=True,
+        category="Transform",
+        doc="What the actor is attached to; none: world.",
+    )
     keyframe = Text(
         "",
         structural=True,

@@ -492,7 +492,7 @@ def test_export_from_the_panel(tmp_path: Path) -> None:
     run_ui_tests(app_with(state, [panel]), exports)
     file = tmp_path / "plot.csv"
     assert _texts(state) == [f"wrote {file} (3000 rows)"]
-    assert file.read_text().splitlines()[0] == f"time [s],{path} [rad or m]"
+    assert file.read_text().splitlines()[0] == f"time [s],{path} [rad]"
 
 
 def test_an_export_that_fails_says_why(tmp_path: Path) -> None:

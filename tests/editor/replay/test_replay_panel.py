@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mjrig.editor.assets.drops import drop_files
+from mjrig.editor.replay.recorded_signals import KINDS, recorded_curves, unit_of
 from mjrig.recording.recorder import Recorder
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -151,4 +153,45 @@ def test_its_scene_is_opened_after_asking(bench: Bench, tmp_path: Path) -> None:
 
     bench.run(opens)
     assert bench.state.scene.to_text() == SCENE
+    assert not bench.problems
+
+
+def test_recorded_signals_are_plotted_and_the_last_take_is_offered(tmp_path: Path) -> None:
+    bench = Bench.on_file(tmp_path / "swings.yaml", SCENE)
+    panel, state = bench.window.replay, bench.state
+    plot, replaying = panel.signals, panel.replaying
+    seen: dict[str, Any] = {}
+
+    def records(ctx: Any) -> None:
+        ctx.window_focus("//Replay")
+        ctx.yield_(2)
+        assert not ctx.item_exists(PANEL + "last")
+        bench.window.recording.start()
+        state.simulation.step_once(50)
+        bench.window.recording.stop()
+        ctx.yield_(2)
+        ctx.item_click(PANEL + "last")
+        wait_until(ctx, lambda: replaying.recording is not None)
+        ctx.yield_(2)
+        replaying.seek(0.02)
+        for kind in KINDS:
+            plot.kind = kind
+            ctx.yield_(2)
+            seen[kind] = plot.curves()
+        state.selection.only("right.joint:swing")
+        ctx.yield_(2)
+        seen["chosen"] = plot.curves()
+        seen["recording"] = replaying.recording
+
+    bench.run(records)
+    recording = seen["recording"]
+    both = ["left.swing", "right.swing"]
+    assert [seen[kind] for kind in KINDS] == [both] * len(KINDS)
+    assert seen["chosen"] == ["right.swing"]
+    recorded = recording.actors["left"]
+    curve = recorded_curves(recording, "position")["left.swing"]
+    assert np.array_equal(curve[1], recorded.qpos[:, 0])
+    assert np.allclose(curve[0], recorded.time - recorded.time[0])
+    assert unit_of(recording, "effort") == "N·m"
+    assert bench.window.tune.tune.last_take() == recording.path
     assert not bench.problems

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.editor.ui.chords import global_chord, single_key
 from mjrig.editor.viewport import cameras
+from mjrig.editor.window.command import Command
 from tests.editor.windows import SWINGS, Bench, point_at_viewport, press
 
 KEY = imgui.Key
@@ -94,3 +96,20 @@ def test_escape_is_meant_for_an_open_popup_first() -> None:
     bench.run(escapes)
     assert seen == [False, True]
     assert bench.window.viewport.notice.text.startswith("Camera free")
+
+
+def test_every_key_that_is_listed_exists_and_means_one_thing() -> None:
+    bench = Bench.on(SWINGS)
+    commands: list[Command] = []
+
+    def looks(ctx: Any) -> None:
+        ctx.yield_(2)
+        commands.extend(c for c in bench.window.all_commands.all() if c.keys)
+
+    bench.run(looks)
+    keys = [k for c in commands for k in (c.keys, c.other_keys) if k]
+    assert len(keys) == len(set(keys)) > 60
+    for key in keys:
+        assert global_chord(key) is not None or single_key(key)[0] is not None
+    everywhere = [c for c in commands if global_chord(c.keys) is None or c.over_viewport]
+    assert all(c.notice is not None for c in everywhere if not c.repeats and c.keys != "Del")

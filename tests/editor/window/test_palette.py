@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from imgui_bundle import imgui
+from imgui_bundle import hello_imgui, imgui
 
 from mjrig.editor.ui.chords import chord, global_chord
 from tests.editor.windows import SWINGS, Bench, press
@@ -65,10 +65,10 @@ def test_every_command_is_in_the_palette_and_every_key_in_the_sheet() -> None:
         commands = window.all_commands.all()
         texts = {entry.text for entry in window.palette.entries()}
         counts.append([c.label for c in commands if c.enabled and c.label not in texts])
-        rows = window.sheet.rows(window.all_commands)
-        counts.append(
-            [c.label for c in commands if c.keys and (c.menu, c.label, c.keys) not in rows]
-        )
+        listed = {(what, keys) for _, what, keys in window.sheet.rows(window.all_commands)}
+        keyed = [c for c in commands if c.keys]
+        pairs = [(c.label, ", ".join(filter(None, (c.keys, c.other_keys)))) for c in keyed]
+        counts.append([pair for pair in pairs if pair not in listed])
         press(ctx, KEY.f1)
         counts.append(window.sheet.is_open)
         ctx.item_input("//Keys and commands/##search")
@@ -78,6 +78,56 @@ def test_every_command_is_in_the_palette_and_every_key_in_the_sheet() -> None:
 
     bench.run(looks)
     assert counts == [[], [], True, ["Undo"]]
+
+
+PARTS = """\
+mjrig: 1
+frames: [{name: dock}]
+actors:
+  - name: left
+    model: package:tests.editor/pendulum.xml
+    pose: {position: [0, 0, 1]}
+    components:
+      - {type: PDController, kp: 10, delay: {steps: 2}, clamps: [{type: MaxEffort, max_effort: 3}]}
+"""
+
+
+def test_every_property_action_joint_and_panel_can_be_found_and_is_shown_not_hidden() -> None:
+    bench = Bench.on(PARTS)
+    seen: dict[str, Any] = {}
+
+    def looks(ctx: Any) -> None:
+        bench.state.selection.only("left.PDController")
+        ctx.yield_(2)
+        palette = bench.window.palette
+        seen["lines"] = [line.text for line in palette.entries()]
+        palette.open()
+        for panel in bench.window.app.panels:
+            next(line.run for line in palette.entries() if line.text == panel.title)()
+        ctx.yield_(2)
+        windows = hello_imgui.get_runner_params().docking_params.dockable_windows
+        seen["shown"] = [window.is_visible for window in windows]
+        palette._show("left.PDController", "set_gains")
+        ctx.yield_(3)
+        ctx.set_ref(ctx.window_info("//Inspector/rows").window)
+        seen["action"] = ctx.item_exists("set_gains/set gains##call")
+        seen["other"] = ctx.item_exists("**/kp/###label")
+
+    bench.run(looks)
+    lines = set(seen["lines"])
+    controller = "left.PDController"
+    for path in ("scene", "left", "left.pose", controller, f"{controller}.delay",
+                 f"{controller}.clamps[0]", "frames[0]"):  # fmt: skip
+        obj = bench.state.described(path)
+        assert obj is not None
+        wanted = {path, *(f"{path}.{prop.name}" for prop in obj.properties() if prop.shown)}
+        assert not wanted - lines
+    assert {f"{controller}.set_gains", "left.joint:swing"} <= lines
+    first = next(line for line in seen["lines"] if bench.state.described(line) is not None)
+    assert first == controller  # what is selected comes before the rest of the scene
+    assert all(seen["shown"])
+    assert (seen["action"], seen["other"]) == (True, False)
+    assert not bench.problems
 
 
 @pytest.mark.parametrize(

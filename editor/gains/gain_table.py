@@ -1,5 +1,6 @@
 """The gain table: every gain in force with its origin, editable singly, mirrored or in groups."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -146,16 +147,21 @@ class GainTable(Panel):
     def _table(self, rows: Sequence[GainRow]) -> None:
         gains = columns(rows)
         names = ["on", "actuator", *gains, "f", "ζ", "sat", "error", "from"]
+        widths = {name: px(_WIDTHS.get(name, 62.0)) for name in names}
+        padding = 2.0 * imgui.get_style().cell_padding.x * len(names)
+        is_wide = sum(widths.values()) + padding > imgui.get_content_region_avail().x
+        # Without it columns that do not fit would be cut to nothing.
+        flags = int(_FLAGS) | int(imgui.TableFlags_.scroll_x if is_wide else 0)
         # The id has the columns in it: imgui keeps widths and order by id.
-        if not imgui.begin_table(f"gains {len(gains)}", len(names), int(_FLAGS), ImVec2(0, 0)):
+        if not imgui.begin_table(f"gains {len(gains)}", len(names), flags, ImVec2(0, 0)):
             return
         imgui.table_setup_scroll_freeze(2, 1)
         for name in names:
-            flags = imgui.TableColumnFlags_
-            off = flags.no_sort if name in ("on", "from") else 0
-            hidden = flags.default_hide if name not in _SHOWN and name not in names[-5:] else 0
-            width = px(_WIDTHS.get(name, 62.0))
-            imgui.table_setup_column(_HEADERS.get(name, name), int(off) | int(hidden), width)
+            column = imgui.TableColumnFlags_
+            off = column.no_sort if name in ("on", "from") else 0
+            hidden = column.default_hide if name not in _SHOWN and name not in names[-5:] else 0
+            header = _HEADERS.get(name, name)
+            imgui.table_setup_column(header, int(off) | int(hidden), widths[name])
         imgui.table_headers_row()
         imgui.push_style_var(imgui.StyleVar_.frame_padding, size(4, 1))
         for row in self._sorted(rows, names):
@@ -193,7 +199,9 @@ class GainTable(Panel):
             return _shown(row, name)
         if name in numbers:
             return numbers[name]() or 0.0
-        return (row.place, row.key) if name == "actuator" else 0.0
+        if name != "actuator":
+            return 0.0
+        return [r.actor for r in tuning.rows].index(row.actor), row.column, row.key
 
     def _row(self, row: GainRow, gains: Sequence[str]) -> None:
         tuning = self.tuning
@@ -266,6 +274,8 @@ class GainTable(Panel):
             f"{gain} in force: {value:g} {row.unit}{_UNITS.get(gain, '')}\n"
             f"from: {origin}\n{row.paths.get(gain) or row.locked}"
         )
+        if gain == "kv" and "dampratio" in row.values:
+            tip += "\n" + tr("made of dampratio {ratio:g}", ratio=row.values["dampratio"])
         if gain == LIMIT:
             tip = self._about_limit(row, origin)
         tip += f"\n{self.state.problems[key]}" if key in self.state.problems else ""
@@ -274,13 +284,12 @@ class GainTable(Panel):
             self.tuning.set_gain(row, gain, new, merge=True)
 
     def _about_limit(self, row: GainRow, origin: str) -> str:
-        lines = [tr("largest effort: {limit:g} {unit}", limit=row.limit, unit=row.unit)]
+        lines = [tr("Neither the law nor the model limits its effort.")]
         if row.limited_by:
-            lines.append(tr("limited by: {origin}", origin=origin))
-        else:
-            lines.append(tr("Neither the law nor the model limits it."))
+            largest = tr("largest effort: {limit:g} {unit}", limit=row.limit, unit=row.unit)
+            lines = [largest, tr("limited by: {origin}", origin=origin)]
         own = row.values[LIMIT]
-        if own != row.limit:
+        if own != row.limit and math.isfinite(own):
             name = "forcerange" if row.is_native else LIMIT
             lines.append(tr("its own {name}: {own:g} {unit}", name=name, own=own, unit=row.unit))
         return "\n".join(
@@ -318,7 +327,8 @@ class GainTable(Panel):
         if colour is not None:
             imgui.push_style_color(imgui.Col_.text, colour)
         speed = max(abs(value) * 0.005, 0.005) if abs(value) < 1e9 else 1.0
-        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 1e9, "%.4g", _CLAMP)
+        shown = "%.4g" if math.isfinite(value) else tr("none")
+        changed, new = imgui.drag_float(f"##{name}", value, speed, 0.0, 1e9, shown, _CLAMP)
         if colour is not None:
             imgui.pop_style_color()
         imgui.end_disabled()

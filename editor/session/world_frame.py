@@ -11,12 +11,10 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
-from mjrig.readings.native_servo import NativeServo
 from mjrig.readings.sampler import BindingReader
 from mjrig.sim.world import World
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-_EFFORT, _RAW = NativeServo.effort, NativeServo.raw_effort
 
 
 @dataclass(frozen=True)
@@ -111,21 +109,42 @@ def _arrays(data: Any) -> tuple[FloatArray, ...]:
 
 
 def _robot_frame(robot: Articulation, timestep: float) -> RobotFrame:
-    efforts, raw = (np.array([read(s) for s in robot.servos]) for read in (_EFFORT, _RAW))
-    servos = BindingReader([s.binding for s in robot.servos], robot.actuators)
-    data = robot.data
+    readings = [
+        robot.effort,
+        robot.raw_effort,
+        robot.applied_effort,
+        robot.position,
+        robot.velocity,
+    ]
+    if robot.servos:
+        both = zip(readings, _servo_readings(robot), strict=True)
+        readings = [np.concatenate(pair) for pair in both]
+    effort, raw_effort, applied_effort, position, velocity = readings
     return RobotFrame(
-        np.concatenate([robot.effort, efforts]),
-        np.concatenate([robot.raw_effort, raw]),
-        np.concatenate([robot.applied_effort, servos.applied_effort(data.actuator_force)]),
+        effort,
+        raw_effort,
+        applied_effort,
         robot.setpoints.values.copy(),
-        np.concatenate([robot.position, servos.position(data.qpos, data.actuator_length)]),
-        np.concatenate([robot.velocity, servos.velocity(data.qvel, data.actuator_velocity)]),
+        position,
+        velocity,
         robot.source.name,
         tuple(lease.holder for lease in robot.setpoints.leases),
         robot.held,
         _policy_frame(robot, timestep),
     )
+
+
+def _servo_readings(robot: Articulation) -> list[FloatArray]:
+    """Efforts, positions and velocities of the native servos, in the order of a frame."""
+    servos, data = robot.servos, robot.data
+    reader = BindingReader([s.binding for s in servos], robot.actuators)
+    return [
+        np.array([s.effort() for s in servos]),
+        np.array([s.raw_effort() for s in servos]),
+        reader.applied_effort(data.actuator_force),
+        reader.position(data.qpos, data.actuator_length),
+        reader.velocity(data.qvel, data.actuator_velocity),
+    ]
 
 
 def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:

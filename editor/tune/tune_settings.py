@@ -161,6 +161,11 @@ class SweepSettings:
         """A parameter as the command line takes it."""
         if locked := next((f"{row.key}: {row.locked}" for row in rows if row.locked), ""):
             raise PropertyError(locked)
+        if native := next((row for row in rows if row.is_native), None):
+            raise PropertyError(
+                f"{native.actuator}: a sweep varies gains of controllers, not those of the model's "
+                "own actuators; use_motors puts a controller in their place"
+            )
         paths = {row.paths[gain]: row.slots for row in rows if gain in row.paths}
         if len(paths) != 1:
             why = "under several controllers" if paths else f"without {gain}"

@@ -57,8 +57,8 @@ class Seeds:
     def rows(self, qpos: FloatArray, ctrl: FloatArray | None, owned: Collection[int]) -> FloatArray:
         """(3, n) position, velocity and feedforward of the single-output actuators.
 
-        Those of `owned` ids stay where they are; direct ones take ctrl, else their length if they
-        are position-type, else 0.
+        Those of `owned` ids stay where they are; direct ones take ctrl, else what holds their
+        length if they are position-type, else 0.
         """
         if owned != self._owned:
             self._sort(set(owned))
@@ -75,8 +75,17 @@ class Seeds:
         if following:
             lengths = self._lengths(qpos)
             for column, binding in following:
-                seeds[0, column] = lengths[binding.output_address]
+                seeds[0, column] = self._holding(binding, float(lengths[binding.output_address]))
         return seeds
+
+    def _holding(self, binding: ActuatorBinding, length: float) -> float:
+        """The setpoint that holds a length; a position actuator's may have other units."""
+        i = binding.actuator_id
+        gain, bias = float(self._model.actuator_gainprm[i, 0]), self._model.actuator_biasprm[i]
+        plain = binding.kind != "position" or (gain == -bias[1] and bias[0] == 0.0)
+        if plain or not gain or binding.actuator_id in (self._owned or ()):
+            return length
+        return -float(bias[1] * length + bias[0]) / gain
 
     def _sort(self, owned: set[int]) -> None:
         """Which columns take a coordinate, which an actuator length, which neither for sure."""

@@ -9,6 +9,7 @@ from imgui_bundle import imgui
 
 import mjrig
 from mjrig.control.controller import ArticulationController
+from mjrig.editor.assets.drops import drop
 from tests.editor.windows import Bench, press
 from tests.plugin.gains.test_native_rows import ROBOT, SCENE
 
@@ -44,6 +45,7 @@ def test_a_native_gain_is_typed_undone_saved_and_read_again(bench: Bench, tmp_pa
         press(ctx, imgui.Key.mod_ctrl, imgui.Key.z)
         now()
         press(ctx, imgui.Key.mod_ctrl, imgui.Key.y)
+        ctx.item_input_value(cell("grip", "torque_limit"), 30.0)  # none before
         press(ctx, imgui.Key.mod_ctrl, imgui.Key.s)
         ctx.yield_(2)
 
@@ -54,6 +56,7 @@ def test_a_native_gain_is_typed_undone_saved_and_read_again(bench: Bench, tmp_pa
         tmp_path / "scene.yaml"
     ).read_text()  # fmt: skip
     again = mjrig.World(tmp_path / "scene.yaml").model
+    assert again.actuator("robot/right_grip").forcerange.tolist() == [-30.0, 30.0]
     assert np.array_equal(again.actuator_gainprm, state.simulation.world.model.actuator_gainprm)
     assert np.array_equal(again.actuator_biasprm, state.simulation.world.model.actuator_biasprm)
 
@@ -96,13 +99,7 @@ def test_a_controller_that_drives_nothing_is_given_motors(bench: Bench) -> None:
     state = bench.state
 
     def drops(ctx: Any) -> None:
-        ctx.window_focus("//Assets")
-        ctx.yield_(2)
-        ctx.item_input_value("//Assets/##words", "pdcontroller")
-        bench.window.assets.shelf.wait()
-        ctx.yield_(3)
-        tile = "//Assets/**/component:PDController/##tile"
-        ctx.item_drag_and_drop(tile, "//Hierarchy/###robot")
+        assert drop(state, "component", "PDController", "robot")
         ctx.yield_(3)
         assert bench.window.motors.is_open
         ctx.item_click("//The controller drives nothing/Use motors")

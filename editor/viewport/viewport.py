@@ -17,6 +17,7 @@ from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
+from mjrig.editor.viewport.joint_axis import draw_axis
 from mjrig.editor.viewport.notices import Notice
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.refusals import Refusals
@@ -158,6 +159,10 @@ class Viewport(Panel):
             imgui.invisible_button("##view", imgui.ImVec2(width, height), _BUTTONS)
             self._mouse(drawing)
             self._drop_target(drawing)
+        for path in self.state.selection.paths:
+            joint = self.state.elements.joints.get(path)
+            if joint is not None and self.state.simulation.generation == drawing.generation:
+                draw_axis(drawing, joint, self.rect)
         self.gizmo.draw(drawing, self.rect)
         self._say_why_not(corner, height)
         self._overlay(corner)

@@ -201,7 +201,7 @@ class ControlledActor(ActorInWorld):
             if before.actuator_id in new:
                 now = new[before.actuator_id]
                 self._described[k] = replace(
-                    before, ctrl_range=now.ctrl_range, force_range=now.force_range
+                    before, gear=now.gear, ctrl_range=now.ctrl_range, force_range=now.force_range
                 )
         self._replan()
 

@@ -1,5 +1,6 @@
 """Other gains and limits for the native actuators of a running robot, without a new world."""
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,9 @@ from mjrig.model.model_edits import override_gains
 from mjrig.scene.actor import ActorDescription
 
 #: What can be written into a compiled model; the rest decides about its sizes or other fields.
-_LIVE = {"gainprm", "biasprm", "forcerange", "forcelimited", "ctrlrange", "ctrllimited"}
+_LIVE = {"gainprm", "biasprm", "forcerange", "forcelimited", "ctrlrange", "ctrllimited", "gear"}
+#: What MuJoCo derives from a gear when the constants of a model are computed.
+_OF_GEAR = ("actuator_length0", "actuator_acc0")
 _AUTO = mujoco.mjtLimited.mjLIMITED_AUTO
 
 
@@ -43,9 +46,15 @@ def retune(robot: Articulation, described: ActorDescription) -> bool:
         if law.differs_in(now) - _LIVE or _structure(law) != _structure(now):
             return False
     pairs = [(bindings[law.name], law) for law in changed]
-    dampings = _dampings(robot.model, pairs)
+    geared = [(b, law) for b, law in pairs if "gear" in law.differs_in(natives.now[law.name])]
+    if not all(_takes_gear(robot.model, b, law) for b, law in geared):
+        return False
+    scratch = _with_gears(robot.model, geared)
+    dampings = _dampings(scratch, pairs)
     if dampings is None:
         return False
+    for name in _OF_GEAR if geared else ():
+        getattr(robot.model, name)[:] = getattr(scratch, name)
     _write(robot.model, pairs)
     for i, damping in dampings.items():
         robot.model.actuator_biasprm[i, 2] = -damping
@@ -59,6 +68,26 @@ def _structure(law: NativeActuator) -> tuple[bool, ...]:
     has_kp = bool(law.biasprm[1])
     has_kv = bool(law.biasprm[2]) and (has_kp or not law.has_dampratio)
     return has_kp, has_kv, law.kind == "pid" and bool(law.gainprm[0])
+
+
+def _takes_gear(model: Any, binding: ActuatorBinding, law: NativeActuator) -> bool:
+    """Whether another gear changes nothing but what is written here."""
+    i, out = binding.actuator_id, binding.output_address
+    parts = (model.actuator_armature[i], model.actuator_damping[i], model.actuator_dampingpoly[i])
+    derived = any(np.any(part) for part in (*parts, model.actuator_lengthrange[out]))
+    has_effect = bool(law.gear[0]) if binding.on_joint else bool(law.gear.any())
+    return binding.output_count == 1 and not derived and has_effect == binding.has_effect
+
+
+def _with_gears(model: Any, geared: Sequence[tuple[ActuatorBinding, NativeActuator]]) -> Any:
+    """The model; a copy with the constants of other gears where there are any."""
+    if not geared:
+        return model
+    scratch = copy.copy(model)
+    for binding, law in geared:
+        scratch.actuator_gear[binding.output_address] = law.gear
+    mujoco.mj_setConst(scratch, mujoco.MjData(scratch))
+    return scratch
 
 
 def _dampings(
@@ -95,6 +124,7 @@ def _write(model: Any, pairs: Sequence[tuple[ActuatorBinding, NativeActuator]]) 
     for binding, law in pairs:
         i, first = binding.actuator_id, binding.ctrl_address
         model.actuator_gainprm[i], model.actuator_biasprm[i] = law.gainprm, law.biasprm
+        model.actuator_gear[binding.output_address] = law.gear
         model.actuator_forcerange[i] = law.forcerange
         model.actuator_forcelimited[i] = _is_limited(law.forcelimited, law.forcerange)
         if binding.ctrl_count and not law.inheritrange:

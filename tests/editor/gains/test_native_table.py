@@ -9,6 +9,7 @@ from imgui_bundle import imgui
 
 import mjrig
 from mjrig.control.controller import ArticulationController
+from mjrig.editor.assets.drops import drop
 from tests.editor.windows import Bench, press
 from tests.plugin.gains.test_native_rows import ROBOT, SCENE
 
@@ -98,13 +99,7 @@ def test_a_controller_that_drives_nothing_is_given_motors(bench: Bench) -> None:
     state = bench.state
 
     def drops(ctx: Any) -> None:
-        ctx.window_focus("//Assets")
-        ctx.yield_(2)
-        ctx.item_input_value("//Assets/##words", "pdcontroller")
-        bench.window.assets.shelf.wait()
-        ctx.yield_(3)
-        tile = "//Assets/**/component:PDController/##tile"
-        ctx.item_drag_and_drop(tile, "//Hierarchy/###robot")
+        assert drop(state, "component", "PDController", "robot")
         ctx.yield_(3)
         assert bench.window.motors.is_open
         ctx.item_click("//The controller drives nothing/Use motors")

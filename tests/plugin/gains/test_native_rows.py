@@ -133,7 +133,7 @@ def arm_with(actuator: str) -> str:
 
 @pytest.mark.campaign
 def test_a_servo_responds_as_the_same_law_on_a_motor(tally: Tally) -> None:
-    for rng in tally.cases("responses of servos against a controller", 4, 400):
+    for rng in tally.cases("responses of servos against a controller", 3, 400):
         actuator, gains = some_servo(rng)
         before = actuator.partition("biastype")[0].replace("<general", "<motor")
         motor = make_world(arm_with(before + "/>"), [PDController(**gains)])

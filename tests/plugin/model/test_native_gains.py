@@ -29,7 +29,7 @@ PANDA = xml_of(
 
 @pytest.mark.campaign
 def test_native_gains_are_the_model_written_by_hand(tally: Tally) -> None:
-    for rng in tally.cases("native gains against the model by hand", 20, 6_000):
+    for rng in tally.cases("native gains against the model by hand", 12, 6_000):
         actuators = some_actuators(rng)
         values = {
             str(given["name"]): some_values(rng, tag, given)

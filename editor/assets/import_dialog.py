@@ -18,6 +18,12 @@ from mjrig.editor.ui.scale import size
 
 _SIZE = (860, 380)
 _COLUMNS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit")
+_UNITS = {
+    "default": " [rad, m]",
+    "kp": " [N·m/rad, N/m]",
+    "kv": " [N·m·s/rad, N·s/m]",
+    "limit": " [N·m, N]",
+}
 _COLOURS = {Level.ERROR: RED, Level.WARNING: AMBER, Level.NOTE: GREY}
 _TABLE = int(imgui.TableFlags_.row_bg | imgui.TableFlags_.sizing_fixed_fit)
 
@@ -109,7 +115,7 @@ class ImportDialog(Dialog):
         if not imgui.begin_table("joints", len(_COLUMNS), _TABLE):
             return
         for name in _COLUMNS:
-            imgui.table_setup_column(name)
+            imgui.table_setup_column(name + _UNITS.get(name, ""))
         imgui.table_headers_row()
         for row in rows:
             imgui.table_next_row()

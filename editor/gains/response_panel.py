@@ -144,7 +144,7 @@ class ResponsePanel(Panel):
             return
         imgui.table_setup_column("")
         for name, _, _ in _NUMBERS:
-            imgui.table_setup_column(name)
+            imgui.table_setup_column(name + _UNITS.get(name, ""))
         imgui.table_headers_row()
         for response in result.responses:
             if response.metrics is None:
@@ -176,6 +176,7 @@ _NUMBERS = (
     ("rmse", "rmse", "RMS tracking error [rad or m]."),
     ("sat", "saturation", "Fraction of steps in saturation."),
 )
+_UNITS = {"rise": " [s]", "settle": " [s]", "error": " [rad, m]", "rmse": " [rad, m]"}
 _SHARES = ("overshoot", "saturation")
 #: Final value and target closer than this share of the step are one line.
 _SAME = 0.002

@@ -100,6 +100,7 @@ def apply_theme(name: str) -> None:
         shared = _SHARED[key]
         shared.x, shared.y, shared.z = rgb
     style.set_color_(imgui.Col_.text_disabled, GREY)
+    style.set_color_(imgui.Col_.modal_window_dim_bg, ImVec4(0.0, 0.0, 0.0, 0.5))
     for kind in _OPAQUE:
         colour = style.color_(kind)
         style.set_color_(kind, ImVec4(colour.x, colour.y, colour.z, 1.0))

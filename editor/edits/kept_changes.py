@@ -6,7 +6,7 @@ from typing import Any
 
 from mjrig.editor.edits.apply_edits import apply, walk
 from mjrig.editor.edits.edits import UNSET, Edit
-from mjrig.editor.edits.kept_gains import GainChange, gain_changes, take_back
+from mjrig.editor.edits.kept_gains import ActuatorGainChange, gain_changes, take_back
 from mjrig.gains.gain_rows import GainRow
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.include import Include
@@ -32,7 +32,7 @@ class KeptChange:
     text: str
     edits: tuple[Edit, ...]
     #: The part of the edit that it is, where that changed the gains of several actuators.
-    gain: GainChange | None = None
+    gain: ActuatorGainChange | None = None
 
 
 def kept_changes(

@@ -15,7 +15,7 @@ from mjrig.scene_edit.scene import Scene
 
 
 @dataclass(frozen=True)
-class GainChange:
+class ActuatorGainChange:
     """The change of one gain of one actuator, as part of an edit that may change several."""
 
     row: GainRow
@@ -30,7 +30,7 @@ class GainChange:
         return str(Difference(Change.CHANGED, "property", place, before, after))
 
 
-def gain_changes(edit: Edit, scene: Scene, rows: Sequence[GainRow]) -> list[GainChange]:
+def gain_changes(edit: Edit, scene: Scene, rows: Sequence[GainRow]) -> list[ActuatorGainChange]:
     """The actuators that an edit changed; none where it is about something else, or about all.
 
     Args:
@@ -49,14 +49,14 @@ def gain_changes(edit: Edit, scene: Scene, rows: Sequence[GainRow]) -> list[Gain
     if before is None or len(before) != len(mine):
         return []
     found = [
-        GainChange(row, name, float(before[row.index]))
+        ActuatorGainChange(row, name, float(before[row.index]))
         for row in mine
         if row.values[name] != before[row.index]
     ]
     return found if len(found) < len(mine) else []
 
 
-def take_back(scene: Scene, changes: Sequence[GainChange]) -> None:
+def take_back(scene: Scene, changes: Sequence[ActuatorGainChange]) -> None:
     """Give actuators the gains they had, and leave those of others.
 
     Raises:

@@ -149,10 +149,12 @@ def test_overshoot_refers_to_a_line_of_the_plot() -> None:
         step = 0.5 if share > 0 else -0.5
         position = 1.0 + step * abs(share) * damped
         target = np.full(200, 1.0 + step)
-        trace = Trace(time, target, position, *[np.zeros(200)] * 3, 1.0)
+        idle = np.zeros(200)
+        trace = Trace(time, target, position, idle, idle, idle, 1.0)
         found = measure(trace, Signal(kind=Kind.STEP, amplitude=step))
         response = Response("hip", "hip", trace, found)
         final = final_value(response)
+        assert final is not None
         assert final == pytest.approx(1.0 + step * abs(share), abs=0.002)
         assert found.overshoot == pytest.approx(
             (abs(position - 1.0).max() - abs(final - 1.0)) / abs(final - 1.0), abs=0.01

@@ -18,17 +18,11 @@ _NOT_SHOWN = {"█", "\u200c", "\u200d"}
 def _signs(path: Path) -> set[str]:
     """Signs beyond ASCII in the texts of a module, but for its docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
-    docs = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and _begins_with_text(node)
-    }
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+    begins = [n.body[0] for n in ast.walk(tree) if isinstance(n, kinds) and n.body]
+    docs = {id(first.value) for first in begins if isinstance(first, ast.Expr)}
     texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in docs]
     return {c for n in texts if isinstance(n.value, str) for c in n.value if not c.isascii()}
-
-
-def _begins_with_text(node: Any) -> bool:
-    return bool(node.body) and isinstance(node.body[0], ast.Expr)
 
 
 def test_the_font_has_every_sign_of_the_texts() -> None:

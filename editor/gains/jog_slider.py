@@ -6,7 +6,6 @@ from imgui_bundle import imgui
 
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui.scalars import slider
 from mjrig.gains.gain_rows import GainRow
 
 
@@ -32,7 +31,7 @@ class JogSlider:
         why_not = tuning.why_no_jog(row)
         imgui.begin_disabled(bool(why_not))
         text = f"jog %.3f {unit}".rstrip()
-        changed, new = slider("###jog", value, low * factor, high * factor, fmt=text)
+        changed, new = imgui.slider_float("###jog", value, low * factor, high * factor, text)
         imgui.end_disabled()
         flags = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled
         if imgui.is_item_hovered(flags):

@@ -8,10 +8,12 @@ from enum import StrEnum
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.articulation import Articulation
 from mjrig.control.effort_limits import effort_limit
 from mjrig.gains.bench import Response
 from mjrig.gains.choice import Chosen
 from mjrig.gains.response import Signal, Trace
+from mjrig.model.binding import ActuatorBinding
 from mjrig.scene.actor_parts import GainTests
 from mjrig.tuning.responses.frequency import measured, why_unsettled
 
@@ -237,7 +239,7 @@ class Judge:
             return self._result(GainTest.LOAD, trace=trace, problem=why)
         one = self.chosen
         effort = abs(float(trace.applied_effort[-1]))
-        limit = effort_limit(one.binding, one.controller, one.index)
+        limit = _limit(one.robot, one.binding)
         share = effort / limit if 0.0 < limit < math.inf else None
         most = None if math.isinf(limit) else self.limits.static_effort
         measures = (
@@ -294,6 +296,15 @@ class Judge:
             tuple(causes),
             is_skipped,
         )
+
+
+def _limit(robot: Articulation, binding: ActuatorBinding) -> float:
+    """The largest effort of an actuator, whatever drives it."""
+    for controller in robot.controllers:
+        for index, own in enumerate(controller.bindings):
+            if own.actuator_id == binding.actuator_id:
+                return effort_limit(binding, controller, index)
+    return effort_limit(binding, None, -1)
 
 
 def difference(one: Trace, other: Trace, signal: Signal) -> float:

@@ -6,8 +6,10 @@ from imgui_bundle import imgui
 
 from mjrig.check.check import ActuatorRow
 from mjrig.check.finding import Finding, Level
+from mjrig.check.remedy import Remedy
 from mjrig.editor.check.preflight import Preflight
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
 
@@ -32,8 +34,9 @@ class CheckPanel(Panel):
         if self.preflight.is_running:
             imgui.same_line()
             imgui.text_colored(GREY, "checking…")
-        if self.preflight.problem:
-            imgui.text_wrapped(self.preflight.problem)
+        for problem in (self.preflight.problem, self.state.problems.get("check")):
+            if problem:
+                imgui.text_wrapped(problem)
         checked = self.preflight.latest
         if checked is None:
             return
@@ -58,7 +61,36 @@ class CheckPanel(Panel):
             imgui.push_style_color(imgui.Col_.text, GREY)
             imgui.text_wrapped(finding.fix)
             imgui.pop_style_color()
+        self._remedies(finding)
         imgui.unindent()
+
+    def _remedies(self, finding: Finding) -> None:
+        """A button for each way out; without one, why there is none."""
+        if finding.by_hand:
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(tr("by hand: {why}", why=finding.by_hand))
+            imgui.pop_style_color()
+        # While an edit is being checked, the findings are those of the scene before it.
+        imgui.begin_disabled(self.preflight.is_running)
+        for i, remedy in enumerate(finding.remedies):
+            label = tr("Fix: {remedy}", remedy=remedy.text)
+            if i and _fits(label):
+                imgui.same_line()
+            if imgui.small_button(f"{label}###fix{i}"):
+                self.fix(finding, remedy)
+            edits = "\n".join(map(str, remedy.edits))
+            imgui.set_item_tooltip(tr("One edit, which can be undone:\n{edits}", edits=edits))
+        imgui.end_disabled()
+
+    def fix(self, finding: Finding, remedy: Remedy) -> bool:
+        """Make a remedy, as one edit; returns whether the scene took it."""
+
+        def edit() -> None:
+            name = tr("Fix {where}: {remedy}", where=finding.where, remedy=remedy.text)
+            with self.state.session.edit(name) as scene:
+                remedy.apply(scene)
+
+        return self.state.attempt(edit, "check")
 
     def _select(self, finding: Finding) -> None:
         """Select what a finding is about; joints and actuators by their own pages."""
@@ -88,3 +120,11 @@ class CheckPanel(Panel):
             if row.reason and imgui.is_item_hovered():
                 imgui.set_tooltip(row.reason)
         imgui.end_table()
+
+
+def _fits(label: str) -> bool:
+    """Whether a small button still fits behind the last one."""
+    style = imgui.get_style()
+    width = imgui.calc_text_size(label).x + 2.0 * style.frame_padding.x + style.item_spacing.x
+    right = imgui.get_cursor_screen_pos().x + imgui.get_content_region_avail().x
+    return imgui.get_item_rect_max().x + width < right

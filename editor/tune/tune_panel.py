@@ -68,9 +68,9 @@ class TunePanel(Panel):
         imgui.end_tab_bar()
 
     def _task(self, task: TuneTask, look: _Look) -> None:
-        beside = imgui.get_content_region_avail().x >= 2.0 * FORM
+        beside = imgui.get_content_region_avail().x >= 2.0 * px(FORM)
         flags = imgui.ChildFlags_.none if beside else imgui.ChildFlags_.auto_resize_y
-        if imgui.begin_child("form", ImVec2(FORM if beside else 0.0, 0.0), int(flags)):
+        if imgui.begin_child("form", ImVec2(px(FORM) if beside else 0.0, 0.0), int(flags)):
             self._form(task, look)
         imgui.end_child()
         if beside:

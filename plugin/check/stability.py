@@ -10,7 +10,7 @@ import numpy as np
 from mjrig.check.closed_loop import Carrier, LinearPlant, growing_joints, is_stable, largest
 from mjrig.check.feedback_loops import Drive, Group, groups
 from mjrig.check.finding import Finding, either, error, note, warning
-from mjrig.check.ways_out import Change, WayOut, made
+from mjrig.check.ways_out import Lever, WayOut, made
 from mjrig.control.controller import ArticulationController
 from mjrig.sim.world import World
 
@@ -140,7 +140,7 @@ class StabilityCase:
             f"{numbers}"
         )
         step = rounded_down(share * self.group.plant.step)
-        way = WayOut(f"timestep: {step:g} doubles the margin", Change.TIMESTEP, step)
+        way = WayOut(f"timestep: {step:g} doubles the margin", Lever.TIMESTEP, step)
         return Verdict(warning, "close-to-unstable", self._places(culprits), text, [way])
 
     def _swings(self, drive: Drive) -> bool:
@@ -176,7 +176,7 @@ class StabilityCase:
         share = nearest_below(lambda f: self.holds(step=f))
         if share is not None:
             step = rounded_down(share * self.group.plant.step)
-            yield WayOut(f"timestep: {step:g} at most", Change.TIMESTEP, step)
+            yield WayOut(f"timestep: {step:g} at most", Lever.TIMESTEP, step)
 
     def _shorter_ticks(self, culprits: Sequence[Drive]) -> Iterator[WayOut]:
         longest = max(d.every for d in culprits)
@@ -184,7 +184,7 @@ class StabilityCase:
             lambda n: is_stable(self.group.plant, self.group.loops(every=n)), longest
         )
         if every:
-            yield WayOut(f"decimation: {every} at most", Change.DECIMATION, every)
+            yield WayOut(f"decimation: {every} at most", Lever.DECIMATION, every)
 
     def _gains(self, culprits: Sequence[Drive]) -> Iterator[WayOut]:
         found: list[WayOut] = []
@@ -196,7 +196,7 @@ class StabilityCase:
             share = nearest_below(lambda f: self.holds(gains=f, only=culprits))
             if share is not None:
                 text = f"all gains times {rounded_down(share):g}"
-                found = [WayOut(text, Change.GAINS, rounded_down(share), ("kp", "kv", "ki"))]
+                found = [WayOut(text, Lever.GAINS, rounded_down(share), ("kp", "kv", "ki"))]
         yield from found
 
     def _holds_with(self, name: str, culprits: Sequence[Drive]) -> Callable[[float], bool]:
@@ -217,10 +217,10 @@ class StabilityCase:
         if all(map(_lowers, controllers)) and is_stable(ahead, inside):
             said = "{integrator: implicitfast, actuation: implicit}"
             text = f"sim: {said if controllers else '{integrator: implicitfast}'}"
-            yield WayOut(text, Change.INTEGRATOR, bool(controllers))
+            yield WayOut(text, Lever.INTEGRATOR, bool(controllers))
         can_solve = controllers and all(hasattr(c, "effort") for c in controllers)
         if can_solve and is_stable(group.plant, group.loops(carrier=Carrier.SOLVED)):
-            yield WayOut("effort: implicit", Change.EFFORT)
+            yield WayOut("effort: implicit", Lever.EFFORT)
 
 
 def nearest_below(holds: Callable[[float], bool]) -> float | None:
@@ -264,10 +264,10 @@ def _bound(name: str, values: Sequence[float], holds: Callable[[float], bool]) -
     said, value = (f"{name}:", values[0]) if one else (f"{name} times", 1.0)
     if (share := nearest_below(holds)) is not None:
         bound = rounded_down(share * value)
-        yield WayOut(f"{said} {bound:g} at most", Change.GAINS, bound / value, (name,))
+        yield WayOut(f"{said} {bound:g} at most", Lever.GAINS, bound / value, (name,))
     elif name == "kv" and (share := nearest_above(holds)) is not None:
         bound = rounded_up(share * value)
-        yield WayOut(f"{said} {bound:g} at least", Change.GAINS, bound / value, (name,))
+        yield WayOut(f"{said} {bound:g} at least", Lever.GAINS, bound / value, (name,))
 
 
 def rounded_down(value: float) -> float:

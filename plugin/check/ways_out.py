@@ -9,7 +9,7 @@ from mjrig.check.remedy import How, Remedy, SceneEdit
 from mjrig.control.controller import ArticulationController
 
 
-class Change(Enum):
+class Lever(Enum):
     """What a way out changes."""
 
     TIMESTEP = auto()
@@ -31,7 +31,7 @@ class WayOut:
     """
 
     text: str
-    change: Change | None = None
+    change: Lever | None = None
     value: float = 0.0
     gains: tuple[str, ...] = ()
 
@@ -53,20 +53,20 @@ def made(
 
 
 def _edits(way: WayOut, culprits: Sequence[Drive], group: Sequence[Drive]) -> Iterator[SceneEdit]:
-    if way.change is Change.TIMESTEP:
+    if way.change is Lever.TIMESTEP:
         yield SceneEdit("sim.timestep", way.value)
-    elif way.change is Change.INTEGRATOR:
+    elif way.change is Lever.INTEGRATOR:
         yield SceneEdit("sim.integrator", "implicitfast")
         if way.value:
             yield SceneEdit("sim.actuation", "implicit")
-    elif way.change is Change.DECIMATION:
+    elif way.change is Lever.DECIMATION:
         for drive, controller in _controllers(group):
             if drive.every > way.value:
                 yield SceneEdit(f"{drive.actor}.{controller._role}.decimation", int(way.value))
-    elif way.change is Change.EFFORT:
+    elif way.change is Lever.EFFORT:
         for drive, controller in _controllers(group):
             yield SceneEdit(f"{drive.actor}.{controller._role}.effort", "implicit")
-    elif way.change is Change.GAINS and all(_has(drive, way.gains) for drive in culprits):
+    elif way.change is Lever.GAINS and all(_has(drive, way.gains) for drive in culprits):
         for name in way.gains:
             yield from _scaled(name, way.value, culprits)
 

@@ -99,6 +99,13 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the scene or its files change"
     )
+    check.add_argument(
+        "--fix",
+        nargs="*",
+        metavar="CODE",
+        help="write the first fix of findings with these codes into the scene, and check again; "
+        "without a code of all errors and warnings",
+    )
     add_scene_options(check)
     examples(
         check,
@@ -232,8 +239,14 @@ def _check(options: argparse.Namespace) -> int:
 
     if options.watch:
         _watch(options)
+    scene = load_scene(options)
+    if options.fix is not None:
+        from mjrig.cli.fixing import fix
+
+        for line in fix(scene, options.fix, is_changed=bool(options.set or options.var)):
+            print(line, file=sys.stderr)
     with Waiting("building the scene") as waiting:
-        world = World(load_scene(options))
+        world = World(scene)
         found = findings(world, waiting.now)
     if options.json:
         print(json.dumps(report_data(world, found), indent=2, ensure_ascii=False))

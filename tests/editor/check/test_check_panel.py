@@ -44,6 +44,40 @@ def test_an_edit_is_checked_and_undone_again(monkeypatch: Any) -> None:
     assert seen[2]
 
 
+def test_a_click_fixes_what_was_found_as_one_edit(monkeypatch: Any) -> None:
+    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    bench = Bench.on(SWINGS.replace("kv: 0.5", "kv: 900"))
+    before = bench.state.scene.to_text()
+    seen: list[Any] = []
+
+    def clicks(ctx: Any) -> None:
+        look = bench.window.check.preflight
+        ctx.window_focus("//Check")
+        checked(bench, ctx)
+        seen.append(look.badge)
+        ctx.item_click("//Check/$$0/###fix0")  # the unstable loop
+        checked(bench, ctx)
+        seen.append(look.badge)
+        seen.append(bench.entries)
+        assert look.latest is not None
+        floors = [f.code for f in look.latest.findings].index("two-floors")
+        ctx.item_click(f"//Check/$${floors}/###fix0")
+        checked(bench, ctx)
+        seen.append(look.badge)
+        bench.state.session.undo()
+        bench.state.session.undo()
+        checked(bench, ctx)
+        seen.append(look.badge)
+
+    bench.run(clicks)
+    assert seen[0] == seen[4] == ("1 error, 1 warning", Level.ERROR)
+    assert seen[1] == ("2 warnings", Level.WARNING)
+    assert len(seen[2]) == 1 and seen[2][0].startswith("Fix left.")
+    assert seen[3] == ("1 warning", Level.WARNING)  # close to the bound, as was said
+    assert bench.state.scene.to_text() == before
+    assert bench.problems == []
+
+
 def test_a_finding_selects_what_it_is_about(monkeypatch: Any) -> None:
     monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
     bench = Bench.on(SWINGS.replace("kv: 0.5", "kv: 900"))

@@ -9,7 +9,10 @@ import mjrig
 from mjrig.check.check import findings
 from mjrig.check.finding import Finding
 from mjrig.check.remedy import How, Remedy, SceneEdit, combined, patching, setting
+from mjrig.cli.main import main
 from mjrig.scene_edit.scene import Scene
+from mjrig.yaml_text.formatting import format_flow
+from tests.campaign import Tally
 from tests.places import ROOT
 from tests.plugin.check.test_masses import BALL, FINE, inertial, links
 from tests.plugin.check.test_physics import FLOOR, box
@@ -33,7 +36,7 @@ CASES: list[Scenes] = [
     (
         "unstable-pd",
         hinge(),
-        "components: [{type: PIDController, kp: 50, ki: 9e5, kv: 2, decimation: 9}]",
+        "components: [{type: PIDController, kp: 50, ki: 9e5, kv: 2, decimation: 3}]",
     ),
     ("close-to-unstable", hinge(), "components: [{type: PDController, kp: 10, kv: 700}]"),
     ("undamped", hinge(), "components: [{type: PDController, kp: 10, kv: 0}]"),
@@ -220,3 +223,109 @@ def test_an_included_actor_is_edited_where_it_is_included(tmp_path: Path) -> Non
     remedy.apply(scene)
     assert of_code(scene, "disabled") == []
     assert (tmp_path / "part.yaml").read_text() == text
+
+
+# Command ----------------------------------------------------------------------------------------
+
+BROKEN = """\
+mjrig: 1
+actors:  # two of them
+  - {name: r, model: r.xml, components: [{type: PDController, kp: 7, kv: 1, torque_limit: 9}]}
+  - name: q
+    model: r.xml
+    components:
+      - {type: PDController, enabled: false, torque_limit: inf}  # off
+"""
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    xml = hinge('<motor name="drive" joint="swing" forcerange="-3 3"/>')
+    scene_of(tmp_path, xml, "[]")
+    path = tmp_path / "scene.yaml"
+    path.write_text(BROKEN)
+    return path
+
+
+Output = pytest.CaptureFixture[str]
+
+
+def test_fixes_are_written_as_small_edits(broken: Path, capsys: Output) -> None:
+    assert main(["check", str(broken), "--fix"]) == 0
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [
+        "fixed [disabled] q.PDController: q.PDController.enabled: true",
+        "fixed [limit-above-model] r.drive: r.PDController.torque_limit: patch {drive: 3.0}",
+        f"wrote {broken}; {broken}~ is the backup",
+    ]
+    text = BROKEN.replace("enabled: false", "enabled: true")
+    assert broken.read_text() == text.replace("torque_limit: 9", "torque_limit: 3.0")
+    assert "findings: 1 note" in said.out
+    assert main(["check", str(broken), "--fix"]) == 0
+    assert "nothing was written" in capsys.readouterr().err
+
+
+def test_only_the_findings_that_are_named_are_fixed(broken: Path, capsys: Output) -> None:
+    assert main(["check", str(broken), "--fix", "disabled"]) == 0
+    assert broken.read_text() == BROKEN.replace("enabled: false", "enabled: true")
+    capsys.readouterr()
+    assert main(["check", str(broken), "--fix", "limit-above-modl"]) == 1
+    assert "did you mean 'limit-above-model'" in capsys.readouterr().err
+    assert main(["check", str(broken), "--fix", "--set", "sim.timestep=0.002"]) == 1
+    assert "drop them" in capsys.readouterr().err
+
+
+def test_what_only_a_person_can_decide_is_told(tmp_path: Path, capsys: Output) -> None:
+    scene_of(tmp_path, hinge(), "[]")
+    path = tmp_path / "scene.yaml"
+    path.write_text(
+        "mjrig: 1\nactors:\n"
+        "  - {name: r, model: r.xml, components: [{type: PDController, torque_limit: inf}]}\n"
+    )
+    main(["check", str(path), "--fix"])
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "not fixed [no-limit] r.drive: the motor's data sheet has the number",
+        "nothing was written",
+    ]
+
+
+# Robots by chance -------------------------------------------------------------------------------
+
+
+@pytest.mark.campaign
+def test_remedies_resolve_what_is_wrong_with_robots_by_chance(tmp_path: Path, tally: Tally) -> None:
+    for rng in tally.cases("fixes of findings", 3, 400):
+        limits = ["", 'forcerange="-4 4"']
+        kinds = [
+            f'<{rng.choice(["motor", "motor", "position"])} name="{name}" joint="{joint}" '
+            f'gear="{rng.choice([1, -2, 9])}" {rng.choice(limits)}/>'
+            for name, joint in (("a", "shoulder"), ("b", "elbow"))
+        ]
+        law = {
+            "type": rng.choice(["PDController", "PIDController"]),
+            "kp": {rng.choice(["a", "elbow", ".*", "[ab]"]): 10 ** rng.uniform(0, 6)},
+            "kv": 10 ** rng.uniform(-2, 3),
+            "torque_limit": rng.choice([3.0, 50.0, [9.0, 8.0], {"a": 7.0, "default": 5.0}]),
+            "decimation": rng.choice([1, 1, 4]),
+            "enabled": rng.random() < 0.9,
+        }
+        more = {
+            "components": [law],
+            "joints": {".*": round(rng.choice([0.1, 3.0, 100.0]), 1)},
+            "units": rng.choice(["radians", "degrees"]),
+            "use_motors": rng.random() < 0.3,
+            "replicate": {"count": [rng.choice([1, 2]), 1, 1]},
+        }
+        option = rng.choice(["", GRAVITY, 'gravity="0 0 0" integrator="implicitfast"'])
+        text = f"[{format_flow({'name': 'r', 'model': 'r.xml', **more})}]"
+        try:
+            scene = scene_of(tmp_path, arm("".join(kinds), option=option, joint=RANGE), text)
+            found = findings(mjrig.World(scene))
+        except mjrig.MjrigError:
+            continue  # such a list for other actuators
+        for finding in found:
+            for remedy in finding.remedies:
+                if not resolves(scene, finding, remedy):
+                    tally.found(f"{finding.code}: {remedy}: {text} {kinds} {option}")
+            if finding.fix and bool(finding.remedies) == bool(finding.by_hand):
+                tally.found(f"{finding.code} has neither an edit nor a reason, or both: {text}")

@@ -74,7 +74,7 @@ def stepped(natural: float, zeta: float, h: float) -> float:
 
 @pytest.mark.campaign
 def test_steps_and_sines_are_those_of_a_second_order_system(tmp_path: Path, tally: Tally) -> None:
-    for rng in tally.cases("gain tests, second order", 2, 60):
+    for rng in tally.cases("gain tests, second order", 1, 60):
         natural, zeta = float(rng.uniform(8.0, 25.0)), float(rng.uniform(0.25, 0.9))
         kp, kv = INERTIA * natural**2, 2.0 * zeta * natural * INERTIA
         hertz = float(rng.uniform(0.5, 3.0))
@@ -198,9 +198,9 @@ def test_a_batch_and_the_bench_agree_on_joints_with_ranges_of_their_own(tmp_path
 # Load -------------------------------------------------------------------------------------------
 
 
-def lever(**about: str) -> str:
+def lever() -> str:
     """A massless lever of 0.4 m that points sideways, with 1 kg at its end."""
-    text = hinge(option="", **about)
+    text = hinge(option="")
     return text.replace('pos="0 0 0" mass', 'pos="0.4 0 0" mass').replace(
         "0.5 0.5 0.5", "1e-3 " * 3
     )

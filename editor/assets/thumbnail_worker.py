@@ -21,6 +21,8 @@ from mjrig.workers.child_process import serve
 
 READY = "ready"
 HOME = "home"
+#: Colour behind a model that has no sky.
+SKY = (184, 198, 212)
 _TINY = "<mujoco><worldbody><light pos='0 0 1'/></worldbody></mujoco>"
 
 
@@ -59,7 +61,11 @@ def draw(path: str, width: int, height: int) -> Any:
     model.vis.quality.shadowsize = 0  # most of the time on a machine without a GPU
     with mujoco.Renderer(model, height, width) as renderer:
         renderer.update_scene(data, camera=_camera(model, data))
-        return renderer.render()
+        picture = renderer.render()
+        if int(mujoco.mjtTexture.mjTEXTURE_SKYBOX) not in model.tex_type:
+            renderer.enable_segmentation_rendering()
+            picture[renderer.render()[..., 0] < 0] = SKY
+        return picture
 
 
 def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:

@@ -91,8 +91,14 @@ def camera_commands(drawing: Drawing, actor: str | None) -> Iterator[Command]:
     """Where the viewport looks from; `actor` is the selected one."""
     now = cameras.text(drawing)
     free, is_free = partial(cameras.look_freely, drawing), cameras.is_free(drawing)
-    told = partial(tr, "Camera free; [ and ] choose another")
-    yield Command("Camera", tr("Free"), free, "Esc", is_on=is_free, notice=told)
+    yield Command(
+        "Camera",
+        tr("Free"),
+        free,
+        "Esc",
+        is_on=is_free,
+        notice=lambda: tr("Camera free; [ and ] choose another"),
+    )
     followed = now.removeprefix("follow ") if now.startswith("follow ") else None
     target = actor or followed
     label = tr("Follow {actor}", actor=target or tr("the selected actor"))
@@ -100,8 +106,13 @@ def camera_commands(drawing: Drawing, actor: str | None) -> Iterator[Command]:
     is_on, can = followed is not None and followed == target, target is not None
     yield Command("Camera", label, follow, is_on=is_on, enabled=can)
     look, seen = partial(drawing.frame_on, actor), actor or tr("everything")
-    told = partial(tr, "Camera on {actor}", actor=seen)
-    yield Command("Camera", tr("Look at the selected actor"), look, "Home", notice=told)
+    yield Command(
+        "Camera",
+        tr("Look at the selected actor"),
+        look,
+        "Home",
+        notice=lambda: tr("Camera on {actor}", actor=seen),
+    )
     everything = partial(drawing.frame_on, None)
     yield Command("Camera", tr("Look at everything"), everything, "Ctrl+A")
     for label, keys, way, back in (

@@ -124,8 +124,10 @@ class WindowCommands:
         yield arrow("Run", tr("Step"), step, "Right", enabled=not playing)
         yield arrow("Run", tr("Back by 1/30 s"), self._step_back, "Left")
         yield Command("Run", tr("Stop"), partial(attempt, parts.toolbar.stop))
-        reset, done = partial(attempt, simulation.reset), partial(tr, "Reset to the start")
-        yield Command("Run", tr("Reset"), reset, "Backspace", notice=done)
+        reset = partial(attempt, simulation.reset)
+        yield Command(
+            "Run", tr("Reset"), reset, "Backspace", notice=lambda: tr("Reset to the start")
+        )
         slower, faster = partial(self._change_speed, -1), partial(self._change_speed, 1)
         told = partial(self._tell_speed, "=")
         yield Command("Run", tr("Slower"), slower, "-", section="-", notice=told)

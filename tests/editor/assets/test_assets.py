@@ -178,11 +178,16 @@ def test_a_thumbnail_is_drawn_once_and_kept(lab: Path, tmp_path: Path) -> None:
     if not _can_draw():
         pytest.skip("no EGL here")
     good, bad = lab / "hinge.xml", write(lab / "bad.xml", "<mujoco><worldbody><x/></worldbody>")
+    scene = write(lab / "one.yaml", "mjrig: 1\nactors: [{name: one, model: hinge.xml}]\n")
     thumbnails = Thumbnails(tmp_path / "kept", ("egl",))
     try:
         assert thumbnails.get(good) is None
         thumbnails.get(bad)
+        thumbnails.get(scene)
         thumbnails.wait()
+        of_scene = thumbnails.get(scene)
+        assert of_scene is not None and of_scene.std() > 5.0, thumbnails.why_not(scene)
+        assert tuple(of_scene[0, 0]) == thumbnail_worker.SKY  # not black where nothing is
         drawn = thumbnails.get(good)
         assert drawn is not None
         assert drawn.shape == (SIZE[1], SIZE[0], 3)
@@ -256,8 +261,11 @@ def test_a_damaged_picture_is_drawn_again(
 def test_pictures_are_kept_by_content(lab: Path) -> None:
     before = key_of(lab / "hinge.xml")
     assert key_of(lab / "hinge.xml") == before
+    scene = write(lab / "one.yaml", "mjrig: 1\nactors: [{name: one, model: hinge.xml}]\n")
+    scene_before = key_of(scene)
     write(lab / "hinge.xml", HINGE.replace("0.02", "0.05"))
     assert key_of(lab / "hinge.xml") != before
+    assert key_of(scene) != scene_before  # a picture of a scene is one of its models
 
 
 # The panel --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mjrig.editor.edits.edits import Edit
-from mjrig.editor.edits.live_edits import edited_properties
+from mjrig.editor.edits.live_edits import EditedProperty, edited_properties
 from mjrig.editor.edits.scene_tracker import SceneTracker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
@@ -178,6 +178,6 @@ def test_what_takes_a_new_world() -> None:
     scene.set("right.PDController.delay.steps", 2)
     edited = edited_properties(tracker.edits())
     assert edited is not None
-    assert {(e.actor, e.component, e.name) for e in edited} == {(1, 0, "kp"), (1, 0, "delay")}
+    assert set(edited) == {EditedProperty(1, 0, "kp"), EditedProperty(1, 0, "delay")}
     scene.set("right.pose.position", [0, 3, 0])
     assert edited_properties(tracker.edits()) is None

@@ -118,7 +118,10 @@ def put_native(
     other = _EXCLUDES.get(name)
     if other is not None and gains.is_authored(other):
         kept = _without(gains.authored(other), taken, slots)
-        gains.assign({other: kept}) if kept else gains.unset(other)
+        if kept:
+            gains.assign({other: kept})
+        else:
+            gains.unset(other)
     before = gains.authored(name) if gains.is_authored(name) else {}
     gains.assign({name: {**_without(before, taken, slots), **patch}})
 

@@ -111,6 +111,12 @@ def test_a_controller_that_drives_nothing_is_given_motors(bench: Bench) -> None:
     assert isinstance(controller, ArticulationController)
     assert [b.actuator for b in controller.bindings] == ["left_shoulder", "right_shoulder"]
     assert controller.gains()["kp"].tolist() == [800.0, 800.0]  # at the joint: gear² times 200
+    assert state.scene.path is not None  # as it was, with the model's own actuators
+    worlds = mjrig.World(state.scene), mjrig.World(state.scene.path)
+    for world in worlds:
+        world.step(50)
+    moved, native = (world.data.qpos for world in worlds)
+    assert moved == pytest.approx(native, abs=1e-9) and abs(native).max() > 1e-3
     state.session.undo()
     assert not state.scene["robot"].use_motors
     assert state.simulation.world["robot"].controllers[0].num_bindings == 0

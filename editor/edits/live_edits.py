@@ -79,7 +79,7 @@ def assign_live(world: World, scene: Scene, edited: Sequence[Edited]) -> bool:
             # Copies are alike: the first decides for all of them.
             return all(retune(robot, scene.actors[one.actor]) for robot in copies)
         if isinstance(one, EditedDynamics):
-            return rejoint(copies, scene.actors[one.actor])
+            return rejoint(world, copies, scene.actors[one.actor])
         value = _authored(scene.actors[one.actor].components[one.component], one.name)
         todo += [(robot.components[one.component], one.name, value) for robot in copies]
     return _assign_all(todo)

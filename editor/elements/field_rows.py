@@ -108,8 +108,9 @@ def _numbers(field: PageField, numbers: tuple[float, ...]) -> tuple[float, ...] 
 
 def _origin(field: PageField) -> None:
     found = field.origins()
+    known = {"model": tr("model"), "scene": tr("scene"), "running world": tr("running world")}
     imgui.align_text_to_frame_padding()
-    imgui.text_colored(GREY, ", ".join(dict.fromkeys(o.partition(":")[0] for o in found)))
+    imgui.text_colored(GREY, ", ".join(dict.fromkeys(known[o.partition(":")[0]] for o in found)))
     imgui.set_item_tooltip("\n".join(map(_about, found)))
 
 

@@ -10,6 +10,7 @@ from mjrig.editor.elements.pattern_edits import PatternEdits, Value
 from mjrig.editor.session.elements import JointElement
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.names import Slots
 
 RANGE, EFFORT_RANGE = "range", "actuatorfrcrange"
@@ -85,7 +86,7 @@ def joint_fields(
                 tuple(joint.name for joint in alike),
                 tuple(in_force(model, joint, parameter.name) for joint in alike),
                 Slots([(name,) for name in every], first.actor, "joint"),
-                reason,
+                reason or _why_computed(state, alike, parameter.name),
                 -math.inf if ranged else 0.0,
                 math.degrees(1.0) if shown_in_degrees else 1.0,
                 _first(parameter.name, first),
@@ -93,6 +94,15 @@ def joint_fields(
             )
         )
     return found
+
+
+def _why_computed(state: EditorState, joints: Sequence[JointElement], name: str) -> str:
+    """Why compiling overrides a value of the scene; empty: it does not."""
+    known = state.simulation.world[joints[0].actor].model_map.joints.model
+    sprung = [j.name for j in joints if j.name in known and known[j.name].springdamper]
+    if name not in ("damping", "stiffness") or not sprung:
+        return ""
+    return tr("the model gives {joint} a springdamper, which sets it", joint=sprung[0])
 
 
 def _first(name: str, joint: JointElement) -> Value:

@@ -6,6 +6,7 @@ from typing import Any
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.model_files.model_source import is_binary
 from mjrig.names import Slots, literal
 from mjrig.properties.has_properties import HasProperties
@@ -37,7 +38,7 @@ class PatternEdits:
         if reason:
             return reason
         if is_binary(self.state.scene[self.actor]):
-            return "an .mjb is already compiled; edit the model that it was made from"
+            return tr("an .mjb is already compiled; edit the model that it was made from")
         return ""
 
     # What is written ----------------------------------------------------------------------------

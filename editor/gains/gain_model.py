@@ -20,6 +20,7 @@ from mjrig.editor.gains.gain_monitor import Inertias, Monitor, inertias
 from mjrig.editor.gains.gain_presets import load_preset
 from mjrig.editor.gains.row_selection import RowSelection
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
 from mjrig.gains.response import Signal
@@ -355,11 +356,12 @@ class Tuning:
         """Why the setpoint of a row cannot be moved by hand now; empty: it can."""
         frame = self.state.simulation.frame.robots.get(row.actor)
         if frame is not None and frame.held:
-            return f"the pose {frame.held!r} is held; release it first"
+            return tr("the pose {pose!r} is held; release it first", pose=frame.held)
         robot = self.state.simulation.world.articulations.get(row.actor)
         leases = list(robot.setpoints.leases) if robot is not None else []
         others = [s.holder for s in leases if row.column in s.indices and s.holder != JOGGING]
-        return f"commanded by {', '.join(others)}; release it first" if others else ""
+        who = ", ".join(others)
+        return tr("commanded by {who}; release it first", who=who) if others else ""
 
     def jog_to(self, row: GainRow, value: float) -> None:
         """Move a joint's setpoint, while a slider is held."""

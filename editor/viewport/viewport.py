@@ -128,7 +128,7 @@ class Viewport(Panel):
         is_new, self._seen = paths != self._seen, list(paths)
         if links and (is_new or not drawing.perturb.select):
             drawing.perturb.select = links[0]
-        elif drawing.actor_of(drawing.perturb.select) != actor:
+        elif is_new or drawing.actor_of(drawing.perturb.select) != actor:
             bodies = drawing.bodies_of(actor) if actor is not None else []
             drawing.perturb.select = bodies[0] if bodies else 0
 
@@ -283,6 +283,7 @@ class Viewport(Panel):
             selection.only(self._meant(picked, actor))
         if body and actor is not None:
             drawing.perturb.select = picked
+            self._seen = list(selection.paths)  # what is grabbed stays so
             self._grip(drawing, picked, point)
 
     def _meant(self, body: int, actor: str) -> str:

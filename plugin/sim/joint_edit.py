@@ -10,6 +10,7 @@ from mjrig.actuators.native_joint import NUMBERS, NativeJoint
 from mjrig.control.articulation import Articulation
 from mjrig.model.model_edits import override_dynamics
 from mjrig.scene.actor import ActorDescription
+from mjrig.sim.world import World
 
 #: What follows from the armature, and is computed with the constants of a model.
 _CONSTANTS = ("dof_M0", "dof_invweight0", "body_invweight0", "tendon_invweight0", "actuator_acc0")
@@ -17,8 +18,8 @@ _CONSTANTS = ("dof_M0", "dof_invweight0", "body_invweight0", "tendon_invweight0"
 _DERIVED = (int(mujoco.mjtGain.mjGAIN_MUSCLE), int(mujoco.mjtGain.mjGAIN_SO3))
 
 
-def rejoint(robots: Sequence[Articulation], described: ActorDescription) -> bool:
-    """Give the joints of an actor and its copies what a description's `dynamics` say.
+def rejoint(world: World, robots: Sequence[Articulation], described: ActorDescription) -> bool:
+    """Give the joints of an actor and its copies in a world what a description's `dynamics` say.
 
     The model's arrays are then, bit for bit, those that a new world would compile.
 
@@ -42,16 +43,16 @@ def rejoint(robots: Sequence[Articulation], described: ActorDescription) -> bool
         for robot, joint in todo:
             _write(robot, joint)
         return True
-    return _make_heavier(robots[0].model, todo)
+    return _make_heavier(world, todo)
 
 
-def _make_heavier(model: Any, todo: Sequence[tuple[Articulation, NativeJoint]]) -> bool:
+def _make_heavier(world: World, todo: Sequence[tuple[Articulation, NativeJoint]]) -> bool:
     """Write joints whose armature changes, and the constants that follow from it."""
-    if not _is_known(model, [robot for robot, _ in todo]):
+    if _derives_from_inertias(world):
         return False
     for robot, joint in todo:
         _write(robot, joint)
-    _set_constants(model)
+    _set_constants(world.model)
     return True
 
 
@@ -69,11 +70,14 @@ def _write(robot: Articulation, joint: NativeJoint) -> None:
     robot.model_map.joints.now[joint.name] = joint
 
 
-def _is_known(model: Any, robots: Sequence[Articulation]) -> bool:
-    """Whether no actuator's numbers come from inertias when a model is compiled."""
-    laws = [law for robot in robots for law in robot.model_map.natives.now.values()]
-    derived = any(int(kind) in _DERIVED for kind in model.actuator_gaintype)
-    return not derived and not any(law.has_dampratio for law in laws)
+def _derives_from_inertias(world: World) -> bool:
+    """Whether compiling makes other numbers of an actuator or a joint from inertias."""
+    maps = [robot.model_map for robot in world.articulations.values()]
+    return (
+        any(int(kind) in _DERIVED for kind in world.model.actuator_gaintype)
+        or any(law.has_dampratio for where in maps for law in where.natives.now.values())
+        or any(joint.springdamper for where in maps for joint in where.joints.now.values())
+    )
 
 
 def _set_constants(model: Any) -> None:

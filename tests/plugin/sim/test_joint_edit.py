@@ -31,7 +31,7 @@ def some_tree(rng: random.Random) -> tuple[str, dict[str, str]]:
             if rng.random() < 0.1 and not any("damp" in h for h in has)
             else []
         )
-        has += ['springdamper="0.1 1"'] if rng.random() < 0.1 else []
+        has += ['springdamper="0.1 1"'] if rng.random() < 0.03 else []
         inner = "".join(body(depth + 1) for _ in range(rng.choice([0, 1, 1, 2])) if depth < 3)
         return (
             f'<body pos=".2 {rng.uniform(-0.1, 0.1):.3f} -.1"><joint name="{name}" type="{kind}" '
@@ -81,7 +81,7 @@ def test_joints_of_a_running_robot_are_those_of_a_new_world(tally: Tally) -> Non
         first, second = some_dynamics(rng, kinds), some_dynamics(rng, kinds)
         world, new = make_world(xml, dynamics=first), make_world(xml, dynamics=second)
         before = {n: getattr(world.model, f"dof_{n}").copy() for n in _NUMBERS[:3]}
-        if not rejoint([world["robot"]], new.scene.actors[0]):
+        if not rejoint(world, [world["robot"]], new.scene.actors[0]):
             if any(
                 getattr(world.model, f"dof_{n}").tobytes() != v.tobytes() for n, v in before.items()
             ):
@@ -106,6 +106,19 @@ def test_a_pattern_without_a_joint_leaves_the_robot_as_it_was() -> None:
     before = world.model.dof_damping.copy()
     wrong = Actor(name="robot", dynamics={"damping": {next(iter(kinds)): 9, "nobody": 1}})
     with pytest.raises(BindingError, match="'nobody' matches no joint"):
-        rejoint([world["robot"]], wrong)
+        rejoint(world, [world["robot"]], wrong)
     assert np.array_equal(world.model.dof_damping, before)
     assert mujoco.mj_name2id(world.model, mujoco.mjtObj.mjOBJ_JOINT, "robot/j0") >= 0
+
+
+def test_an_armature_from_which_another_joints_spring_is_computed_needs_a_new_world() -> None:
+    sprung = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/>
+    <body pos="1 0 0"><joint name="b" springdamper="0.1 1"/><geom size=".1"/></body></body>
+    </worldbody></mujoco>"""
+    world = make_world(sprung)
+    heavier = Actor(name="robot", dynamics={"armature": {"a": 1}})
+    assert not rejoint(world, [world["robot"]], heavier)
+    assert not world.model.dof_armature.any()
+    damped = Actor(name="robot", dynamics={"damping": {"a": 1}})
+    assert rejoint(world, [world["robot"]], damped)
+    assert world.model.dof_damping[0] == 1.0

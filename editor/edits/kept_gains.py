@@ -31,7 +31,7 @@ class ActuatorGainChange:
 
 
 def gain_changes(edit: Edit, scene: Scene, rows: Sequence[GainRow]) -> list[ActuatorGainChange]:
-    """The actuators that an edit changed; none where it is about something else, or about all.
+    """The actuators that an edit changed; none where it is about something else, or all alike.
 
     Args:
         edit: led to the scene's present data.
@@ -53,7 +53,8 @@ def gain_changes(edit: Edit, scene: Scene, rows: Sequence[GainRow]) -> list[Actu
         for row in mine
         if row.values[name] != before[row.index]
     ]
-    return found if len(found) < len(mine) else []
+    alike = len({(change.before, change.row.values[name]) for change in found}) == 1
+    return [] if alike and len(found) == len(mine) else found
 
 
 def take_back(scene: Scene, changes: Sequence[ActuatorGainChange]) -> None:

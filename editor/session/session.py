@@ -108,11 +108,8 @@ class Session:
     # The world ----------------------------------------------------------------------------------
 
     @contextmanager
-    def _following(self, *, rebuild: bool = False) -> Iterator[list[Edit]]:
+    def _following(self) -> Iterator[list[Edit]]:
         """Bring the world in line with what is done inside; an error takes it back.
-
-        Args:
-            rebuild: by a new one in any case.
 
         Yields:
             What was done, once it is done.
@@ -121,9 +118,7 @@ class Session:
         try:
             yield made
             made += self._tracker.edits()
-            if rebuild:
-                self._rebuild()
-            elif made:
+            if made:
                 self._follow(made)
         except BaseException:
             apply(self.scene, inverse(self._tracker.edits()))
@@ -200,13 +195,16 @@ class Session:
             SceneError: something in it is wrong, or its world cannot be built; nothing changed.
         """
         version = self.scene.version
-        try:
-            with self._following(rebuild=True) as edits:
+        with self._keeping_objects():
+            try:
                 self.scene.reload()
                 self._make_again()
-        except BaseException:
-            self.scene.return_to(version)
-            raise
+                self._rebuild()
+            except BaseException:
+                self.scene.return_to(version)
+                raise
+        edits = self._tracker.edits()
+        self._tracker.accept(edits)
         self._note_paused(edits)
         if edits:
             self.undo_stack.push("Reload the file", edits, None)
@@ -218,16 +216,30 @@ class Session:
         Raises:
             MjrigError: it cannot be built; the old one keeps running.
         """
-        actors = self.scene.actors
         self.scene.forget_included()
-        try:
+        with self._keeping_objects():
             self._make_again()
             self._rebuild()
+        self._tracker.accept(())
+
+    @contextmanager
+    def _keeping_objects(self) -> Iterator[None]:
+        """Bring back the very actors and components after an error.
+
+        They could not be made again from their data if their modules are what is broken.
+        """
+        scene = self.scene
+        kept = [(actor, actor.components) for actor in scene.actors]
+        try:
+            yield
         except BaseException:
-            self.scene.property_named("actors").assign(self.scene, actors)
-            raise
-        finally:
+            scene.property_named("actors").assign(scene, [actor for actor, _ in kept])
+            for actor, components in kept:
+                if actor.components != components:
+                    actor.property_named("components").assign(actor, list(components))
+            apply(scene, inverse(self._tracker.edits()))
             self._tracker.accept(())
+            raise
 
     def _make_again(self) -> None:
         """Make the actors again from their data, with the classes that modules have now."""

@@ -17,7 +17,10 @@ _NOT_SHOWN = {"█", "\u200c", "\u200d"}
 
 def _signs(path: Path) -> set[str]:
     """Signs beyond ASCII in the texts of a module, but for its docstrings."""
-    tree = ast.parse(path.read_text("utf-8"))
+    source = path.read_text("utf-8")
+    if source.isascii():
+        return set()
+    tree = ast.parse(source)
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef
     begins = [n.body[0] for n in ast.walk(tree) if isinstance(n, kinds) and n.body]
     docs = {id(first.value) for first in begins if isinstance(first, ast.Expr)}

@@ -13,6 +13,7 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from tests.campaign import Tally
 from tests.editor.windows import Bench
 
 KEY = imgui.Key
@@ -43,17 +44,20 @@ class Counter(ActorComponent):
 """
 
 
+FILES = {
+    "arm.xml": ARM.format(size=0.1),
+    "parts/size.xml": '<mujoco><option timestep="0.002"/></mujoco>',
+    "parts/m.obj": MESH.format(x=1),
+    "more.yaml": MORE,
+    "own.py": OWN.format(amount=1.0),
+    "scene.yaml": SCENE,
+}
+
+
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     (tmp_path / "parts").mkdir()
-    for name, text in {
-        "arm.xml": ARM.format(size=0.1),
-        "parts/size.xml": '<mujoco><option timestep="0.002"/></mujoco>',
-        "parts/m.obj": MESH.format(x=1),
-        "more.yaml": MORE,
-        "own.py": OWN.format(amount=1.0),
-        "scene.yaml": SCENE,
-    }.items():
+    for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 
@@ -225,3 +229,53 @@ def test_unsaved_edits_are_never_replaced_without_a_question(here: Path, answer:
     else:
         assert not bench.window.files.save()  # it asks
         assert bench.window.files.changed.is_open
+
+
+@pytest.mark.campaign
+def test_whatever_is_written_the_world_is_that_of_the_files_or_the_one_before(
+    here: Path, tally: Tally
+) -> None:
+    for rng in tally.cases("files changed on disk", 2, 150):
+        for name, text in FILES.items():
+            (here / name).write_text(text)
+        session = _session(here)
+        for step in range(rng.randrange(2, 8)):
+            if rng.random() < 0.4 and "kp" in session.scene.to_text():
+                session.set("arm.PDController.kp", step + 1)
+            name = rng.choice([*FILES])
+            whole = rng.choice([FILES[name], *(t for n, t, _ in CHANGES.values() if n == name)])
+            whole = whole.replace("kp: 10", f"kp: {rng.randrange(10, 99)}")
+            cut = whole[: rng.randrange(len(whole))] if rng.random() < 0.4 else whole
+            (here / name).write_text(cut)
+            os.utime(here / name, (step + 1, step + 1))
+            _take_and_compare(session, here, name == "scene.yaml", tally)
+
+
+def _take_and_compare(session: Session, here: Path, own: bool, tally: Tally) -> None:
+    """Take a change up; what is right is what a world made from the files alone says."""
+    text, world = session.scene.to_text(), session.simulation.world
+    q = _q(session) if "arm" in world.articulations else None
+    try:
+        if own:
+            fresh = World(Scene.load(here / "scene.yaml", trust=True), "python")
+        else:
+            fresh = World(Scene.parse(text, here, trust=True), "python")
+    except MjrigError:
+        fresh = None
+    try:
+        session.reload() if own else session.renew()
+    except MjrigError as error:
+        if fresh is not None:
+            tally.found(f"refused: {error}")
+        if session.simulation.world is not world or session.scene.to_text() != text:
+            tally.found("refused, and something changed")
+        return
+    if fresh is None:
+        tally.found("taken although it is broken")
+        return
+    now = session.simulation.world
+    for field in ("geom_size", "body_pos", "mesh_vert", "actuator_gainprm"):
+        if getattr(now.model, field).tolist() != getattr(fresh.model, field).tolist():
+            tally.found(f"{field} differs")
+    if "arm" in now.articulations and q is not None and _q(session) != q:
+        tally.found("the state is lost")

@@ -9,6 +9,7 @@ import pytest
 from imgui_bundle import imgui
 
 from mjrig.editor.edits.edits import Edit
+from mjrig.editor.edits.kept_changes import kept_changes
 from mjrig.editor.session.autosave import Autosave, unsaved
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.sim_thread import SimThread
@@ -16,6 +17,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.path_dialog import listing
 from mjrig.editor.viewport.views import NullView
 from mjrig.editor.window.window import Window
+from mjrig.gains.gain_rows import gain_rows
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from tests.editor.ui_driver import run_ui_tests
@@ -431,6 +433,23 @@ def test_stop_lists_gains_by_actuator_and_only_what_is_not_saved(here: Path) -> 
     assert gains["kp"].tolist() == [10, 30, 10] and gains["kv"].tolist() == [3, 3, 3]
     assert gains["torque_limit"].tolist() == [5, 5, 5]
     assert state.scene["limb"].pose is not None
+
+
+def test_gains_that_all_change_alike_are_one_line(here: Path) -> None:
+    (here / "limb.xml").write_text(LIMBS)
+    session = Bench.on_file(here / "scene.yaml", LIMB).state.session
+    kp, kv = "limb.PDController.kp", "limb.PDController.kv"
+    session.play()
+    session.set(kp, 30)
+    session.set(kv, {"a": 5, "default": 6})
+    made = session.stop()
+    rows = session.simulation.call(lambda world: gain_rows(world, session.scene))
+    assert [change.text for change in kept_changes(made, session.scene, rows)] == [
+        f"{kp}: 10 → 30",
+        f"{kv} of a: 1 → 5",
+        f"{kv} of b: 2 → 6",
+        f"{kv} of c: 2 → 6",
+    ]
 
 
 def test_discard_takes_all_back_to_the_byte(here: Path) -> None:

@@ -29,6 +29,8 @@ MAX_FILES = 1000
 #: Points around or along a mesh that MuJoCo generates.
 MAX_RESOLUTION = {"cone": 1000, "supersphere": 300, "supertorus": 300, "plate": 300, "wedge": 300}
 _SIDES = 6
+#: Elements that a keyframe counts for: each is read as a whole state.
+_KEY = 5
 _CUBES = ("cube", "skybox")
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
 #: Of every actuator, sensor and flex: their product is kept as numbers.
@@ -227,7 +229,7 @@ def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int, where:
         case "size":
             size.generated += _IN_STATE * _product(given, "nuserdata")
             size.each += sum(_product(given, n) for n in given if n.startswith("nuser_"))
-            size.each += _product(given, "nkey")
+            size.elements += _KEY * _product(given, "nkey")
         case "camera":
             size.pixels = max(size.pixels, _product(given, "resolution"))
         case "rangefinder" if given.get("camera"):

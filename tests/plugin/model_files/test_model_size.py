@@ -61,7 +61,7 @@ MODELS = {
     "sky": (model("", '<asset><texture builtin="flat" width="9999"/></asset>'), MEMORY),
     "user data": (model("", '<size nuserdata="1000000000"/>'), MEMORY),
     "data of bodies": (model(BALL, '<size nuser_body="1000000000"/>'), MEMORY),
-    "keys": (model(BALL, '<size nkey="1000000000"/>'), MEMORY),
+    "keys": (model(BALL, '<size nkey="100000"/>'), ELEMENTS),
     "sensor": (sensor('<user dim="1000000000"/>'), MEMORY),
     "contacts": (sensor('<contact geom1="g" num="1000000000"/>'), MEMORY),
     "history": (sensor('<clock nsample="10000000" delay="1"/>' * 3), MEMORY),

@@ -145,6 +145,8 @@ def _fields(struct: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, int | float) and one == other:  # most are, and arrays take long
+        return True
     return bool(np.array_equal(np.asarray(one, float), np.asarray(other, float), equal_nan=True))
 
 

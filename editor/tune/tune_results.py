@@ -28,7 +28,7 @@ from mjrig.tuning.sweeps.sweep import Swept
 #: Least and largest height of plots; in between they are as high as there is room.
 HEIGHTS = (150.0, 320.0)
 #: Columns of assigned gains, what matters first.
-_PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "least M", "most M")
+_PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "min M", "max M")
 #: Points of a sweep that are listed.
 LISTED = 50
 #: And how many of them are seen without scrolling.

@@ -66,7 +66,8 @@ def load(
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
-        raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
+        said = f"{path.name!r}: {one_line(error)}"
+        raise PropertyError(f"{actor.label}.model: {said}", ("model",)) from error
     try:
         if is_urdf(path):
             find_meshes(spec, path, gate)

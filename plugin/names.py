@@ -196,12 +196,25 @@ def _nearest_pattern(pattern: str, names: Sequence[str]) -> str | None:
 
 def unique(name: str, taken: Iterable[str]) -> str:
     """The name itself, or with `_2`, `_3`, … where it is taken."""
-    names = set(taken)
-    candidate, count = name, 1
-    while candidate in names:
-        count += 1
-        candidate = f"{name}_{count}"
-    return candidate
+    return UniqueNames(taken).give(name)
+
+
+class UniqueNames:
+    """Gives names one after the other, none twice: `leg`, `leg_2`, …"""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._counts: Counter[str] = Counter()
+
+    def give(self, name: str) -> str:
+        """The name itself, or with the first number that is free."""
+        candidate, count = name, max(1, self._counts[name])
+        while candidate in self._taken:
+            count += 1
+            candidate = f"{name}_{count}"
+        self._counts[name] = count
+        self._taken.add(candidate)
+        return candidate
 
 
 def enumerated(wanted: Sequence[str], taken: Collection[str] = ()) -> list[str]:

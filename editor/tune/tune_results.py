@@ -28,7 +28,7 @@ from mjrig.tuning.sweeps.sweep import Swept
 #: Least and largest height of plots; in between they are as high as there is room.
 HEIGHTS = (150.0, 320.0)
 #: Columns of assigned gains, what matters first.
-_PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "least M", "most M")
+_PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "min M", "max M")
 #: Their units, in the heads of the table.
 _UNITS = {
     "kp": "kp [N·m/rad, N/m]",
@@ -36,8 +36,8 @@ _UNITS = {
     "Hz": "f [Hz]",
     "saturates at": "saturates at [rad, m]",
     "M": "M [kg·m², kg]",
-    "least M": "least M [kg·m², kg]",
-    "most M": "most M [kg·m², kg]",
+    "min M": "min M [kg·m², kg]",
+    "max M": "max M [kg·m², kg]",
 }
 #: Points of a sweep that are listed.
 LISTED = 50

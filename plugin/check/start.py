@@ -51,15 +51,18 @@ def _about_poses(robot: Articulation, model: Any, actor: ActorDescription) -> It
     outside = _outside(robot, model, where.initial.qpos)
     beyond = {name: _outside(robot, model, key.qpos) for name, key in where.keyframes.items()}
     better = [name for name, joints in beyond.items() if not joints]
-    fix = f"keyframe: {better[0]}" if better else "give starting positions with joints:"
+    of_scene = _differing(robot, where.initial.qpos, [model.qpos0[where.qpos], *_keys(robot)])
     degrees = _in_degrees(robot, model, where.initial.qpos)
     if degrees:
         yield _about_degrees(robot, degrees, outside, actor)
     nearest = _nearest(robot, model, where.initial.qpos)
     for joint, text in outside.items():
         if joint not in degrees:
+            fix = f"keyframe: {better[0]}" if better else "give starting positions with joints:"
             remedies = [_moved(robot, actor, {joint: nearest[joint]})]
-            if better and joint not in _given(robot, actor):  # else the keyframe is overridden
+            if joint in of_scene:  # a keyframe would not change it
+                fix = "correct it under joints:"
+            elif better and joint not in _given(robot, actor):  # else the keyframe is overridden
                 remedies.insert(0, setting(fix, f"{robot.name}.keyframe", better[0]))
             said = f"starts at {text}"
             yield warning(
@@ -75,6 +78,22 @@ def _about_poses(robot: Articulation, model: Any, actor: ActorDescription) -> It
             if text != outside.get(joint):
                 said = f"is at {text} in keyframe {name!r}"
                 yield note("keyframe-out-of-range", robot.name, (joint,), said)
+
+
+def _keys(robot: Articulation) -> list[FloatArray]:
+    return [key.qpos for key in robot.model_map.keyframes.values()]
+
+
+def _differing(robot: Articulation, qpos: FloatArray, known: list[FloatArray]) -> set[str]:
+    """The hinges and slides whose positions are none of the known ones."""
+    where, model = robot.model_map, robot.model
+    own = {int(a): i for i, a in enumerate(where.qpos)}
+    found = set()
+    for joint, name in zip(where.joint_ids, robot.joint_names, strict=True):
+        i = own[int(model.jnt_qposadr[joint])]
+        if all(abs(qpos[i] - other[i]) > TOLERANCE for other in known):
+            found.add(name)
+    return found
 
 
 def _about_degrees(

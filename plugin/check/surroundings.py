@@ -178,14 +178,13 @@ def _touching(model: Any, data: Any) -> set[tuple[int, int]]:
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_collision(model, data)
-    found = set()
-    for contact in data.contact[: data.ncon]:
-        if contact.dist < 0.0 and not contact.exclude and min(contact.geom) >= 0:
-            one, two = sorted(int(b) for b in model.geom_bodyid[contact.geom])
-            apart = model.body_weldid[one] != model.body_weldid[two]
-            if apart and one and model.body_rootid[one] == model.body_rootid[two]:
-                found.add((one, two))
-    return found
+    contacts = data.contact
+    geoms = contacts.geom
+    solid = (contacts.dist < 0.0) & (contacts.exclude == 0) & (geoms.min(axis=1, initial=0) >= 0)
+    bodies = np.sort(model.geom_bodyid[geoms[solid]], axis=1)
+    welds, roots = model.body_weldid[bodies], model.body_rootid[bodies]
+    links = (welds[:, 0] != welds[:, 1]) & (bodies[:, 0] > 0) & (roots[:, 0] == roots[:, 1])
+    return {(int(one), int(two)) for one, two in np.unique(bodies[links], axis=0)}
 
 
 def _name(model: Any, body: int) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
-from mjrig.terminal.help import GroupedCommands, examples
+from mjrig.terminal.help import GroupedCommands, Program, examples
 from mjrig.terminal.outputs import add_output, prepared
 from mjrig.terminal.printable import printing_safely
 from mjrig.terminal.scene_options import (
@@ -30,14 +30,17 @@ COMMANDS = "mjrig.commands"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Run one command; returns the exit code. Without one the help is shown."""
+    given = sys.argv[1:] if arguments is None else arguments
     with printing_safely():
-        return _main(arguments)
+        if not given:
+            _parser().print_help()
+            return 0
+        return _main(given)
 
 
-def _main(arguments: Sequence[str] | None) -> int:
-    parser = _parser()
-    options = parser.parse_args(arguments)
+def _main(arguments: Sequence[str]) -> int:
+    options = _parser().parse_args(arguments)
     try:
         with prepared(options):
             code: int = options.run(options)
@@ -77,7 +80,7 @@ def _discard_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Program(
         prog="mjrig",
         description="Actors, components and live properties for MuJoCo.",
     )
@@ -116,7 +119,15 @@ def _parser() -> argparse.ArgumentParser:
     listing = _command(
         commands, "components", _components, "list component, actuator, prop and policy term types"
     )
-    listing.add_argument("type", metavar="TYPE", nargs="?", help="show one type in full")
+    listing.add_argument(
+        "type",
+        metavar="TYPE",
+        nargs="?",
+        help="show one type in full; my_module:MyController is in my_module.py in this folder",
+    )
+    listing.add_argument(
+        "--trust", action="store_true", help="run the code of a type in this folder"
+    )
     listing.add_argument(
         "--reference", action="store_true", help="print the reference page (Markdown)"
     )
@@ -307,10 +318,16 @@ def _components(options: argparse.Namespace) -> int:
     from mjrig.cli.reference import describe, reference_page
     from mjrig.properties import registry
     from mjrig.properties.has_properties import HasProperties
+    from mjrig.properties.module_types import is_module_type, type_in
     from mjrig.terminal.table import format_table
 
     if options.reference:
         print(reference_page(), end="")
+        return 0
+    if options.type and is_module_type(options.type):
+        here = Path(os.path.realpath("."))
+        trusted = (here,) if options.trust else ()
+        print("\n".join(describe(type_in(here, options.type, HasProperties, trusted))))
         return 0
     if options.type:
         print("\n".join(describe(registry.get(options.type, HasProperties))))

@@ -11,6 +11,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_position
 from mjrig.errors import MissingExtraError
 from mjrig.names import how_many
+from mjrig.readings.events import folded
 from mjrig.readings.sampler import SAMPLE_HZ, SampleLog
 from mjrig.sim.world import World
 from mjrig.terminal.progress import Progress
@@ -41,7 +42,7 @@ def run(
         summary = _run(world, duration, picture, plot, recorder)
     return (
         f"{summary}\nrecording: {record}, {how_many(recorder.steps, 'step')}; "
-        "recording steps one by one"
+        "while recording, every step is taken separately"
     )
 
 
@@ -119,7 +120,7 @@ def _about(robot: Articulation, log: SampleLog, start: FloatArray | None) -> lis
 def _about_events(world: World) -> list[str]:
     if not world.events:
         return ["events: none"]
-    return [f"events: {len(world.events)}", *(f"  {e}" for e in world.events[:10])]
+    return [f"events: {len(world.events)}", *(f"  {line}" for line in folded(world.events)[:10])]
 
 
 def _picture(world: World, path: Path) -> str:

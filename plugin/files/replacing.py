@@ -61,21 +61,30 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def replacing_file(path: Path) -> Iterator[Path]:
+def replacing_file(
+    path: Path, *, suffix: str | None = None, like: Path | None = None
+) -> Iterator[Path]:
     """The name of an empty file that becomes `path` when the block ends; as `replacing`.
 
-    For writers that open files themselves; it has the suffix of `path`.
+    For writers that open files themselves.
+
+    Args:
+        path: the file.
+        suffix: the end of that name; None: that of `path`.
+        like: the file whose permissions it gets; None: those of the one it replaces.
 
     Raises:
         OSError: it cannot be written there.
     """
     path = Path(os.path.realpath(path))  # a link stays one
-    prefix = f".{path.stem[:100]}."
-    handle, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=path.parent)
+    prefix = f".{path.stem[:100]}." if suffix is None else f".{path.name[:100]}."
+    end = path.suffix if suffix is None else suffix
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=end, dir=path.parent)
     os.close(handle)
     try:
         yield Path(name)
-        os.chmod(name, path.stat().st_mode if path.exists() else usual_mode())
+        model = path if like is None else like
+        os.chmod(name, model.stat().st_mode if model.exists() else usual_mode())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

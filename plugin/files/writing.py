@@ -7,7 +7,6 @@ leaves nothing behind. Where the system has no such locks, writing goes on witho
 import errno
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mjrig.files.replacing import usual_mode
+from mjrig.files.replacing import replacing_file
 
 fcntl: Any
 try:
@@ -98,41 +97,25 @@ class FolderLock:
             OSError: it cannot be written; the old one is intact.
         """
         if self.held:  # whoever was writing these is gone
-            for left in self.path.parent.glob(f".{_literal(self.path.name)}.*{_UNFINISHED}"):
-                with suppress(OSError):
-                    left.unlink()
-        name = self._unfinished()
-        try:
-            with open(name, "wb") as file:
+            for name in (self.path, backup_of(self.path)):
+                self._remove_unfinished(name.name[:100])
+        with replacing_file(self.path, suffix=_UNFINISHED) as beside:
+            with open(beside, "wb") as file:
                 file.write(text.encode("utf-8"))
                 file.flush()
                 os.fsync(file.fileno())
-            if self.path.exists():
-                os.chmod(name, self.path.stat().st_mode)
-                if backup:
-                    self._keep()
-            else:
-                os.chmod(name, usual_mode())
-            os.replace(name, self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            if backup and self.path.exists():
+                self._keep()
+
+    def _remove_unfinished(self, name: str) -> None:
+        for left in self.path.parent.glob(f".{_literal(name)}.*{_UNFINISHED}"):
+            with suppress(OSError):
+                left.unlink()
 
     def _keep(self) -> None:
-        name = self._unfinished()
-        try:
-            shutil.copy2(self.path, name)
-            os.replace(name, backup_of(self.path))
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-
-    def _unfinished(self) -> str:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{self.path.name}.", suffix=_UNFINISHED, dir=self.path.parent
-        )
-        os.close(handle)
-        return name
+        kept = backup_of(self.path)
+        with replacing_file(kept, suffix=_UNFINISHED, like=self.path) as beside:
+            shutil.copy2(self.path, beside)
 
 
 def backup_of(path: Path) -> Path:

@@ -69,12 +69,38 @@ class ActorModel:
     origin: Rigid = field(default_factory=Rigid.identity)
 
 
-def locate(model: Any, name: str, prefix: str) -> ActorModel:
-    """Addresses of the elements with a prefix; states are added later."""
-    objects = mujoco.mjtObj
-    joints = _ids(model, model.njnt, objects.mjOBJ_JOINT, prefix)
-    actuators = _ids(model, model.nactuator, objects.mjOBJ_ACTUATOR, prefix)
-    bodies = _ids(model, model.nbody, objects.mjOBJ_BODY, prefix)
+class NamedIds:
+    """The joints, actuators and bodies of a model, by the prefix of their names."""
+
+    def __init__(self, model: Any) -> None:
+        self._found: dict[str, list[list[int]]] = {}
+        objects = mujoco.mjtObj
+        kinds = (
+            (objects.mjOBJ_JOINT, model.njnt),
+            (objects.mjOBJ_ACTUATOR, model.nactuator),
+            (objects.mjOBJ_BODY, model.nbody),
+        )
+        for k, (kind, count) in enumerate(kinds):
+            for i in range(count):
+                actor, slash, _ = str(mujoco.mj_id2name(model, kind, i) or "").partition("/")
+                for prefix in dict.fromkeys(("", actor + slash if slash else "")):
+                    self._found.setdefault(prefix, [[], [], []])[k].append(i)
+
+    def of(self, prefix: str) -> list[Indices]:
+        """Of joints, actuators and bodies; the prefix is that of an actor, or empty: all."""
+        return [np.array(ids, dtype=np.intp) for ids in self._found.get(prefix, [[], [], []])]
+
+
+def locate(model: Any, name: str, prefix: str, ids: NamedIds | None = None) -> ActorModel:
+    """Addresses of the elements with a prefix; states are added later.
+
+    Args:
+        model: compiled.
+        name: of the actor.
+        prefix: of its names, empty: everything.
+        ids: of the model, where more than one actor of it is looked for.
+    """
+    joints, actuators, bodies = (ids or NamedIds(model)).of(prefix)
     return ActorModel(
         name=name,
         prefix=prefix,
@@ -93,11 +119,6 @@ def spans(starts: Any, sizes: Any) -> Indices:
     """All addresses of blocks given by start and size; blocks that start below 0 are empty."""
     spans = [np.arange(a, a + n) for a, n in zip(starts, sizes, strict=True) if a >= 0]
     return np.concatenate([np.zeros(0, dtype=np.intp), *spans]).astype(np.intp)
-
-
-def _ids(model: Any, count: int, kind: Any, prefix: str) -> Indices:
-    names = (mujoco.mj_id2name(model, kind, i) or "" for i in range(count))
-    return np.array([i for i, n in enumerate(names) if str(n).startswith(prefix)], dtype=np.intp)
 
 
 def _ctrl_slice(model: Any, actuators: Indices) -> slice:

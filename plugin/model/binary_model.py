@@ -17,7 +17,7 @@ from mjrig.scene.actor_parts import Base
 from mjrig.scene.included import Placed
 from mjrig.scene.placement import Placements
 from mjrig.scene.pose import composed, rotation
-from mjrig.scene.sim_options import SimOptions
+from mjrig.scene.sim_options import SimOptions, check_iterations
 
 WHY_NOT_NATIVE = "the model is an .mjb, already compiled; the law cannot be lowered to an actuator"
 _NEEDS_SPEC = "an .mjb is already compiled and cannot be edited; use the model it was made from"
@@ -86,6 +86,10 @@ def load_binary(actor: ActorDescription, sim: SimOptions) -> Any:
                 ("model",),
             ) from error
     sim.apply(model.opt)
+    try:
+        check_iterations(model.opt)
+    except PropertyError as error:
+        raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     if actor.pose is not None:
         _move(model, actor)
     return model

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import BindingError
-from mjrig.names import Slots, unique
+from mjrig.names import Slots, UniqueNames
 
 _TRN = mujoco.mjtTrn
 _JNT = mujoco.mjtJoint
@@ -185,15 +185,14 @@ def describe_actuators(
     for i in chosen:
         if not 0 <= i < model.nactuator:
             raise BindingError(f"there is no actuator {i}; the model has {model.nactuator}")
-    taken: set[str] = set()
+    names = UniqueNames()
     found = []
     obstacles = _native_obstacles(model, list(chosen))
     for i in chosen:
         name = _local(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i, prefix) or _target_name(
             model, i, prefix
         )
-        name = unique(name, taken)
-        taken.add(name)
+        name = names.give(name)
         described = _describe(model, int(i), name, prefix)
         alias, obstacle = aliases.get(name, ""), obstacles.get(int(i), "")
         found.append(replace(described, alias=alias, native_obstacle=obstacle))

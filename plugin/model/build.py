@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
-from mjrig.model.actor_model import ActorModel, locate
+from mjrig.model.actor_model import ActorModel, NamedIds, locate
 from mjrig.model.actor_spec import Part
 from mjrig.model.binary_model import binary_actor, load_binary, prefix_of
 from mjrig.model.callbacks import without_actuator_callbacks
@@ -30,6 +30,7 @@ from mjrig.model_files.model_source import load, one_line
 from mjrig.model_files.remedy import remedy
 from mjrig.model_files.shared_meshes import SharedMeshes
 from mjrig.model_files.shared_textures import SharedTextures
+from mjrig.model_files.world_size import WorldSize
 from mjrig.scene.included import Placed
 from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid
@@ -109,10 +110,12 @@ def lay_out(
 def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: bool) -> Layout:
     parts: dict[str, Part] = {}
     named = cache(partial(_named_bodies, placements))
+    size = WorldSize(placed.item for placed in placements.actors)
     for placed in placements.actors:
         with placed.locating():
             bodies = partial(_of_actor, named, placed.name)
             parts[placed.name] = Part(placed, bodies, compile_keys=compile_keys)
+            size.add(placed.item, parts[placed.name].spec)
     frames = {placed.name: placed for placed in placements.frames}
     places = Places(parts, frames)
     origins = {name: places.of_actor(name) for name in parts}
@@ -159,10 +162,10 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
         layout.check_models()  # a model that does not compile by itself is blamed itself
         raise
     data = mujoco.MjData(model)
-    actors = []
+    actors, ids = [], NamedIds(model)
     for part in layout.parts.values():
         with part.placed.locating():
-            where = locate(model, part.name, f"{part.name}/")
+            where = locate(model, part.name, f"{part.name}/", ids)
             where = replace(
                 where,
                 authored=part.authored.names,

@@ -10,6 +10,8 @@ from mjrig.patterns import compile_pattern
 from mjrig.scene.included import Placed
 
 WORLD = "world"
+#: Pairs of bodies that the groups of a scene may keep apart, each group counted.
+MAX_PAIRS = 250_000
 
 
 def exclude_contacts(world: Any, groups: Sequence[Placed], actors: Sequence[str]) -> None:
@@ -22,10 +24,20 @@ def exclude_contacts(world: Any, groups: Sequence[Placed], actors: Sequence[str]
     members = _Members(groups, bodies, actors)
     with_geoms = {b.name for b in world.bodies if b.geoms}
     done = {frozenset((e.bodyname1, e.bodyname2)) for e in world.excludes}
+    tried = 0
     for placed in groups:
         with placed.locating():
-            others = [o for name in _ignored(placed, groups) for o in members.of(name)]
-            for one, other in itertools.product(members.of(placed.name), others):
+            ignored = (members.of(name) for name in _ignored(placed, groups))
+            others = list(dict.fromkeys(itertools.chain.from_iterable(ignored)))
+            own = members.of(placed.name)
+            tried += len(own) * len(others)
+            if tried > MAX_PAIRS:
+                raise PropertyError(
+                    f"{placed.item.label}.ignores: the groups keep apart more than {MAX_PAIRS} "
+                    "pairs of bodies; give the geoms contype and conaffinity instead",
+                    ("ignores",),
+                )
+            for one, other in itertools.product(own, others):
                 pair = frozenset((one, other))
                 if len(pair) == 2 and pair <= with_geoms and pair not in done:
                     done.add(pair)

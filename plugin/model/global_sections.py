@@ -102,9 +102,11 @@ def share_appearance(world: Any, parts: Sequence[Part]) -> dict[str, dict[str, A
     """
     differing: dict[str, dict[str, Any]] = {}
     world.visual, world.stat = parts[0].spec.visual, parts[0].spec.stat
+    if len(parts) == 1:
+        return differing
     for name, owner, field, values in _appearance(world, [part.spec for part in parts]):
         used, *others = values.values() or (None,)
-        camera = len(parts) > 1 and name == IN_ONE_MODEL
+        camera = name == IN_ONE_MODEL
         if camera:
             owner.cameraid = _PLAIN.visual.global_.cameraid
         elif values:
@@ -143,6 +145,8 @@ def _fields(struct: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, int | float) and one == other:  # most are, and arrays take long
+        return True
     return bool(np.array_equal(np.asarray(one, float), np.asarray(other, float), equal_nan=True))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
-from mjrig.names import listed, suggestion, unique
+from mjrig.names import UniqueNames, listed, suggestion
 from mjrig.patterns import compile_pattern
 
 #: Kinds of elements a scene may refer to, and MjSpec's name for the list of them.
@@ -98,11 +98,10 @@ def _sensor_name(sensor: Any) -> str:
 
 
 def _name_all(handles: Any, name: Callable[[Any], str]) -> None:
-    taken = {h.name for h in handles if h.name}
+    names = UniqueNames(h.name for h in handles if h.name)
     for handle in handles:
         if not handle.name:
-            handle.name = unique(name(handle), taken)
-            taken.add(handle.name)
+            handle.name = names.give(name(handle))
 
 
 def inside(spec: Any, bodies: set[str]) -> Iterator[ModelElement]:

@@ -19,8 +19,10 @@ from mjrig.model_files.compiler_settings import (
     texts,
 )
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
+from mjrig.model_files.model_size import check_size
 from mjrig.model_files.urdf import find_meshes
 from mjrig.scene.actor import ActorDescription
+from mjrig.scene.sim_options import check_iterations
 
 ARCHIVES = (".mjz", ".zip")
 BINARY = ".mjb"
@@ -55,13 +57,17 @@ def load(
     given = given_compiler(actor) if compiler is None else compiler
     gate = _gate_of_folders(actor, path, given) or gate
     try:
-        if path.suffix.lower() not in ARCHIVES:
+        is_archive = path.suffix.lower() in ARCHIVES
+        if not is_archive:
             check_regular(path)
+        check_size(path, is_archive=is_archive)
         spec = read_spec(path, given)
+        check_iterations(spec.option)
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
-        raise PropertyError(f"{actor.label}.model: {one_line(error)}", ("model",)) from error
+        said = f"{path.name!r}: {one_line(error)}"
+        raise PropertyError(f"{actor.label}.model: {said}", ("model",)) from error
     try:
         if is_urdf(path):
             find_meshes(spec, path, gate)

@@ -39,18 +39,31 @@ def load_type(name: str, base: type[C], owner: HasProperties) -> type[C]:
         PropertyError: there is no such module or class, it is of another kind, a sandbox forbids
             it, or the module cannot be loaded.
     """
+    _check_name(name)
+    if owner.gate() is not None:
+        raise PropertyError(f"{name!r} is code beside the scene, and a sandbox runs none")
+    return type_in(owner.folder(), name, base, owner.trusted_folders())
+
+
+def type_in(folder: Path, name: str, base: type[C], trusted: tuple[Path, ...]) -> type[C]:
+    """The class of a type name, in a folder; the trusted ones are without links in their names.
+
+    Raises:
+        UntrustedTypeError, PropertyError: as in `load_type`.
+    """
+    _check_name(name)
+    file = _file_of(name.partition(":")[0], Path(os.path.realpath(folder)))
+    _check_trust(file, trusted)
+    return class_in(file, name, base)
+
+
+def _check_name(name: str) -> None:
     if not re.fullmatch(PATTERN, name):
         raise PropertyError(
             f"{name!r} is not a type; a class in a file beside the scene is "
             "my_module:MyController, the file's name without .py being one Python name: letters, "
             "digits and _, no folder"
         )
-    if owner.gate() is not None:
-        raise PropertyError(f"{name!r} is code beside the scene, and a sandbox runs none")
-    module, _, _ = name.partition(":")
-    file = _file_of(module, Path(os.path.realpath(owner.folder())))
-    _check_trust(file, owner.trusted_folders())
-    return class_in(file, name, base)
 
 
 def _file_of(module: str, folder: Path) -> Path:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mjrig.errors import RecordingError
 from mjrig.files.replacing import replacing_file
-from mjrig.recording.integrity.fletcher import fletcher32
+from mjrig.recording.integrity.fletcher import SIZE, fletcher32
 from mjrig.recording.integrity.h5_columns import (
     CHECKSUM,
     attributes_checksum,
@@ -73,6 +73,7 @@ class H5File:
             raise RecordingError(f"{path}: exists already; pass --overwrite (overwrite=True)")
         self._path, self._reserved = path, 0
         self._lengths: dict[str, int] = {}
+        self._stored: dict[int, npt.NDArray[np.uint8]] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # What is there already is replaced once there is a file with room for rows.
@@ -161,7 +162,17 @@ class H5File:
         self._lengths[name] = start + filled
         dataset.id.set_extent((start + filled, *block.shape[1:]))
         place = (start, *(0 for _ in block.shape[1:]))
-        dataset.id.write_direct_chunk(place, block.tobytes() + fletcher32(block))
+        dataset.id.write_direct_chunk(place, self._with_checksum(block))
+
+    def _with_checksum(self, block: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+        """The bytes of a chunk as the file has them, in memory that is used again."""
+        stored = self._stored.get(block.nbytes)
+        if stored is None:
+            stored = self._stored[block.nbytes] = np.empty(block.nbytes + SIZE, np.uint8)
+        numbers = stored[:-SIZE].view(block.dtype)
+        numbers.reshape(block.shape)[...] = block
+        stored[-SIZE:] = np.frombuffer(fletcher32(numbers), np.uint8)
+        return stored
 
     def append_lines(self, lines: Sequence[bytes]) -> None:
         """Add lines to the log."""

@@ -11,8 +11,8 @@ from mjrig.properties.per_actuator import PatternLists, PatternMap
 from mjrig.properties.scalar_kinds import Bool, Float, OptionalFloat, Text
 from mjrig.scene.pose import PLACE, Transform
 
-#: Most copies of one actor.
-MAX_COPIES = 10_000
+#: Most copies of actors in a scene.
+MAX_COPIES = 2_000
 #: The largest position and velocity that MuJoCo takes for a stable simulation (mjMAXVAL).
 MAX_VALUE = 1e10
 #: Valid names of actors, frames and groups.

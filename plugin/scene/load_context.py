@@ -10,7 +10,7 @@ from mjrig.errors import LocatedError, PropertyError, SceneError
 from mjrig.files.paths import read_limited
 from mjrig.files.sandbox import Sandbox
 from mjrig.names import suggestion
-from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, MAX_NODES
 
 #: Whether the code beside a scene may be run: in its own folder, in another, or in several.
 Trust = bool | str | Path | Sequence[Path]
@@ -24,7 +24,7 @@ class FileBudget:
     """Counts what is read for one scene, before it is read: includes can multiply."""
 
     def __init__(self) -> None:
-        self._files = self._characters = 0
+        self._files = self._characters = self._values = 0
         self._closed = False
 
     def take(self, characters: int) -> None:
@@ -42,6 +42,18 @@ class FileBudget:
         if self._characters > MAX_CHARACTERS:
             raise PropertyError(
                 f"the scene and the files it includes have more than {MAX_CHARACTERS} characters"
+            )
+
+    def take_values(self, count: int) -> None:
+        """Count the values of a file.
+
+        Raises:
+            PropertyError: there are too many in all files.
+        """
+        self._values += 0 if self._closed else count
+        if self._values > MAX_NODES:
+            raise PropertyError(
+                f"the scene and the files it includes have more than {MAX_NODES} values"
             )
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from mjrig.errors import PropertyError
 from mjrig.scene.actor import ActorDescription
+from mjrig.scene.actor_parts import MAX_COPIES
 from mjrig.scene.included import Placed, described, own_copy
 from mjrig.scene.randomise import Draw, draws, is_for_bound
 from mjrig.scene.replicate import Copies
@@ -88,10 +89,17 @@ def copy_names(actor: ActorDescription) -> list[str]:
 
 def _replicated(actors: list[Placed]) -> Iterator[Placed]:
     """The actors with the copies that are made of them in their place."""
-    copies = Copies(placed.item for placed in actors)
+    copies, total = Copies(placed.item for placed in actors), 0
     for placed in actors:
         with placed.locating():
             made = copies.of(placed.item)
+            total += len(made)
+            if total > MAX_COPIES:
+                raise PropertyError(
+                    f"{placed.item.label}: a scene has at most {MAX_COPIES} copies of actors, this "
+                    f"one would have {total} or more",
+                    ("replicate",),
+                )
         if not made:
             yield placed
         for copy in made:

@@ -160,7 +160,7 @@ class SceneFile(HasProperties):
     @classmethod
     def _read(cls, text: str, file: str, base: Path, reading: Reading) -> Self:
         made = cls.blank()
-        made._text = SceneText.read(text, file, reading.vars)
+        made._text = SceneText.read(text, file, reading.vars, reading.budget.take_values)
         made._base, made._reading = base, reading
         with made.locating():
             made._begin(made._text.data)

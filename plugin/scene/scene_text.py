@@ -1,6 +1,6 @@
 """SceneText: the text a scene was read from, its data, and the text to save."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mjrig.errors import PropertyError, SceneError
@@ -29,14 +29,20 @@ class SceneText:
         self._meaning = resolved.data if meaning is None else meaning
 
     @classmethod
-    def read(cls, text: str, file: str, overrides: Mapping[str, Any]) -> "SceneText":
-        """Parse a text.
+    def read(
+        cls,
+        text: str,
+        file: str,
+        overrides: Mapping[str, Any],
+        take: Callable[[int], None] = lambda count: None,
+    ) -> "SceneText":
+        """Parse a text; `take` may refuse the number of its values before they are read.
 
         Raises:
             SceneError: it is not a scene.
             PropertyError: an override is for a variable it does not have.
         """
-        document = Document(text, file)
+        document = Document(text, file, take)
         if not isinstance(document.data, dict):
             raise document.error((), "a scene is a mapping with 'mjrig: 1' and 'actors'")
         if "mjrig" not in document.data:

@@ -22,6 +22,15 @@ _ENUMS = {
 }
 _POSITIVE = ("timestep", "impratio")
 _MAX_INT = 2**31 - 1  # MuJoCo's own
+#: A solver that never converges does not keep a step from ending.
+MAX_ITERATIONS, MAX_LS_ITERATIONS = 10_000, 1_000
+_MOST = {
+    "ls_iterations": MAX_LS_ITERATIONS,
+    **dict.fromkeys(
+        ("iterations", "noslip_iterations", "ccd_iterations", "sdf_iterations", "sdf_initpoints"),
+        MAX_ITERATIONS,
+    ),
+}
 _NO_GRAVITY = int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
 
 
@@ -54,8 +63,9 @@ class ModelOption(Property[Any]):
             return [plain(item) for item in items], tuple(numbers)
         found = self._number(obj, value, ())
         if isinstance(self.like, int):
-            if found != int(found) or not 0 <= found <= _MAX_INT:
-                raise self.error(obj, f"must be a whole number from 0 to {_MAX_INT}, got {value!r}")
+            most = _MOST.get(self.name, _MAX_INT)
+            if found != int(found) or not 0 <= found <= most:
+                raise self.error(obj, f"must be a whole number from 0 to {most}, got {value!r}")
             return int(found), int(found)
         if self.name in _POSITIVE and found <= 0:
             raise self.error(obj, f"must be > 0, got {found:g}")
@@ -185,6 +195,19 @@ def option_in(option: Any, name: str) -> Any:
     if field in _ENUMS:
         return _ENUMS[field][int(value)]
     return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def check_iterations(option: Any) -> None:
+    """Refuse options of a model that keep a step from ending.
+
+    Raises:
+        PropertyError: a solver may take too many iterations.
+    """
+    for name, most in _MOST.items():
+        if getattr(option, name) > most:
+            raise PropertyError(
+                f"<option {name}> must be at most {most}, got {getattr(option, name)}"
+            )
 
 
 def copy_options(source: Any, target: Any) -> None:

@@ -2,6 +2,9 @@
 
 import argparse
 from collections.abc import Iterable
+from typing import Any
+
+from mjrig.names import suggestion
 
 #: Headings of `mjrig --help` and their commands, in the order they are shown.
 GROUPS = {
@@ -18,6 +21,19 @@ def examples(parser: argparse.ArgumentParser, *lines: str) -> None:
     """End the help page of a command with command lines that can be run as they are."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n".join(("examples:", *(f"  {line}" for line in lines)))
+
+
+class Program(argparse.ArgumentParser):
+    """Says which command a mistyped one most likely means."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # argparse offers no public way to word this.
+        names = list(action.choices or ())
+        if isinstance(action, argparse._SubParsersAction) and value not in names:
+            raise argparse.ArgumentError(
+                None, f"there is no command {value!r}; {suggestion(value, names)}"
+            )
+        super()._check_value(action, value)
 
 
 class GroupedCommands(argparse.RawDescriptionHelpFormatter):

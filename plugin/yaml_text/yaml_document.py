@@ -1,7 +1,7 @@
 """A YAML text with the place of every value: safe, strict, and ready to be edited in place."""
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,9 +65,17 @@ class _Loader(yaml.SafeLoader):
 
 
 class Document:
-    """A parsed text: `data` in plain Python, `root` as nodes with marks."""
+    """A parsed text: `data` in plain Python, `root` as nodes with marks.
 
-    def __init__(self, text: str, file: str) -> None:
+    Args:
+        text: YAML.
+        file: its name in messages.
+        take: is told the number of values before they are read, and may refuse them.
+    """
+
+    def __init__(
+        self, text: str, file: str, take: Callable[[int], None] = lambda count: None
+    ) -> None:
         self.text = text
         self.file = file
         self.places: dict[Keys, TextPlace] = {}
@@ -78,7 +86,7 @@ class Document:
                 f"{file}:1:1: has {len(text)} characters; at most {MAX_CHARACTERS} are read"
             )
         try:
-            _check_size(text)
+            take(_counted(text))
             self.root: Any = yaml.compose(text, Loader=_Loader)
             self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
@@ -184,8 +192,10 @@ class Document:
         return SceneError(f"{self.file}:{line}:{column}: {where}{message}")
 
 
-def _check_size(text: str) -> None:
-    """Refuse what has too many values or is nested too deeply, by the fast parser if there is one.
+def _counted(text: str) -> int:
+    """The number of values, by the fast parser if there is one; 0: it cannot tell.
+
+    Too many are refused, and too deep nesting.
 
     Raises:
         yaml.MarkedYAMLError: with the place; anything else that is wrong is found later.
@@ -197,9 +207,9 @@ def _check_size(text: str) -> None:
         try:
             event = next(events, None)
         except yaml.YAMLError:
-            return
+            return 0
         if event is None:
-            return
+            return count
         count += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)

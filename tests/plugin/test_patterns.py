@@ -8,7 +8,7 @@ import pytest
 from mjrig.errors import BindingError
 from mjrig.patterns import MAX_LENGTH, compile_pattern
 from tests.campaign import Tally
-from tests.cpu_limit import TooSlow, cpu_limit
+from tests.resource_limits import TooSlow, cpu_limit
 
 USUAL = [
     ".*", ".*_hip", "(FL|FR)_.*", "(?!FL).*_calf", "joint[0-9]+", "(left|right)_(hip|knee).*",

@@ -9,7 +9,7 @@ from mjrig.terminal.table import format_table
 from mjrig.tuning.assignment.assign import Assignment, AssignmentPlan
 
 HEADER = (
-    "joint", "M", "least M", "most M", "kp", "kv", "alone Hz", "Hz", "ζ", "saturates at", "bounds",
+    "joint", "M", "min M", "max M", "kp", "kv", "alone Hz", "Hz", "ζ", "saturates at", "bounds",
 )  # fmt: skip
 
 

@@ -225,19 +225,31 @@ def finish(
     return lines
 
 
+#: Units of metrics in tables, and what they are multiplied with to be in them.
+UNITS = {
+    "rise_time": ("s", 1.0),
+    "settling_time": ("s", 1.0),
+    "overshoot": ("%", 100.0),
+    "saturation": ("%", 100.0),
+}
+
+
 def table_of(
     ranking: "list[Ranked]", names: tuple[str, ...], metrics: tuple[str, ...]
 ) -> list[str]:
-    """Lines of a table with the best points."""
+    """Lines of a table with the best points, metrics in the units that responses have."""
     from mjrig.terminal.table import format_table
+
+    units = {name: UNITS.get(name, ("", 1.0)) for name in metrics}
 
     rows = [
         (
             *(f"{r.values[n]:.6g}" if isinstance(r.values[n], float) else str(r.values[n])
               for n in names),
             f"{r.score:.6g}",
-            *(f"{r.mean(m):.4g}" for m in metrics),
+            *(f"{factor * r.mean(m):.4g}" for m, (_, factor) in units.items()),
         )
         for r in ranking[:SHOWN]
     ]  # fmt: skip
-    return format_table((*names, "objective", *metrics), rows)
+    shown = (f"{name} {unit}".rstrip() for name, (unit, _) in units.items())
+    return format_table((*names, "objective", *shown), rows)

@@ -1,6 +1,7 @@
 """Random models, actuators and controllers: every feature that an execution might treat wrongly."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -302,3 +303,30 @@ def case(source: Random, steps: int) -> tuple[Case, Any]:
         value = float(_number(rng, 0.1, 20)) if what != "delay" else rng.randint(0, 8)
         edits[time] = (what, value)
     return Case(text, sim, components, steps, edits), compiled
+
+
+def cases(sources: Sequence[Random], steps: int) -> list[tuple[Case, Any]]:
+    """Cases that fit into one world: they have the options of the first one."""
+    found: list[tuple[Case, Any]] = []
+    for source in sources:
+        while True:
+            drawn, compiled = case(source, steps)
+            if found:
+                first = found[0][0]
+                drawn.xml, drawn.sim = drawn.xml.replace(options(drawn), options(first)), first.sim
+                try:
+                    compiled = mujoco.MjModel.from_xml_string(drawn.xml)
+                    mujoco.mj_forward(compiled, mujoco.MjData(compiled))
+                except (ValueError, mujoco.FatalError):
+                    continue
+            found.append((drawn, compiled))
+            break
+    return found
+
+
+_OPTIONS = re.compile("<option.*?</option>", re.DOTALL)
+
+
+def options(drawn: Case) -> str:
+    """The options of a case, as they stand in its model."""
+    return str(_OPTIONS.findall(drawn.xml)[0])

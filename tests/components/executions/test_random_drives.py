@@ -1,6 +1,8 @@
 """Random actuators under random laws: every execution has the bits of python."""
 
 import math
+import random
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,31 +14,41 @@ import pytest
 import mjrig
 from mjrig.components.controllers.pipeline_controller import PipelineController
 from mjrig.errors import ExecutionError
-from tests.campaign import Tally
-from tests.components.executions.random_drives import Case, case
+from tests.campaign import CAMPAIGN, Tally
+from tests.components.executions.random_drives import Case, cases
 from tests.components.executions.reference_laws import has_reference, reference
 from tests.components.executions.true_reasons import untrue
 
 Array = npt.NDArray[np.float64]
+#: The text of a model and the components on it.
+Robot = tuple[str, list[dict[str, object]]]
+STEPS = 20
 
 pytest.importorskip("numba", reason="needs the extra 'fast'")
 
 
-def scene_of(drawn: Case, folder: Path, components: list[dict[str, object]]) -> mjrig.Scene:
-    path = folder / "robot.xml"
-    path.write_text(drawn.xml)
+#: Robots in a world: building it takes most of the time.
+ROBOTS = 6
+
+
+def scene_of(folder: Path, sim: dict[str, object], robots: Sequence[Robot]) -> mjrig.Scene:
     scene = mjrig.Scene()
-    if drawn.sim:
-        scene.assign({"sim": drawn.sim})
-    scene.add_actor("robot", model=path, components=components)
+    if sim:
+        scene.assign({"sim": sim})
+    for k, (xml, components) in enumerate(robots):
+        path = folder / f"robot{k}.xml"
+        path.write_text(xml)
+        scene.add_actor(f"robot{k}", model=path, components=components)
     return scene
 
 
-def worlds_of(drawn: Case, folder: Path) -> dict[str, mjrig.World]:
-    """The case under every execution that takes it."""
-    scene = scene_of(drawn, folder, drawn.components)
-    worlds = {"python": mjrig.World(scene, "python")}
-    for name in ("auto", "compiled", "native"):
+def worlds_of(
+    drawn: Sequence[Case], folder: Path, also: Sequence[str] = ("compiled", "native")
+) -> dict[str, mjrig.World]:
+    """The cases under python, auto, and the other executions as far as they take them."""
+    scene = scene_of(folder, drawn[0].sim, [(d.xml, d.components) for d in drawn])
+    worlds = {name: mjrig.World(scene, name) for name in ("python", "auto")}
+    for name in also:
         try:
             worlds[name] = mjrig.World(scene, name)
         except ExecutionError:
@@ -44,8 +56,9 @@ def worlds_of(drawn: Case, folder: Path) -> dict[str, mjrig.World]:
     return worlds
 
 
-def laws(world: mjrig.World) -> list[PipelineController]:
-    return [c for c in world["robot"].controllers if isinstance(c, PipelineController)]
+def laws(world: mjrig.World, name: str = "") -> list[PipelineController]:
+    robots = [r for r in world.articulations.values() if r.name == name or not name]
+    return [c for r in robots for c in r.controllers if isinstance(c, PipelineController)]
 
 
 def same_bits(world: mjrig.World) -> bool:
@@ -61,8 +74,8 @@ def same_bits(world: mjrig.World) -> bool:
     return True
 
 
-def edit(world: mjrig.World, what: str, value: Any, kept: dict[str, Any]) -> None:
-    first = laws(world)[0]
+def edit(world: mjrig.World, robot: str, what: str, value: Any, kept: dict[str, Any]) -> None:
+    first = laws(world, robot)[0]
     if what in ("kp", "torque_limit"):
         first.assign({what: value})
     elif what == "delay" and first.delay is not None and first.delay.is_authored("steps"):
@@ -71,7 +84,7 @@ def edit(world: mjrig.World, what: str, value: Any, kept: dict[str, Any]) -> Non
         first.enabled = what == "on"
     elif what == "reset":
         world.reset()
-    elif what == "keyframe" and world["robot"].keyframes:
+    elif what == "keyframe" and world[robot].keyframes:
         world.reset("bent")
     elif what == "snapshot":
         kept["state"] = world.snapshot()
@@ -86,36 +99,39 @@ def setpoints(seed: float, step: int, size: int) -> tuple[Array, Array, Array]:
 
 
 def command(world: mjrig.World, seed: float, step: int) -> None:
-    store = world["robot"].setpoints
-    given = setpoints(seed, step, len(store.names))
-    store.position[:], store.velocity[:], store.feedforward[:] = given
+    for robot in world.articulations.values():
+        store = robot.setpoints
+        given = setpoints(seed, step, len(store.names))
+        store.position[:], store.velocity[:], store.feedforward[:] = given
 
 
 def seen(world: mjrig.World, full: bool) -> dict[str, Any]:
     found = {"qpos": world.data.qpos.copy(), "qvel": world.data.qvel.copy()}
     if full:
-        robot = world["robot"]
-        found |= {n: getattr(robot, n) for n in ("effort", "raw_effort", "applied_effort")}
+        for name, robot in world.articulations.items():
+            for what in ("effort", "raw_effort", "applied_effort"):
+                found[f"{what} of {name}"] = getattr(robot, what)
         found["events"] = np.array([str(e) for e in world.events])
     return found
 
 
-def first_difference(drawn: Case, worlds: dict[str, mjrig.World], seed: float) -> str:
+def first_difference(drawn: Sequence[Case], worlds: dict[str, mjrig.World], seed: float) -> str:
     """Where executions differ; empty: nowhere."""
     kept: dict[str, dict[str, Any]] = {name: {} for name in worlds}
-    for step in range(drawn.steps):
+    for step in range(STEPS):
         for name, world in worlds.items():
-            if step in drawn.edits:
-                edit(world, *drawn.edits[step], kept[name])
+            for k, one in enumerate(drawn):
+                if step in one.edits:
+                    edit(world, f"robot{k}", *one.edits[step], kept[name])
             if step % 7 < 5:
                 command(world, seed, step)
             world.step()
-        full = step % 8 == 0 or step == drawn.steps - 1
+        full = step % 8 == 0 or step == STEPS - 1
         expected = seen(worlds["python"], full)
         for name, world in worlds.items():
-            exact = same_bits(world)
-            for what, value in seen(world, full).items():
-                if exact and not _equal(value, expected[what]):
+            exact = name != "python" and same_bits(world)
+            for what, value in seen(world, full).items() if exact else ():
+                if not _equal(value, expected[what]):
                     return f"{name}: {what} at step {step}: {value} for {expected[what]}"
     return ""
 
@@ -124,20 +140,33 @@ def _equal(a: Any, b: Any) -> bool:
     return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
+def groups(tally: Tally, name: str, usual: int, campaign: int) -> Iterator[list[random.Random]]:
+    """The cases of a campaign, as many together as robots fit into a world."""
+    together: list[random.Random] = []
+    for rng in tally.cases(name, usual, campaign):
+        together.append(rng)
+        if len(together) == ROBOTS:
+            yield together
+            together = []
+
+
 @pytest.mark.campaign
 def test_every_execution_has_the_bits_of_python_and_reasons_are_true(
     tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # for MuJoCo's own log
-    for rng in tally.cases("actuators and laws, all executions", 60, 100_000):
-        drawn, model = case(rng, 30)
-        text = f"{drawn.components} {drawn.sim} {drawn.edits}\n{drawn.xml}"
-        worlds = worlds_of(drawn, tmp_path)
-        for said in untrue(worlds["auto"], model):
-            tally.found(f"not true: {said}: {text}")
-        found = first_difference(drawn, worlds, rng.uniform(0, math.pi))
+    for rngs in groups(tally, "actuators and laws, all executions", 120, 100_000):
+        drawn = cases(rngs, STEPS)
+        texts = [f"{d.components} {d.sim} {d.edits}\n{d.xml}" for d, _ in drawn]
+        others = ("compiled", "native")
+        also = others if CAMPAIGN else (rngs[0].choice(others),)
+        worlds = worlds_of([d for d, _ in drawn], tmp_path, also)
+        for k, (_, model) in enumerate(drawn):
+            for said in untrue(worlds["auto"], f"robot{k}", model):
+                tally.found(f"not true: {said}: {texts[k]}")
+        found = first_difference([d for d, _ in drawn], worlds, rngs[0].uniform(0, math.pi))
         if found:
-            tally.found(f"{found}: {text}")
+            tally.found(f"{found}: {' '.join(texts)}")
 
 
 @pytest.mark.campaign
@@ -145,19 +174,18 @@ def test_python_does_what_the_equations_say(
     tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for rng in tally.cases("actuators and laws, plain loop", 40, 100_000):
-        drawn, model = case(rng, 30)
+    # One robot in a world: MuJoCo solves the constraints of all robots together.
+    for rng in tally.cases("actuators and laws, plain loop", 180, 100_000):
+        ((drawn, model),) = cases([rng], STEPS)
         seed = rng.uniform(0, math.pi)
-        controllers = [c for c in drawn.components if has_reference(c)]
-        expected = reference(model, controllers, partial(setpoints, seed), drawn.steps)
-        world = mjrig.World(scene_of(drawn, tmp_path, controllers), "python")
-        for step, state in enumerate(expected):
+        own = [c for c in drawn.components if has_reference(c)]
+        world = mjrig.World(scene_of(tmp_path, {}, [(drawn.xml, own)]), "python")
+        for step, state in enumerate(reference(model, own, partial(setpoints, seed), STEPS)):
             command(world, seed, step)
             world.step()
             if world.events or not np.isfinite(state).all():
                 break  # it diverged: mjrig resets the world, MuJoCo its data
             found = np.concatenate([world.data.qpos, world.data.qvel])
             if not np.array_equal(found, state):
-                text = f"{controllers}\n{drawn.xml}"
-                tally.found(f"at step {step}: {found - state}: {text}")
+                tally.found(f"at step {step}: {found - state}: {own}\n{drawn.xml}")
                 break

@@ -106,13 +106,13 @@ REFUSED: dict[str, Callable[[Any, PipelineController, Found], bool]] = {
 }
 
 
-def untrue(world: mjrig.World, model: Any) -> Iterator[str]:
-    """Reasons of a world that are unknown or not so; the model is the robot's own, compiled."""
-    robot = world["robot"]
-    for name, reason in robot.bindings.skipped:
-        i = int(model.actuator(name).id)
+def untrue(world: mjrig.World, name: str, model: Any) -> Iterator[str]:
+    """Reasons of a robot that are unknown or not so; the model is its own, compiled."""
+    robot = world[name]
+    for actuator, reason in robot.bindings.skipped:
+        i = int(model.actuator(actuator).id)
         if not any((f := re.fullmatch(p, reason)) and so(model, i, f) for p, so in SKIPPED.items()):
-            yield f"{name} {reason}"
+            yield f"{actuator} {reason}"
     for law in robot.controllers:
         if not isinstance(law, PipelineController):
             continue

@@ -19,12 +19,11 @@ RANGED = hinge(joint='range="-1 1"', keys=HOME)
 
 
 def test_a_start_outside_the_range() -> None:
-    assert told("start-out-of-range", RANGED, PDController(**SOFT), joints={"swing": 1.5}) == [
-        "robot.swing: starts at 1.5, outside its range -1 to 1; keyframe: home"
+    assert told("start-out-of-range", RANGED, PDController(**SOFT), keyframe="far") == [
+        "robot.swing: starts at -3, outside its range -1 to 1; keyframe: home"
     ]
-    plain = hinge(joint='range="-1 1"')
-    (text,) = told("start-out-of-range", plain, PDController(**SOFT), joints={"swing": -1.5})
-    assert text.endswith("; give starting positions with joints:")
+    (text,) = told("start-out-of-range", RANGED, PDController(**SOFT), joints={"swing": -1.5})
+    assert text.endswith("; correct it under joints:")
 
 
 @pytest.mark.parametrize("start", [1.0, 1.0005, -1.0, 0.0])

@@ -11,6 +11,7 @@ import pytest
 
 from mjrig.cli.main import main
 from mjrig.errors import SceneError
+from mjrig.readings.events import Event, folded
 
 SCENE = """\
 mjrig: 1
@@ -300,7 +301,7 @@ def test_version_is_the_installed_one(capsys: Output) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["walk"], ["run"], ["check"], ["schema", "x"], ["run", "s", "--fast"]]
+    "arguments", [["walk"], ["run"], ["check"], ["schema", "x"], ["run", "s", "--fast"]]
 )
 def test_wrong_usage_exits_with_2(capsys: Output, arguments: list[str]) -> None:
     assert "error: " in misuse(capsys, *arguments)
@@ -410,3 +411,54 @@ def test_a_watched_scene_is_checked_until_somebody_interrupts(
     assert f"{scene}:8:13: actors[0].components[0].kp: " in second
     assert " 4321 " in third
     assert captured.err == "mjrig: interrupted\n"
+
+
+# Newcomers --------------------------------------------------------------------------------------
+
+
+def test_the_program_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "mjrig check config/scenes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("typed", "meant"), [(["rnu"], "run"), (["tune", "asign"], "assign")])
+def test_a_mistyped_command_is_understood(
+    typed: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(typed)
+    assert caught.value.code == 2
+    assert f"there is no command {typed[-1]!r}; did you mean {meant!r}?" in capsys.readouterr().err
+
+
+def test_a_type_beside_you_is_shown_only_if_it_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(
+        "from mjrig.components import PDController\nopen('ran', 'w').close()\n\n\n"
+        "class Mine(PDController):\n    '''Holds on.'''\n"
+    )
+    assert main(["components", "own:Mine"]) == 1
+    assert "if you trust that folder, pass --trust" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()
+    assert main(["components", "own:Mine", "--trust"]) == 0
+    assert "Holds on." in capsys.readouterr().out
+
+
+def test_repeated_events_are_one_line() -> None:
+    events = [Event(0.1 * k, "r", "target", "m", "j", "r.m: no number") for k in range(10)]
+    other = Event(0.5, "r", "target", "n", "k", "r.n: no number")
+    assert folded([*events, other]) == [
+        "t=0.0000 s: r.m: no number (… 9 more until t=0.9000 s)",
+        "t=0.5000 s: r.n: no number",
+    ]
+
+
+def test_an_error_in_a_model_names_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.xml").write_text("<mujoco><worldbody><geom></worldbody></mujoco>")
+    (tmp_path / "s.yaml").write_text("mjrig: 1\nactors: [{name: a, model: bad.xml}]\n")
+    assert main(["check", str(tmp_path / "s.yaml")]) == 1
+    assert "s.yaml:2:27: actors[0].model: a.model: 'bad.xml': XML" in capsys.readouterr().err

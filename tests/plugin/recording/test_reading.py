@@ -151,7 +151,7 @@ def test_run_records_and_says_so(
     file = tmp_path / "out" / "run.h5"
     assert main([*run, str(file)]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"recording: {file}, 50 steps; recording steps one by one"
+    assert last == f"recording: {file}, 50 steps; while recording, every step is taken separately"
     assert mjrig.read_recording(file).steps == 50
     assert main([*run, str(file)]) == 1
     assert main([*run, str(file), "--overwrite"]) == 0

@@ -10,7 +10,7 @@ import mjrig
 from mjrig.errors import SceneError
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, MAX_NODES, Document
 from tests.conftest import HINGE
-from tests.cpu_limit import cpu_limit
+from tests.resource_limits import cpu_limit
 
 HEAD = "mjrig: 1\nactors: []\n"
 DOG = "mjrig: 1\nactors:\n  - name: dog\n    model: legs.xml\n    pose: {{{0}}}\n"
@@ -202,6 +202,14 @@ BOMBS = {
     "stars": ACTOR + f'    joints: {{"{".*" * 30}b": 1}}\n',
     "long pattern": ACTOR + f'    joints: {{"{"a?" * 3000}": 1}}\n',
     "copies": ACTOR + "    replicate: {count: [1e9, 1e9, 1e9]}\n",
+    "copies in all": "mjrig: 1\nactors:\n" + "".join(
+        f"  - {{name: a{i}, prop: {{type: BoxProp}}, replicate: {{count: [1999, 1, 1]}}}}\n"
+        for i in range(50)
+    ),
+    "pairs": "mjrig: 1\nactors: [{name: a, prop: {type: BoxProp}, replicate: {count: [600]}}]\n"
+    "collision_groups: [{name: g, members: ['.*'], ignores: ['.*']}]\n",
+    "values in includes": "mjrig: 1\ninclude:\n" + "  - {file: values.yaml}\n" * 9,
+    "iterations": "mjrig: 1\nsim: {iterations: 1e9}\n",
     "delay": ACTOR + "    components: [{type: PDController, delay: {steps: 1e15}}]\n",
     "seconds": ACTOR + "    components: [{type: PDController, delay: {seconds: 1e300}}]\n",
     "random": ACTOR + "    components: [{type: PDController, delay: {random: [0, 1e12]}}]\n",
@@ -246,6 +254,7 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         parts = "".join(f"  - {{file: many{i + 1}.yaml, prefix: p{k}_}}\n" for k in range(20))
         (folder / f"many{i}.yaml").write_text(f"mjrig: 1\ninclude:\n{parts}")
     (folder / "many12.yaml").write_text("mjrig: 1\n")
+    (folder / "values.yaml").write_text(f"mjrig: 1\nvars: {{x: [{'0, ' * 9000}0]}}\n")
     return folder
 
 

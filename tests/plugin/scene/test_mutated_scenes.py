@@ -26,8 +26,8 @@ from mjrig.scene.prop import Prop
 from mjrig.scene.sim_options import SimOptions
 from tests.campaign import CAMPAIGN, Tally
 from tests.conftest import HINGE, LEGS
-from tests.cpu_limit import TooSlow, cpu_limit
 from tests.places import SCENES
+from tests.resource_limits import TooLarge, TooSlow, cpu_limit, memory_limit
 
 #: One scene that says as much as possible.
 RICH = """\
@@ -100,6 +100,8 @@ actors:
     actuators: [{type: PIDActuator, joint: swing, kp: 3, ki: 1, kv: 1}]
     components: [{type: PDController, kp: {"s.*": 4}, delay: {random: [0, 3]}, decimation: 2}]
 """
+#: What any scene of this size may take, imports apart.
+SECONDS, MEGABYTES = 1.0, 500.0
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 1e-9, 1e39, -1e39, 1e300, 1e15, 10**6, 10**20, 2**31, 2**63,
     0.5, float("nan"), float("inf"), float("-inf"), "", " ", "x", "é\u202e", "a" * 300,
@@ -291,13 +293,12 @@ def check(folder: Path, text: str) -> None:
     world.step(2)
 
 
-def trial(
-    action: Callable[[Path, str], object], folder: Path, text: str, limit: float
-) -> str | None:
+def trial(action: Callable[[Path, str], object], folder: Path, text: str) -> str | None:
     """What is wrong with the way a text is dealt with; None: nothing."""
     (folder / "s.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
     try:
-        with cpu_limit(limit), np.errstate(all="ignore"):  # infinite gains are nobody's error
+        # Infinite gains are nobody's error.
+        with memory_limit(MEGABYTES), cpu_limit(SECONDS), np.errstate(all="ignore"):
             action(folder, text)
     except SceneError as error:
         if not re.match(r"(?s).*?:\d+:\d+: ", str(error)):
@@ -305,7 +306,9 @@ def trial(
     except MjrigError as error:
         return f"{type(error).__name__} is not a SceneError: {error}"
     except TooSlow:
-        return f"took more than {limit} s of CPU"
+        return f"took more than {SECONDS} s of CPU"
+    except TooLarge as error:
+        return f"took {error} of memory"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None
@@ -324,7 +327,7 @@ def test_mutated_scenes_are_read_or_refused(folder: Path, tally: Tally) -> None:
     for rng in tally.cases("mutated scenes", 60, 20_000, minutes=10):
         text = mutated(rng, rng.choice(texts))
         action = rng.choice(actions)
-        if wrong := trial(action, folder, text, 2.0 if action is not load_and_save else 1.0):
+        if wrong := trial(action, folder, text):
             tally.found(f"{action.__name__}: {wrong[:300]}\n{text if CAMPAIGN else text[:2000]}")
 
 
@@ -333,5 +336,5 @@ def test_every_property_takes_or_refuses_any_value(folder: Path, tally: Tally) -
     for rng in tally.cases("any value for any property", 90, 30_000, minutes=10):
         text = yaml.safe_dump(one_property(rng), sort_keys=False)
         action = rng.choice((use, check)) if CAMPAIGN else use
-        if wrong := trial(action, folder, text, 2.0):
+        if wrong := trial(action, folder, text):
             tally.found(f"{action.__name__}: {wrong[:300]}\n{text[:2000]}")

@@ -9,8 +9,9 @@ import pytest
 
 import mjrig
 from mjrig.tuning.objectives.objective import Objective
-from mjrig.tuning.sweeps.results import Results, ResultsFile
+from mjrig.tuning.sweeps.results import Ranked, Results, ResultsFile
 from mjrig.tuning.sweeps.results_plot import heat_map, parallel_coordinates
+from mjrig.tuning.sweeps.sweep_options import table_of
 from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, FAILED, OK, SweepTask, TaskOutcome
 from tests.plugin.tuning.sweeps.swept import refused
 
@@ -197,3 +198,15 @@ def test_what_results_depend_on_is_kept_as_json(tmp_path: Path) -> None:
     with table(tmp_path):
         pass
     assert json.loads((tmp_path / "sweep.json").read_text()) == ABOUT
+
+
+def test_metrics_are_shown_in_the_units_of_responses() -> None:
+    class Point(Ranked):
+        def mean(self, metric: str) -> float:
+            return {"rise_time": 0.25, "overshoot": 0.125, "rmse": 0.5}[metric]
+
+    lines = table_of([Point({"kp": 3.0}, 1.5, ())], ("kp",), ("rise_time", "overshoot", "rmse"))
+    assert [line.split() for line in (lines[0], lines[-1])] == [
+        ["kp", "objective", "rise_time", "s", "overshoot", "%", "rmse"],
+        ["3", "1.5", "0.25", "12.5", "0.5"],
+    ]

@@ -1,0 +1,264 @@
+"""How large a model becomes when MuJoCo reads it, counted before it does.
+
+A few letters can ask for millions of elements: copies of copies, grids, buffers. The text is
+walked, with the files it includes and attaches, and what it asks for is added up.
+"""
+
+import math
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from xml.parsers import expat
+
+from mjrig.errors import PropertyError
+from mjrig.files.paths import read_limited, shortened
+
+#: Elements of a model or of a world, copies counted.
+MAX_ELEMENTS = 50_000
+#: Elements that `<replicate>` makes: MuJoCo takes the square of their number in time.
+MAX_REPLICAS = 10_000
+#: Bytes of what a model describes by numbers alone: height fields, textures, user data, histories.
+MAX_GENERATED = 100_000_000
+#: Bytes of a number in the state of a world, which is copied: a robot keeps some for itself.
+_IN_STATE = 40
+#: Bytes of the XML of a model.
+MAX_BYTES = 64_000_000
+MAX_FILES = 1000
+#: Points around or along a mesh that MuJoCo generates.
+MAX_RESOLUTION = {"cone": 1000, "supersphere": 300, "supertorus": 300, "plate": 300, "wedge": 300}
+_SIDES = 6
+#: Elements that a keyframe counts for: each is read as a whole state.
+_KEY = 5
+_CUBES = ("cube", "skybox")
+_SUFFIXES = (".xml", ".mjcf", ".urdf")
+#: Of every actuator, sensor and flex: their product is kept as numbers.
+_BUFFERS = ("nsample", "actdim", "dim", "num")
+
+#: Gives the text of a file that another one names; None: there is none.
+Find = Callable[[str, str], "tuple[str, bytes] | None"]
+
+
+@dataclass
+class _Size:
+    """What a file asks for."""
+
+    elements: int = 0
+    #: Those of them in a replicate.
+    replicas: int = 0
+    generated: int = 0
+    #: Numbers that every element of some kind has.
+    each: int = 0
+    #: Files it includes or attaches, and how often.
+    inside: list[tuple[str, int]] = field(default_factory=list)
+    #: Files of the models that it can attach, by name.
+    models: dict[str, str] = field(default_factory=dict)
+    attached: list[tuple[str, int]] = field(default_factory=list)
+    pixels: int = 0
+    cameras_read: int = 0
+
+
+def check_size(path: Path, *, is_archive: bool = False) -> None:
+    """Refuse a model that would become too large.
+
+    Args:
+        path: the file; what cannot be read is left to MuJoCo, which says what is wrong.
+        is_archive: it is a zip file with models in it.
+
+    Raises:
+        PropertyError: it has too many elements, copies counted, or asks for too much memory; or it
+            attaches itself.
+    """
+    try:
+        if is_archive:
+            members = _members(path)
+            for name in members:
+                _Total(_among(members)).add(name, members[name])
+        else:
+            _Total(_beside(path.parent)).add(str(path), read_limited(path, MAX_BYTES))
+    except OSError as error:
+        raise PropertyError(f"{path.name!r} cannot be read: {error.strerror}") from error
+
+
+def _beside(root: Path) -> Find:
+    """Files are named relative to the model, or to the file that names them."""
+
+    def find(name: str, inside: str) -> tuple[str, bytes] | None:
+        for folder in (root, Path(inside).parent):
+            path = folder / name.replace("\\", "/")
+            if os.path.isfile(path):
+                return str(path), read_limited(path, MAX_BYTES)
+        return None
+
+    return find
+
+
+def _among(members: Mapping[str, bytes]) -> Find:
+    def find(name: str, inside: str) -> tuple[str, bytes] | None:
+        last = PurePosixPath(name.replace("\\", "/")).name
+        found = next((key for key in members if PurePosixPath(key).name == last), None)
+        return None if found is None else (found, members[found])
+
+    return find
+
+
+def _members(path: Path) -> dict[str, bytes]:
+    """The models in an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > 4 * MAX_BYTES:
+                raise PropertyError(f"{path.name!r} unpacks to more than {4 * MAX_BYTES} bytes")
+            models = [e for e in entries if e.filename.lower().endswith(_SUFFIXES)]
+            if sum(entry.file_size for entry in models) > MAX_BYTES:
+                raise PropertyError(f"{path.name!r} has more than {MAX_BYTES} bytes of XML")
+            return {entry.filename: archive.read(entry) for entry in models}
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError):  # MuJoCo says what is wrong
+        return {}
+
+
+class _Total:
+    """Adds up files and what they include and attach."""
+
+    def __init__(self, find: Find) -> None:
+        self._find = find
+        self._open: list[str] = []
+        self._known: dict[str, _Size] = {}
+
+    def add(self, name: str, content: bytes) -> _Size:
+        """The size of a file with everything in it."""
+        key = os.path.realpath(name)
+        if key in self._known:
+            return self._known[key]
+        if len(self._known) + len(self._open) >= MAX_FILES:
+            raise PropertyError(f"{Path(name).name!r} is one of more than {MAX_FILES} files")
+        size = _size(name, content)
+        self._open.append(key)
+        for inner, times in size.inside:
+            self._add_inner(size, name, inner, times)
+        for model, times in size.attached:
+            # Without a name of its own a model has one in its file.
+            files = [size.models[model]] if model in size.models else size.models.values()
+            for inner in files:
+                self._add_inner(size, name, inner, times, attached=True)
+        self._open.pop()
+        size.generated += 8 * size.each * size.elements
+        size.generated += _IN_STATE * size.pixels * size.cameras_read
+        _check(size, repr(Path(name).name))
+        self._known[key] = size
+        return size
+
+    def _add_inner(
+        self, size: _Size, name: str, inner: str, times: int, *, attached: bool = False
+    ) -> None:
+        found = self._find(inner, name)
+        if found is None:
+            return
+        if os.path.realpath(found[0]) in self._open:
+            if attached:  # NOTE: MuJoCo goes on until the process dies.
+                raise PropertyError(f"{Path(name).name!r} attaches itself, as {inner!r}")
+            return
+        other = self.add(*found)
+        size.elements += times * other.elements
+        size.replicas += times * (other.elements if times > 1 else other.replicas)
+        size.generated += times * other.generated
+        size.each += other.each
+
+
+def _check(size: _Size, where: str) -> None:
+    if size.elements > MAX_ELEMENTS:
+        raise PropertyError(f"{where} has more than {MAX_ELEMENTS} elements, copies counted")
+    if size.replicas > MAX_REPLICAS:
+        raise PropertyError(f"{where} has more than {MAX_REPLICAS} elements made by <replicate>")
+    if size.generated > MAX_GENERATED:
+        raise PropertyError(
+            f"{where} asks for more than {MAX_GENERATED // 10**6} MB of height fields, textures, "
+            "user data and histories"
+        )
+
+
+def _size(name: str, content: bytes) -> _Size:
+    """What one file asks for; counting ends where it is no XML."""
+    size, times = _Size(), [1]
+    parser = expat.ParserCreate("utf-8")
+    short = Path(name).name
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition(":")[2].lower()
+        copies = times[-1] * (_product(attributes, "count") if kind == "replicate" else 1)
+        times.append(copies)
+        size.elements += copies
+        size.replicas += copies if copies > 1 else 0
+        where = f"{short!r}, line {parser.CurrentLineNumber},"
+        _count(size, kind, attributes, copies, where)
+        _check(size, where)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: times.pop()
+    try:
+        parser.Parse(content.decode("utf-8", "replace"), True)
+    except expat.ExpatError:  # MuJoCo says what is wrong
+        pass
+    return size
+
+
+def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int, where: str) -> None:
+    """Add what one element asks for."""
+    match kind:
+        case "include" | "attach" if given.get("file"):
+            size.inside.append((given["file"], copies))
+        case "attach" if given.get("model"):
+            size.attached.append((given["model"], copies))
+        case "model" if given.get("file"):
+            size.models[given.get("name") or given["file"]] = given["file"]
+        case "flexcomp":
+            points = _product(given, "count", (10, 10, 10))
+            is_grid = given.get("type", "grid") not in ("mesh", "gmsh", "direct")
+            bodies = 4 if given.get("dof", "full") == "full" else 1  # each with three joints
+            size.elements += copies * points * bodies if is_grid else 0
+        case "hfield":
+            size.generated += 4 * _product(given, "nrow") * _product(given, "ncol")
+        case "texture" if given.get("builtin", "none") != "none":
+            width = _product(given, "width")
+            is_cube = given.get("type", "cube") in _CUBES
+            height = _SIDES * width if is_cube else _product(given, "height", (width,))
+            size.generated += 3 * width * height
+        case "mesh" if given.get("builtin"):
+            _check_mesh(given, where)
+        case "size":
+            size.generated += _IN_STATE * _product(given, "nuserdata")
+            size.each += sum(_product(given, n) for n in given if n.startswith("nuser_"))
+            size.elements += _KEY * _product(given, "nkey")
+        case "camera":
+            size.pixels = max(size.pixels, _product(given, "resolution"))
+        case "rangefinder" if given.get("camera"):
+            size.cameras_read += copies
+        case _ if any(name in given for name in _BUFFERS):
+            numbers = math.prod(max(1, _product(given, n)) for n in _BUFFERS)
+            size.generated += _IN_STATE * copies * numbers
+
+
+def _check_mesh(given: Mapping[str, str], where: str) -> None:
+    most = MAX_RESOLUTION.get(given["builtin"], math.inf)
+    count = 2 if given["builtin"] in ("plate", "wedge") else 1
+    for points in _numbers(given.get("params", ""))[:count]:
+        if points > most:
+            raise PropertyError(
+                f"{where} asks for a {given['builtin']} with {points} points; at most {most}"
+            )
+
+
+def _product(given: Mapping[str, str], name: str, default: tuple[int, ...] = (0,)) -> int:
+    """The product of the whole numbers of an attribute; what are none is left to MuJoCo."""
+    return math.prod(_numbers(given[name]) or (0,)) if name in given else math.prod(default)
+
+
+def _numbers(text: str) -> list[int]:
+    found = []
+    for part in shortened(text).split()[:8]:
+        try:
+            found.append(max(0, int(float(part))))
+        except (ValueError, OverflowError):
+            return []
+    return found

@@ -14,6 +14,7 @@ from mjrig.editor.session import autosave
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.window.window import Window
 from mjrig.errors import SceneError, UntrustedError
@@ -82,7 +83,7 @@ def need_display() -> None:
         warnings.simplefilter("ignore")
         if not glfw.init():
             name = os.environ.get("DISPLAY", "")
-            raise SceneError(f"the display {name!r} cannot be opened")
+            raise SceneError(tr("the display {name!r} cannot be opened", name=name))
 
 
 def accept_files(window: Window) -> None:

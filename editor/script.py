@@ -16,6 +16,7 @@ from mjrig.editor.main import accept_files
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.window.window import Window
 from mjrig.errors import BindingError
@@ -34,7 +35,7 @@ class ScriptSimulation(Simulation):
         """The script's own loop is the one that steps."""
 
     def replace(self, world: World, carry: object) -> None:
-        raise BindingError("this edit needs a new world; the script holds the one it made")
+        raise BindingError(tr("this edit needs a new world; the script holds the one it made"))
 
 
 class Viewer:

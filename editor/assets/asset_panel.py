@@ -19,6 +19,7 @@ from mjrig.editor.assets.pictures import Pictures, Upload
 from mjrig.editor.assets.thumbnails import Thumbnails
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
@@ -90,26 +91,26 @@ class AssetPanel(Panel):
 
     def _bar(self) -> None:
         imgui.set_next_item_width(px(170.0))
-        _, self._words = imgui.input_text_with_hint("##words", "search", self._words)
+        _, self._words = imgui.input_text_with_hint("##words", tr("search"), self._words)
         imgui.same_line()
         imgui.set_next_item_width(px(150.0))
-        if imgui.begin_combo("##group", self._group or "Everything"):
+        if imgui.begin_combo("##group", self._group or tr("Everything")):
             for group in ("", *GROUPS):
-                if imgui.selectable(group or "Everything", group == self._group)[0]:
+                if imgui.selectable(group or tr("Everything"), group == self._group)[0]:
                     self._group = group
             imgui.end_combo()
         imgui.same_line()
-        if imgui.button("Folders"):
+        if imgui.button(tr("Folders")):
             imgui.open_popup("folders")
         imgui.same_line()
-        if imgui.button("Refresh"):
+        if imgui.button(tr("Refresh")):
             self.refresh()
         if self.shelf.is_searching:
             imgui.same_line()
-            imgui.text_disabled("searching ...")
+            imgui.text_disabled(tr("searching ..."))
         if self.shelf.notes:
             imgui.same_line()
-            imgui.text_disabled(f"{len(self.shelf.notes)} left out")
+            imgui.text_disabled(tr("{count} left out", count=len(self.shelf.notes)))
             imgui.set_item_tooltip("\n".join(self.shelf.notes))
         self._folders()
 
@@ -117,7 +118,9 @@ class AssetPanel(Panel):
         if self.shelf.is_searching:
             return
         count = len(self.shelf.assets)
-        imgui.text_disabled(f"none of the {count} assets matches" if count else "nothing found")
+        imgui.text_disabled(
+            tr("none of the {count} assets matches", count=count) if count else tr("nothing found")
+        )
 
     # Folders of the user ------------------------------------------------------------------------
 
@@ -134,12 +137,12 @@ class AssetPanel(Panel):
         imgui.set_next_item_width(px(300.0))
         entered, self._folder = imgui.input_text_with_hint(
             "##folder",
-            "a folder with models",
+            tr("a folder with models"),
             self._folder,
             imgui.InputTextFlags_.enter_returns_true,
         )
         imgui.same_line()
-        if imgui.button("Add") or entered:
+        if imgui.button(tr("Add")) or entered:
             text = self._folder.strip()
             if text and self._change(lambda: add_folder(Path(text))):
                 self._folder = ""
@@ -171,7 +174,7 @@ class AssetPanel(Panel):
             self.use(asset)
         drag_source(self.state, asset.kind, asset.value, asset.name)
         if imgui.begin_popup_context_item("menu"):
-            if imgui.menu_item_simple("Copy path" if asset.path else "Copy name"):
+            if imgui.menu_item_simple(tr("Copy path") if asset.path else tr("Copy name")):
                 imgui.set_clipboard_text(str(asset.path or asset.value))
             imgui.end_popup()
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
@@ -208,7 +211,9 @@ class AssetPanel(Panel):
     def _about(self, asset: Asset) -> str:
         lines = [asset.name, asset.doc, str(asset.path or asset.root)]
         if asset.path is not None and self.thumbnails.why_not(asset.path):
-            lines.append(f"no picture: {self.thumbnails.why_not(asset.path)}")
+            lines.append(
+                tr("no picture: {thumbnails}", thumbnails=self.thumbnails.why_not(asset.path))
+            )
         return "\n".join(line for line in lines if line)
 
     def use(self, asset: Asset) -> bool:

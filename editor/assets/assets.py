@@ -12,6 +12,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.editor.assets.drop_names import in_package
 from mjrig.editor.assets.file_kinds import KINDS, MODEL, FileKindError, classify
 from mjrig.editor.session.user_files import config_folder, read_settings, write_settings
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.text_filter import matches
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties import registry
@@ -75,15 +76,15 @@ class FoundAssets:
 def bundled_roots() -> list[Root]:
     """The folders that come with mjrig."""
     config = Path(str(files("mjrig.config")))
-    roots = [Root("mjrig assets", Path(str(files("mjrig.assets"))))]
-    return roots + [Root(f"mjrig {n}", config / n) for n in ("scenes", "parts", "gains")]
+    roots = [Root(tr("mjrig assets"), Path(str(files("mjrig.assets"))))]
+    return roots + [Root(tr("mjrig {n}", n=n), config / n) for n in ("scenes", "parts", "gains")]
 
 
 def roots_of(scene: Scene, own: Iterable[Path] = ()) -> list[Root]:
     """All folders for a scene: the bundled ones, the scene's own, and those of the user."""
     roots = bundled_roots()
     if scene.path is not None:
-        roots.append(Root("scene folder", Path(os.path.abspath(scene.base))))
+        roots.append(Root(tr("scene folder"), Path(os.path.abspath(scene.base))))
     roots += [Root(folder.name or str(folder), folder) for folder in own]
     seen: dict[str, Root] = {}
     for root in roots:
@@ -100,7 +101,13 @@ def scan(root: Root, stop: Callable[[], bool] = lambda: False) -> FoundAssets:
         if stop():
             break
         if count == FILES:
-            notes.append(f"{root.label}: only the first {FILES} files were looked at")
+            notes.append(
+                tr(
+                    "{label}: only the first {files} files were looked at",
+                    label=root.label,
+                    files=FILES,
+                )
+            )
             break
         try:
             kind = classify(path)
@@ -120,7 +127,7 @@ def _walk(folder: Path, notes: list[str]) -> Iterator[Path]:
         depth = len(Path(here).relative_to(folder).parts)
         kept = [n for n in folders if not n.startswith(".") and n not in _SKIPPED]
         if depth >= DEPTH and kept:
-            notes.append(f"{here}: folders below it were not looked at")
+            notes.append(tr("{here}: folders below it were not looked at", here=here))
             kept = []
         folders[:] = sorted(kept)
         for name in sorted(names):
@@ -158,7 +165,7 @@ def _family(cls: type[Component]) -> str | None:
         return "Actuators"
     if issubclass(cls, Prop):
         return "Props"
-    return "Other components" if issubclass(cls, ActorComponent) else None
+    return tr("Other components") if issubclass(cls, ActorComponent) else None
 
 
 # The user's own folders -------------------------------------------------------------------------
@@ -183,7 +190,7 @@ def add_folder(folder: Path) -> None:
     """
     folder = Path(os.path.abspath(folder.expanduser()))
     if not folder.is_dir():
-        raise PropertyError(f"there is no folder {str(folder)!r}")
+        raise PropertyError(tr("there is no folder {folder!r}", folder=str(folder)))
     _write_folders([*(f for f in own_folders() if f != folder), folder])
 
 

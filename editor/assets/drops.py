@@ -70,7 +70,7 @@ def drop(
     }
     action = actions.get(kind)
     if action is None:
-        state.console.fail(f"a {kind} cannot be dropped here")
+        state.console.fail(tr("a {kind} cannot be dropped here", kind=kind))
         return False
     return state.attempt(action)
 
@@ -120,7 +120,7 @@ def _drop_model(state: EditorState, value: str, point: Point) -> None:
         file, written = value, value
     else:
         if classify(Path(value)) != MODEL:
-            raise PropertyError(f"{Path(value).name!r} is not a model")
+            raise PropertyError(tr("{name!r} is not a model", name=Path(value).name))
         file, written = str(Path(value).absolute()), reference(Path(value), state.scene)
     name = actor_name(value, _taken(state))
     about: dict[str, object] = {}
@@ -130,23 +130,33 @@ def _drop_model(state: EditorState, value: str, point: Point) -> None:
             about["keyframe"] = HOME
             alone = _alone(name, model=file, **about)
     except MjrigError as error:
-        raise PropertyError(f"{Path(value).name!r} cannot be added: {error}") from error
+        raise PropertyError(
+            tr("{name!r} cannot be added: {error}", name=Path(value).name, error=error)
+        ) from error
     found = stance(alone)
     if found.has_floor and state.simulation.call(lambda world: has_floor(world.model)):
         about["scenery"] = False  # one floor is enough
         found = Stance(found.lowest, found.is_free, False)
     options = _options_to_keep(state, alone.model.opt)
-    with state.session.edit(f"Add {name}") as scene:
+    with state.session.edit(tr("Add {name}", name=name)) as scene:
         _keep(scene, options)
         _place(scene, name, point, found, model=written, **about)
     state.selection.only(name)
     if alone[name].servos:
         state.console.say(tr("{name} has gains of its own; see the gain table", name=name))
     elif alone[name].actuators:
-        state.console.say(f"{name} has no controller yet and stays limp; drop one on it")
+        state.console.say(
+            tr("{name} has no controller yet and stays limp; drop one on it", name=name)
+        )
     if options:
         kept = ", ".join(f"{k} {v}" for k, v in options.items())
-        state.console.say(f"the scene's simulation options also apply to {name!r} (sim: {kept})")
+        state.console.say(
+            tr(
+                "the scene's simulation options also apply to {name!r} (sim: {kept})",
+                name=name,
+                kept=kept,
+            )
+        )
 
 
 def _drop_prop(state: EditorState, kind: str, point: Point) -> None:
@@ -155,7 +165,7 @@ def _drop_prop(state: EditorState, kind: str, point: Point) -> None:
     name = actor_name(stem or kind, _taken(state))
     prop = {"type": kind}
     found = stance(_alone(name, prop=prop))
-    with state.session.edit(f"Add {name}") as scene:
+    with state.session.edit(tr("Add {name}", name=name)) as scene:
         _place(scene, name, point, found, prop=prop)
     state.selection.only(name)
 
@@ -215,25 +225,30 @@ def _keep(scene: Scene, options: dict[str, object]) -> None:
 def _drop_component(state: EditorState, kind: str, target: str | None) -> None:
     cls = registry.get(kind, Component)
     if issubclass(cls, Prop):
-        raise PropertyError(f"{kind} is a prop: drop it on the floor, not on an actor")
+        raise PropertyError(
+            tr("{kind} is a prop: drop it on the floor, not on an actor", kind=kind)
+        )
     if target is None:
-        raise PropertyError(f"a {kind} belongs on an actor; drop it on one")
+        raise PropertyError(tr("a {kind} belongs on an actor; drop it on one", kind=kind))
     actor = described_actor(state, target)
     if issubclass(cls, ActorComponent):
-        with state.session.edit(f"Add {kind} to {actor.name}"):
+        with state.session.edit(tr("Add {kind} to {name}", kind=kind, name=actor.name)):
             added: ActorComponent = actor.add_component(cls())
         state.selection.only(added.label)
         name, role = actor.name, added.role
         state.wants_motors = state.simulation.call(lambda w: idle_controller(w, name, role))
     elif issubclass(cls, Actuator):
         joints = _idle_joints(state, target)
-        with state.session.edit(f"Add {kind} to {actor.name}"):
+        with state.session.edit(tr("Add {kind} to {name}", kind=kind, name=actor.name)):
             actor.actuators = (*actor.actuators, cls(joint=joints))
         state.selection.only(actor.name)
     else:
         raise PropertyError(
-            f"a {kind} is a part of a controller and cannot be added to an actor by itself; "
-            "choose it in the controller's inspector"
+            tr(
+                "a {kind} is a part of a controller and cannot be added to an actor by itself; "
+                "choose it in the controller's inspector",
+                kind=kind,
+            )
         )
 
 
@@ -248,7 +263,11 @@ def described_actor(state: EditorState, name: str) -> Actor:
         if name in (each.name, each.original.name):
             if each.scene is not state.scene:
                 raise BindingError(
-                    f"{name!r} comes from the included file {each.scene.path}; edit it there"
+                    tr(
+                        "{name!r} comes from the included file {path}; edit it there",
+                        name=name,
+                        path=each.scene.path,
+                    )
                 )
             index: int = each.keys[1]
             return state.scene.actors[index]
@@ -276,8 +295,11 @@ def _idle_joints(state: EditorState, actor: str) -> str:
     joints = state.simulation.call(run)
     if not joints:
         raise BindingError(
-            f"every hinge and slide joint of {actor!r} has an actuator; "
-            "add another one in the inspector, with its target"
+            tr(
+                "every hinge and slide joint of {actor!r} has an actuator; "
+                "add another one in the inspector, with its target",
+                actor=actor,
+            )
         )
     return "|".join(map(literal, joints))
 
@@ -288,17 +310,19 @@ def _idle_joints(state: EditorState, actor: str) -> str:
 def _drop_scene(state: EditorState, value: str) -> None:
     path = Path(value)
     if classify(path) != SCENE:
-        raise PropertyError(f"{path.name!r} is not a scene")
+        raise PropertyError(tr("{name!r} is not a scene", name=path.name))
     state.wants_to_open = path.absolute()
 
 
 def _drop_preset(state: EditorState, value: str, target: str | None) -> None:
     if target is None:
-        raise PropertyError(f"{Path(value).name!r} holds gains; drop it on the actor they are for")
+        raise PropertyError(
+            tr("{name!r} holds gains; drop it on the actor they are for", name=Path(value).name)
+        )
     actor = described_actor(state, target)
     rows = state.simulation.call(lambda world: gain_rows(world, state.scene, actor.name))
     if not rows:
-        raise BindingError(f"{actor.name!r} has no actuator with gains")
+        raise BindingError(tr("{name!r} has no actuator with gains", name=actor.name))
     state.console.say(f"{Path(value).name}: {load_preset(state.session, Path(value), rows)}")
 
 
@@ -311,10 +335,12 @@ def _drop_policy(state: EditorState, paths: Sequence[Path], target: str | None) 
     if target is None:
         robots = [n for n, r in state.simulation.world.articulations.items() if r.actuator_names]
         if len(robots) != 1:
-            raise PropertyError(f"{paths[0].name!r}: drop a policy on the robot it is for")
+            raise PropertyError(
+                tr("{name!r}: drop a policy on the robot it is for", name=paths[0].name)
+            )
         target = robots[0]
     state.wants_to_import = [p.absolute() for p in paths], described_actor(state, target).name
 
 
 def _belongs_on_a_plot(value: str) -> None:
-    raise PropertyError(f"{value} can be plotted; drop it on a plot")
+    raise PropertyError(tr("{value} can be plotted; drop it on a plot", value=value))

@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.names import listed
 
@@ -37,7 +38,10 @@ def classify(path: Path) -> str:
     try:
         if path.is_dir():
             raise FileKindError(
-                f"{path.name!r} is a folder; add it in the asset browser, or drop a file of it"
+                tr(
+                    "{name!r} is a folder; add it in the asset browser, or drop a file of it",
+                    name=path.name,
+                )
             )
         look = KINDS.get(suffix) or LOOSE.get(suffix)
         if look is None:
@@ -45,19 +49,32 @@ def classify(path: Path) -> str:
         with path.open("rb") as file:
             head = file.read(_HEAD)
         if not head:
-            raise FileKindError(f"{path.name!r} is empty")
+            raise FileKindError(tr("{name!r} is empty", name=path.name))
         return look(path, head)
     except OSError as error:
-        raise FileKindError(f"{path.name!r} cannot be read: {error.strerror}") from error
+        raise FileKindError(
+            tr("{name!r} cannot be read: {strerror}", name=path.name, strerror=error.strerror)
+        ) from error
 
 
 def _unknown(path: Path) -> str:
     if not path.exists():
-        return f"there is no file {str(path)!r}"
+        return tr("there is no file {path!r}", path=str(path))
     if path.suffix.lower() in _MESHES:
-        return f"{path.name!r} is a mesh, not a model; a model (MJCF, URDF) can use it"
-    what = f"files that end in {path.suffix!r}" if path.suffix else "files without a suffix"
-    return f"{path.name!r}: {what} are not supported; supported: {listed((*KINDS, *LOOSE))}"
+        return tr(
+            "{name!r} is a mesh, not a model; a model (MJCF, URDF) can use it", name=path.name
+        )
+    what = (
+        tr("files that end in {suffix!r}", suffix=path.suffix)
+        if path.suffix
+        else tr("files without a suffix")
+    )
+    return tr(
+        "{name!r}: {what} are not supported; supported: {value}",
+        name=path.name,
+        what=what,
+        value=listed((*KINDS, *LOOSE)),
+    )
 
 
 def _xml(path: Path, head: bytes) -> str:
@@ -65,9 +82,15 @@ def _xml(path: Path, head: bytes) -> str:
     if root in _ROOTS:
         return MODEL
     if root == "mujocoinclude":
-        raise FileKindError(f"{path.name!r} is a fragment for MJCF files to include, not a model")
+        raise FileKindError(
+            tr("{name!r} is a fragment for MJCF files to include, not a model", name=path.name)
+        )
     raise FileKindError(
-        f"{path.name!r} is not a model: its root element is <{root}>, not <mujoco> or <robot>"
+        tr(
+            "{name!r} is not a model: its root element is <{root}>, not <mujoco> or <robot>",
+            name=path.name,
+            root=root,
+        )
     )
 
 
@@ -77,13 +100,17 @@ def _root_element(path: Path) -> str:
             for _, element in ElementTree.iterparse(file, ["start"]):
                 return str(element.tag).rpartition("}")[2]
     except ElementTree.ParseError as error:
-        raise FileKindError(f"{path.name!r} is not well-formed XML: {error}") from error
-    raise FileKindError(f"{path.name!r} has no root element")
+        raise FileKindError(
+            tr("{name!r} is not well-formed XML: {error}", name=path.name, error=error)
+        ) from error
+    raise FileKindError(tr("{name!r} has no root element", name=path.name))
 
 
 def _mjb(path: Path, head: bytes) -> str:
     if not head.startswith(_MJB):
-        raise FileKindError(f"{path.name!r} is not a compiled MuJoCo model, despite its suffix")
+        raise FileKindError(
+            tr("{name!r} is not a compiled MuJoCo model, despite its suffix", name=path.name)
+        )
     return MODEL
 
 
@@ -96,8 +123,11 @@ def _yaml(path: Path, head: bytes) -> str:
     if any(all(_has_key(text, key) for key in keys) for keys in _POLICIES):
         return POLICY
     raise FileKindError(
-        f"{path.name!r} is neither a scene ('mjrig: 1') nor a gain preset "
-        "('mjrig_gains: 1'); drop the settings of a policy on its robot"
+        tr(
+            "{name!r} is neither a scene ('mjrig: 1') nor a gain preset "
+            "('mjrig_gains: 1'); drop the settings of a policy on its robot",
+            name=path.name,
+        )
     )
 
 
@@ -108,13 +138,13 @@ def _has_key(text: str, key: str) -> bool:
 
 def _hdf5(path: Path, head: bytes) -> str:
     if not head.startswith(_HDF5):
-        raise FileKindError(f"{path.name!r} is not an HDF5 file, despite its suffix")
+        raise FileKindError(tr("{name!r} is not an HDF5 file, despite its suffix", name=path.name))
     return RECORDING
 
 
 def _npz(path: Path, head: bytes) -> str:
     if not zipfile.is_zipfile(path):
-        raise FileKindError(f"{path.name!r} is not an .npz file, despite its suffix")
+        raise FileKindError(tr("{name!r} is not an .npz file, despite its suffix", name=path.name))
     return RECORDING
 
 
@@ -124,7 +154,9 @@ def _onnx(path: Path, head: bytes) -> str:
 
 def _torch(path: Path, head: bytes) -> str:
     if not zipfile.is_zipfile(path):
-        raise FileKindError(f"{path.name!r} is not a TorchScript file, despite its suffix")
+        raise FileKindError(
+            tr("{name!r} is not a TorchScript file, despite its suffix", name=path.name)
+        )
     return POLICY
 
 

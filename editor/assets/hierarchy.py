@@ -72,7 +72,7 @@ class Hierarchy(Panel):
             self._seen = list(self.state.selection.paths)
             self._reveal = self._seen[-1] if self._seen else ""
         imgui.set_next_item_width(-1)
-        _, self._filter = imgui.input_text_with_hint("##filter", "search", self._filter)
+        _, self._filter = imgui.input_text_with_hint("##filter", tr("search"), self._filter)
         scene = self.state.scene
         self._node("scene", "Scene", leaf=True)
         for actor in scene.actors:
@@ -86,14 +86,14 @@ class Hierarchy(Panel):
         if scene.collision_groups:
             listed = enumerate(scene.collision_groups)
             groups = [(f"collision_groups[{i}]", group.name) for i, group in listed]
-            self._group("Collision groups", groups, icons.GROUP)
+            self._group(tr("Collision groups"), groups, icons.GROUP)
         self._keys()
         self._reveal = ""
 
     def _included(self, name: str) -> None:
         """An actor of another file, or a copy: what it has can be seen, not edited."""
         self._open_for(name)
-        if self._node(name, f"{name} (included or copied)", leaf=False):
+        if self._node(name, tr("{name} (included or copied)", name=name), leaf=False):
             self._elements(name)
             imgui.tree_pop()
 
@@ -139,21 +139,27 @@ class Hierarchy(Panel):
             return
         joints = [(joint_path(name, j), j) for j in robot.joint_names]
         actuators = [(actuator_path(name, b.actuator), b.actuator) for b in robot.actuators]
-        self._group(f"Joints ({len(joints)})##{name}", joints, icons.JOINT)
-        self._group(f"Actuators ({len(actuators)})##{name}", actuators, icons.ACTUATOR)
+        self._group(
+            tr("Joints ({count})##{name}", count=len(joints), name=name), joints, icons.JOINT
+        )
+        self._group(
+            tr("Actuators ({count})##{name}", count=len(actuators), name=name),
+            actuators,
+            icons.ACTUATOR,
+        )
         self._keyframes(name, list(robot.keyframes))
 
     def _keyframes(self, actor: str, names: Sequence[str]) -> None:
         """Keyframes of the model and of the scene; a double click goes to one."""
         names = [name for name in names if self._matches(name)]
-        label = f"Keyframes ({len(names)})##{actor}"
+        label = tr("Keyframes ({count})##{actor}", count=len(names), actor=actor)
         if not names or not imgui.tree_node_ex(f"{icons.KEYFRAME}  {label}###{label}", _NODE):
             return
         described = [a for a in self.state.scene.actors if a.name == actor]
         own = [keyframe.name for a in described for keyframe in a.keyframes]
         for name in names:
             imgui.tree_node_ex(icons.labelled(icons.KEYFRAME, name, f"{actor} {name}"), _LEAF)
-            imgui.set_item_tooltip("Double click: reset to it")
+            imgui.set_item_tooltip(tr("Double click: reset to it"))
             if imgui.is_item_hovered() and imgui.is_mouse_double_clicked(0):
                 self.state.attempt(partial(go_to, self.state, name))
             elif imgui.is_item_clicked() and name in own:
@@ -196,29 +202,33 @@ class Hierarchy(Panel):
     def _context(self, name: str) -> None:
         if not imgui.begin_popup_context_item(f"menu {name}"):
             return
-        if imgui.begin_menu(icons.labelled(icons.ADD, tr("Add component"), "Add component")):
+        if imgui.begin_menu(icons.labelled(icons.ADD, tr("Add component"), tr("Add component"))):
             self._add_menu(name)
             imgui.end_menu()
-        if imgui.menu_item_simple(icons.labelled(icons.FOCUS, tr("Focus"), "Focus"), "Home"):
+        if imgui.menu_item_simple(
+            icons.labelled(icons.FOCUS, tr("Focus"), tr("Focus")), tr("Home")
+        ):
             self.state.selection.only(name)
             self.focus(name)
-        if imgui.menu_item_simple(icons.labelled(icons.FOLLOW, tr("Follow"), "Follow")):
+        if imgui.menu_item_simple(icons.labelled(icons.FOLLOW, tr("Follow"), tr("Follow"))):
             self.follow(name)
         imgui.separator()
         if imgui.menu_item_simple(
             icons.labelled(
-                icons.KEYFRAME, tr("Capture pose as keyframe"), "Capture pose as keyframe"
+                icons.KEYFRAME, tr("Capture pose as keyframe"), tr("Capture pose as keyframe")
             )
         ):
             self.state.attempt(lambda: capture(self.state, name))
         imgui.separator()
-        if imgui.menu_item_simple(icons.labelled(icons.RENAME, tr("Rename"), "Rename"), "F2"):
+        if imgui.menu_item_simple(icons.labelled(icons.RENAME, tr("Rename"), tr("Rename")), "F2"):
             self.start_renaming(name)
         if imgui.menu_item_simple(
-            icons.labelled(icons.COPY, tr("Duplicate"), "Duplicate"), "Ctrl+D"
+            icons.labelled(icons.COPY, tr("Duplicate"), tr("Duplicate")), tr("Ctrl+D")
         ):
             self.state.attempt(lambda: duplicate(self.state, name))
-        if imgui.menu_item_simple(icons.labelled(icons.DELETE, tr("Delete"), "Delete"), "Del"):
+        if imgui.menu_item_simple(
+            icons.labelled(icons.DELETE, tr("Delete"), tr("Delete")), tr("Del")
+        ):
             self.state.attempt(lambda: delete(self.state, name))
         imgui.end_popup()
 
@@ -240,7 +250,7 @@ class Hierarchy(Panel):
 
     def _component_context(self, path: str) -> None:
         if imgui.begin_popup_context_item(f"menu {path}"):
-            if imgui.menu_item_simple(icons.labelled(icons.DELETE, tr("Remove"), "Remove")):
+            if imgui.menu_item_simple(icons.labelled(icons.DELETE, tr("Remove"), tr("Remove"))):
                 self.state.attempt(lambda: delete(self.state, path))
             imgui.end_popup()
 
@@ -285,7 +295,7 @@ def _describes(scene: Any, name: str) -> bool:
 def rename(state: EditorState, old: str, new: str) -> None:
     """Rename an actor; references and the selection follow."""
     _check_is_here(state, old)
-    with state.session.edit(f"Rename {old} to {new}") as scene:
+    with state.session.edit(tr("Rename {old} to {new}", old=old, new=new)) as scene:
         scene.rename(old, new)
     state.selection.follow(old, new)
 
@@ -300,18 +310,18 @@ def delete(state: EditorState, *paths: str) -> None:
         return
     gone: list[str] = []
     names = sorted((_name_of(state, path) for path in paths), key=_rank)
-    with state.session.edit(f"Delete {listed(paths)}") as scene:
+    with state.session.edit(tr("Delete {paths}", paths=listed(paths))) as scene:
         for name in names:
             gone += _remove(scene, name)
     for text in gone:
-        state.console.say(f"also removed: {text}")
+        state.console.say(tr("also removed: {text}", text=text))
     state.selection.paths = [p for p in state.selection.paths if p not in paths]
 
 
 def _name_of(state: EditorState, path: str) -> str:
     """What a selected thing is called in the scene."""
     if path == SCENE:
-        raise PropertyError("the scene itself cannot be deleted")
+        raise PropertyError(tr("the scene itself cannot be deleted"))
     if path.endswith("]"):  # frames[0], collision_groups[0]
         return str(getattr(state.described(path), "name", path))
     _check_is_here(state, path.partition(".")[0])
@@ -351,7 +361,7 @@ def _remove(scene: Scene, name: str) -> list[str]:
 def duplicate(state: EditorState, name: str) -> str:
     """A copy of an actor beside it, under a free name."""
     _check_is_here(state, name)
-    with state.session.edit(f"Duplicate {name}") as scene:
+    with state.session.edit(tr("Duplicate {name}", name=name)) as scene:
         copied = scene[name].copy()
         copied.name = unique(name, [a.name for a in scene.actors])
         copied.pose = copied.pose or Pose()

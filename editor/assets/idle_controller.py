@@ -2,6 +2,7 @@
 
 from mjrig.control.controller import ArticulationController
 from mjrig.editor.session.state import EditorState, Idle
+from mjrig.editor.texts.texts import tr
 from mjrig.properties.component import component_named
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.actuator_conversion import as_motors
@@ -35,7 +36,7 @@ def use_motors(state: EditorState, actor: Actor, role: str) -> None:
         MjrigError: there is none, or the world cannot be built; nothing is changed.
     """
     gains = as_motors(actor, ".*", state.scene.effective_sim()).controller
-    with state.session.edit(f"Use motors on {actor.name}"):
+    with state.session.edit(tr("Use motors on {name}", name=actor.name)):
         actor.use_motors = True
         component = component_named(actor, actor.components, role)
         for name in _TAKEN_OVER:

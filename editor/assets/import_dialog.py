@@ -12,6 +12,7 @@ from mjrig.editor.assets.drops import described_actor
 from mjrig.editor.assets.policy_import import Offer
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.dialogs import Dialog
 from mjrig.editor.ui.scale import size
@@ -73,19 +74,21 @@ class ImportDialog(Dialog):
     def content(self) -> None:
         offer = self.offer
         if offer is None:
-            imgui.text("Examining the files…")
-            if imgui.button("Cancel"):
+            imgui.text(tr("Examining the files…"))
+            if imgui.button(tr("Cancel")):
                 self._work = None
                 self.close()
             return
         files = ", ".join(offer.imported.source.files)
-        imgui.text(f"{files} ({offer.stack}) on {offer.actor}")
+        imgui.text(
+            tr("{files} ({stack}) on {actor}", files=files, stack=offer.stack, actor=offer.actor)
+        )
         imgui.begin_child("found", size(*_SIZE), imgui.ChildFlags_.borders)
         self._findings(offer)
         self._joints()
         imgui.end_child()
         if offer.refused:
-            imgui.text_colored(RED, "This policy does not fit the robot.")
+            imgui.text_colored(RED, tr("This policy does not fit the robot."))
         else:
             for line in self._changes:
                 imgui.bullet_text(line)
@@ -94,24 +97,37 @@ class ImportDialog(Dialog):
 
     def _findings(self, offer: Offer) -> None:
         found = offer.imported.findings
-        imgui.separator_text(f"Pre-flight: {counted(found)}")
+        imgui.separator_text(tr("Pre-flight: {found}", found=counted(found)))
         imgui.push_text_wrap_pos(0.0)
         for finding in found:
             for line in lines_of([finding]):
                 imgui.text_colored(_COLOURS[finding.level], line.strip())
         imgui.pop_text_wrap_pos()
         data = self._data
-        takes = f", the network takes {data['network_input']}" if data["network_input"] else ""
-        imgui.separator_text(f"Observation: {data['observation_size']} values{takes}")
+        takes = (
+            tr(", the network takes {data}", data=data["network_input"])
+            if data["network_input"]
+            else ""
+        )
+        imgui.separator_text(
+            tr("Observation: {data} values{takes}", data=data["observation_size"], takes=takes)
+        )
         terms = data["observation"]
         assert isinstance(terms, list)
         imgui.text_wrapped(", ".join(f"{t['type']} {t['size']}" for t in terms))
-        imgui.text(f"{data['timestep']:g} s × {data['decimation']} steps, {data['phase']} the step")
+        imgui.text(
+            tr(
+                "{data:g} s × {data2} steps, {data3} the step",
+                data=data["timestep"],
+                data2=data["decimation"],
+                data3=data["phase"],
+            )
+        )
 
     def _joints(self) -> None:
         rows = self._data["joints"]
         assert isinstance(rows, list)
-        imgui.separator_text(f"{len(rows)} joints")
+        imgui.separator_text(tr("{count} joints", count=len(rows)))
         if not imgui.begin_table("joints", len(_COLUMNS), _TABLE):
             return
         for name in _COLUMNS:
@@ -121,15 +137,15 @@ class ImportDialog(Dialog):
             imgui.table_next_row()
             for name in _COLUMNS:
                 imgui.table_next_column()
-                imgui.text(row[name or "index"])
+                imgui.text(row[name or tr("index")])
         imgui.end_table()
 
     def _buttons(self, offer: Offer) -> None:
         imgui.begin_disabled(bool(offer.refused))
-        if imgui.button("Add it###add"):
+        if imgui.button(tr("Add it###add")):
             self.close()
             self.state.attempt(lambda: policy_import.accept(self.state, offer))
         imgui.end_disabled()
         imgui.same_line()
-        if imgui.button("Cancel"):
+        if imgui.button(tr("Cancel")):
             self.close()

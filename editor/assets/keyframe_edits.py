@@ -1,6 +1,7 @@
 """Keyframes of an actor: keep the present pose as one, and go to one."""
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import BindingError
 from mjrig.names import unique
 from mjrig.scene.actor_parts import Keyframe
@@ -25,9 +26,13 @@ def capture(state: EditorState, actor: str) -> str:
         return robot.capture(unique("pose", list(robot.keyframes)))
 
     keyframe = state.simulation.call(read)
-    with state.session.edit(f"Capture {keyframe.name} of {actor}") as scene:
+    with state.session.edit(
+        tr("Capture {name} of {actor}", name=keyframe.name, actor=actor)
+    ) as scene:
         scene[actor].add_keyframe(keyframe)
-    state.console.say(f"the pose of {actor} is its keyframe {keyframe.name!r} now")
+    state.console.say(
+        tr("the pose of {actor} is its keyframe {name!r} now", actor=actor, name=keyframe.name)
+    )
     return str(keyframe.name)
 
 
@@ -35,4 +40,4 @@ def go_to(state: EditorState, keyframe: str) -> None:
     """Reset to a keyframe, paused: every actor that has it starts there."""
     state.simulation.pause()
     state.simulation.reset(keyframe)
-    state.console.say(f"reset to the keyframe {keyframe!r}")
+    state.console.say(tr("reset to the keyframe {keyframe!r}", keyframe=keyframe))

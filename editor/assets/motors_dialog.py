@@ -82,7 +82,7 @@ class MotorsDialog(Dialog):
         actor, role = offer.actor, offer.idle.role
         component = component_named(actor, actor.components, role)
         assert isinstance(component, ActorComponent)
-        with self.state.session.edit(f"Remove {role} from {actor.name}"):
+        with self.state.session.edit(tr("Remove {role} from {name}", role=role, name=actor.name)):
             actor.remove_component(component)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mjrig.editor.assets.ground_height import HOME
 from mjrig.editor.session.user_files import trust_store
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError, SceneError
 from mjrig.files.trust import trusted_folders
 from mjrig.recording.reading import read_recording
@@ -46,10 +47,14 @@ def open_file(path: Path | None, trust: Trust = False) -> Scene:
     if is_recording(path):
         return scene_of(read_recording(path), trust=trusted)
     if suffix in _POLICIES:
-        raise SceneError(f"{path}: is a network; open its robot's scene and drop it on the robot")
+        raise SceneError(
+            tr("{path}: is a network; open its robot's scene and drop it on the robot", path=path)
+        )
     if path.is_dir() or suffix not in (*SCENES, *MODELS, ""):
         known = ", ".join((*SCENES, *MODELS, *SUFFIXES))
-        raise SceneError(f"{path}: cannot be opened; the editor opens {known}")
+        raise SceneError(
+            tr("{path}: cannot be opened; the editor opens {known}", path=path, known=known)
+        )
     scene = Scene.load(path, trust=trusted)
     if scene.model_file is not None:
         _start_well(scene.actors[0], path)

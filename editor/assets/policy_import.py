@@ -13,6 +13,7 @@ from mjrig.control.policy import PolicyComponent
 from mjrig.editor.assets.drop_names import reference
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import BindingError, MjrigError
 from mjrig.files.writing import write_atomically
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
@@ -66,7 +67,7 @@ def model_of(actor: Actor) -> Path:
         MjrigError: it has none, or it is not there.
     """
     if actor.model is None:
-        raise BindingError(f"{actor.name!r} has no model for a policy to control")
+        raise BindingError(tr("{name!r} has no model for a policy to control", name=actor.name))
     if is_in_menagerie(actor.model):
         return find_in_menagerie(actor.model)
     return actor.find_file(actor.model)
@@ -92,16 +93,22 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
     """What accepting it changes in the scene, as lines of text."""
     actor = state.scene[offer.actor]
     gone, off = _leaving(actor, offer)
-    said = [f"{c['type']} with the policy's gains" for c in offer.controllers]
-    lines = [f"add {', '.join([*said, 'Policy'])}"]
-    lines += [f"remove {c.label}" for c in gone]
-    lines += [f"disable {c.label}" for c in off]
-    lines += ["start in the policy's pose"] if any(k in offer.described for k in _START) else []
+    said = [tr("{c} with the policy's gains", c=c["type"]) for c in offer.controllers]
+    lines = [tr("add {names}", names=", ".join([*said, "Policy"]))]
+    lines += [tr("remove {label}", label=c.label) for c in gone]
+    lines += [tr("disable {label}", label=c.label) for c in off]
+    lines += [tr("start in the policy's pose")] if any(k in offer.described for k in _START) else []
     now = state.simulation.world.timestep
     if abs(now - offer.timestep) > 1e-12:
-        lines.append(f"sim.timestep: {now:g} to {offer.timestep:g} s, for the whole scene")
+        lines.append(
+            tr(
+                "sim.timestep: {now:g} to {timestep:g} s, for the whole scene",
+                now=now,
+                timestep=offer.timestep,
+            )
+        )
     if offer.stack != OWN:
-        lines.append(f"write {policy_path(state, offer)}")
+        lines.append(tr("write {state}", state=policy_path(state, offer)))
     return lines
 
 
@@ -140,7 +147,9 @@ def accept(state: EditorState, offer: Offer) -> None:
     own = next((c.path for c in offer.imported.source.configs if offer.stack == OWN), None)
     path = own or _write(policy_path(state, offer), offer)
     try:
-        with state.session.edit(f"Import {path.name} to {offer.actor}") as scene:
+        with state.session.edit(
+            tr("Import {name} to {actor}", name=path.name, actor=offer.actor)
+        ) as scene:
             _apply(scene, offer, reference(path, scene), state.simulation.world.timestep)
     except BaseException:
         if own is None:
@@ -159,12 +168,14 @@ def _write(path: Path, offer: Offer) -> Path:
     assert source.network is not None
     network = relative(source.network.path, path.parent)
     data = policy_data(imported.found, imported.matched, source.robot, source, network)
-    head = f"Imported from {offer.stack}: {', '.join(source.files)}."
+    head = tr("Imported from {stack}: {names}.", stack=offer.stack, names=", ".join(source.files))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text_of(data, head))
     except OSError as error:
-        raise MjrigError(f"{path}: cannot be written: {error.strerror}") from error
+        raise MjrigError(
+            tr("{path}: cannot be written: {strerror}", path=path, strerror=error.strerror)
+        ) from error
     return path
 
 

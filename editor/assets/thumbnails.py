@@ -13,6 +13,7 @@ import numpy as np
 
 from mjrig.editor.assets import thumbnail_worker
 from mjrig.editor.session.user_files import cache_folder
+from mjrig.editor.texts.texts import tr
 from mjrig.scene.include import SCENES
 from mjrig.workers.child_process import ChildEndedError, ChildProcess
 
@@ -139,7 +140,7 @@ class Thumbnails:
             problem: str = worker.ask({**job, "width": width, "height": height})
         except ChildEndedError:
             self._worker = None  # the next one gets another process
-            return "the process that drew it crashed"
+            return tr("the process that drew it crashed")
         return problem
 
     def _ready_worker(self) -> ChildProcess | None:
@@ -156,14 +157,14 @@ class Thumbnails:
                 continue
             self._worker = worker
             return worker
-        self._no_drawing = f"no rendering backend works ({'; '.join(problems)})"
+        self._no_drawing = tr("no rendering backend works ({names})", names="; ".join(problems))
         return None
 
 
 def _read(path: Path) -> Picture:
     picture: Picture = np.load(path, allow_pickle=False)
     if picture.dtype != np.uint8 or picture.shape != (SIZE[1], SIZE[0], 3):
-        raise ValueError(f"{path} is not a thumbnail")
+        raise ValueError(tr("{path} is not a thumbnail", path=path))
     return picture
 
 

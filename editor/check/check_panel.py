@@ -33,7 +33,7 @@ class CheckPanel(Panel):
         imgui.text_colored(GREEN if level is None else COLOURS[level], text)
         if self.preflight.is_running:
             imgui.same_line()
-            imgui.text_colored(GREY, "checking…")
+            imgui.text_colored(GREY, tr("checking…"))
         for problem in (self.preflight.problem, self.state.problems.get("check")):
             if problem:
                 imgui.text_wrapped(problem)
@@ -46,7 +46,14 @@ class CheckPanel(Panel):
             imgui.pop_id()
         for actor, rows in checked.tables.items():
             bound = sum(1 for row in rows if not row.reason)
-            if imgui.collapsing_header(f"{actor}: {len(rows)} actuators, {bound} bound to a law"):
+            if imgui.collapsing_header(
+                tr(
+                    "{actor}: {count} actuators, {bound} bound to a law",
+                    actor=actor,
+                    count=len(rows),
+                    bound=bound,
+                )
+            ):
                 self._bindings(actor, rows)
 
     def _finding(self, finding: Finding) -> None:
@@ -54,7 +61,7 @@ class CheckPanel(Panel):
         imgui.same_line()
         if imgui.text_link(finding.where):
             self._select(finding)
-        imgui.set_item_tooltip("Select it")
+        imgui.set_item_tooltip(tr("Select it"))
         imgui.indent()
         imgui.text_wrapped(finding.text)
         if finding.fix:

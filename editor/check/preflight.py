@@ -7,6 +7,7 @@ from mjrig.check.check import ActuatorRow, findings, rows
 from mjrig.check.finding import Finding, Level
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
@@ -75,13 +76,13 @@ class Preflight:
     def badge(self) -> tuple[str, Level | None]:
         """A few words for the status bar, and the worst level they are about."""
         if self.problem:
-            return "cannot be checked", Level.ERROR
+            return tr("cannot be checked"), Level.ERROR
         if self.latest is None:
             return "checking…", None
         counts = [(self.latest.count(level), level) for level in (Level.ERROR, Level.WARNING)]
         worst = next((level for count, level in counts if count), None)
         text = ", ".join(f"{n} {level}{'s' * (n != 1)}" for n, level in counts if n)
-        return text or "no findings", worst
+        return text or tr("no findings"), worst
 
 
 def _checked(scene: Scene) -> Checked:

@@ -5,6 +5,7 @@ from imgui_bundle import ImVec2, imgui
 from mjrig.editor.console.console_view import ConsoleRow, ConsoleView, as_text, clock, has_more
 from mjrig.editor.session.console import LEVELS, Line
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import AMBER, GREY, RED, TEXT
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px
@@ -45,24 +46,28 @@ class ConsolePanel(Panel):
         if imgui.get_content_region_avail().x < 320.0:
             imgui.new_line()
         imgui.set_next_item_width(px(180.0))
-        _, self.view.words = imgui.input_text_with_hint("##words", "filter", self.view.words)
+        _, self.view.words = imgui.input_text_with_hint("##words", tr("filter"), self.view.words)
         imgui.same_line()
-        if imgui.button("Copy"):
+        if imgui.button(tr("Copy")):
             imgui.set_clipboard_text(as_text(self.view.lines()))
-        imgui.set_item_tooltip("Copy what is listed, with details")
+        imgui.set_item_tooltip(tr("Copy what is listed, with details"))
         imgui.same_line()
-        if imgui.button("Clear"):
+        if imgui.button(tr("Clear")):
             self.view.clear()
         if not self.follows:
             imgui.same_line()
-            if imgui.button("To the end"):
+            if imgui.button(tr("To the end")):
                 self.follows = True
 
     def _lines(self) -> None:
         rows = self.view.rows()
         if not rows:
             hidden = len(self.state.console.lines)
-            text = f"{hidden} lines, all filtered out" if hidden else "nothing happened yet"
+            text = (
+                tr("{hidden} lines, all filtered out", hidden=hidden)
+                if hidden
+                else tr("nothing happened yet")
+            )
             imgui.text_colored(GREY, text)
         clipper = imgui.ListClipper()
         clipper.begin(len(rows))
@@ -98,6 +103,6 @@ class ConsolePanel(Panel):
 
     def _menu(self, line: Line) -> None:
         if imgui.begin_popup_context_item("menu"):
-            if imgui.menu_item_simple("Copy line"):
+            if imgui.menu_item_simple(tr("Copy line")):
                 imgui.set_clipboard_text(as_text([line]))
             imgui.end_popup()

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from mjrig.editor.edits.edits import UNSET, Data, Edit, Path
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import PropertyError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.nested_kinds import Nested, NestedList
@@ -50,7 +51,7 @@ def _put(obj: HasProperties, path: Path, edit: Edit) -> None:
     name, *inside = path
     prop = obj.property_named(name)
     if len(inside) > 1 or (inside and isinstance(prop, Nested)):
-        raise PropertyError(f"{obj.label} has no part {name!r} any more")
+        raise PropertyError(tr("{label} has no part {name!r} any more", label=obj.label, name=name))
     if not inside:
         _put_property(obj, name, edit)
     elif isinstance(prop, NestedList):

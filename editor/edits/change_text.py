@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjrig.editor.edits.edits import UNSET, Edit
+from mjrig.editor.texts.texts import tr
 from mjrig.yaml_text.formatting import format_flow
 
 #: So many values are written out, each with so many characters at most.
@@ -20,7 +21,7 @@ def change_text(edits: Sequence[Edit]) -> str:
     if len(edits) == 1:
         return _both(edits[0])
     if len(edits) > _VALUES:
-        return f"{len(edits)} values"
+        return tr("{count} values", count=len(edits))
     return ", ".join(f"{edit.path[-1]} {_both(edit)}" for edit in edits)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from mjrig.editor.edits.apply_edits import apply, walk
 from mjrig.editor.edits.edits import UNSET, Edit
 from mjrig.editor.edits.kept_gains import ActuatorGainChange, gain_changes, take_back
+from mjrig.editor.texts.texts import tr
 from mjrig.gains.gain_rows import GainRow
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.include import Include
@@ -108,7 +109,7 @@ def _text(group: Sequence[Edit], scene: Scene) -> str:
     chain, rest = walk(scene, edit.path)
     if edit.moves_items:
         name = _below(chain[-1], _called(chain[-1], rest, edit))
-        return f"{name}: moved" if len(group) > 1 else str(_item(edit, rest[0], name))
+        return tr("{name}: moved", name=name) if len(group) > 1 else str(_item(edit, rest[0], name))
     prop = chain[-1].property_named(rest[0])
     default = prop.default_text().strip("`") if len(rest) == 1 else ""
     texts = [_value_text(value, default) for value in (edit.before, edit.after)]
@@ -134,7 +135,11 @@ def _called(owner: HasProperties, rest: tuple[Any, ...], edit: Edit) -> str:
 def _about(data: Any, kind: str) -> str:
     if kind != "actors":
         return ""
-    return f"model {data['model']}" if "model" in data else f"prop {data['prop']['type']}"
+    return (
+        tr("model {data}", data=data["model"])
+        if "model" in data
+        else tr("prop {data}", data=data["prop"]["type"])
+    )
 
 
 def _path_text(owner: HasProperties, rest: tuple[Any, ...]) -> str:
@@ -152,4 +157,4 @@ def _below(owner: HasProperties, name: str) -> str:
 def _value_text(value: Any, default: str) -> str:
     if value is not UNSET:
         return format_flow(value)
-    return f"not set ({default})" if default else "not set"
+    return tr("not set ({default})", default=default) if default else tr("not set")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mjrig.editor.edits.apply_edits import walk
 from mjrig.editor.edits.edits import UNSET, Edit
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.gains.gain_rows import GainRow, set_gains
 from mjrig.properties.has_properties import HasProperties
@@ -25,7 +26,9 @@ class ActuatorGainChange:
     @property
     def text(self) -> str:
         """In one line."""
-        place = f"{self.row.paths[self.gain]} of {self.row.actuator}"
+        place = tr(
+            "{paths} of {actuator}", paths=self.row.paths[self.gain], actuator=self.row.actuator
+        )
         before, after = f"{self.before:g}", f"{self.row.values[self.gain]:g}"
         return str(Difference(Change.CHANGED, "property", place, before, after))
 

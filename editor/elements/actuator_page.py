@@ -127,7 +127,11 @@ def _owner(robot: Articulation | None, actuator: str) -> str:
 
 
 def _target(binding: ActuatorBinding) -> str:
-    kind = f"{binding.transmission} joint" if binding.joint else binding.transmission
+    kind = (
+        tr("{transmission} joint", transmission=binding.transmission)
+        if binding.joint
+        else binding.transmission
+    )
     return f"{kind} {binding.target}".rstrip()
 
 

@@ -26,10 +26,10 @@ class FieldRows:
         """All fields; an edit of one sets all that it is about."""
         if not imgui.begin_table("parameters", 4, int(_TABLE)):
             return
-        imgui.table_setup_column("name")
-        imgui.table_setup_column("value", imgui.TableColumnFlags_.width_stretch)
-        imgui.table_setup_column("from")
-        imgui.table_setup_column("reset")
+        imgui.table_setup_column(tr("name"))
+        imgui.table_setup_column(tr("value"), imgui.TableColumnFlags_.width_stretch)
+        imgui.table_setup_column(tr("from"))
+        imgui.table_setup_column(tr("reset"))
         for field in fields:
             imgui.push_id(field.name)
             self._row(field)
@@ -108,7 +108,7 @@ def _numbers(field: PageField, numbers: tuple[float, ...]) -> tuple[float, ...] 
 
 def _origin(field: PageField) -> None:
     found = field.origins()
-    known = {"model": tr("model"), "scene": tr("scene"), "running world": tr("running world")}
+    known = {"model": tr("model"), "scene": tr("scene"), tr("running world"): tr("running world")}
     imgui.align_text_to_frame_padding()
     imgui.text_colored(GREY, ", ".join(dict.fromkeys(known[o.partition(":")[0]] for o in found)))
     imgui.set_item_tooltip("\n".join(map(_about, found)))
@@ -119,6 +119,6 @@ def _about(origin: str) -> str:
         return tr("From the model file.")
     if origin == "scene":
         return tr("Set by the scene, under its own name.")
-    if origin == "running world":
+    if origin == tr("running world"):
         return tr("The scene has another value: the running world was changed.")
     return tr("Set by the scene: {pattern}", pattern=origin.removeprefix("scene: "))

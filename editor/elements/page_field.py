@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.editor.elements.pattern_edits import PatternEdits, Value
+from mjrig.editor.texts.texts import tr
 from mjrig.names import Slots, literal
 
 
@@ -70,8 +71,8 @@ class PageField:
         if pattern is None:
             return "model"
         if not _same(self.edits.written(self.name, pattern), now):
-            return "running world"
-        return "scene" if pattern == literal(target) else f"scene: {pattern}"
+            return tr("running world")
+        return "scene" if pattern == literal(target) else tr("scene: {pattern}", pattern=pattern)
 
     def set(self, value: Value) -> None:
         """Give all of them a value."""

@@ -56,10 +56,10 @@ class ElementPages:
 
     def unit_choice(self) -> None:
         """Radians or degrees."""
-        if imgui.radio_button("rad", not self.degrees):
+        if imgui.radio_button(tr("rad"), not self.degrees):
             self.degrees = False
         imgui.same_line()
-        if imgui.radio_button("deg", self.degrees):
+        if imgui.radio_button(tr("deg"), self.degrees):
             self.degrees = True
         imgui.set_item_tooltip(tr("How this page shows angles; the scene is written in rad."))
 
@@ -154,9 +154,9 @@ def begin_live_table() -> bool:
     """The table of live values: name, bar, range."""
     if not imgui.begin_table("live", 3, int(_LIVE)):
         return False
-    imgui.table_setup_column("name")
-    imgui.table_setup_column("value", imgui.TableColumnFlags_.width_stretch)
-    imgui.table_setup_column("range")
+    imgui.table_setup_column(tr("name"))
+    imgui.table_setup_column(tr("value"), imgui.TableColumnFlags_.width_stretch)
+    imgui.table_setup_column(tr("range"))
     return True
 
 

@@ -112,7 +112,10 @@ class PatternEdits:
         others = set(holder.authored_values) - {name} if holder is not None else set()
         who = targets[0] if len(targets) == 1 else str(len(targets))
         path = self.path(name) if left or others else f"{self.actor}.{self.key}"
-        self.edits.put({path: left or UNSET}, f"Reset {label} of {self.actor}.{who}")
+        self.edits.put(
+            {path: left or UNSET},
+            tr("Reset {label} of {actor}.{who}", label=label, actor=self.actor, who=who),
+        )
 
     def _without(self, name: str, targets: Sequence[str], slots: Slots) -> dict[str, Any]:
         taken = [slots.names.index(target) for target in targets]

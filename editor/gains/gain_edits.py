@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mjrig.editor.session.session import Session
+from mjrig.editor.texts.texts import tr
 from mjrig.gains.gain_rows import LIMIT, Change, GainRow, rounded
 from mjrig.gains.gain_rows import set_gains as write_gains
 from mjrig.gains.second_order import damping_for, damping_ratio, stiffness_for
@@ -140,8 +141,8 @@ def _title(changes: Sequence[Change]) -> str:
     row = changes[0][0]
     names = ", ".join(dict.fromkeys(n for _, g in changes for n in g))
     if len(changes) == 1:
-        return f"Set {row.key} {names}"
-    return f"Set {names} of {len(changes)} actuators"
+        return tr("Set {key} {names}", key=row.key, names=names)
+    return tr("Set {names} of {count} actuators", names=names, count=len(changes))
 
 
 class Switches:

@@ -14,6 +14,7 @@ from mjrig.editor.edits.edits import Data, Edit
 from mjrig.editor.edits.live_edits import EditedProperty, edited_properties
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.gains.bench import Bench, Response, ResponseRecorder, bound, respond, scales_of
 from mjrig.gains.gain_rows import holder_of
@@ -255,7 +256,7 @@ class LiveTest:
             robot = world[self.job.actor]
             bindings = [bound(robot, name) for name in self.job.actuators]
             pattern = "|".join(literal(b.actuator) for b in bindings)
-            self._lease = robot.take(Source.UI, actuators=pattern, holder="response test")
+            self._lease = robot.take(Source.UI, actuators=pattern, holder=tr("response test"))
             names = robot.actuator_names
             self._base = {
                 literal(b.actuator): float(robot.setpoints.values[0, names.index(b.actuator)])
@@ -271,7 +272,7 @@ class LiveTest:
 
     def cancel(self, simulation: Simulation) -> None:
         """End it now; what it did is not kept."""
-        problem = "the world was rebuilt" if self.is_stale(simulation) else "cancelled"
+        problem = tr("the world was rebuilt") if self.is_stale(simulation) else "cancelled"
         simulation.call(lambda world: self._end(problem))
 
     def __call__(self, world: World) -> bool:
@@ -280,7 +281,7 @@ class LiveTest:
             return False
         elapsed = world.time - self._began
         if world is not self._world or elapsed < self._elapsed:
-            self._end("the world was rebuilt or rewound during the test")
+            self._end(tr("the world was rebuilt or rewound during the test"))
             return False
         assert self._recorder is not None and self._lease is not None
         self._elapsed = elapsed
@@ -325,7 +326,7 @@ class Jog:
 
     def __init__(self, simulation: Simulation, actor: str, actuator: str) -> None:
         self._simulation = simulation
-        self._key = f"jog {actor}.{actuator}"
+        self._key = tr("jog {actor}.{actuator}", actor=actor, actuator=actuator)
         self._name = literal(actuator)
         self._lease = simulation.call(
             lambda world: world[actor].take(Source.UI, actuators=self._name, holder=JOGGING)

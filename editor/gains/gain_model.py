@@ -102,7 +102,7 @@ class Tuning:
         try:
             return filtered(self.rows, self.filter)
         except re.error as error:
-            self.filter_problem = f"not a regular expression: {error}"
+            self.filter_problem = tr("not a regular expression: {error}", error=error)
             return list(self.rows)
 
     def choose(self, row: GainRow, *, add: bool = False) -> None:
@@ -127,7 +127,7 @@ class Tuning:
         if gain == LIMIT and row.limited_by not in ("", LIMIT):
             return row.limited_by
         name, value = self._presets.get((row.key, gain), ("", math.nan))
-        return f"preset {name}" if value == row.values[gain] else row.origins[gain]
+        return tr("preset {name}", name=name) if value == row.values[gain] else row.origins[gain]
 
     # ω and ζ ------------------------------------------------------------------------------------
 
@@ -236,14 +236,16 @@ class Tuning:
         """Why no preset can be saved or loaded now; empty: one can."""
         actors = {row.actor for row in self.rows}
         if not actors:
-            return "no actuator with gains is shown"
-        return "" if len(actors) == 1 else "select one actor: a preset belongs to one"
+            return tr("no actuator with gains is shown")
+        return "" if len(actors) == 1 else tr("select one actor: a preset belongs to one")
 
     def save(self, path: Path) -> bool:
         """Save the gains in force."""
         done = self.state.attempt(lambda: save_preset(path, self.rows))
         if done:
-            self.state.console.say(f"gains of {self.rows[0].actor} saved to {path}")
+            self.state.console.say(
+                tr("gains of {actor} saved to {path}", actor=self.rows[0].actor, path=path)
+            )
         return done
 
     def load(self, path: Path) -> bool:
@@ -266,11 +268,11 @@ class Tuning:
         """Why no test can run now; empty: one can."""
         chosen = self.chosen_rows
         if not self.rows:
-            return "no actuator with gains is shown; select an actor that has one"
+            return tr("no actuator with gains is shown; select an actor that has one")
         if not chosen:
-            return "choose actuators: click a name in the gain table, Ctrl+click for more"
+            return tr("choose actuators: click a name in the gain table, Ctrl+click for more")
         if len({row.actor for row in chosen}) > 1:
-            return "the chosen actuators belong to several actors; a test needs one actor"
+            return tr("the chosen actuators belong to several actors; a test needs one actor")
         robot = self.state.simulation.world.articulations[chosen[0].actor]
         no_response = next((r for r in chosen if r.no_response), None)
         if no_response is not None:
@@ -278,23 +280,30 @@ class Tuning:
         laws = {b.actuator for c in robot.controllers if c.follows_pose for b in c.bindings}
         bad = [r.actuator for r in chosen if r.actuator not in laws and not r.is_native]
         if bad:
-            return f"{bad[0]}: its controller does not track positions"
+            return tr("{bad}: its controller does not track positions", bad=bad[0])
         off = {c.role for c in robot.controllers if not c.enabled}
-        return next((f"{r.component} is disabled" for r in chosen if r.component in off), "")
+        return next(
+            (
+                tr("{component} is disabled", component=r.component)
+                for r in chosen
+                if r.component in off
+            ),
+            "",
+        )
 
     def why_no_live_test(self) -> str:
         """Why no test can run on the running robot now; empty: one can."""
         if problem := self.why_no_test():
             return problem
         if self.live_test is not None:
-            return "a test is running"
+            return tr("a test is running")
         if not self.state.simulation.playing:
-            return "the simulation is paused: press Play"
+            return tr("the simulation is paused: press Play")
         frame = self.state.simulation.frame.robots.get(self.chosen_rows[0].actor)
         if frame is not None and frame.held:
-            return f"the pose {frame.held!r} is held; release it first"
+            return tr("the pose {held!r} is held; release it first", held=frame.held)
         if frame is not None and frame.holders:
-            return f"commanded by {', '.join(frame.holders)}; release it first"
+            return tr("commanded by {names}; release it first", names=", ".join(frame.holders))
         return ""
 
     def test(self) -> None:
@@ -348,7 +357,7 @@ class Tuning:
             if test.result is not None:
                 self.lab.take(test.result)
             elif test.problem != "cancelled":
-                self.state.console.warn(f"response test: {test.problem}")
+                self.state.console.warn(tr("response test: {problem}", problem=test.problem))
 
     # Jog ----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mjrig.editor.gains.gain_edits import set_gains
 from mjrig.editor.session.session import Session
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import BindingError
 from mjrig.gains.gain_presets import PresetFit, fit, read_preset
 from mjrig.gains.gain_rows import GainRow
@@ -20,5 +21,9 @@ def load_preset(session: Session, path: Path, rows: Sequence[GainRow]) -> Preset
     if locked:
         raise BindingError(f"{rows[0].actor}: {locked}")
     found = fit(read_preset(path), rows)
-    set_gains(session, found.changes, title=f"Load {path.name} onto {rows[0].actor}")
+    set_gains(
+        session,
+        found.changes,
+        title=tr("Load {name} onto {actor}", name=path.name, actor=rows[0].actor),
+    )
     return found

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
 from mjrig.editor.gains.gain_edits import mirror_row
 from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.gains.gain_toolbar import GainToolbar
 from mjrig.editor.gains.response_panel import ResponsePanel
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
@@ -49,14 +49,14 @@ class GainTable(Panel):
         self._order: list[str] = []
         self._dragged = ""
         self._drawn = False
-        self._preset = "gains"
+        self._toolbar = GainToolbar(self.tuning)
 
     def draw(self) -> None:
         tuning = self.tuning
         tuning.refresh()
         rows = tuning.visible
         self._drawn = False
-        self._toolbar(rows)
+        self._toolbar.draw(rows)
         if not rows:
             imgui.text_disabled(self._why_empty())
         else:
@@ -66,83 +66,13 @@ class GainTable(Panel):
 
     def _why_empty(self) -> str:
         if self.tuning.rows:
-            return f"no row matches {self.tuning.filter!r}"
+            return tr("no row matches {filter!r}", filter=self.tuning.filter)
         if self.tuning.scope is not None:
             return tr(
                 "{actor} has no actuator with gains; a controller gives motors some",
                 actor=self.tuning.scope,
             )
         return tr("no actor of the scene has an actuator with gains")
-
-    # Toolbar ------------------------------------------------------------------------------------
-
-    def _toolbar(self, rows: Sequence[GainRow]) -> None:
-        tuning = self.tuning
-        imgui.set_next_item_width(px(110))
-        _, tuning.filter = imgui.input_text_with_hint("##filter", "filter (regex)", tuning.filter)
-        if tuning.filter_problem:
-            imgui.set_item_tooltip(tuning.filter_problem)
-            imgui.same_line()
-            imgui.text_colored(RED, "!")
-            imgui.set_item_tooltip(tuning.filter_problem)
-        imgui.same_line()
-        _, tuning.every = imgui.checkbox(f"edit {len(rows)} shown###every", tuning.every)
-        imgui.set_item_tooltip("An edit of one cell applies to every row shown.")
-        imgui.same_line()
-        _, tuning.mirror = imgui.checkbox("mirror", tuning.mirror)
-        imgui.set_item_tooltip("The other side follows: FL and FR, left and right, L and R.")
-        imgui.same_line()
-        _, tuning.all_actors = imgui.checkbox("all actors", tuning.all_actors)
-        imgui.same_line()
-        self._inertia_choice()
-        imgui.same_line()
-        if imgui.button("Presets"):
-            imgui.open_popup("presets")
-        self._presets_popup()
-
-    def _inertia_choice(self) -> None:
-        tuning = self.tuning
-        if imgui.button(f"I: {_which(tuning)}###inertia"):
-            tuning.held_inertia = not tuning.held_inertia
-        at = f"{tuning.inertias.time:.3f} s" if tuning.inertias else "never"
-        imgui.set_item_tooltip(
-            "The inertia that f and ζ are computed with; click to change.\n"
-            "free, 1 / inv(M)_ii: the other joints and the base are free to move.\n"
-            f"held, M_ii: they are locked. Evaluated in the pose at t = {at}."
-        )
-        imgui.same_line()
-        if imgui.button("pose"):
-            tuning.update_inertias()
-        imgui.set_item_tooltip("Re-evaluate the inertias in the present pose.")
-
-    def _presets_popup(self) -> None:
-        if not imgui.begin_popup("presets"):
-            return
-        tuning = self.tuning
-        problem = tuning.why_no_preset()
-        if problem:
-            imgui.text_disabled(problem)
-        imgui.begin_disabled(bool(problem))
-        _, self._preset = imgui.input_text("##name", self._preset)
-        path = tuning.preset_folder() / f"{self._preset or 'gains'}.yaml"
-        imgui.same_line()
-        if imgui.button("Save"):
-            tuning.save(path)
-            imgui.close_current_popup()
-        imgui.set_item_tooltip(f"Write the gains in force to {path}")
-        imgui.separator_text("Load")
-        for file in tuning.preset_files():
-            imgui.push_id(str(file))
-            if imgui.selectable(file.stem, False)[0]:
-                self._load(file)
-            imgui.set_item_tooltip(str(file))
-            imgui.pop_id()
-        imgui.end_disabled()
-        imgui.end_popup()
-
-    def _load(self, file: Path) -> None:
-        self.tuning.load(file)
-        imgui.close_current_popup()
 
     # Table --------------------------------------------------------------------------------------
 
@@ -226,7 +156,7 @@ class GainTable(Panel):
         self._light(row)
         imgui.table_next_column()
         imgui.text(f"{tuning.monitor.error(row):+.4f}")
-        imgui.set_item_tooltip("Setpoint minus position, now [rad or m].")
+        imgui.set_item_tooltip(tr("Setpoint minus position, now [rad or m]."))
         imgui.table_next_column()
         found = {gain: tuning.origin(row, gain) for gain in gains if gain in row.values}
         short = (origin.partition(" from ")[0] for origin in found.values())
@@ -239,11 +169,11 @@ class GainTable(Panel):
         if imgui.checkbox("##on", row.is_on)[0]:
             self.tuning.switch(row)
         imgui.end_disabled()
-        text = "Off sets its effort limit to 0 and keeps the gains; on restores the limit."
+        text = tr("Off sets its effort limit to 0 and keeps the gains; on restores the limit.")
         if not row.is_on:
             live = self.state.live(f"{row.actor}.{row.component}")
             before = self.tuning.switches.limit_before(row, live)
-            text += f"\nThe limit was {before:g} {row.unit}."
+            text += tr("\nThe limit was {before:g} {unit}.", before=before, unit=row.unit)
         why_not = tr("a native actuator has no switch: its forcerange cannot be 0")
         if not row.is_native:
             why_not = row.locked or tr("its controller has no effort limit")
@@ -263,10 +193,10 @@ class GainTable(Panel):
         other = mirror_row(row, tuning.rows)
         lines = [
             f"{row.actor}.{row.component}",
-            f"joint {row.joint}" if row.joint else "no joint",
-            f"mirror: {other.actuator}" if other else "no mirror image",
+            tr("joint {joint}", joint=row.joint) if row.joint else tr("no joint"),
+            tr("mirror: {actuator}", actuator=other.actuator) if other else tr("no mirror image"),
             tr("Click: select its joint, and choose it for response tests; Ctrl+click: add."),
-            "Drag onto a plot: setpoint and position.",
+            tr("Drag onto a plot: setpoint and position."),
         ]
         imgui.set_item_tooltip("\n".join([*lines, row.locked] if row.locked else lines))
 
@@ -275,9 +205,14 @@ class GainTable(Panel):
         origin = self.tuning.origin(row, gain)
         key = f"{row.key}.{gain}"
         colour = RED if key in self.state.problems else _COLOURS.get(origin)
-        tip = (
-            f"{gain} in force: {value:g} {row.unit}{_UNITS.get(gain, '')}\n"
-            f"from: {origin}\n{row.paths.get(gain) or row.locked}"
+        tip = tr(
+            "{gain} in force: {value:g} {unit}{units}\nfrom: {origin}\n{value2}",
+            gain=gain,
+            value=value,
+            unit=row.unit,
+            units=_UNITS.get(gain, ""),
+            origin=origin,
+            value2=row.paths.get(gain) or row.locked,
         )
         if gain == "kv" and "dampratio" in row.values:
             tip += "\n" + tr("made of dampratio {ratio:g}", ratio=row.values["dampratio"])
@@ -311,13 +246,24 @@ class GainTable(Panel):
     ) -> None:
         if value is None or (name == "ζ" and not row.values.get("kp")):
             imgui.text_disabled("-")
-            why = "its law does not act on a joint" if row.dof < 0 else "its law has no kp and kv"
+            why = (
+                tr("its law does not act on a joint")
+                if row.dof < 0
+                else tr("its law has no kp and kv")
+            )
             imgui.set_item_tooltip(why)
             return
         which = "M_ii" if self.tuning.held_inertia else "1 / inv(M)_ii"
-        sets = "Sets kp, and kv so that ζ stays." if name == "f" else "Sets kv; 1 is critical."
-        tip = (
-            f"{value:.4g} {unit} with the inertia {which} = {self.tuning.inertia(row):.4g}\n{sets}"
+        sets = (
+            tr("Sets kp, and kv so that ζ stays.") if name == "f" else tr("Sets kv; 1 is critical.")
+        )
+        tip = tr(
+            "{value:.4g} {unit} with the inertia {which} = {tuning:.4g}\n{sets}",
+            value=value,
+            unit=unit,
+            which=which,
+            tuning=self.tuning.inertia(row),
+            sets=sets,
         )
         new = self._cell(f"{row.key}.{name}", name, value, bool(row.locked), tip, None)
         if new is not None:
@@ -361,8 +307,14 @@ class GainTable(Panel):
         )
         imgui.dummy(ImVec2(2 * radius + px(4), imgui.get_text_line_height()))
         imgui.set_item_tooltip(
-            f"Saturated in {share:.0%} of the last second.\n"
-            f"Effort now {self.tuning.monitor.effort(row):.3g} of {row.limit:g} {row.unit}"
+            tr(
+                "Saturated in {share:.0%} of the last second.\n"
+                "Effort now {monitor:.3g} of {limit:g} {unit}",
+                share=share,
+                monitor=self.tuning.monitor.effort(row),
+                limit=row.limit,
+                unit=row.unit,
+            )
         )
 
 
@@ -373,10 +325,6 @@ _WIDTHS = {"on": 24.0, "actuator": 100.0, "sat": 24.0, "f": 52.0, "ζ": 52.0, "f
 def _shown(row: GainRow, gain: str) -> float:
     """The value of a cell: a limit is the one that acts, whatever sets it."""
     return row.limit if gain == LIMIT else row.values[gain]
-
-
-def _which(tuning: Tuning) -> str:
-    return "held" if tuning.held_inertia else "free"
 
 
 def _tooltip(text: str) -> None:

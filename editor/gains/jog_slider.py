@@ -30,7 +30,7 @@ class JogSlider:
         value = float(frame.setpoint[0, row.column]) * row.scale * factor
         why_not = tuning.why_no_jog(row)
         imgui.begin_disabled(bool(why_not))
-        text = f"jog %.3f {unit}".rstrip()
+        text = tr("jog %.3f {unit}", unit=unit).rstrip()
         changed, new = imgui.slider_float("###jog", value, low * factor, high * factor, text)
         imgui.end_disabled()
         flags = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled

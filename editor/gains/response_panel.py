@@ -9,7 +9,7 @@ from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.jog_slider import JogSlider
 from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
@@ -65,21 +65,21 @@ class ResponsePanel(Panel):
 
     def _buttons(self) -> None:
         tuning = self.tuning
-        self._button("Run on a copy", tuning.why_no_test(), tuning.test, _COPY)
+        self._button(tr("Run on a copy"), tuning.why_no_test(), tuning.test, tr(_COPY))
         imgui.same_line()
         if tuning.live_test is not None:
-            if imgui.button("Stop"):
+            if imgui.button(tr("Stop")):
                 tuning.stop_live()
             imgui.same_line()
             imgui.progress_bar(tuning.live_test.progress, size(60, 0))
         else:
-            self._button("Run live", tuning.why_no_live_test(), tuning.test_live, _LIVE)
+            self._button(tr("Run live"), tuning.why_no_live_test(), tuning.test_live, tr(_LIVE))
         imgui.same_line()
-        _, tuning.auto = imgui.checkbox("auto", tuning.auto)
-        imgui.set_item_tooltip("Run the test on the copy again after every edit.")
+        _, tuning.auto = imgui.checkbox(tr("auto"), tuning.auto)
+        imgui.set_item_tooltip(tr("Run the test on the copy again after every edit."))
         imgui.same_line()
-        _, tuning.together = imgui.checkbox("together", tuning.together)
-        imgui.set_item_tooltip("All chosen joints at once; else one after the other.")
+        _, tuning.together = imgui.checkbox(tr("together"), tuning.together)
+        imgui.set_item_tooltip(tr("All chosen joints at once; else one after the other."))
         if tuning.lab.is_busy:
             imgui.same_line()
             imgui.text_disabled("…")
@@ -106,7 +106,13 @@ class ResponsePanel(Panel):
             return
         self._plot(result, before)
         if len(result.responses) > DRAWN:
-            imgui.text_disabled(f"the first {DRAWN} of {len(result.responses)} are drawn")
+            imgui.text_disabled(
+                tr(
+                    "the first {drawn} of {count} are drawn",
+                    drawn=DRAWN,
+                    count=len(result.responses),
+                )
+            )
         self._numbers(result, before)
         for response in result.responses:
             if response.problem:
@@ -115,8 +121,10 @@ class ResponsePanel(Panel):
                 imgui.bullet()
                 imgui.text_wrapped(f"{response.actuator}: {cause}")
         imgui.push_style_color(imgui.Col_.text, GREY)
-        where = _COPY if result.where == "copy" else "measured on the running robot"
-        imgui.text_wrapped(f"{where}; faint: before the last edit" if before else where)
+        where = tr(_COPY) if result.where == "copy" else tr("measured on the running robot")
+        imgui.text_wrapped(
+            tr("{where}; faint: before the last edit", where=where) if before else where
+        )
         imgui.pop_style_color()
 
     def _plot(self, result: Result, before: Result | None) -> None:
@@ -124,7 +132,7 @@ class ResponsePanel(Panel):
         if not implot.begin_plot("##response", ImVec2(-1, px(200)), int(flags)):
             return
         fit = implot.AxisFlags_.auto_fit
-        implot.setup_axes("t [s]", "moved [rad or m]", fit, fit)
+        implot.setup_axes("t [s]", tr("moved [rad or m]"), fit, fit)
         implot.setup_legend(implot.Location_.south_east)
         for i, response in enumerate(result.responses[:DRAWN]):
             old = before.of(response.actuator) if before is not None else None
@@ -158,23 +166,31 @@ class ResponsePanel(Panel):
                 imgui.text(number_text(response.metrics, name))
                 was = number_text(old.metrics, name) if old and old.metrics else "nothing"
                 more = beyond_target(response) if name == "over" else ""
-                imgui.set_item_tooltip("\n".join(filter(None, (about, more, f"before: {was}"))))
+                imgui.set_item_tooltip(
+                    "\n".join(filter(None, (tr(about), more, tr("before: {was}", was=was))))
+                )
         imgui.end_table()
 
 
-_COPY = "on a suspended copy (base fixed, contacts off), from the starting pose"
-_LIVE = "On the running robot, all chosen joints at once; it holds their setpoints meanwhile."
+_COPY = deferred("on a suspended copy (base fixed, contacts off), from the starting pose")
+_LIVE = deferred(
+    "On the running robot, all chosen joints at once; it holds their setpoints meanwhile."
+)
 _NUMBERS = (
-    ("rise", "rise_time", "Rise time from 10 to 90 % [s]."),
+    ("rise", "rise_time", deferred("Rise time from 10 to 90 % [s].")),
     (
         "over",
         "overshoot",
-        "Overshoot beyond the final value (thin line in the plot), relative to the step.",
+        deferred("Overshoot beyond the final value (thin line in the plot), relative to the step."),
     ),
-    ("settle", "settling_time", "Settling time to within ±2 % of the final value [s]."),
-    ("error", "steady_state_error", "Steady-state error: target minus final value [rad or m]."),
-    ("rmse", "rmse", "RMS tracking error [rad or m]."),
-    ("sat", "saturation", "Fraction of steps in saturation."),
+    ("settle", "settling_time", deferred("Settling time to within ±2 % of the final value [s].")),
+    (
+        "error",
+        "steady_state_error",
+        deferred("Steady-state error: target minus final value [rad or m]."),
+    ),
+    ("rmse", "rmse", deferred("RMS tracking error [rad or m].")),
+    ("sat", "saturation", deferred("Fraction of steps in saturation.")),
 )
 _UNITS = {"rise": " [s]", "settle": " [s]", "error": " [rad, m]", "rmse": " [rad, m]"}
 _SHARES = ("overshoot", "saturation")

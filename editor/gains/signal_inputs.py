@@ -5,6 +5,7 @@ from dataclasses import replace
 from imgui_bundle import imgui
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.number_cell import number_cell
 from mjrig.errors import MjrigError
 from mjrig.gains.response import Kind, Signal
@@ -40,11 +41,11 @@ def signal_inputs(state: EditorState, signal: Signal, *, per_line: int) -> Signa
 
 def _numbers(kind: Kind) -> list[tuple[str, str, float]]:
     """(name, format, speed) of what a kind needs."""
-    found = [("amplitude", "%.3g rad", 0.005), ("duration", "%.3g s", 0.02)]
+    found = [("amplitude", tr("%.3g rad"), 0.005), ("duration", "%.3g s", 0.02)]
     if kind is not Kind.STEP:
-        found.append(("frequency", "%.3g Hz", 0.02))
+        found.append(("frequency", tr("%.3g Hz"), 0.02))
     if kind is Kind.CHIRP:
-        found.append(("end_frequency", "to %.3g Hz", 0.02))
+        found.append(("end_frequency", tr("to %.3g Hz"), 0.02))
     return found
 
 

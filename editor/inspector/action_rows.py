@@ -9,6 +9,7 @@ from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject
 from mjrig.editor.inspector.keyframe_widgets import KEYFRAME, keyframe_argument
 from mjrig.editor.session.panel_edits import PanelEdits
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.editor.ui.text_filter import matches
@@ -39,7 +40,9 @@ class ActionRows:
             for action in type(live).actions()
             if matches(search, f"{action.name} {action.name.replace('_', ' ')} {action.doc}")
         ]
-        if not actions or not imgui.collapsing_header("Actions", imgui.TreeNodeFlags_.default_open):
+        if not actions or not imgui.collapsing_header(
+            tr("Actions"), imgui.TreeNodeFlags_.default_open
+        ):
             return
         for action in actions:
             imgui.push_id(action.name)
@@ -70,7 +73,7 @@ class ActionRows:
         def run(world: World) -> tuple[Any, dict[str, object] | None]:
             live = existing(world, path)
             if live is None:
-                raise MjrigError(f"{path} does not run any more")
+                raise MjrigError(tr("{path} does not run any more", path=path))
             result = call_action(live, action.name, arguments)
             twin = type(live) is type(target.obj)
             return result, HasProperties.to_data(live) if twin else None
@@ -87,7 +90,7 @@ class ActionRows:
         names = [n for n in dict.fromkeys([*before, *data]) if not _same(before, data, n)]
         if names:
             values = {f"{target.path}.{n}": data.get(n, UNSET) for n in names}
-            self._edits.put(values, f"Call {target.path}.{action.name}")
+            self._edits.put(values, tr("Call {path}.{name}", path=target.path, name=action.name))
 
     def _arguments(self, target: EditedObject, action: Action) -> dict[str, object]:
         """What was typed; an argument left empty is left out."""

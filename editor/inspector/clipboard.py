@@ -5,6 +5,7 @@ from typing import Any
 
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject, Field
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.yaml_text.formatting import format_block, format_flow
@@ -39,11 +40,11 @@ def parsed(text: str) -> Any:
         PropertyError: it is empty or not YAML.
     """
     if not text.strip():
-        raise PropertyError("cannot paste: the clipboard has no text")
+        raise PropertyError(tr("cannot paste: the clipboard has no text"))
     try:
         return parse_value(text)
     except MjrigError as error:
-        raise PropertyError(f"cannot paste the clipboard: {error}") from error
+        raise PropertyError(tr("cannot paste the clipboard: {error}", error=error)) from error
 
 
 def values_to_paste(target: EditedObject, text: str) -> dict[str, object]:
@@ -58,21 +59,34 @@ def values_to_paste(target: EditedObject, text: str) -> dict[str, object]:
     data, obj = parsed(text), target.obj
     kind = type(obj).__name__
     if not isinstance(data, Mapping):
-        raise PropertyError(f"cannot paste: {target.path} needs a mapping, got {_short(data)}")
+        raise PropertyError(
+            tr(
+                "cannot paste: {path} needs a mapping, got {data}",
+                path=target.path,
+                data=_short(data),
+            )
+        )
     data = dict(data)
     found = data.pop("type", None)
     if found is not None and found != kind:
-        raise PropertyError(f"cannot paste: the clipboard has a {found}, {target.path} is a {kind}")
+        raise PropertyError(
+            tr(
+                "cannot paste: the clipboard has a {found}, {path} is a {kind}",
+                found=found,
+                path=target.path,
+                kind=kind,
+            )
+        )
     for name in data:
         try:
             obj.property_named(str(name))
         except PropertyError as error:
-            raise PropertyError(f"cannot paste: {error}") from None
+            raise PropertyError(tr("cannot paste: {error}", error=error)) from None
     data.pop("name", None)
     if found is not None:
         data = {**{n: UNSET for n in HasProperties.to_data(obj) if n not in data}, **data}
     if not data:
-        raise PropertyError("cannot paste: the clipboard has no properties")
+        raise PropertyError(tr("cannot paste: the clipboard has no properties"))
     return {f"{target.path}.{name}": value for name, value in data.items()}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits
+from mjrig.editor.texts.texts import tr
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.nested_kinds import Nested, NestedList
@@ -122,15 +123,15 @@ class Field:
     def describe(self) -> list[tuple[str, str]]:
         """Contents of the tooltip: (title, text)."""
         prop = self.prop
-        origin = "the scene" if self.is_authored else "the default"
+        origin = tr("the scene") if self.is_authored else tr("the default")
         lines = [
             ("", prop.doc),
             ("unit", prop.unit),
             ("range", prop.range_text()),
             ("default", prop.default_text()),
-            ("value from", origin),
+            (tr("value from"), origin),
             ("path", self.path),
-            ("", "A change rebuilds the world; its state is kept." if prop.structural else ""),
+            ("", tr("A change rebuilds the world; its state is kept.") if prop.structural else ""),
             ("disabled", self.why_not_editable() or ""),
         ]
         return [(what, text) for what, text in lines if text]
@@ -180,7 +181,7 @@ class Field:
             if self.targets[0].path == old:
                 state.selection.follow(old, new)
 
-        self.edits.run(f"Rename {old} to {new}", edit, self.path)
+        self.edits.run(tr("Rename {old} to {new}", old=old, new=new), edit, self.path)
 
 
 def fields_of(targets: Sequence[EditedObject], edits: PanelEdits) -> list[Field]:

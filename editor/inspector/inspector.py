@@ -11,13 +11,13 @@ from mjrig.editor.inspector.rows import PropertyRows
 from mjrig.editor.inspector.sheet import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.scene.sim_options import option_in
 from mjrig.sim.world import World
 
-_HOW_TO_SELECT = (
+_HOW_TO_SELECT = deferred(
     "Nothing is selected. Click an actor in the viewport, again for the joint of the link, "
     "or anything in the hierarchy; "
     "Shift or Ctrl with a click adds to the selection."
@@ -84,13 +84,13 @@ class Inspector(Panel):
         paths = self.state.selection.paths
         live = self.state.live(paths[0]) if paths else None
         if live is None:
-            text = _HOW_TO_SELECT if not paths else _no_page(paths[0])
+            text = tr(_HOW_TO_SELECT) if not paths else _no_page(paths[0])
             imgui.push_style_color(imgui.Col_.text, GREY)
             imgui.text_wrapped(text)
             imgui.pop_style_color()
             return
         imgui.text(paths[0])
-        imgui.text_wrapped("It is not part of this scene file: only its actions are listed.")
+        imgui.text_wrapped(tr("It is not part of this scene file: only its actions are listed."))
         self._actions.draw(EditedObject(paths[0], live, live), live)
 
     # Parts of the panel -------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Inspector(Panel):
         doc = (type(first.obj).__doc__ or "").strip()
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
             imgui.set_tooltip("\n".join([*(t.path for t in targets), "", doc]))
-        left_out = f"; {others} of another kind not shown" if others else ""
+        left_out = tr("; {others} of another kind not shown", others=others) if others else ""
         imgui.push_style_color(imgui.Col_.text, GREY)
         imgui.text_wrapped(f"{kind}: {doc.partition(chr(10))[0]}{left_out}")
         imgui.pop_style_color()
@@ -119,10 +119,10 @@ class Inspector(Panel):
     def _filter_bar(self) -> None:
         box = imgui.get_frame_height() + imgui.calc_text_size("modified").x
         imgui.set_next_item_width(-box - 2 * imgui.get_style().item_spacing.x)
-        _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
+        _, self._search = imgui.input_text_with_hint("##search", tr("search"), self._search)
         imgui.same_line()
-        _, self._only_modified = imgui.checkbox("modified", self._only_modified)
-        imgui.set_item_tooltip("Show only values that differ from the default")
+        _, self._only_modified = imgui.checkbox(tr("modified"), self._only_modified)
+        imgui.set_item_tooltip(tr("Show only values that differ from the default"))
         self.rows.filter = Filter(self._search, self._only_modified)
 
     def _table(self, targets: list[EditedObject]) -> None:
@@ -130,10 +130,10 @@ class Inspector(Panel):
         self.rows.menus.hovered = None
         if imgui.begin_table("props", 3, flags):
             stretch = imgui.TableColumnFlags_.width_stretch
-            imgui.table_setup_column("name", stretch, 0.42)
-            imgui.table_setup_column("value", stretch, 0.58)
+            imgui.table_setup_column(tr("name"), stretch, 0.42)
+            imgui.table_setup_column(tr("value"), stretch, 0.58)
             fixed = imgui.TableColumnFlags_.width_fixed | imgui.TableColumnFlags_.no_resize
-            imgui.table_setup_column("reset", fixed, imgui.get_frame_height())
+            imgui.table_setup_column(tr("reset"), fixed, imgui.get_frame_height())
             self.rows.object(targets, fields_of(targets, self.edits))
             imgui.end_table()
         self.rows.menus.shortcuts()

@@ -13,6 +13,7 @@ from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.number_widgets import Scale, real, scale_of, settle, tidy
 from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import combo, entry
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import no_tab_stop
 from mjrig.errors import MjrigError
@@ -92,7 +93,7 @@ def per_actuator_value(field: Field, sheet: Sheet) -> None:
     forms = {form_of(d if field.is_authored else None) for d in data}
     form = forms.pop() if len(forms) == 1 else None
     choices = [f.value for f in Form if f is not Form.LIST or slot_values(field.live, prop)[0]]
-    width = imgui.calc_text_size("by name").x + imgui.get_frame_height() * 1.4
+    width = imgui.calc_text_size(tr("by name")).x + imgui.get_frame_height() * 1.4
     imgui.set_next_item_width(width)
     with no_tab_stop():
         chosen = combo("##form", form or MIXED, choices)
@@ -129,15 +130,19 @@ def _summary(field: Field, form: Form | None, data: Any) -> str:
         return f"{prop.fallback_value(field.obj):g}"
     count = len(data)
     if form is Form.LIST:
-        return f"{count} value{'s' * (count != 1)}"
-    return MIXED if field.is_mixed else f"{count} pattern{'s' * (count != 1)}"
+        return tr("{count} value{value}", count=count, value="s" * (count != 1))
+    return (
+        MIXED
+        if field.is_mixed
+        else tr("{count} pattern{value}", count=count, value="s" * (count != 1))
+    )
 
 
 def per_actuator_rows(field: Field, sheet: Sheet) -> None:
     """The patterns or the list, then what they come to for each actuator."""
     form = form_of(field.data()[0] if field.is_authored else None)
     if field.is_mixed:
-        note("The selected objects differ here.")
+        note(tr("The selected objects differ here."))
     elif form is Form.BY_NAME:
         mapping_rows(field, sheet, number_entry, first_number)
     elif form is Form.LIST:
@@ -172,7 +177,7 @@ def _resolved_rows(field: Field) -> None:
     held = field.data()[0]
     scale = scale_of(prop)
     for name, value, source in zip(names, values, said, strict=False):
-        with_name(f"in force {name}", name, grey=True)
+        with_name(tr("in force {name}", name=name), name, grey=True)
         shown = held.get(literal(name), value) if isinstance(held, Mapping) else value
         room = imgui.calc_text_size("imported").x + imgui.get_style().item_spacing.x
         imgui.set_next_item_width(-room)
@@ -206,7 +211,11 @@ def _patch(field: Field, patch: dict[str, Any]) -> None:
 def mapping_value(field: Field, sheet: Sheet) -> None:
     """How many entries there are."""
     count = len(field.data()[0] or {})
-    text = MIXED if field.is_mixed else f"{count} entr{'ies' if count != 1 else 'y'}"
+    text = (
+        MIXED
+        if field.is_mixed
+        else tr("{count} entr{value}", count=count, value="ies" if count != 1 else "y")
+    )
     imgui.align_text_to_frame_padding()
     imgui.text_colored(GREY, text)
 
@@ -214,7 +223,7 @@ def mapping_value(field: Field, sheet: Sheet) -> None:
 def pattern_map_rows(field: Field, sheet: Sheet) -> None:
     """Numbers by name pattern."""
     if field.is_mixed:
-        note("The selected objects differ here.")
+        note(tr("The selected objects differ here."))
     else:
         mapping_rows(field, sheet, number_entry, lambda field, key: 0.0)
 
@@ -222,7 +231,7 @@ def pattern_map_rows(field: Field, sheet: Sheet) -> None:
 def pattern_lists_rows(field: Field, sheet: Sheet) -> None:
     """Lists of numbers by name pattern, as YAML."""
     if field.is_mixed:
-        note("The selected objects differ here.")
+        note(tr("The selected objects differ here."))
         return
     prop = field.prop
     assert isinstance(prop, PatternLists)
@@ -233,7 +242,7 @@ def pattern_lists_rows(field: Field, sheet: Sheet) -> None:
 def table_rows(field: Field, sheet: Sheet) -> None:
     """Values by name: names as they are, anything else as YAML."""
     if field.is_mixed:
-        note("The selected objects differ here.")
+        note(tr("The selected objects differ here."))
         return
     prop = field.prop
     assert isinstance(prop, Table)
@@ -266,12 +275,12 @@ def mapping_rows(
         imgui.table_set_column_index(2)
         if imgui.small_button("x##remove"):
             _put_mapping(field, {k: v for k, v in mapping.items() if k != key})
-        imgui.set_item_tooltip(f"Remove {key}")
+        imgui.set_item_tooltip(tr("Remove {key}", key=key))
         imgui.pop_id()
     imgui.table_next_row()
     imgui.table_set_column_index(0)
     imgui.set_next_item_width(-1)
-    added = entry(sheet, "##add", "", "add a name...")
+    added = entry(sheet, "##add", "", tr("add a name..."))
     if added:
         field.set_all({**mapping, added: mapping.get(added, first(field, added))})
 

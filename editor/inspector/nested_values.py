@@ -8,6 +8,7 @@ from imgui_bundle import imgui
 from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.sheet import MIXED
 from mjrig.editor.inspector.text_widgets import combo
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.properties import registry
 from mjrig.properties.has_properties import HasProperties
@@ -31,11 +32,11 @@ def nested_value(row: Field) -> None:
 
 
 def _add_or_remove(row: Field, shown: str) -> None:
-    if shown in (NONE, MIXED) and imgui.button("Add##add"):
+    if shown in (NONE, MIXED) and imgui.button(tr("Add##add")):
         row.change_each(lambda data: {} if data is None else data)
     if shown == MIXED:
         imgui.same_line()
-    if shown != NONE and imgui.button("Remove##remove"):
+    if shown != NONE and imgui.button(tr("Remove##remove")):
         row.reset()
 
 
@@ -49,10 +50,15 @@ def list_value(row: Field) -> None:
             imgui.open_popup("types")
         else:
             row.change_each(lambda items: [*items, _fresh(prop.base, items)])
-    imgui.set_item_tooltip("Add one")
+    imgui.set_item_tooltip(tr("Add one"))
     imgui.same_line()
     count = counts.pop() if len(counts) == 1 else None
-    imgui.text_colored(GREY, MIXED if count is None else f"{count} item{'s' * (count != 1)}")
+    imgui.text_colored(
+        GREY,
+        MIXED
+        if count is None
+        else tr("{count} item{value}", count=count, value="s" * (count != 1)),
+    )
     if imgui.begin_popup("types"):
         for name in registry.names(prop.base):
             if imgui.menu_item_simple(name):

@@ -11,6 +11,7 @@ from imgui_bundle import imgui
 from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import checkbox, yaml_value
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui import scalars
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
@@ -113,13 +114,13 @@ def optional_value(field: Field, sheet: Sheet) -> None:
     data = field.data()
     there = data[0] is not None
     changed, on = checkbox("##on", there, field.is_mixed)
-    imgui.set_item_tooltip("Set or clear the value")
+    imgui.set_item_tooltip(tr("Set or clear the value"))
     if changed:
         first = next((d for d in data if d is not None), _first_value(field.prop))
         field.set_all(first if on else None)
     imgui.same_line()
     if not there:
-        imgui.text_colored(GREY, MIXED if field.is_mixed else "none")
+        imgui.text_colored(GREY, MIXED if field.is_mixed else tr("none"))
         return
     float_value(field, sheet)
 

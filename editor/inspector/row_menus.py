@@ -9,6 +9,7 @@ from mjrig.editor.inspector import clipboard
 from mjrig.editor.inspector.fields import EditedObject, Field
 from mjrig.editor.inspector.sheet import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.chords import chord
 from mjrig.editor.ui.colours import RED
 from mjrig.yaml_text.formatting import format_block
@@ -30,30 +31,30 @@ class RowMenus:
         """The menu of one row."""
         if not imgui.begin_popup_context_item("row menu"):
             return
-        if imgui.menu_item_simple("Copy value", "Ctrl+C"):
+        if imgui.menu_item_simple(tr("Copy value"), tr("Ctrl+C")):
             self.copy_value(row)
-        if imgui.menu_item_simple("Copy path"):
+        if imgui.menu_item_simple(tr("Copy path")):
             imgui.set_clipboard_text(row.path)
-        if imgui.menu_item_simple("Copy category"):
+        if imgui.menu_item_simple(tr("Copy category")):
             imgui.set_clipboard_text(clipboard.category_text(row.obj, row.prop.category))
         editable = row.why_not_editable() is None
-        if imgui.menu_item_simple("Paste", "Ctrl+V", False, editable):
+        if imgui.menu_item_simple(tr("Paste"), tr("Ctrl+V"), False, editable):
             self.paste_value(row)
-        if imgui.menu_item_simple("Edit as YAML...", "", False, editable):
+        if imgui.menu_item_simple(tr("Edit as YAML..."), "", False, editable):
             self.as_yaml = (row, format_block(row.data()[0], 0))
             self._wants_popup = True
-        if imgui.menu_item_simple("Reset to default", "", False, editable and row.is_authored):
+        if imgui.menu_item_simple(tr("Reset to default"), "", False, editable and row.is_authored):
             row.reset()
         imgui.end_popup()
 
     def object_menu(self, targets: Sequence[EditedObject]) -> None:
         """Menu entries of a whole object; inside of an open popup."""
         kind = type(targets[0].obj).__name__
-        if imgui.menu_item_simple(f"Copy {kind}###copy object"):
+        if imgui.menu_item_simple(tr("Copy {kind}###copy object", kind=kind)):
             imgui.set_clipboard_text(clipboard.object_text(targets[0].obj))
-        if imgui.menu_item_simple("Copy path"):
+        if imgui.menu_item_simple(tr("Copy path")):
             imgui.set_clipboard_text(targets[0].path)
-        if imgui.menu_item_simple("Paste"):
+        if imgui.menu_item_simple(tr("Paste")):
             self.paste_object(targets)
 
     def copy_value(self, row: Field) -> None:
@@ -73,7 +74,7 @@ class RowMenus:
             values: dict[str, object] = {}
             for target in targets:
                 values |= clipboard.values_to_paste(target, text)
-            self.edits.put(values, f"Paste into {targets[0].path}")
+            self.edits.put(values, tr("Paste into {path}", path=targets[0].path))
 
         self.sheet.state.attempt(paste, field=targets[0].path)
 
@@ -106,10 +107,10 @@ class RowMenus:
         problem = self.sheet.state.problems.get(row.path)
         if problem:
             imgui.text_colored(RED, problem)
-        if imgui.button("Apply"):
+        if imgui.button(tr("Apply")):
             attempt = self.sheet.state.attempt
             attempt(lambda: row.set_all(clipboard.parsed(text)), field=row.path)
         imgui.same_line()
-        if imgui.button("Close"):
+        if imgui.button(tr("Close")):
             imgui.close_current_popup()
         imgui.end_popup()

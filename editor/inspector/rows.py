@@ -21,6 +21,7 @@ from mjrig.editor.inspector.row_menus import RowMenus
 from mjrig.editor.inspector.sheet import PAYLOAD, Sheet, Widget
 from mjrig.editor.inspector.widgets import widget_for
 from mjrig.editor.session.panel_edits import PanelEdits
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.number_cell import no_tab_stop
 from mjrig.properties.array_kinds import Vector
@@ -74,9 +75,9 @@ class PropertyRows:
         flags = imgui.TreeNodeFlags_.span_all_columns
         opened = self._node(f"{category}##category", flags, default=True)
         if imgui.begin_popup_context_item("category menu"):
-            if imgui.menu_item_simple("Copy category"):
+            if imgui.menu_item_simple(tr("Copy category")):
                 imgui.set_clipboard_text(clipboard.category_text(targets[0].obj, category))
-            if imgui.menu_item_simple("Paste"):
+            if imgui.menu_item_simple(tr("Paste")):
                 self.menus.paste_object(targets)
             imgui.end_popup()
         return opened
@@ -113,7 +114,7 @@ class PropertyRows:
                 pressed = imgui.arrow_button("##reset", imgui.Dir.left)
             if pressed:
                 row.reset()
-            imgui.set_item_tooltip(f"Back to the default: {row.prop.default_text()}")
+            imgui.set_item_tooltip(tr("Back to the default: {prop}", prop=row.prop.default_text()))
         self._note_hovered(row, top)
         self._problem(row)
         if opened:
@@ -238,7 +239,7 @@ class PropertyRows:
         imgui.table_set_column_index(2)
         if imgui.small_button("x##remove"):
             row.change_each(lambda items: [*items[:index], *items[index + 1 :]])
-        imgui.set_item_tooltip("Remove")
+        imgui.set_item_tooltip(tr("Remove"))
         if opened:
             imgui.indent()
             self._part(targets)

@@ -34,6 +34,7 @@ from mjrig.editor.inspector.text_widgets import (
     text_value,
     yaml_value,
 )
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.bounds import Bounds, number
@@ -82,14 +83,16 @@ def option_value(field: Field, sheet: Sheet) -> None:
     prop: Any = field.prop
     is_set = field.is_authored
     changed, on = checkbox("##on", is_set, field.is_mixed)
-    imgui.set_item_tooltip("Off: value from the model")
+    imgui.set_item_tooltip(tr("Off: value from the model"))
     in_model = sheet.options(prop.name)
     if changed:
         field.set_all(_first_option(prop, in_model)) if on else field.reset()
     imgui.same_line()
     if not is_set:
-        imgui.text_colored(GREY, "from the model" if in_model is None else _option_text(in_model))
-        imgui.set_item_tooltip("Value from the model")
+        imgui.text_colored(
+            GREY, tr("from the model") if in_model is None else _option_text(in_model)
+        )
+        imgui.set_item_tooltip(tr("Value from the model"))
         return
     _set_option(field, prop, sheet)
 

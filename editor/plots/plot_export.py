@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MissingExtraError
 
 Series = Mapping[str, FloatArray]
@@ -56,7 +57,7 @@ def write_png(path: Path, series: Series, units: Mapping[str, str]) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtraError("a picture of a plot", "plot", error) from error
+        raise MissingExtraError(tr("a picture of a plot"), "plot", error) from error
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

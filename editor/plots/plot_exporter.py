@@ -11,6 +11,7 @@ from mjrig.editor.plots.plot_export import Series, clipped, free_name, write_csv
 from mjrig.editor.plots.plot_model import Plot, PlotBoard
 from mjrig.editor.session.console import Console
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.scale import px
 
 POPUP = "export"
@@ -36,12 +37,12 @@ class PlotExporter:
         if not imgui.begin_popup(POPUP):
             return
         imgui.set_next_item_width(px(420.0))
-        _, self._file = imgui.input_text("File", self._file)
-        _, self._only_seen = imgui.checkbox("Visible range only", self._only_seen)
+        _, self._file = imgui.input_text(tr("File"), self._file)
+        _, self._only_seen = imgui.checkbox(tr("Visible range only"), self._only_seen)
         for suffix in (".csv", ".png"):
             path = Path(f"{self._file}{suffix}")
             imgui.same_line()
-            if imgui.button(f"Save {suffix[1:].upper()}"):
+            if imgui.button(tr("Save {suffix}", suffix=suffix[1:].upper())):
                 self.write(plot, path, seen if self._only_seen else None)
                 imgui.close_current_popup()
             imgui.set_item_tooltip(f"{path}{', which exists' if path.exists() else ''}")
@@ -68,11 +69,15 @@ def _write(console: Console, path: Path, series: Series, units: Mapping[str, str
     try:
         if path.suffix == ".png":
             write_png(path, series, units)
-            console.say(f"wrote {path}")
+            console.say(tr("wrote {path}", path=path))
         else:
-            console.say(f"wrote {path} ({write_csv(path, series, units)} rows)")
+            console.say(
+                tr("wrote {path} ({path2} rows)", path=path, path2=write_csv(path, series, units))
+            )
     except (OSError, ImportError) as error:
-        console.fail(f"the plot cannot be exported: {error}")
+        console.fail(tr("the plot cannot be exported: {error}", error=error))
     except Exception as error:
-        text = f"the plot cannot be exported: {type(error).__name__}: {error}"
+        text = tr(
+            "the plot cannot be exported: {name}: {error}", name=type(error).__name__, error=error
+        )
         console.fail(text, traceback.format_exc())

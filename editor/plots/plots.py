@@ -21,6 +21,7 @@ from mjrig.editor.plots.signal_elements import element_of
 from mjrig.editor.plots.signal_picker import SignalPicker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.dragging import PAYLOAD, drag_source, is_dragging
 from mjrig.editor.ui.number_cell import number_cell
@@ -37,7 +38,7 @@ THIN, MARKED = 1.5, 3.5
 SMALLEST_SPAN = 1e-5
 _CURSORS = (("A", ImVec4(1.0, 0.8, 0.2, 1.0)), ("B", ImVec4(0.3, 0.9, 1.0, 1.0)))
 _PLOTTED = ("signal", "property", "actuator")
-_EMPTY = "Drop signals, properties or actuators here, or choose them under Signals."
+_EMPTY = deferred("Drop signals, properties or actuators here, or choose them under Signals.")
 
 
 class PlotsPanel(Panel):
@@ -76,7 +77,9 @@ class PlotsPanel(Panel):
         if kept:
             missing = self.board.apply(kept)
         if missing:
-            self.state.console.warn(f"not plotted, not in this scene: {listed(missing)}")
+            self.state.console.warn(
+                tr("not plotted, not in this scene: {missing}", missing=listed(missing))
+            )
         if not self.board.plots:
             self.board.add_plot()
         if self._starts_filled and not kept:
@@ -100,13 +103,13 @@ class PlotsPanel(Panel):
         try:
             save_layout(self.state.scene.path, layout)
         except OSError as error:
-            self.state.console.warn(f"the plot layout cannot be kept: {error}")
+            self.state.console.warn(tr("the plot layout cannot be kept: {error}", error=error))
 
     def draw(self) -> None:
         self._follow_session()
-        if imgui.button("Add plot"):
+        if imgui.button(tr("Add plot")):
             self.board.add_plot()
-        imgui.set_item_tooltip("Another plot below")
+        imgui.set_item_tooltip(tr("Another plot below"))
         plots = list(self.board.plots)
         if plots:
             imgui.same_line()  # the head of the first plot: height is precious
@@ -141,7 +144,7 @@ class PlotsPanel(Panel):
         if imgui.button(f"{'Follow' if plot.is_paused else 'Pause'}###pause"):
             (self.board.resume if plot.is_paused else self.board.pause)(plot)
         imgui.set_item_tooltip(
-            "This plot only; the simulation keeps running.\nPaused: wheel zooms, dragging pans."
+            tr("This plot only; the simulation keeps running.\nPaused: wheel zooms, dragging pans.")
         )
         imgui.same_line()
         imgui.set_next_item_width(px(80.0))
@@ -150,24 +153,24 @@ class PlotsPanel(Panel):
         )
         if changed:
             plot.set_window(seconds)
-        imgui.set_item_tooltip("Time span shown; the wheel changes it too")
+        imgui.set_item_tooltip(tr("Time span shown; the wheel changes it too"))
         imgui.same_line()
-        _, plot.autoscale = imgui.checkbox("Auto", plot.autoscale)
-        imgui.set_item_tooltip("Fit the value axis to the visible samples")
+        _, plot.autoscale = imgui.checkbox(tr("Auto"), plot.autoscale)
+        imgui.set_item_tooltip(tr("Fit the value axis to the visible samples"))
         imgui.same_line()
-        changed, wanted = imgui.checkbox("Cursors", plot.cursors is not None)
+        changed, wanted = imgui.checkbox(tr("Cursors"), plot.cursors is not None)
         if changed:
             self._set_cursors(plot, wanted)
         imgui.same_line()
-        if imgui.button("Signals"):
+        if imgui.button(tr("Signals")):
             self._picker.open()
         imgui.same_line()
-        if imgui.button("Export"):
+        if imgui.button(tr("Export")):
             self.exporter.open()
         imgui.same_line()
         if imgui.button("x##remove"):
             self.board.remove_plot(plot)
-        imgui.set_item_tooltip("Remove this plot")
+        imgui.set_item_tooltip(tr("Remove this plot"))
         self._picker.draw(plot)
         self.exporter.draw(plot, self._seen.get(plot.key))
 
@@ -250,7 +253,10 @@ class PlotsPanel(Panel):
     def drop(self, plot: Plot, kind: str, value: object) -> None:
         """Something was dropped on a plot."""
         if kind not in _PLOTTED:
-            text = f"a {kind} cannot be plotted; drop a signal, an actuator or a numeric property"
+            text = tr(
+                "a {kind} cannot be plotted; drop a signal, an actuator or a numeric property",
+                kind=kind,
+            )
             self.state.console.fail(text)
             return
         paths = tracking(str(value)) if kind == "actuator" else (str(value),)
@@ -261,7 +267,7 @@ class PlotsPanel(Panel):
     def _legend(self, plot: Plot) -> None:
         if not plot.signals:
             imgui.push_style_color(imgui.Col_.text, GREY)
-            imgui.text_wrapped(_EMPTY)
+            imgui.text_wrapped(tr(_EMPTY))
             imgui.pop_style_color()
             return
         readings = self.board.readings(plot)
@@ -270,7 +276,7 @@ class PlotsPanel(Panel):
         flags = imgui.TableFlags_.sizing_fixed_fit | imgui.TableFlags_.row_bg
         if not imgui.begin_table("values", len(titles) + 2, flags):
             return
-        imgui.table_setup_column("signal", imgui.TableColumnFlags_.width_stretch)
+        imgui.table_setup_column(tr("signal"), imgui.TableColumnFlags_.width_stretch)
         for title in titles:  # columns of constant width
             imgui.table_setup_column(title, imgui.TableColumnFlags_.width_fixed, px(NUMBER_WIDTH))
         imgui.table_setup_column("")
@@ -318,13 +324,13 @@ class PlotsPanel(Panel):
             imgui.pop_style_color()
         about = self.board.about.get(path)
         unit = f" [{about.unit}]" if about and about.unit else ""
-        gone = "\nnot in the world now: its robot is gone or renamed" if silent else ""
-        imgui.set_item_tooltip(f"{path}{unit}\n{about.doc if about else ''}{gone}".strip())
+        gone = tr("\nnot in the world now: its robot is gone or renamed") if silent else ""
+        imgui.set_item_tooltip(f"{path}{unit}\n{tr(about.doc) if about else ''}{gone}".strip())
         drag_source(self.state, "signal", path, path)
         if imgui.begin_popup_context_item("menu"):
-            if imgui.menu_item_simple("Copy path"):
+            if imgui.menu_item_simple(tr("Copy path")):
                 imgui.set_clipboard_text(path)
-            if imgui.menu_item_simple("Remove"):
+            if imgui.menu_item_simple(tr("Remove")):
                 self.board.remove(plot, path)
             imgui.end_popup()
 

@@ -5,6 +5,7 @@ from imgui_bundle import imgui
 from mjrig.editor.plots.plot_model import Plot, PlotBoard
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.signals.signal_info import SignalInfo
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.scale import px, size
 from mjrig.editor.ui.text_filter import matches
@@ -32,13 +33,20 @@ class SignalPicker:
             imgui.set_keyboard_focus_here()
         imgui.set_next_item_width(px(420.0))
         _, self._words = imgui.input_text_with_hint(
-            "##filter", "words to look for: hip effort", self._words
+            "##filter", tr("words to look for: hip effort"), self._words
         )
         offered = self._board.offered()
         found = [info for info in offered if matches(self._words, info.path)]
         self._all_or_none(plot, found)
         imgui.same_line()
-        imgui.text_disabled(f"{len(found)} of {len(offered)} listed, {len(plot.signals)} plotted")
+        imgui.text_disabled(
+            tr(
+                "{count} of {count2} listed, {count3} plotted",
+                count=len(found),
+                count2=len(offered),
+                count3=len(plot.signals),
+            )
+        )
         if imgui.begin_child("list", size(420, 260)):
             clipper = imgui.ListClipper()
             clipper.begin(len(found))
@@ -50,17 +58,17 @@ class SignalPicker:
 
     def _all_or_none(self, plot: Plot, found: list[SignalInfo]) -> None:
         paths = [info.path for info in found]
-        if imgui.button("All"):
+        if imgui.button(tr("All")):
             self._state.attempt(lambda: self._board.add(plot, *paths))
-        imgui.set_item_tooltip("Show all that are listed")
+        imgui.set_item_tooltip(tr("Show all that are listed"))
         imgui.same_line()
-        if imgui.button("None"):
+        if imgui.button(tr("None")):
             self._board.remove(plot, *paths)
-        imgui.set_item_tooltip("Hide all that are listed")
+        imgui.set_item_tooltip(tr("Hide all that are listed"))
 
     def _offer(self, plot: Plot, info: SignalInfo) -> None:
         changed, wanted = imgui.checkbox(info.path, info.path in plot.signals)
-        imgui.set_item_tooltip(f"{info.doc} {f'[{info.unit}]' if info.unit else ''}".strip())
+        imgui.set_item_tooltip(f"{tr(info.doc)} {f'[{info.unit}]' if info.unit else ''}".strip())
         drag_source(self._state, "signal", info.path, info.path)
         if changed and wanted:
             self._state.attempt(lambda: self._board.add(plot, info.path))

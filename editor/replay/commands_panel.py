@@ -10,7 +10,7 @@ from mjrig.editor.replay.driving import Driven, Driving
 from mjrig.editor.replay.gamepad import Sticks
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.world_frame import PolicyFrame
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px
@@ -22,7 +22,7 @@ _WAYS = (
     ((_KEY.q,), (_KEY.e,)),
     ((_KEY.a, _KEY.left_arrow), (_KEY.d, _KEY.right_arrow)),
 )
-_ABOUT = (
+_ABOUT = deferred(
     "While the viewport has the mouse or the focus:\n"
     "W, S or up, down: forward, back\n"
     "A, D or left, right: turn\n"
@@ -87,41 +87,43 @@ class CommandsPanel(Panel):
         driven = self.driving.driven()
         if driven is None:
             imgui.push_style_color(imgui.Col_.text, GREY)
-            imgui.text_wrapped("Select an actor that has a policy, or drop a policy on one.")
+            imgui.text_wrapped(tr("Select an actor that has a policy, or drop a policy on one."))
             imgui.pop_style_color()
             return
         imgui.text(driven.frame.label)
         imgui.same_line()
-        imgui.text_disabled(f"{driven.frame.rate:g} Hz, tick {driven.frame.ticks}")
+        imgui.text_disabled(
+            tr("{rate:g} Hz, tick {ticks}", rate=driven.frame.rate, ticks=driven.frame.ticks)
+        )
         if driven.names:
             self._drive()
             self._sliders(driven)
             self._buttons(driven)
         else:
-            imgui.text_disabled("This policy takes no command.")
+            imgui.text_disabled(tr("This policy takes no command."))
         _watch(driven.frame)
 
     def _drive(self) -> None:
         driving = self.driving
-        changed, on = imgui.checkbox("Drive", driving.is_on)
+        changed, on = imgui.checkbox(tr("Drive"), driving.is_on)
         if changed:
             driving.turn_on(on)
-        imgui.set_item_tooltip(_ABOUT)
+        imgui.set_item_tooltip(tr(_ABOUT))
         imgui.same_line()
         imgui.set_next_item_width(px(90))
         percent = round(100 * driving.share)
         _, percent = imgui.slider_int("##share", percent, 10, 100, "%d %%")
         driving.share = percent / 100
-        imgui.set_item_tooltip("Fraction of the command range that a key gives")
+        imgui.set_item_tooltip(tr("Fraction of the command range that a key gives"))
         if not driving.is_on:
             return
         imgui.same_line()
         if self._pad is not None:
-            imgui.text_colored(GREEN, "gamepad")
+            imgui.text_colored(GREEN, tr("gamepad"))
         elif self._has_focus():
-            imgui.text_colored(GREEN, "keys")
+            imgui.text_colored(GREEN, tr("keys"))
         else:
-            imgui.text_colored(AMBER, "point at the viewport")
+            imgui.text_colored(AMBER, tr("point at the viewport"))
 
     def _sliders(self, driven: Driven) -> None:
         held = self.driving.held
@@ -137,21 +139,21 @@ class CommandsPanel(Panel):
 
     def _buttons(self, driven: Driven) -> None:
         driving = self.driving
-        if imgui.button("Zero"):
+        if imgui.button(tr("Zero")):
             driving.hold(driven, np.zeros(len(driven.names)))
         imgui.same_line()
         imgui.begin_disabled(driving.held is None)
-        if imgui.button("Release"):
+        if imgui.button(tr("Release")):
             driving.turn_on(False)
-        imgui.set_item_tooltip("Return to the scene's command, or the policy's schedule")
+        imgui.set_item_tooltip(tr("Return to the scene's command, or the policy's schedule"))
         imgui.same_line()
-        if imgui.button("Keep"):
+        if imgui.button(tr("Keep")):
             self.state.attempt(lambda: driving.keep(driven))
-        imgui.set_item_tooltip("Write the command into the scene; can be undone")
+        imgui.set_item_tooltip(tr("Write the command into the scene; can be undone"))
         imgui.end_disabled()
         imgui.same_line()
         now = ", ".join(f"{v:+.2f}" for v in driven.frame.command)
-        imgui.text_disabled(f"now {now}")
+        imgui.text_disabled(tr("now {now}", now=now))
 
 
 def _pressed(keys: tuple[imgui.Key, ...]) -> float:
@@ -163,6 +165,8 @@ def _watch(frame: PolicyFrame) -> None:
     for name, values in (("observation", frame.observation), ("action", frame.action)):
         if not values.size:
             continue
-        imgui.separator_text(f"{name}: {values.size} values")
+        imgui.separator_text(tr("{name}: {size} values", name=name, size=values.size))
         imgui.plot_lines(f"##{name}", np.ascontiguousarray(values), graph_size=ImVec2(-1, px(48)))
-        imgui.text_disabled(f"from {values.min():+.3g} to {values.max():+.3g}")
+        imgui.text_disabled(
+            tr("from {values:+.3g} to {values2:+.3g}", values=values.min(), values2=values.max())
+        )

@@ -11,6 +11,7 @@ from mjrig.components.policies.policy import Policy
 from mjrig.control.policy import PolicyComponent
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.world_frame import PolicyFrame
+from mjrig.editor.texts.texts import tr
 from mjrig.sim.world import World
 
 #: How fast a command follows the keys, and decays when they are released [s].
@@ -72,7 +73,7 @@ class Driving:
 
     def _described(self, actor: str, frame: PolicyFrame) -> Driven:
         robot = self.state.simulation.world.articulations.get(actor)
-        names = tuple(f"command {i + 1}" for i in range(frame.command.size))
+        names = tuple(tr("command {value}", value=i + 1) for i in range(frame.command.size))
         ranges = (USUAL,) * frame.command.size
         for component in robot.components if robot is not None else ():
             if isinstance(component, Policy) and component.policy_file.command is not None:
@@ -112,7 +113,9 @@ class Driving:
         described = next((a for a in self.state.scene.actors if a.name == actor), None)
         components = described.components if described is not None else ()
         said = next((c.authored("command") for c in components if isinstance(c, Policy)), None)
-        self.state.simulation.put(f"command {actor}", lambda world: _give_back(world, actor, said))
+        self.state.simulation.put(
+            tr("command {actor}", actor=actor), lambda world: _give_back(world, actor, said)
+        )
 
     def keep(self, driven: Driven) -> None:
         """Write the values into the scene: an edit.
@@ -160,7 +163,9 @@ class Driving:
         sent = simulation.generation, values.tobytes()
         if sent != self._sent:
             self._sent = sent
-            simulation.put(f"command {actor}", lambda world: _tell(world, actor, values))
+            simulation.put(
+                tr("command {actor}", actor=actor), lambda world: _tell(world, actor, values)
+            )
 
 
 def _policy(world: World, actor: str) -> PolicyComponent | None:

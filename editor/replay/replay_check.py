@@ -11,6 +11,7 @@ from typing import Any
 
 from mjrig.editor.replay import replay_worker
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
 from mjrig.sim2sim.compare.result import DIFFERS, FAILS
@@ -40,13 +41,19 @@ class Answer:
         data, lines = self.data, [str(self.data["evidence"])]
         error, first = data["max_abs_position_error"], data["first_divergence"]
         if data["bit_exact"]:
-            lines.append(f"bit-exact over {data['duration']:g} s")
+            lines.append(tr("bit-exact over {data:g} s", data=data["duration"]))
         elif error is not None:
-            lines.append(f"largest position error {_number(error)} rad or m")
+            lines.append(tr("largest position error {error} rad or m", error=_number(error)))
         if first is not None:
-            lines.append(f"first beyond the tolerance: {first['joint']} at {first['time']:.3f} s")
+            lines.append(
+                tr(
+                    "first beyond the tolerance: {first} at {first2:.3f} s",
+                    first=first["joint"],
+                    first2=first["time"],
+                )
+            )
         if data["fell"]:
-            lines.append(f"fell at {data['fell_at']:.2f} s")
+            lines.append(tr("fell at {data:.2f} s", data=data["fell_at"]))
         return lines
 
     @property
@@ -84,7 +91,13 @@ class Answer:
             for name in ("report.json", "report.html"):
                 shutil.copyfile(self.folder / name, folder / name)
         except OSError as error:
-            raise MjrigError(f"{folder}: cannot be written: {error.strerror}") from error
+            raise MjrigError(
+                tr(
+                    "{folder}: cannot be written: {strerror}",
+                    folder=folder,
+                    strerror=error.strerror,
+                )
+            ) from error
         return folder / "report.html"
 
 

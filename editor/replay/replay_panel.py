@@ -116,7 +116,7 @@ class ReplayPanel(Panel):
         self._file()
         replaying = self.replaying
         if replaying.is_reading:
-            imgui.text_disabled(f"reading {replaying.path}…")
+            imgui.text_disabled(tr("reading {path}…", path=replaying.path))
         if replaying.problem:
             imgui.push_style_color(imgui.Col_.text, RED)
             imgui.text_wrapped(replaying.problem)
@@ -134,14 +134,14 @@ class ReplayPanel(Panel):
 
     def _file(self) -> None:
         replaying = self.replaying
-        if imgui.button("Open..."):
+        if imgui.button(tr("Open...")):
             start = (replaying.path or self.state.scene.base).resolve()
             self._choose.ask("Open", start, SUFFIXES, self.open)
         if replaying.path is None:
             self._offer_last()
             return
         imgui.same_line()
-        if imgui.button("Close"):
+        if imgui.button(tr("Close")):
             self.close()
             return
         imgui.same_line()
@@ -152,7 +152,7 @@ class ReplayPanel(Panel):
                     replaying.set_mode(mode)
                 imgui.set_item_tooltip(about)
             imgui.end_combo()
-        imgui.set_item_tooltip(MODES[replaying.mode])
+        imgui.set_item_tooltip(tr(MODES[replaying.mode]))
         imgui.same_line()
         self._name()
 
@@ -163,7 +163,7 @@ class ReplayPanel(Panel):
             return
         imgui.same_line()
         text = tr("Last take: {name}", name=last.name)
-        if imgui.button(icons.labelled(icons.RECORDING, text, "last")):
+        if imgui.button(icons.labelled(icons.RECORDING, text, tr("last"))):
             self.open(last)
         imgui.set_item_tooltip(str(last))
 
@@ -173,26 +173,37 @@ class ReplayPanel(Panel):
         imgui.text(replaying.path.name)
         if recording is None:
             return
-        about = f"{replaying.path}\n{recording.format}, {recording.steps} steps"
-        about += f" of {recording.timestep:g} s\nrobots: {', '.join(recording.actors)}"
+        about = tr(
+            "{path}\n{format}, {steps} steps",
+            path=replaying.path,
+            format=recording.format,
+            steps=recording.steps,
+        )
+        about += tr(
+            " of {timestep:g} s\nrobots: {names}",
+            timestep=recording.timestep,
+            names=", ".join(recording.actors),
+        )
         imgui.set_item_tooltip(about)
         if replaying.robot:
             imgui.same_line()
-            imgui.text_disabled(f"on {replaying.robot}")
+            imgui.text_disabled(tr("on {robot}", robot=replaying.robot))
         if recording.attributes.get("scene"):
             imgui.same_line()
-            if imgui.small_button("Its scene"):
+            if imgui.small_button(tr("Its scene")):
                 self._open_scene(replaying.path)
-            imgui.set_item_tooltip("Open the scene it was recorded in; asks about unsaved changes")
+            imgui.set_item_tooltip(
+                tr("Open the scene it was recorded in; asks about unsaved changes")
+            )
 
     def _ask_hints(self) -> None:
         """Ask for what the file does not contain."""
         imgui.set_next_item_width(px(320))
         _, self._hints = imgui.input_text_with_hint(
-            "##hints", "fps=50; joints=[a, b]; quaternion=xyzw", self._hints
+            "##hints", tr("fps=50; joints=[a, b]; quaternion=xyzw"), self._hints
         )
         imgui.same_line()
-        if imgui.button("Read again"):
+        if imgui.button(tr("Read again")):
             self.state.attempt(self._read_again)
 
     def _read_again(self) -> None:
@@ -206,7 +217,7 @@ class ReplayPanel(Panel):
         if imgui.button(label, size(56, 0)):
             replaying.toggle()
         imgui.same_line()
-        if imgui.button("Step"):
+        if imgui.button(tr("Step")):
             replaying.step()
         imgui.same_line()
         imgui.set_next_item_width(px(64))
@@ -215,50 +226,55 @@ class ReplayPanel(Panel):
                 if imgui.selectable(f"{rate:g}x", rate == replaying.rate)[0]:
                     replaying.set_rate(rate)
             imgui.end_combo()
-        imgui.set_item_tooltip("Seconds of the recording per second")
+        imgui.set_item_tooltip(tr("Seconds of the recording per second"))
         imgui.same_line()
-        changed, loop = imgui.checkbox("loop", replaying.loop)
+        changed, loop = imgui.checkbox(tr("loop"), replaying.loop)
         if changed:
             replaying.set_loop(loop)
         imgui.same_line()
         imgui.set_next_item_width(-1)
-        text = f"{replaying.time:.3f} of {replaying.duration:.3f} s"
+        text = tr(
+            "{time:.3f} of {duration:.3f} s", time=replaying.time, duration=replaying.duration
+        )
         end = max(replaying.duration, 1e-6)
         moved, moment = imgui.slider_float("##scrub", replaying.time, 0.0, end, text)
         if moved:
             replaying.seek(moment)
         imgui.set_item_tooltip(
-            "Any moment at once"
-            if replaying.mode == "kinematic"
-            else "Backwards at once; forwards by simulating as fast as possible"
+            tr("Any moment at once")
+            if replaying.mode == tr("kinematic")
+            else tr("Backwards at once; forwards by simulating as fast as possible")
         )
 
     # The comparison -----------------------------------------------------------------------------
 
     def _compare(self) -> None:
         if self.check is not None:
-            if imgui.button("Cancel###compare"):
+            if imgui.button(tr("Cancel###compare")):
                 self.check.close()
                 self.check = None
                 return
             imgui.same_line()
-            text = f"running on a copy: {self.check.elapsed:.0f} s"
+            text = tr("running on a copy: {elapsed:.0f} s", elapsed=self.check.elapsed)
             imgui.progress_bar(-0.5 * self.check.elapsed, size(220, 0), text)
             return
-        if imgui.button("Compare###compare"):
+        if imgui.button(tr("Compare###compare")):
             self.state.attempt(self.compare)
         imgui.set_item_tooltip(
-            "Replay on a copy of this scene, compare with the recording and diagnose differences; "
-            "the simulation keeps running"
+            tr(
+                "Replay on a copy of this scene, compare with the recording and diagnose "
+                "differences; "
+                "the simulation keeps running"
+            )
         )
         if self.replaying.mode == "policy":
             imgui.same_line()
             imgui.set_next_item_width(px(90))
-            _, self.trials = imgui.input_int("perturbed runs", self.trials)
+            _, self.trials = imgui.input_int(tr("perturbed runs"), self.trials)
             self.trials = min(max(self.trials, 0), MOST_TRIALS)
         if self.answer is not None:
             imgui.same_line()
-            if imgui.button("Open report"):
+            if imgui.button(tr("Open report")):
                 self.state.attempt(self.save_report)
 
     def compare(self) -> None:
@@ -278,7 +294,7 @@ class ReplayPanel(Panel):
         path = self.replaying.path
         assert path is not None and self.answer is not None
         page = self.answer.save(path.resolve().with_name(f"{path.stem}-report"))
-        self.state.console.say(f"report: {page}")
+        self.state.console.say(tr("report: {page}", page=page))
         self.show_page(page.as_uri())
 
     def _show(self, answer: Answer) -> None:
@@ -293,7 +309,7 @@ class ReplayPanel(Panel):
         for i, finding in enumerate(answer.findings, 1):
             imgui.text_colored(AMBER, f"{i}. {finding}")
         for note in answer.notes:
-            imgui.text_colored(GREY, f"note: {note}")
+            imgui.text_colored(GREY, tr("note: {note}", note=note))
         imgui.pop_text_wrap_pos()
         self._joints(answer)
 

@@ -5,6 +5,7 @@ from typing import Protocol
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import RecordingError
 from mjrig.names import listed
 from mjrig.recording.recording import Recording
@@ -127,7 +128,9 @@ class PolicyStart:
         self.notes = tuple(n for m in self._matches for n in m.notes)
         without = [m.robot.name for m in self._matches if not policies(m.robot)]
         if without:
-            raise RecordingError(f"{listed(without)}: has no policy; drop one on it")
+            raise RecordingError(
+                tr("{without}: has no policy; drop one on it", without=listed(without))
+            )
         self.steps = max(1, round(recording.duration / world.timestep))
 
     def start(self) -> str:

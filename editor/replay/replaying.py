@@ -7,6 +7,7 @@ from pathlib import Path
 from mjrig.editor.replay.replay_players import PhysicsPlayer, PosePlayer, Shown
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.errors import RecordingError
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recording import Recording
@@ -14,9 +15,9 @@ from mjrig.sim.world import World
 from mjrig.yaml_text.yaml_document import parse_value
 
 MODES = {
-    "kinematic": "The recorded poses; nothing is simulated.",
-    "targets": "The recorded setpoints through this scene's controllers.",
-    "policy": "The policy of the robot, from the recording's first state.",
+    "kinematic": deferred("The recorded poses; nothing is simulated."),
+    "targets": deferred("The recorded setpoints through this scene's controllers."),
+    "policy": deferred("The policy of the robot, from the recording's first state."),
 }
 RATES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -214,6 +215,6 @@ def parse_hints(text: str) -> dict[str, object]:
     for part in filter(None, (p.strip() for p in text.split(";"))):
         key, equals, value = part.partition("=")
         if not equals:
-            raise RecordingError(f"{part}: write KEY=VALUE, as in fps=50")
+            raise RecordingError(tr("{part}: write KEY=VALUE, as in fps=50", part=part))
         hints[key.strip()] = parse_value(value)
     return hints

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mjrig.editor.session.console import Console
+from mjrig.editor.texts.texts import tr
 from mjrig.readings.events import Event
 
 #: An event that repeats is counted, and reported again after this time [s].
@@ -45,8 +46,8 @@ class EventTeller:
         if not told.more:
             del self._told[message]
             return
-        times = "once" if told.more == 1 else f"{told.more} times"
-        self._write(told.event, f"{told.event} (again, {times})")
+        times = "once" if told.more == 1 else tr("{more} times", more=told.more)
+        self._write(told.event, tr("{event} (again, {times})", event=told.event, times=times))
         told.at, told.more = now, 0
 
     def _write(self, event: Event, text: str) -> None:

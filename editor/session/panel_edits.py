@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.names import listed
 from mjrig.scene.scene_path import find
@@ -160,4 +161,6 @@ def named(values: Values) -> str:
     if len(values) <= 1:
         return f"{verb} {next(iter(values), 'nothing')}"
     owners, last = [p.rpartition(".")[0] for p in values], {p.rpartition(".")[2] for p in values}
-    return f"{verb} {listed(last)} of {listed(dict.fromkeys(owners))}"
+    return tr(
+        "{verb} {last} of {dict}", verb=verb, last=listed(last), dict=listed(dict.fromkeys(owners))
+    )

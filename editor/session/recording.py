@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.names import how_many
 from mjrig.recording.recorder import Recorder
@@ -78,13 +79,19 @@ class RunRecording:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise MjrigError(f"{path.parent}: cannot be made: {error.strerror}") from error
+            raise MjrigError(
+                tr(
+                    "{parent}: cannot be made: {strerror}",
+                    parent=path.parent,
+                    strerror=error.strerror,
+                )
+            ) from error
 
         def run(world: World) -> Recorder:
             return Recorder(world, path, overwrite=overwrite).start()
 
         self._recorder = self.state.simulation.call(run)
-        self.state.console.say(f"recording to {path}")
+        self.state.console.say(tr("recording to {path}", path=path))
 
     def stop(self) -> None:
         """End the recording and log its file; without one nothing happens."""
@@ -94,7 +101,7 @@ class RunRecording:
     def _leave(self, world: World) -> None:
         """The world is replaced, by an edit or because another scene was opened."""
         if self._recorder is not None:
-            self._finish("the recording ended because the world was rebuilt:")
+            self._finish(tr("the recording ended because the world was rebuilt:"))
 
     def _finish(self, said: str) -> None:
         """On the thread that steps."""

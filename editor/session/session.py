@@ -16,6 +16,7 @@ from mjrig.editor.edits.scene_tracker import SceneTracker, followed
 from mjrig.editor.edits.undo import UndoStack
 from mjrig.editor.session.carry_state import carry
 from mjrig.editor.session.simulation import Simulation
+from mjrig.editor.texts.texts import tr
 from mjrig.scene.apply_data import update
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -66,12 +67,12 @@ class Session:
         Raises:
             MjrigError: it was refused; nothing was changed.
         """
-        with self.edit(f"Set {path}", merge=path if merge else None) as scene:
+        with self.edit(tr("Set {path}", path=path), merge=path if merge else None) as scene:
             scene.set(path, value)
 
     def recover(self, scene: Scene) -> None:
         """Replace the scene's data by that of another scene: one edit, which can be undone."""
-        with self.edit("Recover unsaved changes") as mine:
+        with self.edit(tr("Recover unsaved changes")) as mine:
             update(mine, scene.to_data())
 
     def undo(self) -> str | None:
@@ -207,7 +208,7 @@ class Session:
         self._tracker.accept(edits)
         self._note_paused(edits)
         if edits:
-            self.undo_stack.push("Reload the file", edits, None)
+            self.undo_stack.push(tr("Reload the file"), edits, None)
         self.undo_stack.mark_saved()
 
     def renew(self) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from mjrig.editor.session.simulation import Fault, SentCall, Simulation
+from mjrig.editor.texts.texts import tr
 from mjrig.properties.user_code import described
 from mjrig.sim.world import World
 
@@ -101,7 +102,7 @@ class SimThread(Simulation):
         assert call.done is not None
         while not call.done.wait(0.1):
             if not self._thread.is_alive():
-                raise RuntimeError("the simulation thread ended")
+                raise RuntimeError(tr("the simulation thread ended"))
 
     def play(self) -> None:
         super().play()
@@ -144,7 +145,7 @@ class SimThread(Simulation):
         except Exception as error:
             self._playing = False
             self.fault = Fault(described(error), "".join(traceback.format_exception(error)))
-            _logger.exception("the simulation stopped")
+            _logger.exception(tr("the simulation stopped"))
             return
         if self._playing:
             ahead = (self._world.time - clock.due()) / self._speed

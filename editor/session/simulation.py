@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from mjrig.editor.session.history import History
 from mjrig.editor.session.world_frame import WorldFrame, frame_of
 from mjrig.editor.signals.signals import Signals
+from mjrig.editor.texts.texts import tr
 from mjrig.readings.events import KEPT, Event
 from mjrig.sim.world import World
 
@@ -120,7 +121,7 @@ class Simulation:
         except BaseException as error:
             call.error = error
             if call.done is None:
-                _logger.exception("an edit failed")
+                _logger.exception(tr("an edit failed"))
         if call.done is not None:
             call.done.set()
 
@@ -205,7 +206,7 @@ class Simulation:
             ValueError: it is not positive.
         """
         if not speed > 0.0:
-            raise ValueError(f"the speed must be > 0, got {speed:g}")
+            raise ValueError(tr("the speed must be > 0, got {speed:g}", speed=speed))
         self._speed = speed
 
     def step_once(self, steps: int = 1) -> None:

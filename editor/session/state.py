@@ -12,6 +12,7 @@ from mjrig.editor.session.events import EventTeller
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.window_words import window_words
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.user_code import described
@@ -164,9 +165,17 @@ class EditorState:
             return ""
         for placed in self.simulation.world.placements.actors:
             if placed.name == name and placed.scene is not self.scene:
-                return f"{name} comes from the included file {placed.scene.path}: edit it there"
+                return tr(
+                    "{name} comes from the included file {path}: edit it there",
+                    name=name,
+                    path=placed.scene.path,
+                )
             if placed.name == name:
-                return f"{name} is a copy of {placed.original.name}: edit that one"
+                return tr(
+                    "{name} is a copy of {name2}: edit that one",
+                    name=name,
+                    name2=placed.original.name,
+                )
         return ""
 
     def live(self, path: str) -> HasProperties | None:

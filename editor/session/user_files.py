@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mjrig.editor.texts.texts import tr
 from mjrig.files.writing import write_atomically
 
 NAME = "mjrig"
@@ -13,7 +14,7 @@ NAME = "mjrig"
 
 def config_folder() -> Path:
     """Folder of the user's settings; it may not exist yet."""
-    return _folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
+    return _folder("XDG_CONFIG_HOME", ".config", tr("Library/Application Support"), "APPDATA")
 
 
 def cache_folder() -> Path:

@@ -6,6 +6,7 @@ from typing import Any
 import mujoco
 
 from mjrig.editor.signals.signal_info import SignalInfo
+from mjrig.editor.texts.texts import tr
 from mjrig.sim.world import World
 
 PART = "sensor:"
@@ -65,7 +66,7 @@ def _numbers(world: World) -> Iterator[tuple[SignalInfo, int]]:
         start, size = int(model.sensor_adr[i]), int(model.sensor_dim[i])
         for k in range(size):
             index = f"[{k}]" if size > 1 else ""
-            path, doc = f"{actor}.{PART}{local}{index}", f"Sensor: {kind.lower()}."
+            path, doc = f"{actor}.{PART}{local}{index}", tr("Sensor: {kind}.", kind=kind.lower())
             yield SignalInfo(path, _UNITS.get(kind, ""), doc), start + k
 
 

@@ -11,6 +11,7 @@ from mjrig.editor.signals.property_signals import numbers_of, property_numbers, 
 from mjrig.editor.signals.ring import Ring
 from mjrig.editor.signals.sensor_signals import sensor_reader, sensors
 from mjrig.editor.signals.signal_info import SignalInfo
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import suggestion
@@ -21,16 +22,16 @@ Reader = Callable[[], float]
 
 
 _PER_BINDING = {
-    "position": ("rad or m", "Measured position."),
-    "velocity": ("rad/s or m/s", "Measured velocity."),
-    "effort": ("N·m or N", "Effort after our clamps."),
-    "raw_effort": ("N·m or N", "Effort of the law, before any clamp."),
-    "applied_effort": ("N·m or N", "Effort that MuJoCo used."),
+    "position": ("rad or m", deferred("Measured position.")),
+    "velocity": ("rad/s or m/s", deferred("Measured velocity.")),
+    "effort": ("N·m or N", deferred("Effort after our clamps.")),
+    "raw_effort": ("N·m or N", deferred("Effort of the law, before any clamp.")),
+    "applied_effort": ("N·m or N", deferred("Effort that MuJoCo used.")),
 }
 _PER_ACTUATOR = {
-    "setpoint": ("rad or m", "Commanded position."),
-    "setpoint_velocity": ("rad/s or m/s", "Commanded velocity."),
-    "feedforward": ("N·m or N", "Commanded feedforward."),
+    "setpoint": ("rad or m", deferred("Commanded position.")),
+    "setpoint_velocity": ("rad/s or m/s", deferred("Commanded velocity.")),
+    "feedforward": ("N·m or N", deferred("Commanded feedforward.")),
 }
 
 
@@ -118,15 +119,17 @@ def catalogue(world: World) -> Iterator[SignalInfo]:
                 unit = units_of(world, binding, units)
                 yield SignalInfo(f"{name}.{binding.actuator}.{kind}", unit, doc)
             yield SignalInfo(
-                f"{name}.{binding.actuator}.clamp", "", "Whether a clamp acts: 1 or 0."
+                f"{name}.{binding.actuator}.clamp", "", tr("Whether a clamp acts: 1 or 0.")
             )
         bound = {binding.actuator: binding for binding in robot.bindings}
         for actuator in robot.actuator_names:
             for kind, (units, doc) in _PER_ACTUATOR.items():
                 unit = units_of(world, bound.get(actuator), units)
                 yield SignalInfo(f"{name}.{actuator}.{kind}", unit, doc)
-        yield SignalInfo(f"{name}.contact_force", "N", "Sum of the contact forces on the actor.")
-        yield SignalInfo(f"{name}.height", "m", "Height of the root body.")
+        yield SignalInfo(
+            f"{name}.contact_force", "N", tr("Sum of the contact forces on the actor.")
+        )
+        yield SignalInfo(f"{name}.height", "m", tr("Height of the root body."))
     yield from sensors(world)
     yield from property_numbers(world)
 
@@ -168,7 +171,7 @@ def reader(world: World, path: str) -> Reader:
     if found is not None:
         return found
     hint = suggestion(path, [info.path for info in catalogue(world)])
-    raise BindingError(f"unknown signal {path!r}; {hint}")
+    raise BindingError(tr("unknown signal {path!r}; {hint}", path=path, hint=hint))
 
 
 def _robot_reader(world: World, path: str) -> Reader | None:

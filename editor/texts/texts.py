@@ -8,10 +8,16 @@ _translations: dict[str, str] = {}
 def tr(text: str, /, **values: object) -> str:
     """A text as the window shows it: translated, with its `{fields}` filled in.
 
-    The text is written out in the call, never computed: tools/editor_texts.py finds it there.
+    The text is written out in the call, or a constant made by `deferred`, never computed:
+    tools/editor_texts.py finds it there.
     """
     shown = _translations.get(text, text)
     return shown.format(**values) if values else shown
+
+
+def deferred(text: str, /) -> str:
+    """A text that is a constant of its module; what shows it gives it to `tr`."""
+    return text
 
 
 def translate(translations: Mapping[str, str]) -> None:

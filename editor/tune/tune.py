@@ -109,7 +109,7 @@ class Tune:
             self.picked = 0
         if task is TuneTask.TEST:
             self.shown = None
-        console.say(f"{title}: done in {finished.seconds:.1f} s")
+        console.say(tr("{title}: done in {seconds:.1f} s", title=title, seconds=finished.seconds))
 
     # Joints -------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Tune:
         rows = self.rows
         if not rows:
             return why_no_rows(rows)
-        where = "selected" if self.tuning.chosen_rows else "all shown"
+        where = "selected" if self.tuning.chosen_rows else tr("all shown")
         return f"{how_many(len(rows), 'joint')}, {where}"
 
     # Work ---------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Tune:
     def cancel(self) -> None:
         """Cancel the running task; the last result stays."""
         if self.running is not None:
-            self.state.console.say(f"{self.running}: cancelled")
+            self.state.console.say(tr("{running}: cancelled", running=self.running))
         self.running = None
         self.runner.cancel()
 
@@ -184,9 +184,9 @@ class Tune:
             rows = [row for row, _ in result.changes if row.locked]
             return f"{rows[0].key}: {rows[0].locked}" if rows else ""
         if isinstance(result, Fit) and not any(e.identifiable for e in result.estimates):
-            return "the recordings identify none of the parameters"
+            return tr("the recordings identify none of the parameters")
         if isinstance(result, Swept) and self._point(result) is None:
-            return "this point failed"
+            return tr("this point failed")
         return ""
 
     def apply(self, task: TuneTask) -> bool:
@@ -206,7 +206,11 @@ class Tune:
 
     def _put_plan(self, plan: AssignmentPlan) -> None:
         changes = self._present(plan.changes)
-        title = f"Assign {plan.wish.frequency:g} Hz to {how_many(len(changes), 'joint')}"
+        title = tr(
+            "Assign {frequency:g} Hz to {count}",
+            frequency=plan.wish.frequency,
+            count=how_many(len(changes), "joint"),
+        )
         set_gains(self.state.session, changes, title=title)
 
     def _present(self, changes: Sequence[Change]) -> list[Change]:
@@ -216,24 +220,26 @@ class Tune:
         for old, gains in changes:
             row = rows.get(old.key)
             if row is None or row.locked:
-                why = row.locked if row else "is no longer in the gain table"
+                why = row.locked if row else tr("is no longer in the gain table")
                 raise BindingError(f"{old.key}: {why}")
             found.append((row, gains))
         return found
 
     def _put_fit(self, found: Fit) -> None:
-        with self.state.session.edit(f"Fit {found.actor}") as scene:
+        with self.state.session.edit(tr("Fit {actor}", actor=found.actor)) as scene:
             fit_report.put_fit(found, scene)
 
     def _put_point(self, swept: Swept) -> None:
         values = self._working_point(swept)
-        with self.state.session.edit(f"Best of {len(swept.ranking)} points") as scene:
+        with self.state.session.edit(
+            tr("Best of {count} points", count=len(swept.ranking))
+        ) as scene:
             results_best.put(scene, swept.plan.job, values)
 
     def _working_point(self, swept: Swept) -> Mapping[str, Any]:
         values = self._point(swept)
         if values is None:
-            raise PropertyError("this point failed")
+            raise PropertyError(tr("this point failed"))
         return values
 
     def _point(self, swept: Swept) -> Mapping[str, Any] | None:
@@ -248,7 +254,7 @@ class Tune:
 
         def write() -> None:
             note = self._write_preset(self.found[task].result, path)
-            self.state.console.say(f"gains saved to {path}{note}")
+            self.state.console.say(tr("gains saved to {path}{note}", path=path, note=note))
 
         return self.state.attempt(write, key_of(task))
 
@@ -285,7 +291,7 @@ class Tune:
 
 def key_of(task: TuneTask) -> str:
     """Key of a task's problem in the state."""
-    return f"tune {task}"
+    return tr("tune {task}", task=task)
 
 
 def why_no_rows(rows: Sequence[GainRow]) -> str:

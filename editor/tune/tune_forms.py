@@ -6,7 +6,7 @@ from pathlib import Path
 from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.gains.signal_inputs import signal_inputs
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.editor.tune.tune import Tune
 from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
@@ -18,47 +18,59 @@ from mjrig.tuning.fitting.plant import PARAMETERS, UNITS
 #: Opens a file chooser: (suffixes, what to do with the chosen file).
 Browse = Callable[[tuple[str, ...], Callable[[str], None]], None]
 _CLAMP = int(imgui.SliderFlags_.always_clamp)
-_WAYS = {"grid": "every combination", "lhs": "Latin hypercube", "random": "random"}
-_TESTS = {"signal": "a signal, suspended", "run": "a free run", "replay": "a recording"}
+_WAYS = {
+    "grid": deferred("every combination"),
+    "lhs": deferred("Latin hypercube"),
+    "random": deferred("random"),
+}
+_TESTS = {
+    "signal": deferred("a signal, suspended"),
+    "run": deferred("a free run"),
+    "replay": deferred("a recording"),
+}
 _METRICS = {
-    "signal": "rmse, effort, saturation; for a step also rise_time, settling_time, overshoot, "
-    "steady_state_error",
-    "run": "rmse, worst_rmse, effort, saturation, travel, fell",
-    "replay": "rmse, worst_rmse, velocity_rmse, effort_rmse, max_error, fell",
+    "signal": deferred(
+        "rmse, effort, saturation; for a step also rise_time, settling_time, overshoot, "
+        "steady_state_error"
+    ),
+    "run": deferred("rmse, worst_rmse, effort, saturation, travel, fell"),
+    "replay": deferred("rmse, worst_rmse, velocity_rmse, effort_rmse, max_error, fell"),
 }
 
 
 def respond_form(tune: Tune, browse: Browse) -> None:
     """The signal."""
     tune.respond.signal = signal_inputs(tune.state, tune.respond.signal, per_line=2)
-    _hint("Each joint alone, on a suspended copy (base fixed, contacts off).")
+    _hint(tr("Each joint alone, on a suspended copy (base fixed, contacts off)."))
 
 
 def assign_form(tune: Tune, browse: Browse) -> None:
     """Frequency, damping and what bounds them."""
     settings = tune.assign
-    settings.frequency = _number("frequency", settings.frequency, "%.3g Hz", 0.05, 0.01)
-    settings.damping = _number("damping ratio", settings.damping, "%.3g", 0.01, 0.0)
-    _, settings.has_step = imgui.checkbox("no saturation for steps up to", settings.has_step)
+    settings.frequency = _number("frequency", settings.frequency, tr("%.3g Hz"), 0.05, 0.01)
+    settings.damping = _number(tr("damping ratio"), settings.damping, "%.3g", 0.01, 0.0)
+    _, settings.has_step = imgui.checkbox(tr("no saturation for steps up to"), settings.has_step)
     imgui.begin_disabled(not settings.has_step)
-    settings.step = _number("##step", settings.step, "%.3g rad", 0.005, 1e-4)
+    settings.step = _number("##step", settings.step, tr("%.3g rad"), 0.005, 1e-4)
     imgui.end_disabled()
     imgui.set_next_item_width(px(110))
-    if imgui.begin_combo("inertia", settings.inertia):
+    if imgui.begin_combo(tr("inertia"), settings.inertia):
         for kind in Inertia:
             if imgui.selectable(kind, kind is settings.inertia)[0]:
                 settings.inertia = kind
         imgui.end_combo()
-    imgui.set_item_tooltip("Inertia in the scene's starting pose, or the largest over all poses.")
-    settings.poses = _count("random poses", settings.poses, 0, 1000)
+    imgui.set_item_tooltip(
+        tr("Inertia in the scene's starting pose, or the largest over all poses.")
+    )
+    settings.poses = _count(tr("random poses"), settings.poses, 0, 1000)
 
 
 def fit_form(tune: Tune, browse: Browse) -> None:
     """Recordings and parameters."""
     settings = tune.fit
-    imgui.text("Recordings")
+    imgui.text(tr("Recordings"))
     imgui.same_line()
-    if imgui.small_button("Add…"):
+    if imgui.small_button(tr("Add…")):
         browse(RECORDINGS, lambda text: settings.recordings.append(Path(text)))
     last = tune.last_take()
     if last is not None and last not in settings.recordings:
@@ -81,7 +93,7 @@ def fit_form(tune: Tune, browse: Browse) -> None:
                 "Recordings of other programs can be added too."
             )
         )
-    imgui.text("Parameters")
+    imgui.text(tr("Parameters"))
     for i, name in enumerate(PARAMETERS):
         if i % 2:
             imgui.same_line(px(140))
@@ -91,8 +103,8 @@ def fit_form(tune: Tune, browse: Browse) -> None:
             settings.parameters.append(name)
         elif changed:
             settings.parameters.remove(name)
-    _, settings.together = imgui.checkbox("joints together", settings.together)
-    imgui.set_item_tooltip("Accounts for coupling between joints; faster without.")
+    _, settings.together = imgui.checkbox(tr("joints together"), settings.together)
+    imgui.set_item_tooltip(tr("Accounts for coupling between joints; faster without."))
 
 
 def sweep_form(tune: Tune, browse: Browse) -> None:
@@ -101,26 +113,34 @@ def sweep_form(tune: Tune, browse: Browse) -> None:
     settings.way = _choice("##way", settings.way, WAYS, _WAYS)
     if settings.way != "grid":
         imgui.same_line()
-        settings.samples = _count("##samples", settings.samples, 1, 100_000, "%d samples")
+        settings.samples = _count("##samples", settings.samples, 1, 100_000, tr("%d samples"))
     rows = tune.rows
     for gain in columns(rows):
         _axis(tune, gain, [row for row in rows if gain in row.values])
-    imgui.text_disabled("other properties, one per line")
+    imgui.text_disabled(tr("other properties, one per line"))
     size = ImVec2(-1, 2.4 * imgui.get_text_line_height())
     _, settings.more = imgui.input_text_multiline("##more", settings.more, size)
-    form = "low:high:count, or a,b,c" if settings.way == "grid" else "low:high[:log][:int]"
-    imgui.set_item_tooltip(f"Other properties, one per line: PATH={form}\ndog.PDController.kv=1:4")
+    form = tr("low:high:count, or a,b,c") if settings.way == "grid" else "low:high[:log][:int]"
+    imgui.set_item_tooltip(
+        tr("Other properties, one per line: PATH={form}\ndog.PDController.kv=1:4", form=form)
+    )
     settings.test = _choice("##test", settings.test, TESTS, _TESTS)
     _test(tune, browse)
     imgui.set_next_item_width(px(150))
-    _, settings.objective = imgui.input_text("minimise", settings.objective)
-    metrics = _METRICS[settings.test]
-    imgui.set_item_tooltip(f"Objective: a sum of metrics, rmse + 0.01*effort\n{metrics}")
-    imgui.set_next_item_width(px(150))
-    _, settings.randomise = imgui.input_text_with_hint("random", "mass=0.9:1.1", settings.randomise)
+    _, settings.objective = imgui.input_text(tr("minimise"), settings.objective)
+    metrics = tr(_METRICS[settings.test])
     imgui.set_item_tooltip(
-        "What is randomised between seeds:\n"
-        "mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,noise=0.002,start=0.05"
+        tr("Objective: a sum of metrics, rmse + 0.01*effort\n{metrics}", metrics=metrics)
+    )
+    imgui.set_next_item_width(px(150))
+    _, settings.randomise = imgui.input_text_with_hint(
+        tr("random"), tr("mass=0.9:1.1"), settings.randomise
+    )
+    imgui.set_item_tooltip(
+        tr(
+            "What is randomised between seeds:\n"
+            "mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,noise=0.002,start=0.05"
+        )
     )
     settings.seeds = _count("seeds", settings.seeds, 1, 1000)
 
@@ -130,7 +150,7 @@ def _axis(tune: Tune, gain: str, rows: Sequence[GainRow]) -> None:
     axes, grid = tune.sweep.axes, tune.sweep.way == "grid"
     imgui.push_id(gain)
     changed, on = imgui.checkbox(gain, gain in axes)
-    imgui.set_item_tooltip("Same value for all chosen joints.")
+    imgui.set_item_tooltip(tr("Same value for all chosen joints."))
     if changed and on:
         axes[gain] = GainAxis.around([row.values[gain] for row in rows])
     elif changed:
@@ -142,9 +162,9 @@ def _axis(tune: Tune, gain: str, rows: Sequence[GainRow]) -> None:
         axis.high = _number("##high", axis.high, "to %.4g", 0.0, 0.0, 58)
         if grid:
             imgui.same_line()
-            axis.count = _count("##count", axis.count, 2, 1000, "%d values", 60)
+            axis.count = _count("##count", axis.count, 2, 1000, tr("%d values"), 60)
         imgui.same_line()
-        _, axis.log = imgui.checkbox("log", axis.log)
+        _, axis.log = imgui.checkbox(tr("log"), axis.log)
     imgui.pop_id()
 
 
@@ -152,8 +172,10 @@ def _test(tune: Tune, browse: Browse) -> None:
     settings = tune.sweep
     if settings.test == "signal":
         settings.signal = signal_inputs(tune.state, settings.signal, per_line=2)
-        _, settings.together = imgui.checkbox("all joints at once", settings.together)
-        imgui.set_item_tooltip("Faster than one after the other, but joints disturb each other.")
+        _, settings.together = imgui.checkbox(tr("all joints at once"), settings.together)
+        imgui.set_item_tooltip(
+            tr("Faster than one after the other, but joints disturb each other.")
+        )
     elif settings.test == "run":
         settings.seconds = _number("##seconds", settings.seconds, "%.3g s", 0.02, 0.01)
     else:
@@ -164,7 +186,7 @@ def _test(tune: Tune, browse: Browse) -> None:
         name = settings.recording.name if settings.recording else "choose…"
         if imgui.button(f"{name}###recording"):
             browse(RECORDINGS, choose)
-        imgui.set_item_tooltip(str(settings.recording or "Source of the setpoints"))
+        imgui.set_item_tooltip(str(settings.recording or tr("Source of the setpoints")))
 
 
 # Widgets ----------------------------------------------------------------------------------------
@@ -189,9 +211,9 @@ def _count(
 
 def _choice(label: str, value: str, values: Sequence[str], texts: dict[str, str]) -> str:
     imgui.set_next_item_width(px(150))
-    if imgui.begin_combo(label, texts[value]):
+    if imgui.begin_combo(label, tr(texts[value])):
         for other in values:
-            if imgui.selectable(texts[other], other == value)[0]:
+            if imgui.selectable(tr(texts[other]), other == value)[0]:
                 value = other
         imgui.end_combo()
     return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from mjrig.editor.texts.texts import tr
 from mjrig.gains.response import Signal
 from mjrig.names import how_many, literal
 from mjrig.tuning.assignment.assign import AssignmentPlan, Wish, assign
@@ -62,7 +63,7 @@ class RespondJob:
     @property
     def title(self) -> str:
         """Title of the job."""
-        return f"{self.signal.kind} on {self.joints}"
+        return tr("{kind} on {joints}", kind=self.signal.kind, joints=self.joints)
 
     def run(self, report: Report) -> list[JointResponse]:
         """Test them.
@@ -70,7 +71,7 @@ class RespondJob:
         Raises:
             MjrigError: the job failed.
         """
-        report(None, "building copies")
+        report(None, tr("building copies"))
         return respond(
             self.scene.load(),
             actor=self.joints.actor,
@@ -91,7 +92,7 @@ class GainTestJob:
     @property
     def title(self) -> str:
         """Title of the job."""
-        return f"{', '.join(self.tests)} on {self.joints}"
+        return tr("{names} on {joints}", names=", ".join(self.tests), joints=self.joints)
 
     def run(self, report: Report) -> GainReport:
         """Test them.
@@ -99,7 +100,7 @@ class GainTestJob:
         Raises:
             MjrigError: the job failed.
         """
-        report(None, "building copies")
+        report(None, tr("building copies"))
         return check_gains(
             self.scene.load(),
             actor=self.joints.actor,
@@ -121,7 +122,12 @@ class AssignJob:
     @property
     def title(self) -> str:
         """Title of the job."""
-        return f"{self.wish.frequency:g} Hz, ζ {self.wish.damping:g} for {self.joints}"
+        return tr(
+            "{frequency:g} Hz, ζ {damping:g} for {joints}",
+            frequency=self.wish.frequency,
+            damping=self.wish.damping,
+            joints=self.joints,
+        )
 
     def run(self, report: Report) -> AssignmentPlan:
         """Work the gains out.
@@ -129,7 +135,7 @@ class AssignJob:
         Raises:
             MjrigError: the job failed.
         """
-        report(None, f"evaluating {how_many(self.poses, 'pose')}")
+        report(None, tr("evaluating {poses}", poses=how_many(self.poses, "pose")))
         return assign(
             self.scene.load(),
             self.wish,
@@ -152,7 +158,7 @@ class FitJob:
     @property
     def title(self) -> str:
         """Title of the job."""
-        return f"{', '.join(self.parameters)} of {self.joints}"
+        return tr("{names} of {joints}", names=", ".join(self.parameters), joints=self.joints)
 
     def run(self, report: Report) -> Fit:
         """Fit them.
@@ -191,7 +197,7 @@ class SweepJob:
     def title(self) -> str:
         """Title of the job."""
         count = math.prod(len(c.values) for c in self.space.choices) * max(1, self.space.samples)
-        return f"{how_many(count, 'point')} on {self.joints}"
+        return tr("{count} on {joints}", count=how_many(count, "point"), joints=self.joints)
 
     def run(self, report: Report) -> Swept:
         """Test them all.
@@ -199,7 +205,7 @@ class SweepJob:
         Raises:
             MjrigError: the job failed.
         """
-        report(None, "testing the ends of the ranges")
+        report(None, tr("testing the ends of the ranges"))
         scene, randomise = self.scene.load(), Randomisation.read(self.randomise)
         parameters: list[Parameter] = [*self.space.choices, *self.space.ranges]
         plan = examine(
@@ -215,5 +221,7 @@ class SweepJob:
             seeds=self.seeds,
             # A batch has all cores as threads; worlds one by one take a process per core.
             executor="processes" if plan.why_not_batched else "inline",
-            report=lambda done, total: report(done / max(1, total), f"{done} of {total}"),
+            report=lambda done, total: report(
+                done / max(1, total), tr("{done} of {total}", done=done, total=total)
+            ),
         )

@@ -7,7 +7,7 @@ from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.texts.texts import deferred, tr
 from mjrig.editor.tune.tune import Tune, TuneFindings, TuneTask, key_of, why_no_rows
 from mjrig.editor.tune.tune_forms import Browse, assign_form, fit_form, respond_form, sweep_form
 from mjrig.editor.tune.tune_results import show_fit, show_plan, show_responses, show_sweep
@@ -34,11 +34,15 @@ class _Look(NamedTuple):
 
 
 _LOOKS = {
-    TuneTask.RESPOND: _Look("How do the joints follow a signal?", respond_form, show_responses),
-    TuneTask.TEST: _Look("Do the gains pass their tests?", tests_form, show_tests),
-    TuneTask.ASSIGN: _Look("Gains from a frequency and a damping ratio.", assign_form, show_plan),
-    TuneTask.FIT: _Look("Parameters identified from recordings.", fit_form, show_fit),
-    TuneTask.SWEEP: _Look("Many values, tested and ranked.", sweep_form, show_sweep),
+    TuneTask.RESPOND: _Look(
+        deferred("How do the joints follow a signal?"), respond_form, show_responses
+    ),
+    TuneTask.TEST: _Look(deferred("Do the gains pass their tests?"), tests_form, show_tests),
+    TuneTask.ASSIGN: _Look(
+        deferred("Gains from a frequency and a damping ratio."), assign_form, show_plan
+    ),
+    TuneTask.FIT: _Look(deferred("Parameters identified from recordings."), fit_form, show_fit),
+    TuneTask.SWEEP: _Look(deferred("Many values, tested and ranked."), sweep_form, show_sweep),
 }
 
 
@@ -61,7 +65,7 @@ class TunePanel(Panel):
             return
         for task, look in _LOOKS.items():
             opened = imgui.begin_tab_item(task)[0]
-            imgui.set_item_tooltip(look.about)
+            imgui.set_item_tooltip(tr(look.about))
             if opened:
                 self._task(task, look)
                 imgui.end_tab_item()
@@ -100,10 +104,10 @@ class TunePanel(Panel):
         tune = self.tune
         if tune.running is None:
             why_not = why_no_rows(tune.rows)
-            if _button("Run", why_not, "On a copy of the scene; the simulation keeps running."):
+            if _button("Run", why_not, tr("On a copy of the scene; the simulation keeps running.")):
                 tune.run(task)
             return
-        if imgui.button("Cancel"):
+        if imgui.button(tr("Cancel")):
             tune.cancel()
             return
         imgui.same_line()
@@ -128,13 +132,13 @@ class TunePanel(Panel):
 
     def _keep(self, task: TuneTask) -> None:
         tune, why_not = self.tune, self.tune.why_not_applied(task)
-        if _button("Apply", why_not, "Write into the scene, as one edit that can be undone."):
+        if _button("Apply", why_not, tr("Write into the scene, as one edit that can be undone.")):
             tune.apply(task)
         imgui.same_line()
         path = tune.preset_path(self._preset)
         # A preset of gains that are authored in another file is of use there.
         why_not = "" if task is TuneTask.ASSIGN else why_not
-        if _button("Save preset", why_not, f"Write the gains to {path}"):
+        if _button(tr("Save preset"), why_not, tr("Write the gains to {path}", path=path)):
             tune.save(task, self._preset)
         imgui.same_line()
         imgui.set_next_item_width(px(100))

@@ -6,6 +6,7 @@ import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.arrays import FloatArray
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.tuning.responses.frequency import FrequencyResponse
 from mjrig.tuning.responses.respond import JointResponse
@@ -47,7 +48,7 @@ def over_time(found: Sequence[JointResponse], height: float) -> None:
     """How far the joints moved, and grey how far they should have."""
     if not implot.begin_plot("##time", ImVec2(-1, height), PLAIN):
         return
-    implot.setup_axes("t [s]", "moved [rad or m]", FIT, FIT)
+    implot.setup_axes("t [s]", tr("moved [rad or m]"), FIT, FIT)
     for i, one in enumerate(drawn(found)):
         trace, label = one.response.trace, one.response.actuator
         if trace is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune import tune_plots
 from mjrig.editor.tune.tune import Tune
 from mjrig.editor.tune.tune_jobs import RespondJob, SweepJob
@@ -66,7 +67,13 @@ def show_responses(tune: Tune, finished: Finished) -> None:
         for text in [one.response.problem] if one.response.problem else one.response.causes:
             _note(f"{one.label}: {text}")
     if len(responses) > tune_plots.JOINTS:
-        _note(f"the first {tune_plots.JOINTS} of {len(responses)} are drawn")
+        _note(
+            tr(
+                "the first {joints} of {count} are drawn",
+                joints=tune_plots.JOINTS,
+                count=len(responses),
+            )
+        )
 
 
 @lru_cache(maxsize=1)
@@ -84,9 +91,14 @@ def show_plan(tune: Tune, finished: Finished) -> None:
     heads = [_UNITS.get(name, name) for name in _PLAN]
     _table("plan", heads, [[row[i] for i in order] for row in rows])
     for skipped in plan.skipped:
-        _note(f"skipped {skipped}")
+        _note(tr("skipped {skipped}", skipped=skipped))
     if plan.unstable:
-        _note(f"{listed(plan.unstable)}: unstable in some pose by other gains; see `mjrig check`")
+        _note(
+            tr(
+                "{unstable}: unstable in some pose by other gains; see `mjrig check`",
+                unstable=listed(plan.unstable),
+            )
+        )
 
 
 def show_fit(tune: Tune, finished: Finished) -> None:
@@ -108,10 +120,24 @@ def show_fit(tune: Tune, finished: Finished) -> None:
     colours = [None if e.identifiable else AMBER for e in fit.estimates]
     _table("fit", header, rows, colours)
     before, after = (max(r.values(), default=0.0) for r in (fit.rms_before, fit.rms_after))
-    _note(f"largest rms error of a joint: {before:.3g} before, {after:.3g} now [rad or m]")
+    _note(
+        tr(
+            "largest rms error of a joint: {before:.3g} before, {after:.3g} now [rad or m]",
+            before=before,
+            after=after,
+        )
+    )
     for e in fit.estimates:
         if not e.identifiable:
-            _note(f"{e.joint}: {e.parameter} not identifiable: {e.reason}", AMBER)
+            _note(
+                tr(
+                    "{joint}: {parameter} not identifiable: {reason}",
+                    joint=e.joint,
+                    parameter=e.parameter,
+                    reason=e.reason,
+                ),
+                AMBER,
+            )
         elif e.reason:
             _note(f"{e.joint}: {e.parameter}: {e.reason}")
     for note in fit.notes:
@@ -125,9 +151,9 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
     bad = sum(row.status != "ok" for row in swept.results)
     if swept.best is None:
         first = next((row.error or row.status for row in swept.results), "nothing")
-        _note(f"every point failed; the first: {first}")
+        _note(tr("every point failed; the first: {first}", first=first))
         return
-    text = how_many(len(swept.ranking), "point") + (f", {bad} failed" if bad else "")
+    text = how_many(len(swept.ranking), "point") + (tr(", {bad} failed", bad=bad) if bad else "")
     _note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
     _ranking(tune, swept, job.space.names)
     draw_sweep(_picture(finished), tune.picked, _height())

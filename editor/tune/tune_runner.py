@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_worker import DONE, PROBLEM, PROGRESS
 from mjrig.workers.child_process import ChildProcess
@@ -29,7 +30,7 @@ class TuneProgress:
     def __str__(self) -> str:
         if self.left is None:
             return f"{self.text}, {self.elapsed:.0f} s"
-        return f"{self.text}, {self.left:.0f} s left"
+        return tr("{text}, {left:.0f} s left", text=self.text, left=self.left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ class Runner:
                 return
             self._process = None
             if self._job is not None:
-                problem = "the tuning process ended unexpectedly"
+                problem = tr("the tuning process ended unexpectedly")
                 self._end(Finished(self._job, None, problem, last_words))
 
     def _end(self, finished: Finished) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_jobs import (
     AssignJob,
     FitJob,
@@ -64,7 +65,7 @@ class GainTestSettings:
             PropertyError: there is no test.
         """
         if not self.tests:
-            raise PropertyError("tick a test to run")
+            raise PropertyError(tr("tick a test to run"))
         tests = tuple(test for test in GainTest if test in self.tests)
         return GainTestJob(LocalScene.of(scene), joints_of(rows), tests)
 
@@ -106,9 +107,9 @@ class FitSettings:
             PropertyError: there is no recording, or no parameter.
         """
         if not self.recordings:
-            raise PropertyError("add a recording to fit the parameters to")
+            raise PropertyError(tr("add a recording to fit the parameters to"))
         if not self.parameters:
-            raise PropertyError("tick a parameter to fit")
+            raise PropertyError(tr("tick a parameter to fit"))
         names = tuple(n for n in PARAMETERS if n in self.parameters)
         files = tuple(path.absolute() for path in self.recordings)
         return FitJob(LocalScene.of(scene), joints_of(rows), files, names, self.together)
@@ -178,7 +179,7 @@ class SweepSettings:
         lines = [self._line(gain, axis, rows) for gain, axis in self.axes.items()]
         lines += [line.strip() for line in self.more.splitlines() if line.strip()]
         if not lines:
-            raise PropertyError("tick a gain to sweep")
+            raise PropertyError(tr("tick a gain to sweep"))
         if self.way == "grid":
             return Space(choices=tuple(map(Choices.read, lines)))
         ranges = tuple(map(Range.read, lines))
@@ -190,13 +191,18 @@ class SweepSettings:
             raise PropertyError(locked)
         if native := next((row for row in rows if row.is_native), None):
             raise PropertyError(
-                f"{native.actuator}: a sweep varies gains of controllers, not those of the model's "
-                "own actuators; use_motors puts a controller in their place"
+                tr(
+                    "{actuator}: a sweep varies gains of controllers, not those of the model's "
+                    "own actuators; use_motors puts a controller in their place",
+                    actuator=native.actuator,
+                )
             )
         paths = {row.paths[gain]: row.slots for row in rows if gain in row.paths}
         if len(paths) != 1:
-            why = "under several controllers" if paths else f"without {gain}"
-            raise PropertyError(f"{gain}: the chosen joints are {why}; choose others")
+            why = tr("under several controllers") if paths else tr("without {gain}", gain=gain)
+            raise PropertyError(
+                tr("{gain}: the chosen joints are {why}; choose others", gain=gain, why=why)
+            )
         words = [f"{axis.low:g}", f"{axis.high:g}"]
         words += [str(axis.count)] if self.way == "grid" else []
         words += ["log"] if axis.log else []
@@ -210,7 +216,7 @@ class SweepSettings:
         if self.test == "signal":
             return SignalTest(self.signal, (joints.pattern,), self.together)
         if self.recording is None:
-            raise PropertyError("choose a recording to compare with")
+            raise PropertyError(tr("choose a recording to compare with"))
         return ReplayTest(self.recording.absolute())
 
 
@@ -223,8 +229,8 @@ def joints_of(rows: Sequence[GainRow]) -> Joints:
     actors = list(dict.fromkeys(row.actor for row in rows))
     if len(actors) != 1:
         raise PropertyError(
-            "the chosen joints belong to several actors; choose joints of one"
+            tr("the chosen joints belong to several actors; choose joints of one")
             if actors
-            else "no controller with gains is shown; select an actor that has one"
+            else tr("no controller with gains is shown; select an actor that has one")
         )
     return Joints(actors[0], tuple(row.actuator for row in rows))

@@ -7,6 +7,7 @@ import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.arrays import FloatArray
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_plots import FIT, PLAIN, line
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.scale import px, size
@@ -76,13 +77,13 @@ def draw_sweep(picture: SweepPicture, picked: int, height: float) -> None:
         return
     if not imgui.begin_tab_bar("pictures"):
         return
-    if imgui.begin_tab_item("heat map")[0]:
+    if imgui.begin_tab_item(tr("heat map"))[0]:
         if picture.heat is not None:
             _draw_heat(picture.heat, height)
         else:
             imgui.text_disabled(picture.why_no_heat)
         imgui.end_tab_item()
-    if imgui.begin_tab_item("parallel coordinates")[0]:
+    if imgui.begin_tab_item(tr("parallel coordinates"))[0]:
         _draw_parallel(picture, picked, height)
         imgui.end_tab_item()
     imgui.end_tab_bar()

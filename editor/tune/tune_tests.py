@@ -64,10 +64,10 @@ def _thresholds(tune: Tune, actor: str) -> None:
     shown = _rows(tune)
     target = EditedObject(f"{actor}.gain_tests", obj)
     if imgui.begin_table("thresholds", 3, _ROWS):
-        imgui.table_setup_column("name", imgui.TableColumnFlags_.width_stretch, 1.0)
-        imgui.table_setup_column("value", imgui.TableColumnFlags_.width_stretch, 1.0)
+        imgui.table_setup_column(tr("name"), imgui.TableColumnFlags_.width_stretch, 1.0)
+        imgui.table_setup_column(tr("value"), imgui.TableColumnFlags_.width_stretch, 1.0)
         reset = imgui.TableColumnFlags_.width_fixed
-        imgui.table_setup_column("reset", reset, imgui.get_frame_height())
+        imgui.table_setup_column(tr("reset"), reset, imgui.get_frame_height())
         shown.object([target], fields_of([target], shown.edits))
         imgui.end_table()
     shown.edits.finish_frame()

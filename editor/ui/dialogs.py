@@ -41,14 +41,14 @@ class Dialog:
     def draw(self) -> None:
         """Build it if it is open; call every frame, outside of other windows."""
         if self._wanted:
-            imgui.open_popup(self.title)
+            imgui.open_popup(tr(self.title))
             self._wanted = False
         if not self.is_open:
             return
         flags = imgui.WindowFlags_.always_auto_resize
         centre = imgui.get_main_viewport().get_center()
         imgui.set_next_window_pos(centre, self.centred, imgui.ImVec2(0.5, 0.5))
-        if imgui.begin_popup_modal(self.title, None, flags)[0]:
+        if imgui.begin_popup_modal(tr(self.title), None, flags)[0]:
             self.content()
             if not self.is_open:
                 imgui.close_current_popup()
@@ -80,18 +80,18 @@ class UnsavedDialog(Dialog):
             then()
 
     def content(self) -> None:
-        name = self.state.scene.path.name if self.state.scene.path else "the scene"
-        imgui.text(f"{name} has changes that are not saved.")
+        name = self.state.scene.path.name if self.state.scene.path else tr("the scene")
+        imgui.text(tr("{name} has changes that are not saved.", name=name))
         imgui.spacing()
-        if imgui.button("Save"):
+        if imgui.button(tr("Save")):
             self.close()
             self._save(self._then)
         imgui.same_line()
-        if imgui.button("Don't save"):
+        if imgui.button(tr("Don't save")):
             self.close()
             self._then()
         imgui.same_line()
-        if imgui.button("Cancel"):
+        if imgui.button(tr("Cancel")):
             self.close()
 
 
@@ -107,19 +107,24 @@ class ChangedDialog(Dialog):
         self._overwrite, self._reload = overwrite, reload
 
     def content(self) -> None:
-        imgui.text(f"{self.state.scene.path} was changed by another program since it was opened.")
+        imgui.text(
+            tr(
+                "{path} was changed by another program since it was opened.",
+                path=self.state.scene.path,
+            )
+        )
         imgui.spacing()
-        if imgui.button("Overwrite"):
+        if imgui.button(tr("Overwrite")):
             self.close()
             self._overwrite()
-        imgui.set_item_tooltip("The version on disk is kept as the backup")
+        imgui.set_item_tooltip(tr("The version on disk is kept as the backup"))
         imgui.same_line()
-        if imgui.button("Reload"):
+        if imgui.button(tr("Reload")):
             self.close()
             self._reload()
-        imgui.set_item_tooltip("Load the version on disk; asks about unsaved changes")
+        imgui.set_item_tooltip(tr("Load the version on disk; asks about unsaved changes"))
         imgui.same_line()
-        if imgui.button("Cancel"):
+        if imgui.button(tr("Cancel")):
             self.close()
 
 
@@ -185,7 +190,7 @@ class KeepDialog(Dialog):
 
     def _take_back(self, dropped: Sequence[KeptChange]) -> None:
         shown = [line.change for line in self._lines]
-        with self.state.session.edit("Discard changes made while playing") as scene:
+        with self.state.session.edit(tr("Discard changes made while playing")) as scene:
             drop(scene, self._made, shown, dropped)
 
 
@@ -206,22 +211,22 @@ class RecoverDialog(Dialog):
             self.open()
 
     def content(self) -> None:
-        imgui.text("These scenes had unsaved changes when an editor crashed or was killed.")
+        imgui.text(tr("These scenes had unsaved changes when an editor crashed or was killed."))
         imgui.spacing()
         for i, left in enumerate(list(self._found)):
             imgui.push_id(str(i))
             imgui.align_text_to_frame_padding()
-            imgui.text(left.scene or "untitled scene")
+            imgui.text(left.scene or tr("untitled scene"))
             imgui.same_line()
-            if imgui.button("Recover"):
+            if imgui.button(tr("Recover")):
                 self._found.remove(left)
                 self.close()
                 self.state.attempt(lambda left=left: self._recover(left))  # type: ignore[misc]
             imgui.same_line()
-            if imgui.button("Discard"):
+            if imgui.button(tr("Discard")):
                 left.forget()
                 self._found.remove(left)
             imgui.pop_id()
         imgui.spacing()
-        if not self._found or imgui.button("Later"):
+        if not self._found or imgui.button(tr("Later")):
             self.close()

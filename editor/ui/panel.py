@@ -7,6 +7,7 @@ from typing import ClassVar
 from imgui_bundle import hello_imgui, imgui
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.names import suggestion
 
 GROUP = "mjrig.panels"
@@ -33,8 +34,8 @@ class Panel:
     def guarded(self) -> None:
         """Draw; after an exception show it in the panel's place until Retry."""
         if self._error:
-            imgui.text_wrapped("This panel failed; the rest of the editor keeps running.")
-            if imgui.button("Retry"):
+            imgui.text_wrapped(tr("This panel failed; the rest of the editor keeps running."))
+            if imgui.button(tr("Retry")):
                 self._error = ""
             imgui.text_wrapped(self._error)
             return
@@ -66,7 +67,12 @@ def plugin_panels(state: EditorState) -> list[Panel]:
         try:
             found.append(_made(point.load(), state))
         except Exception as error:
-            text = f"the panel {point.name!r} cannot be loaded: {type(error).__name__}: {error}"
+            text = tr(
+                "the panel {name!r} cannot be loaded: {name2}: {error}",
+                name=point.name,
+                name2=type(error).__name__,
+                error=error,
+            )
             state.console.fail(text, traceback.format_exc())
     return found
 
@@ -74,9 +80,17 @@ def plugin_panels(state: EditorState) -> list[Panel]:
 def _made(kind: object, state: EditorState) -> Panel:
     """A panel of a plugin's class; what would break the window later is refused now."""
     if not (isinstance(kind, type) and issubclass(kind, Panel)):
-        raise TypeError(f"it must be a class derived from mjrig.editor.Panel, got {kind!r}")
+        raise TypeError(
+            tr("it must be a class derived from mjrig.editor.Panel, got {kind!r}", kind=kind)
+        )
     if kind.place not in PLACES:
-        raise ValueError(f"its place is {kind.place!r}; {suggestion(kind.place, PLACES)}")
+        raise ValueError(
+            tr(
+                "its place is {place!r}; {place2}",
+                place=kind.place,
+                place2=suggestion(kind.place, PLACES),
+            )
+        )
     made = kind(state)
     made.state = state  # a subclass's __init__ may not set it
     return made

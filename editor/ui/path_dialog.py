@@ -7,6 +7,7 @@ from pathlib import Path
 from imgui_bundle import imgui
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.dialogs import Dialog
 from mjrig.editor.ui.scale import px, size
 
@@ -55,13 +56,13 @@ class PathDialog(Dialog):
         chosen = Path(self._text)
         replaces = self._verb == "Save" and chosen.is_file() and chosen != self._start
         if replaces:
-            imgui.text_colored(_WARNING, f"{chosen.name} already exists")
+            imgui.text_colored(_WARNING, tr("{name} already exists", name=chosen.name))
         pressed = imgui.button(f"{'Replace' if replaces else self._verb}###go")
         if (pressed or (entered and not replaces)) and not chosen.is_dir():
             self.close()
             self._then(chosen)
         imgui.same_line()
-        if imgui.button("Cancel"):
+        if imgui.button(tr("Cancel")):
             self.close()
 
 

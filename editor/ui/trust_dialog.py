@@ -8,6 +8,7 @@ from imgui_bundle import imgui
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import trust_store
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.dialogs import Dialog
 from mjrig.errors import UntrustedError
 from mjrig.files.trust import trust
@@ -45,16 +46,16 @@ class TrustDialog(Dialog):
         self.open()
 
     def content(self) -> None:
-        imgui.text("The scene uses components written in Python, in the folder")
+        imgui.text(tr("The scene uses components written in Python, in the folder"))
         imgui.text(f"    {self._folder}")
-        imgui.text("They run with your permissions on this computer.")
+        imgui.text(tr("They run with your permissions on this computer."))
         imgui.spacing()
-        if imgui.button("Trust"):
+        if imgui.button(tr("Trust")):
             self.close()
             self.answer_yes()
-        imgui.set_item_tooltip("Run the code in this folder, now and in future")
+        imgui.set_item_tooltip(tr("Run the code in this folder, now and in future"))
         imgui.same_line()
-        if imgui.button("Don't trust"):
+        if imgui.button(tr("Don't trust")):
             self.close()
 
     def answer_yes(self) -> None:

@@ -3,6 +3,7 @@
 import mujoco
 import numpy as np
 
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.viewport.drawing import Drawing
 
 _TYPE = mujoco.mjtCamera
@@ -42,7 +43,7 @@ def follow(drawing: Drawing, actor: str) -> None:
 
 def toggle_following(drawing: Drawing, actor: str) -> None:
     """Follow an actor, or no longer if it is followed already."""
-    if text(drawing) == f"follow {actor}":
+    if text(drawing) == tr("follow {actor}", actor=actor):
         look_freely(drawing)
     else:
         follow(drawing, actor)
@@ -86,5 +87,5 @@ def text(drawing: Drawing) -> str:
     if kind == int(_TYPE.mjCAMERA_FIXED):
         return str(names(drawing)[drawing.camera.fixedcamid])
     if kind == int(_TYPE.mjCAMERA_TRACKING):
-        return f"follow {drawing.actor_of(drawing.camera.trackbodyid) or '?'}"
+        return tr("follow {value}", value=drawing.actor_of(drawing.camera.trackbodyid) or "?")
     return "free"

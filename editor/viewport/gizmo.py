@@ -9,6 +9,7 @@ from imgui_bundle import imgui, imguizmo
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices
 from mjrig.scene.pose import Pose, Rigid, composed, rotation
 from mjrig.scene_edit.actor import Actor
@@ -74,9 +75,11 @@ class Gizmo:
         if found is None:
             self.reason = self.state.why_not_edited(name)
         elif found.attach is not None:
-            self.reason = f"{name} is attached to {found.attach.to} and moves with it"
+            self.reason = tr(
+                "{name} is attached to {to} and moves with it", name=name, to=found.attach.to
+            )
         elif found.replicate is not None:
-            self.reason = f"{name} has copies: edit its pose in the inspector"
+            self.reason = tr("{name} has copies: edit its pose in the inspector", name=name)
         return None if self.reason else found
 
     def _moved(self, actor: Actor, shift: Rigid) -> Rigid:

@@ -2,6 +2,8 @@
 
 from collections import deque
 
+from mjrig.editor.texts.texts import tr
+
 SCALES = (0.5, 0.6, 0.75, 0.9, 1.0)
 #: Frames shorter than this leave room for a finer picture, longer ones ask for a coarser [s].
 FAST, SLOW = 1 / 50, 1 / 27
@@ -51,4 +53,6 @@ class Quality:
     def text(self) -> str:
         """For the status bar."""
         how = "fixed" if self.fixed is not None else "auto"
-        return f"view {self.scale:.0%} {how}" + (", software GL" if self.software else "")
+        return tr("view {scale:.0%} {how}", scale=self.scale, how=how) + (
+            tr(", software GL") if self.software else ""
+        )

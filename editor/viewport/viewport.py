@@ -11,6 +11,7 @@ from imgui_bundle import imgui
 
 from mjrig.arrays import FloatArray
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import ALARM
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
@@ -217,11 +218,11 @@ class Viewport(Panel):
         imgui.push_style_color(imgui.Col_.child_bg, ALARM)
         imgui.begin_child("fault", imgui.ImVec2(min(self.rect[2] - px(24), px(460)), px(92)))
         imgui.text_wrapped(fault.text)
-        if imgui.button("Rewind 1 s"):
+        if imgui.button(tr("Rewind 1 s")):
             began = fault.time or self.state.simulation.frame.time
             self.state.attempt(lambda: self._rewind(began - 1.0))
         imgui.same_line()
-        if imgui.button("Dismiss"):
+        if imgui.button(tr("Dismiss")):
             self.state.simulation.fault = None
         imgui.end_child()
         imgui.pop_style_color()
@@ -343,7 +344,7 @@ class Viewport(Panel):
             if simulation.generation == generation:  # in another world it is another body
                 world.data.xfrc_applied[body] = force
 
-        simulation.put(f"push {body}", run)
+        simulation.put(tr("push {body}", body=body), run)
 
     # Drops --------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Any
 from imgui_bundle import glfw_utils, hello_imgui, imgui, immapp
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui import colours
 from mjrig.editor.ui.fonts import load_fonts
 from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
@@ -80,7 +81,7 @@ class App:
         rp.callbacks.load_additional_fonts = load_fonts
         rp.callbacks.show_menus = self._safely("menus", self._menus)
         if self._status is not None:
-            rp.callbacks.show_status = self._safely("status bar", self._status)
+            rp.callbacks.show_status = self._safely(tr("status bar"), self._status)
         rp.callbacks.post_init = self._on_start
         rp.callbacks.before_exit = self._on_end
         if self._toolbar is not None:

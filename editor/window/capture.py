@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MissingExtraError
 
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
@@ -20,7 +21,7 @@ def save_picture(picture: Picture, path: Path) -> None:
         MissingExtraError: Pillow is not installed.
     """
     if find_spec("PIL") is None:
-        raise MissingExtraError("a picture", "editor")
+        raise MissingExtraError(tr("a picture"), "editor")
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +33,7 @@ class Video:
 
     def __init__(self, path: Path, size: tuple[int, int]) -> None:
         if find_spec("imageio_ffmpeg") is None:
-            raise MissingExtraError("a video", "video")
+            raise MissingExtraError(tr("a video"), "video")
         import imageio_ffmpeg
 
         path.parent.mkdir(parents=True, exist_ok=True)

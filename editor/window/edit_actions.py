@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from mjrig.editor.assets import hierarchy
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 
 
 class EditActions:
@@ -25,7 +26,9 @@ class EditActions:
         names: list[str | None] = []
         if self.state.attempt(lambda: names.append(run())):
             name = names[0]
-            self.state.console.say(f"{done}: {name}" if name else f"nothing left to be {done}")
+            self.state.console.say(
+                f"{done}: {name}" if name else tr("nothing left to be {done}", done=done)
+            )
 
     def duplicate(self) -> None:
         """Add a copy of the selected actor."""

@@ -29,7 +29,7 @@ def gestures() -> tuple[tuple[str, str, str], ...]:
         (tr("Hierarchy"), tr("Reset to a keyframe"), tr("double click")),
         (tr("Numbers"), tr("Type a value"), tr("click")),
         (tr("Numbers"), tr("Change a value"), tr("drag")),
-        (tr("Inspector"), tr("Copy, paste the value of a row"), "Ctrl+C, Ctrl+V"),
+        (tr("Inspector"), tr("Copy, paste the value of a row"), tr("Ctrl+C, Ctrl+V")),
         (tr("Plots"), tr("Show a longer or shorter time"), tr("wheel")),
         (tr("Anything"), tr("The menu of what is under the mouse"), tr("right click")),
         *((tr("Drive"), what, keys) for what, keys in drive_keys()),

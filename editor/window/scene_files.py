@@ -9,6 +9,7 @@ from mjrig.editor.session.autosave import Autosave, Unsaved
 from mjrig.editor.session.recent_files import forget_recent, note_recent, recent_files
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file, trust_store
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.dialogs import ChangedDialog, Dialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.trust_dialog import TrustDialog
@@ -64,7 +65,7 @@ class SceneFiles:
             return False
         self._autosave.done()
         self._autosave = Autosave(state.scene.path)
-        state.console.say(f"saved {state.scene.path}")
+        state.console.say(tr("saved {path}", path=state.scene.path))
         self.note_recent(state.scene.path)
         return True
 

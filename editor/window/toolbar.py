@@ -68,21 +68,23 @@ class Toolbar:
         simulation = self.state.simulation
         playing = simulation.playing
         icon, text = (icons.PAUSE, tr("Pause")) if playing else (icons.PLAY, tr("Play"))
-        if imgui.button(self._label(icon, text, "play"), size(74 if self._has_words else 30, 0)):
+        if imgui.button(
+            self._label(icon, text, tr("play")), size(74 if self._has_words else 30, 0)
+        ):
             self.toggle()
         imgui.set_item_tooltip(tr("Play or pause (Space)"))
         imgui.same_line()
         imgui.begin_disabled(playing)
-        if imgui.button(self._label(icons.STEP, tr("Step"), "Step")):
+        if imgui.button(self._label(icons.STEP, tr("Step"), tr("Step"))):
             self.state.attempt(simulation.step_once)
         imgui.end_disabled()
         imgui.set_item_tooltip(tr("One step (right arrow)"))
         imgui.same_line()
-        if imgui.button(self._label(icons.STOP, tr("Stop"), "Stop")):
+        if imgui.button(self._label(icons.STOP, tr("Stop"), tr("Stop"))):
             self.state.attempt(self.stop)
         imgui.set_item_tooltip(tr("Stop: back to the start; asks which edits to keep"))
         imgui.same_line()
-        if imgui.button(self._label(icons.RESET, tr("Reset"), "Reset")):
+        if imgui.button(self._label(icons.RESET, tr("Reset"), tr("Reset"))):
             self.state.attempt(simulation.reset)
         imgui.set_item_tooltip(tr("Reset: back to the start (Backspace)"))
 
@@ -172,21 +174,27 @@ class StatusBar:
     def draw(self) -> None:
         """Build the status bar."""
         frame = self.state.simulation.frame
-        imgui.text(f"step {frame.steps}")
+        imgui.text(tr("step {steps}", steps=frame.steps))
         imgui.same_line(spacing=px(24))
-        factor = f"real time {frame.real_time_factor:.2f}x" if frame.playing else "paused"
+        factor = (
+            tr("real time {real_time_factor:.2f}x", real_time_factor=frame.real_time_factor)
+            if frame.playing
+            else "paused"
+        )
         imgui.text(factor)
         imgui.same_line(spacing=px(24))
         imgui.text(commanders(self.state))
         imgui.same_line(spacing=px(24))
-        fps = f"{imgui.get_io().framerate:.0f} fps, " if frame.playing else ""
+        fps = (
+            tr("{framerate:.0f} fps, ", framerate=imgui.get_io().framerate) if frame.playing else ""
+        )
         scale = self.quality.scale if frame.playing else self.quality.still
-        imgui.text(f"{fps}view {scale:.0%}")
-        imgui.set_item_tooltip(f"{self.quality.text}\nChange it under Draw.")
+        imgui.text(tr("{fps}view {scale:.0%}", fps=fps, scale=scale))
+        imgui.set_item_tooltip(tr("{text}\nChange it under Draw.", text=self.quality.text))
         imgui.same_line(spacing=px(24))
         entry = self.state.session.undo_stack.undoable
         saved = "unsaved: " + (entry.name if entry else "changes")
-        imgui.text(saved if self.state.session.is_dirty else "saved")
+        imgui.text(saved if self.state.session.is_dirty else tr("saved"))
         self._badge()
         self._latest_message()
 
@@ -194,10 +202,12 @@ class StatusBar:
         """What the check found, in its colour."""
         text, level = self.preflight.badge
         imgui.same_line(spacing=px(24))
-        imgui.text_colored(TEXT if level is None else COLOURS[level], f"check: {text}")
+        imgui.text_colored(
+            TEXT if level is None else COLOURS[level], tr("check: {text}", text=text)
+        )
         found = self.preflight.latest.findings if self.preflight.latest is not None else []
         lines = [self.preflight.problem] if self.preflight.problem else [str(f) for f in found[:5]]
-        imgui.set_item_tooltip("\n".join([*lines, "More in the panel Check."]))
+        imgui.set_item_tooltip("\n".join([*lines, tr("More in the panel Check.")]))
 
     def _latest_message(self) -> None:
         """The newest line of the console, for a while; as much of it as there is room for."""
@@ -224,10 +234,14 @@ def commanders(state: EditorState) -> str:
     """What commands each actor."""
     parts = []
     if not state.simulation.frame.robots:
-        return "no actors"
+        return tr("no actors")
     for name, robot in state.simulation.frame.robots.items():
         holders = [holder.removeprefix(f"{name}.") for holder in robot.holders]
-        who = f"holds {robot.held}" if robot.held else ", ".join(holders) or "manual control"
+        who = (
+            tr("holds {held}", held=robot.held)
+            if robot.held
+            else ", ".join(holders) or tr("manual control")
+        )
         parts.append(f"{name}: {who}")
     return "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "")
 

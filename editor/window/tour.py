@@ -101,7 +101,7 @@ class Tour:
 
     def offer(self) -> None:
         """At the first start of all: ask whether to begin."""
-        if not read_settings(settings_file()).get("tour offered"):
+        if not read_settings(settings_file()).get("tour_offered"):
             self.is_offered = True
 
     def start(self) -> None:
@@ -122,7 +122,7 @@ class Tour:
     def _answered(self) -> None:
         """Do not offer it again."""
         self.is_offered = False
-        settings = {**read_settings(settings_file()), "tour offered": True}
+        settings = {**read_settings(settings_file()), "tour_offered": True}
         self.state.attempt(lambda: write_settings(settings_file(), settings))
 
     # Widgets ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
 from mjrig.editor.window.capture import Video, save_picture
@@ -37,11 +38,11 @@ class ViewportCapture:
         """Write what the viewport shows to a PNG."""
         view = self.viewport.view
         if view is None:
-            self.state.console.warn("no picture: the viewport has not been drawn yet")
+            self.state.console.warn(tr("no picture: the viewport has not been drawn yet"))
             return
         path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
         if self.state.attempt(lambda: save_picture(view.pixels(), path)):
-            self.state.console.say(f"picture: {path}")
+            self.state.console.say(tr("picture: {path}", path=path))
 
     def toggle_video(self) -> None:
         """Begin or end a video of the viewport."""
@@ -54,7 +55,7 @@ class ViewportCapture:
     def _start_video(self, path: Path) -> None:
         view = self.viewport.view
         if view is None:
-            raise MjrigError("no video: the viewport has not been drawn yet")
+            raise MjrigError(tr("no video: the viewport has not been drawn yet"))
         height, width = view.pixels().shape[:2]
         self._video = Video(path, (width, height))
         self._scale_before_video = self.quality.fixed
@@ -66,4 +67,6 @@ class ViewportCapture:
             video, self._video = self._video, None
             self.quality.fixed = self._scale_before_video
             if self.state.attempt(video.close):
-                self.state.console.say(f"video: {video.path} ({video.frames} frames)")
+                self.state.console.say(
+                    tr("video: {path} ({frames} frames)", path=video.path, frames=video.frames)
+                )

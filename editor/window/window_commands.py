@@ -60,22 +60,22 @@ class WindowCommands:
         yield Command("File", "Open...", files.ask_open, "Ctrl+O")
         for path in files.recent:
             opens = partial(files.open_path, path)
-            yield Command("File/Open recent", str(path), opens)
+            yield Command(tr("File/Open recent"), str(path), opens)
         if files.recent:
             clear = tr("Clear the list of recent files")
-            yield Command("File/Open recent", clear, files.forget_recent, section="-")
+            yield Command(tr("File/Open recent"), clear, files.forget_recent, section="-")
         yield Command("File", "Save", files.save_first, "Ctrl+S")
-        yield Command("File", "Save as...", files.ask_save, "Ctrl+Shift+S")
+        yield Command("File", tr("Save as..."), files.ask_save, "Ctrl+Shift+S")
         hot = files.hot
         label = tr("Take up changed files without asking")
         yield Command("File", label, hot.toggle, is_on=hot.always)
         yield Command(
-            "File", "Save picture of the viewport", captures.take_picture, "F12", section="-"
+            "File", tr("Save picture of the viewport"), captures.take_picture, "F12", section="-"
         )
         on = recording.is_on
-        yield Command("File", "Stop recording" if on else "Record", recording.toggle, "Ctrl+R")
-        yield Command("File", "Record to...", self._ask_record, enabled=not on)
-        video = "Stop video" if captures.is_filming else "Start video"
+        yield Command("File", tr("Stop recording") if on else "Record", recording.toggle, "Ctrl+R")
+        yield Command("File", tr("Record to..."), self._ask_record, enabled=not on)
+        video = tr("Stop video") if captures.is_filming else tr("Start video")
         yield Command("File", video, captures.toggle_video)
         yield Command("File", "Quit", self.parts.close, "Ctrl+Q", section="-")
 
@@ -173,7 +173,7 @@ class WindowCommands:
             show = partial(setattr, window, "is_visible", not window.is_visible)
             is_on = window.is_visible
             yield Command("View", window.label, show, is_on=is_on, panel=window.label)
-        yield Command("View", "Restore default layout", _restore_layout, section="-")
+        yield Command("View", tr("Restore default layout"), _restore_layout, section="-")
         theme = self.parts.theme
         for i, name in enumerate(colours.THEMES):
             use, heading = partial(theme.use, name), "Colours" if i == 0 else ""

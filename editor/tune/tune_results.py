@@ -74,6 +74,8 @@ def show_plan(tune: Tune, finished: Finished) -> None:
     _table("plan", _PLAN, [[row[i] for i in order] for row in rows])
     for skipped in plan.skipped:
         _note(f"skipped {skipped}")
+    for note in plan.notes:
+        _note(note)
     if plan.unstable:
         _note(f"{listed(plan.unstable)}: unstable in some pose by other gains; see `mjrig check`")
 

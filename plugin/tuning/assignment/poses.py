@@ -246,6 +246,39 @@ def own_passive(world: World, dofs: Indices) -> tuple[FloatArray, FloatArray]:
     return np.round(stiffness, 9), np.round(damping, 9)
 
 
+def active_equalities(model: Any, joints: Indices) -> list[str]:
+    """Names of the equality constraints that are on at the start and act on links of some joints.
+
+    One without a name is given by its number.
+    """
+    bodies, found = set(model.jnt_bodyid[joints].tolist()), []
+    for i in np.flatnonzero(model.eq_active0):
+        ends = _ends(model, int(i))
+        if ends is None or any(_hangs_on(model, body, bodies) for body in ends):
+            found.append(str(model.equality(int(i)).name) or f"number {i}")
+    return found
+
+
+def _ends(model: Any, equality: int) -> list[int] | None:
+    """The bodies that an equality constraint acts on; None: such as tendons, not known."""
+    kinds, ids = mujoco.mjtEq, (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality]))
+    kind = int(model.eq_type[equality])
+    if kind == int(kinds.mjEQ_JOINT):
+        return [int(model.jnt_bodyid[i]) for i in ids if i >= 0]
+    if kind in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
+        if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
+            return [int(model.site_bodyid[i]) for i in ids]
+        return list(ids)
+    return None
+
+
+def _hangs_on(model: Any, body: int, bodies: set[int]) -> bool:
+    """Whether a body is one of some, or fixed to one."""
+    while body and body not in bodies and not model.body_jntnum[body]:
+        body = int(model.body_parentid[body])
+    return body in bodies
+
+
 def _inertias(world: World) -> FloatArray:
     """Mᵢᵢ, rotor inertias included."""
     full = np.zeros((world.model.nv, world.model.nv))

@@ -107,7 +107,7 @@ def test_gains_are_stable_in_every_pose_and_the_same_for_every_seed(
 ) -> None:
     """Nearly twice the gains are stable in plain MuJoCo, in random poses and at joint limits."""
     for rng in tally.cases("gains in random poses", 1, 100):
-        xml = bent_chain(rng, rng.choice((2, 3, 4)))
+        xml = bent_chain(rng, rng.choice((2, 3, 4)) if CAMPAIGN else 2)
         xml = xml.replace("<option>", '<option timestep="0.004" gravity="0 0 0">')
         xml = xml.replace("<joint ", '<joint armature="0.01" ')
         path = write_scene(tmp_path, xml, SOFT)

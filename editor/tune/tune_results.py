@@ -92,6 +92,8 @@ def show_plan(tune: Tune, finished: Finished) -> None:
     _table("plan", heads, [[row[i] for i in order] for row in rows])
     for skipped in plan.skipped:
         _note(tr("skipped {skipped}", skipped=skipped))
+    for note in plan.notes:
+        _note(note)
     if plan.unstable:
         _note(
             tr(

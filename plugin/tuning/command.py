@@ -189,10 +189,14 @@ def _add_assign(parser: argparse.ArgumentParser) -> None:
         help="inertia at the initial pose, or the largest over the sampled poses (pose)",
     )
     parser.add_argument(
-        "--poses", type=int, default=32, metavar="N", help="number of sampled poses (32)"
+        "--poses", type=int, default=32, metavar="N", help="number of poses searches begin at (32)"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="random seed for the sampled poses (0)"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="seed of the random poses that check the result (0)",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--write", action="store_true", help="write the gains into the scene")

@@ -5,7 +5,7 @@ every joint is held by its own law. k and d are the joint's own spring and dampi
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -17,13 +17,17 @@ from mjrig.gains.choice import Chosen, Skipped, choose
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, GainRow, gain_rows, rounded, set_gains
 from mjrig.gains.second_order import damping_ratio, frequency, stiffness_for
-from mjrig.names import suggestion
+from mjrig.names import listed, suggestion
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.assignment.mirror import twins
-from mjrig.tuning.assignment.poses import SampledPoses, Seen
+from mjrig.tuning.assignment.poses import SampledPoses, Seen, active_equalities
 from mjrig.tuning.assignment.stability import put_gains, stable_shares
 from mjrig.tuning.responses.frequency_linear import LinearResponse
+from mjrig.tuning.responses.modes import Mode
+
+#: A second mode of more than this share of the first one in a step response is noted.
+ALSO = 0.5
 
 
 class Inertia(StrEnum):
@@ -79,9 +83,8 @@ class Assignment:
         kv: new damping [N·m·s/rad or N·s/m].
         limit: the largest effort [N·m or N]; inf: nothing limits it.
         notes: bounds that limited it.
-        mode: natural frequency [Hz] and damping ratio of the mode that moves it most, at the
-            initial pose of the suspended robot with all new gains; None: not known, as with laws
-            of several rates.
+        modes: in its response to a step of its target, the largest first, at the initial pose of
+            the suspended robot with all new gains; empty: not known, as with laws of several rates.
     """
 
     row: GainRow
@@ -92,7 +95,12 @@ class Assignment:
     kv: float
     limit: float
     notes: tuple[str, ...] = ()
-    mode: tuple[float, float] | None = None
+    modes: tuple[Mode, ...] = ()
+
+    @property
+    def mode(self) -> Mode | None:
+        """The largest mode in its step response; None: not known."""
+        return self.modes[0] if self.modes else None
 
     def frequency(self, inertia: float) -> float:
         """Natural frequency with an inertia [Hz]."""
@@ -113,7 +121,7 @@ class AssignmentPlan:
     """New gains, and the actuators that get none.
 
     `poses` is the number of sampled poses; `unstable` are actors that gains other than these
-    make unstable in one of them.
+    make unstable in one of them. `notes` say what was left out.
     """
 
     wish: Wish
@@ -121,6 +129,7 @@ class AssignmentPlan:
     skipped: tuple[Skipped, ...]
     poses: int
     unstable: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def changes(self) -> list[Change]:
@@ -157,7 +166,7 @@ def assign(
 ) -> AssignmentPlan:
     """Compute gains that give joints a natural frequency and a damping ratio.
 
-    Inertias are taken at the initial pose of the scene and at random ones within the joint ranges,
+    Inertias are taken at the initial pose of the scene and at sampled ones within the joint ranges,
     from which the extreme ones are searched for. Mirror images get the same gains.
     The frequency of a joint is lowered where a step of `wish.step` would saturate it, and where
     the loops would be unstable with twice the gains in one of the poses, as `mjrig check` judges.
@@ -167,8 +176,8 @@ def assign(
         wish: the requested dynamics.
         actor: name of the robot; None: all.
         joint: pattern of joint or actuator names.
-        poses: number of random poses to sample.
-        seed: random seed for the sampled poses.
+        poses: number of poses to begin searches at, and of random ones to check the result in.
+        seed: random seed for the latter.
 
     Raises:
         BindingError: nothing matches, or nothing that does has kp and kv.
@@ -191,7 +200,8 @@ def assign(
     asked = [_as_its_twin(wish, asked, i, pairs.get(i, i)) for i in range(len(asked))]
     assignments, hopeless = _stable(wish, looked, chosen, asked, pairs)
     assignments = _with_modes(scene, assignments)
-    return AssignmentPlan(wish, tuple(assignments), tuple(skipped), poses, tuple(hopeless))
+    notes = tuple(_coupled(world, chosen))
+    return AssignmentPlan(wish, tuple(assignments), tuple(skipped), poses, tuple(hopeless), notes)
 
 
 def _with_gains(
@@ -258,7 +268,27 @@ def _with_modes(scene: Scene, found: Sequence[Assignment]) -> list[Assignment]:
     put_gains(chosen, lambda i, share: (found[i].kp, found[i].kv))
     suspend(world)
     linear = LinearResponse.of(world)
-    return [replace(a, mode=linear.mode(a.row.actor, a.row.actuator)) for a in found]
+    return [_with_mode(a, linear.modes(a.row.actor, a.row.actuator)) for a in found]
+
+
+def _with_mode(found: Assignment, modes: Sequence[Mode]) -> Assignment:
+    """With its modes, and a note of the second if it is about as large as the first."""
+    notes = found.notes
+    if len(modes) > 1 and modes[1].size > ALSO * modes[0].size:
+        notes += (f"also {modes[1].frequency:.3g} Hz, ζ {modes[1].damping:.3g}",)
+    return replace(found, modes=tuple(modes), notes=notes)
+
+
+def _coupled(world: World, chosen: Sequence[Chosen]) -> Iterator[str]:
+    """What equality constraints do to robots is not in these numbers."""
+    for robot in {c.robot.name: c.robot for c in chosen}.values():
+        names = active_equalities(world.model, robot.model_map.joint_ids)
+        if names := [name.removeprefix(f"{robot.name}/") for name in names]:
+            some = "an equality constraint" if len(names) == 1 else "equality constraints"
+            yield (
+                f"{robot.name}: {some} ({listed(names)}): left out of M, Hz, ζ and the stability "
+                "bound; what moves together through them is heavier than M says"
+            )
 
 
 def _stable(

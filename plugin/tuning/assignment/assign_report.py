@@ -17,6 +17,7 @@ def assign_report(plan: AssignmentPlan) -> str:
     """A table with one row per joint, then the actuators that get no gains."""
     lines = format_table(HEADER, [row(a) for a in plan.assignments])
     lines += [f"skipped {skipped}" for skipped in plan.skipped]
+    lines += [f"note: {note}" for note in plan.notes]
     if plan.unstable:
         names = listed(plan.unstable)
         lines.append(f"{names}: unstable in some pose due to other gains; see `mjrig check`")
@@ -27,7 +28,7 @@ def row(a: Assignment) -> tuple[str, ...]:
     """One line of the table."""
     seen, old = a.seen, a.row.values
     ends = seen.largest, seen.smallest
-    hertz, ratio = a.mode or (math.nan, math.nan)
+    hertz, ratio = (a.mode.frequency, a.mode.damping) if a.mode else (math.nan, math.nan)
     return (
         f"{a.row.actor}.{a.row.actuator}",
         f"{seen.inertia:.3g}",
@@ -65,8 +66,8 @@ def report_data(plan: AssignmentPlan) -> dict[str, Any]:
                 **vars(a.seen),
                 "frequency": a.hertz,
                 "damping_ratio": finite(a.damping(plan.wish.inertia_of(a.basis))),
-                "coupled_frequency": None if a.mode is None else finite(a.mode[0]),
-                "coupled_damping_ratio": None if a.mode is None else finite(a.mode[1]),
+                "coupled_frequency": None if a.mode is None else finite(a.mode.frequency),
+                "coupled_damping_ratio": None if a.mode is None else finite(a.mode.damping),
                 "kp": {"old": a.row.values["kp"], "new": rounded(a.kp)},
                 "kv": {"old": a.row.values["kv"], "new": rounded(a.kv)},
                 "saturating_step": finite(a.saturating_step),
@@ -76,6 +77,7 @@ def report_data(plan: AssignmentPlan) -> dict[str, Any]:
         ],
         "skipped": [vars(s) for s in plan.skipped],
         "unstable": list(plan.unstable),
+        "notes": list(plan.notes),
     }
 
 

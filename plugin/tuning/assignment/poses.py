@@ -1,6 +1,6 @@
 """Inertias and loads of a robot at its initial pose, at random ones, and at extreme ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,17 @@ from mjrig.sim.world import World
 
 #: Sampled poses that a search begins with.
 STARTS = 5
-#: Most times that a search goes through all joints.
-ROUNDS = 12
+#: The same of a search for unstable poses.
+STRAINED = 3
+#: Most times that a search goes through all joints, and the gain below which it ends.
+ROUNDS, CONVERGED = 12, 1e-4
 #: Positions of a joint that are tried, and how often finer ones are.
 TRIED, FINER = 9, 3
 #: Displacement for the derivatives of springs and dampers [rad or m, and per s].
 NUDGE = 1e-6
+
+#: A joint, its address in qpos and its range.
+_Reach = tuple[int, int, float, float]
 
 
 @dataclass(frozen=True)
@@ -44,40 +49,69 @@ class Seen:
 
 
 class SampledPoses:
-    """The pose a world is in, random ones inside the joint ranges, and those of least inertia.
+    """The pose a world is in, sampled ones inside the joint ranges, and extreme ones.
 
-    A hinge without a range turns all the way; a slide without one stays where it is. The world
-    must not be used elsewhere afterwards.
+    Searches begin at samples that are always the same, so that what they find does not depend on
+    the seed; as many others, by the seed, serve to check it. A hinge without a range turns all the
+    way; a slide without one stays where it is. The world must not be used elsewhere afterwards.
     """
 
     def __init__(self, world: World, count: int, seed: int) -> None:
         self.world = world
         world.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-        self._poses = [world.data.qpos.copy(), *_drawn(world, count, seed)]
-        self._searches = count > 0
+        self._poses = [world.data.qpos.copy(), *_drawn(world, count, (0,))]
+        self._others = list(_drawn(world, count, (1, seed)))
+        self._starts = list(self._poses)
 
-    def _visit(self) -> Iterator[None]:
+    def _visit(self, poses: Sequence[FloatArray]) -> Iterator[None]:
         """Put the world into one pose after the other."""
         world = self.world
         world.data.qvel[:] = 0.0
-        for pose in self._poses:
+        for pose in poses:
             world.data.qpos[:] = pose
             mujoco.mj_fwdPosition(world.model, world.data)
             yield
 
-    def groups(self) -> list[list[Group]]:
+    def groups(self) -> list[Group]:
         """The feedback loops in every pose, with the gains that the controllers have now."""
-        return [groups(self.world) for _ in self._visit()]
+        return [group for _ in self._visit(self._poses) for group in groups(self.world)]
+
+    def others(self) -> list[Group]:
+        """The same in the poses that serve as a check."""
+        return [group for _ in self._visit(self._others) for group in groups(self.world)]
+
+    def strained(self, chosen: Sequence[Chosen], damping: FloatArray) -> list[Group]:
+        """The same in poses where damping is largest for the inertia that all joints have free.
+
+        They are searched for, and the next search begins in them too.
+
+        Args:
+            damping: of each of the chosen.
+        """
+        if not self._others:
+            return []
+        search = _PoseSearch(self.world)
+        dofs = np.array([c.binding.dof_address for c in chosen], dtype=np.intp)
+        weights = np.zeros((len(dofs), self.world.model.nv))
+        weights[np.arange(len(dofs)), dofs] = np.sqrt(damping)
+
+        def relief(pose: FloatArray) -> float:
+            return -search.strain(pose, weights)
+
+        starts = sorted(self._starts, key=relief)[:STRAINED]
+        found = [search.best(relief, search.every, start)[1] for start in starts]
+        self._starts += found
+        return [group for _ in self._visit(found) for group in groups(self.world)]
 
     def seen(self, chosen: Sequence[Chosen]) -> list[Seen]:
         """Inertia and loads seen by some actuators; their extreme poses are kept for `groups`."""
         model, data = self.world.model, self.world.data
         dofs = np.array([c.binding.dof_address for c in chosen], dtype=np.intp)
-        inertias = np.array([_inertias(self.world)[dofs] for _ in self._visit()])
+        inertias = np.array([_inertias(self.world)[dofs] for _ in self._visit(self._poses)])
         ends = np.array([inertias.min(axis=0), inertias.max(axis=0)])
-        if self._searches:
+        if self._others:
             ends = self._extremes(dofs, inertias)
-        next(self._visit())
+        next(self._visit(self._poses))
         mujoco.mj_fwdVelocity(model, data)
         load = data.qfrc_bias - data.qfrc_gravcomp
         stiffness, damping = own_passive(self.world, dofs)
@@ -99,8 +133,8 @@ class SampledPoses:
         found = np.empty((2, len(dofs)))
         for k, dof in enumerate(dofs):
             order = np.argsort(inertias[:, k])
-            low = [search.best(int(dof), 1.0, sampled[p]) for p in order[:STARTS]]
-            high = [search.best(int(dof), -1.0, sampled[p]) for p in order[-STARTS:]]
+            low = [search.extreme(int(dof), 1.0, sampled[p]) for p in order[:STARTS]]
+            high = [search.extreme(int(dof), -1.0, sampled[p]) for p in order[-STARTS:]]
             least = min(low, key=lambda pair: pair[0])
             found[:, k] = least[0], -min(pair[0] for pair in high)
             self._poses.append(least[1])
@@ -108,55 +142,52 @@ class SampledPoses:
 
 
 class _PoseSearch:
-    """Poses with extreme inertias: one joint after the other, within its range."""
+    """Extreme poses: one joint after the other, within its range."""
 
     def __init__(self, world: World) -> None:
         self._model, self._data = world.model, mujoco.MjData(world.model)
-        joints, low, high = movable(world.model)
-        self._joints = [
-            (int(joint), float(a), float(b)) for joint, a, b in zip(joints, low, high, strict=True)
-        ]
         model = world.model
+        #: Joints that may be moved.
+        self.every: list[_Reach] = [
+            (int(joint), int(model.jnt_qposadr[joint]), float(a), float(b))
+            for joint, a, b in zip(*movable(model), strict=True)
+        ]
         self._diagonal = model.M_rowadr + model.M_rownnz - 1
 
-    def best(self, dof: int, sign: float, start: FloatArray) -> tuple[float, FloatArray]:
+    def extreme(self, dof: int, sign: float, start: FloatArray) -> tuple[float, FloatArray]:
         """The least sign · Mᵢᵢ from a pose on, and its pose."""
-        pose, least = start.copy(), np.inf
-        own = [j for j in self._joints if self._is_behind(j[0], dof)]
-        least = sign * self._inertia(dof, pose)
+        own = [j for j in self.every if self._is_behind(j[0], dof)]
+        return self.best(lambda pose: sign * self._inertia(dof, pose), own, start)
+
+    def best(
+        self, cost: Callable[[FloatArray], float], joints: Sequence[_Reach], start: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """The least cost from a pose on, and its pose."""
+        pose = start.copy()
+        least = cost(pose)
         for _ in range(ROUNDS):
             before = least
-            for joint, low, high in own:
-                at = int(self._model.jnt_qposadr[joint])
-                least = self._along(dof, sign, pose, at, low, high, least)
-            if before - least <= 1e-4 * abs(before):
+            for _, at, low, high in joints:
+                least = _along(cost, pose, at, low, high, least)
+            if before - least <= CONVERGED * abs(before):
                 break
         return least, pose
 
-    def _along(
-        self,
-        dof: int,
-        sign: float,
-        pose: FloatArray,
-        at: int,
-        low: float,
-        high: float,
-        least: float,
-    ) -> float:
-        """Move one joint to where it is best; the pose is changed."""
-        best, width = float(pose[at]), (high - low) / (TRIED - 1)
-        tried = np.linspace(low, high, TRIED)
-        for _ in range(FINER):
-            for value in tried:
-                pose[at] = value
-                if (now := sign * self._inertia(dof, pose)) < least:
-                    best, least = float(value), now
-            tried = np.clip(best + width * np.array([-0.5, -0.25, 0.25, 0.5]), low, high)
-            width *= 0.25
-        pose[at] = best
-        return least
+    def strain(self, pose: FloatArray, weights: FloatArray) -> float:
+        """The largest eigenvalue of W M⁻¹ Wᵀ."""
+        model, data = self._model, self._data
+        self._pose(pose)
+        mujoco.mj_factorM(model, data)
+        solved = np.empty_like(weights)
+        mujoco.mj_solveM(model, data, solved, weights)
+        return float(np.linalg.eigvalsh(solved @ weights.T)[-1])
 
     def _inertia(self, dof: int, pose: FloatArray) -> float:
+        self._pose(pose)
+        return float(self._data.M[self._diagonal[dof]])
+
+    def _pose(self, pose: FloatArray) -> None:
+        """Compute M at a pose."""
         model, data = self._model, self._data
         data.qpos[:] = pose
         mujoco.mj_kinematics(model, data)
@@ -164,7 +195,6 @@ class _PoseSearch:
         mujoco.mj_tendon(model, data)
         mujoco.mj_transmission(model, data)
         mujoco.mj_makeM(model, data)
-        return float(data.M[self._diagonal[dof]])
 
     def _is_behind(self, joint: int, dof: int) -> bool:
         """Whether a joint moves the links that a degree of freedom carries, against each other."""
@@ -175,6 +205,28 @@ class _PoseSearch:
         while body > carrier:
             body = int(model.body_parentid[body])
         return body == carrier
+
+
+def _along(
+    cost: Callable[[FloatArray], float],
+    pose: FloatArray,
+    at: int,
+    low: float,
+    high: float,
+    least: float,
+) -> float:
+    """Move one joint to where the cost is least; the pose is changed."""
+    best, width = float(pose[at]), (high - low) / (TRIED - 1)
+    tried = np.linspace(low, high, TRIED)
+    for _ in range(FINER):
+        for value in tried:
+            pose[at] = value
+            if (now := cost(pose)) < least:
+                best, least = float(value), now
+        tried = np.clip(best + width * np.array([-0.5, -0.25, 0.25, 0.5]), low, high)
+        width *= 0.25
+    pose[at] = best
+    return least
 
 
 def own_passive(world: World, dofs: Indices) -> tuple[FloatArray, FloatArray]:
@@ -192,6 +244,39 @@ def own_passive(world: World, dofs: Indices) -> tuple[FloatArray, FloatArray]:
             stiffness[k] -= side * float(scratch.qfrc_spring[dof]) / (2.0 * NUDGE)
             damping[k] -= side * float(scratch.qfrc_damper[dof]) / (2.0 * NUDGE)
     return np.round(stiffness, 9), np.round(damping, 9)
+
+
+def active_equalities(model: Any, joints: Indices) -> list[str]:
+    """Names of the equality constraints that are on at the start and act on links of some joints.
+
+    One without a name is given by its number.
+    """
+    bodies, found = set(model.jnt_bodyid[joints].tolist()), []
+    for i in np.flatnonzero(model.eq_active0):
+        ends = _ends(model, int(i))
+        if ends is None or any(_hangs_on(model, body, bodies) for body in ends):
+            found.append(str(model.equality(int(i)).name) or f"number {i}")
+    return found
+
+
+def _ends(model: Any, equality: int) -> list[int] | None:
+    """The bodies that an equality constraint acts on; None: such as tendons, not known."""
+    kinds, ids = mujoco.mjtEq, (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality]))
+    kind = int(model.eq_type[equality])
+    if kind == int(kinds.mjEQ_JOINT):
+        return [int(model.jnt_bodyid[i]) for i in ids if i >= 0]
+    if kind in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
+        if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
+            return [int(model.site_bodyid[i]) for i in ids]
+        return list(ids)
+    return None
+
+
+def _hangs_on(model: Any, body: int, bodies: set[int]) -> bool:
+    """Whether a body is one of some, or fixed to one."""
+    while body and body not in bodies and not model.body_jntnum[body]:
+        body = int(model.body_parentid[body])
+    return body in bodies
 
 
 def _inertias(world: World) -> FloatArray:
@@ -212,7 +297,7 @@ def movable(model: Any) -> tuple[Indices, FloatArray, FloatArray]:
     return moves, low, high
 
 
-def _drawn(world: World, count: int, seed: int) -> Iterator[FloatArray]:
+def _drawn(world: World, count: int, seed: tuple[int, ...]) -> Iterator[FloatArray]:
     model, random = world.model, np.random.default_rng(seed)
     moves, low, high = movable(model)
     for _ in range(count):

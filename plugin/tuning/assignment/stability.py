@@ -14,8 +14,10 @@ from mjrig.names import literal
 from mjrig.properties.per_actuator import patch
 from mjrig.tuning.assignment.poses import SampledPoses
 
-#: A frequency is lowered by this factor at a time.
-LOWER = 0.95
+#: A frequency is lowered by this factor at a time, so many times before the joint is chosen again.
+LOWER, TIMES = 0.99, 4
+#: Most searches for poses that are still unstable.
+SEARCHES = 12
 #: Joints that differ by less than this factor are lowered together.
 ALIKE = 0.99
 #: Frequencies that would have to be lowered below this share are given up.
@@ -34,8 +36,23 @@ def stable_shares(
     Mirror images (`twins`) have the same share.
     """
     put_gains(chosen, gains)
-    search = _Search([g for pose in poses.groups() for g in pose], chosen, gains, twins)
-    return search.shares(), search.hopeless
+    search = _Search(chosen, gains, twins)
+    search.add(poses.groups())
+    _lower_all(search, poses, chosen, gains)
+    if search.add(poses.others()):
+        _lower_all(search, poses, chosen, gains)
+    return search.share, search.hopeless
+
+
+def _lower_all(
+    search: "_Search", poses: SampledPoses, chosen: Sequence[Chosen], gains: Gains
+) -> None:
+    """Lower until the poses so far are stable, and those that are searched for then."""
+    for _ in range(SEARCHES):
+        search.lower()
+        damping = np.array([gains(i, share)[1] for i, share in enumerate(search.share)])
+        if not search.add(poses.strained(chosen, damping)):
+            break
 
 
 def put_gains(chosen: Sequence[Chosen], gains: Gains) -> None:
@@ -49,32 +66,46 @@ def put_gains(chosen: Sequence[Chosen], gains: Gains) -> None:
 class _Search:
     """The share of its frequency each joint may have."""
 
-    def __init__(
-        self,
-        every: Sequence[Group],
-        chosen: Sequence[Chosen],
-        gains: Gains,
-        twins: Mapping[int, int],
-    ) -> None:
+    def __init__(self, chosen: Sequence[Chosen], gains: Gains, twins: Mapping[int, int]) -> None:
         self._gains, self._twins = gains, twins
         self._index = {(c.robot.name, c.binding.actuator): i for i, c in enumerate(chosen)}
-        self._share = [0.0] * len(chosen)
-        lost = [g for g in every if not self._holds(g)]
-        #: Actors that are unstable in some pose even with zero gains on the chosen joints.
-        self.hopeless = sorted({d.actor for g in lost for d in g.drives})
-        self._every = [g for g in every if not any(g is one for one in lost)]
-        self._share = [1.0] * len(chosen)
+        #: Of each frequency.
+        self.share = [1.0] * len(chosen)
+        self._every: list[Group] = []
+        self._lost: set[str] = set()
 
-    def shares(self) -> list[float]:
-        """Lower until every pose is stable, each joint in the presence of all others."""
-        changed = True
-        while changed:
-            changed = False
-            for group in self._every:
-                while not self._holds(group):
-                    self._lower(group)
-                    changed = True
-        return self._share
+    @property
+    def hopeless(self) -> list[str]:
+        """Actors that are unstable in some pose even with zero gains on the chosen joints."""
+        return sorted(self._lost)
+
+    def add(self, found: Sequence[Group]) -> bool:
+        """Add the loops in some poses; whether any of them are unstable."""
+        shares, self.share = self.share, [0.0] * len(self.share)
+        lost = [not self._holds(group) for group in found]
+        self.share = shares
+        self._lost |= {d.actor for g, out in zip(found, lost, strict=True) if out for d in g.drives}
+        kept = [group for group, out in zip(found, lost, strict=True) if not out]
+        self._every += kept
+        return not all(self._holds(group) for group in kept)
+
+    def lower(self) -> None:
+        """Lower until every pose is stable, each joint in the presence of all others.
+
+        The worst pose first: else the result would depend on the order of the poses.
+        """
+        while unstable := [group for group in self._every if not self._holds(group)]:
+            while unstable:
+                worst = max(unstable, key=self._strain)
+                self._lower(worst)
+                unstable = [group for group in unstable if not self._holds(group)]
+
+    def _strain(self, group: Group) -> float:
+        """How large the damping is for the inertia: the largest eigenvalue of M⁻¹ D."""
+        kv = self._factors(group)[1] * np.array([d.kv for d in group.drives])
+        rows = np.array([d.row[group.dofs] for d in group.drives])
+        rows *= np.sqrt(np.maximum(kv, 0.0))[:, None]
+        return float(np.linalg.eigvalsh(rows @ np.linalg.solve(group.plant.mass, rows.T))[-1])
 
     def _holds(self, group: Group) -> bool:
         return is_stable(group.plant, group.loops(*self._factors(group)))
@@ -87,7 +118,7 @@ class _Search:
         i = self._index.get((drive.actor, drive.actuator))
         if i is None:
             return 1.0, 1.0, 1.0
-        kp, kv = self._gains(i, self._share[i])
+        kp, kv = self._gains(i, self.share[i])
         return ROOM * _ratio(kp, drive.kp), ROOM * _ratio(kv, drive.kv), 1.0
 
     def _lower(self, group: Group) -> None:
@@ -101,15 +132,18 @@ class _Search:
         guilt: dict[int, tuple[bool, float]] = {}
         for k, drive in enumerate(group.drives):
             i = self._index.get((drive.actor, drive.actuator))
-            if i is not None and self._share[i]:
+            if i is not None and self.share[i]:
                 row = drive.row[group.dofs]
                 lightness = float(row @ np.linalg.solve(group.plant.mass, row))
                 guilt[i] = bool(row[grows].any()), float(factors[1, k]) * drive.kv * lightness
         grown, most = max(guilt.values())
         lowered = {i for i, (grew, much) in guilt.items() if grew == grown and much >= ALIKE * most}
         lowered |= {self._twins[i] for i in lowered if i in self._twins}
-        for i in lowered:
-            self._share[i] = self._share[i] * LOWER if self._share[i] > LEAST else 0.0
+        for _ in range(TIMES):
+            for i in lowered:
+                self.share[i] = self.share[i] * LOWER if self.share[i] > LEAST else 0.0
+            if self._holds(group):
+                break
 
 
 def _ratio(new: float, old: float) -> float:

@@ -8,7 +8,7 @@ Levenberg-Marquardt on finite differences, each a world of a batch, and delays b
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from mjrig.control.base import base_address
 from mjrig.errors import ExecutionError, FitError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit_batch import BatchSimulator
 from mjrig.tuning.fitting.fit_data import RecordedTrack, cut
 from mjrig.tuning.fitting.fit_jobs import Simulator, Stage
-from mjrig.tuning.fitting.fit_pool import PoolSimulator
 from mjrig.tuning.fitting.fit_problem import Point, Problem
 from mjrig.tuning.fitting.fit_run import FitOutcome, FitRun, Report
 from mjrig.tuning.fitting.identifiability import (
@@ -32,10 +30,13 @@ from mjrig.tuning.fitting.identifiability import (
     estimate,
     left_alone,
     not_found,
+    with_other_lags,
     without_interval,
 )
+from mjrig.tuning.fitting.inverse import inverse_starts
 from mjrig.tuning.fitting.plant import DELAY, Drives
 from mjrig.tuning.fitting.search import asked_efforts
+from mjrig.tuning.fitting.simulators import BatchSimulator, PoolSimulator
 from mjrig.tuning.fitting.solver import Solution, cost_of
 from mjrig.tuning.fitting.statistics import (
     Spread,
@@ -140,6 +141,8 @@ class _Task:
     bounds: Bounds
     together: bool
     report: Report
+    #: What was said of solutions so far.
+    verdicts: list[tuple[Solution, str]] = field(default_factory=list)
 
     def go(self) -> Findings:
         problem = Problem(self.stage, self.simulator, [], apart=not self.together)
@@ -163,7 +166,7 @@ class _Task:
 
     def _best(self, problem: Problem, start: Point) -> FitOutcome:
         """The outcome; if it is doubtful, the better one of it and some that begin elsewhere."""
-        found = self._run(problem).go(start)
+        found = self._begun(problem, start)
         for begin in (self._joint_by_joint, self._of_its_best_joints):
             if not self._is_doubtful(problem, found.solution):
                 break
@@ -171,6 +174,24 @@ class _Task:
             if other is not None and _is_better(problem, other.solution, found.solution):
                 found = other
         return found
+
+    def _begun(self, problem: Problem, start: Point) -> FitOutcome:
+        """From inverse dynamics if that simulates the recording better than the scene does."""
+        run = self._run(problem)
+        if self.stage.tangent.turns or self.stage.drives.remembers:
+            return run.go(start)
+        self.report("inverse dynamics")
+        bounds = delay_bounds(self.bounds)
+        lags = dict.fromkeys(self.wanted.get(DELAY, ()), range(bounds[0], bounds[1] + 1))
+        others = inverse_starts(self.world.model, self.stage, start, problem.unknowns, lags)
+        points, weights = [start, *others], first_weights(problem)
+        residuals = problem.residuals(points)
+        best = int(np.argmin([cost_of(r, weights) for r in residuals]))
+        if not best:
+            return run.go(start)
+        if any(u.parameter == "torque_limit" for u in problem.unknowns):  # not linear in it
+            return replace(run.go(points[best]), before=residuals[0])
+        return run.finish(points[best], weights, residuals[0])
 
     def _is_doubtful(self, problem: Problem, solution: Solution) -> bool:
         if self.stage.tangent.turns:  # impacts are reason enough for doubts, in any case
@@ -227,10 +248,10 @@ class _Task:
         self, problem: Problem, outcome: FitOutcome, errors: Spread, gone: Sequence[Dropped]
     ) -> Findings:
         point, drives = outcome.solution.point, self.stage.drives
-        found = [
-            estimate(drives, u, float(point.values[u.parameter][u.place]), float(e))
-            for u, e in zip(problem.unknowns, errors.errors, strict=True)
-        ]
+        found = []
+        for i, (u, error) in enumerate(zip(problem.unknowns, errors.errors, strict=True)):
+            one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
+            found.append(with_other_lags(one, problem, i, outcome.profiles, errors))
         found = [_resting_on(e, problem, gone) for e in found]
         found += [
             left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
@@ -260,9 +281,13 @@ class _Task:
 
     def _rejection(self, problem: Problem, solution: Solution) -> str:
         """Why the model is rejected; empty: it is not."""
+        for judged, verdict in self.verdicts:
+            if judged is solution:
+                return verdict
         self.report("lack of fit")
         worst = misfit(problem, solution, spread(problem, solution))
-        return "" if worst is None else why_rejected(worst)
+        self.verdicts.append((solution, "" if worst is None else why_rejected(worst)))
+        return self.verdicts[-1][1]
 
     def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:
         every, stage = (

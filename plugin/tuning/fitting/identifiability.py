@@ -174,11 +174,29 @@ def delay_estimate(
     problem: Problem, point: Point, profile: Profile, spread: Spread, bounds: tuple[int, int]
 ) -> Estimate:
     """A delay and nearby ones that explain the data equally well."""
-    least = min(profile.costs)
-    near = CHI2 * spread.variance * spread.inflation
-    good = [k for k, c in zip(profile.lags, profile.costs, strict=True) if c - least <= near]
+    good = [profile.lags[k] for k in equally_good_lags(profile, spread)]
     stage, now = problem.stage, int(point.lags[profile.place])
     return delay_of(stage.drives, stage.tracks, profile.place, now, good, bounds)
+
+
+def equally_good_lags(profile: Profile, spread: Spread) -> list[int]:
+    """Indices of the delays that explain the data as well as the best one does."""
+    least = min(profile.costs)
+    near = CHI2 * spread.variance * spread.inflation
+    return [k for k, cost in enumerate(profile.costs) if cost - least <= near]
+
+
+def with_other_lags(
+    found: Estimate, problem: Problem, index: int, profiles: Sequence[Profile], spread: Spread
+) -> Estimate:
+    """An estimate whose interval also holds what it would be with delays that fit as well."""
+    half, low, high = QUANTILE * float(spread.errors[index]), found.low, found.high
+    for profile in profiles:
+        for k in equally_good_lags(profile, spread):
+            value = float(profile.values[k, index])
+            low, high = min(low, value - half), max(high, value + half)
+    unknown = problem.unknowns[index]
+    return replace(found, low=max(low, unknown.low), high=min(high, unknown.high))
 
 
 def delay_of(

@@ -7,21 +7,28 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
-from mjrig.tuning.fitting.solver import System
+from mjrig.tuning.fitting.plant import Lags
+from mjrig.tuning.fitting.solver import LEAST_DAMPING, System, stepped
 
 #: Effort limits that are tried, as shares of the largest effort the law asks for.
 SHARES = (0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 #: How far around a delay its neighbours are tried.
 REACH = 2
+#: Delays that would cost so many mean squared residuals more are not looked at twice.
+FAR = 40.0
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Delays of one joint and the cost each would leave, everything else fitted again."""
+    """Delays of one joint and the cost each would leave, everything else fitted again.
+
+    `values` (delays, unknowns) are those everything else would have.
+    """
 
     place: int
     lags: tuple[int, ...]
     costs: tuple[float, ...]
+    values: FloatArray
 
     @property
     def best(self) -> int:
@@ -130,21 +137,53 @@ def profiles(
 ) -> list[Profile]:
     """For some joints the cost of other delays, one joint at a time.
 
+    Everything else is fitted again linearly, and where that is not far off once more from there:
+    a delay that armature makes up for takes a large change of it.
+
     Args:
         tried: place → delays.
     """
-    keys, trials = [], []
-    for place, candidates in tried.items():
-        for lag in candidates:
-            lags = point.lags.copy()
-            lags[place] = lag
-            keys.append((place, lag))
-            trials.append(replace(point, lags=lags))
-    found = problem.residuals(trials) if trials else []
-    costs = {key: _finite(system.projected_cost(r)) for key, r in zip(keys, found, strict=True)}
+    trials = {
+        (place, lag): replace(point, lags=_with_lag(point, place, lag))
+        for place, candidates in tried.items()
+        for lag in candidates
+    }
+    found = _refitted(problem, system, trials)
+    near = {}
+    for (place, lag), (cost, _, residuals) in found.items():
+        least = min(found[place, k][0] for k in tried[place])
+        if 0.0 < cost - least <= FAR * least / sum(r.size for r in residuals):
+            now = trials[place, lag]
+            near[place, lag] = stepped(problem, system, now, residuals, LEAST_DAMPING)
+    found |= _refitted(problem, system, near)
     return [
-        Profile(p, tuple(lags), tuple(costs[p, lag] for lag in lags)) for p, lags in tried.items()
+        Profile(
+            place,
+            tuple(lags),
+            tuple(found[place, lag][0] for lag in lags),
+            np.array([found[place, lag][1] for lag in lags]),
+        )
+        for place, lags in tried.items()
     ]
+
+
+def _with_lag(point: Point, place: int, lag: int) -> Lags:
+    lags = point.lags.copy()
+    lags[place] = lag
+    return lags
+
+
+def _refitted(
+    problem: Problem, system: System, trials: Mapping[tuple[int, int], Point]
+) -> dict[tuple[int, int], tuple[float, FloatArray, list[FloatArray]]]:
+    """Cost and unknowns after a linear fit at each point, and the residuals before it."""
+    points = list(trials.values())
+    every = problem.residuals(points) if points else []
+    found = {}
+    for key, point, residuals in zip(trials, points, every, strict=True):
+        cost, move = system.refitted(residuals)
+        found[key] = _finite(cost), point.get(problem.unknowns) + move, residuals
+    return found
 
 
 def _finite(cost: float) -> float:

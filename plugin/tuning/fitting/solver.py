@@ -76,14 +76,18 @@ class System:
             total += s.T @ r
         return total
 
-    def projected_cost(self, residuals: Sequence[FloatArray]) -> float:
-        """The cost that would be left of residuals if all unknowns were fitted again, linearly."""
+    def refitted(self, residuals: Sequence[FloatArray]) -> tuple[float, FloatArray]:
+        """The cost that would be left of residuals if all unknowns were fitted again, linearly.
+
+        And how far each unknown would have to move for that.
+        """
         flat = self.weighted(residuals)
         free = sum(
             float(r @ r - np.square(q.T @ r).sum()) for q, r in zip(self.basis, flat, strict=True)
         )
         g = self.gradient(flat)
-        return free - float(g @ np.linalg.lstsq(self.hessian, g, rcond=1e-12)[0])
+        move = np.asarray(-np.linalg.lstsq(self.hessian, g, rcond=1e-12)[0], np.float64)
+        return free + float(g @ move), move
 
 
 def cost_of(residuals: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
@@ -166,7 +170,7 @@ def _tried(
     With many windows each goes as far with its initial state as is good for it: contacts make
     some of them refuse a step that is right for the others.
     """
-    steps = [_step(problem, system, point, residuals, damping * d) for d in DAMPINGS]
+    steps = [stepped(problem, system, point, residuals, damping * d) for d in DAMPINGS]
     if problem.num_windows == 1:
         return steps, problem.residuals(steps)
     ways = [
@@ -196,7 +200,7 @@ def _is_near(problem: Problem, linear: Linearised, point: Point) -> bool:
     return bool((away < 0.02).all()) and bool((linear.point.lags == point.lags).all())
 
 
-def _step(
+def stepped(
     problem: Problem, system: System, point: Point, residuals: Sequence[FloatArray], damping: float
 ) -> Point:
     """One damped step within the bounds: unknowns that would leave them do not move."""

@@ -4,7 +4,6 @@ One tick takes small motions x = (q, q̇, ∫) and targets r to x⁺ = A x + B r
 joints of their own that are far too heavy to move, so that A and B both come from the one map.
 """
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -17,6 +16,7 @@ from mjrig.check.closed_loop import ROUNDING, Carrier, transition
 from mjrig.check.feedback_loops import Drive, Group, Indices, groups
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency import ComplexArray, FrequencyResponse, crossing
+from mjrig.tuning.responses.modes import Mode, step_modes
 
 #: Inertia of the joints that stand for targets, in units of the robot's largest.
 IMMOVABLE = 1e20
@@ -26,9 +26,6 @@ GRID = 1000
 LOWEST = 0.01
 #: Frequencies added on each side of a mode, in units of its width: a lightly damped one is narrow.
 BESIDE_MODES = np.geomspace(0.05, 50.0, 25)
-#: Overdamped, a joint has two real eigenvalues: the second takes at least this share of the part of
-#: the first, and differs from it by more than a repeated one.
-PARTNER, SAME = 0.05, 0.02
 #: Joint displacement for the derivative of gravity [rad or m].
 NUDGE = 1e-5
 
@@ -134,35 +131,11 @@ class LinearGroup:
         found = margins_of(frequency, self.open_loop(drive, frequency))
         return found if self._is_explicit(drive) else replace(found, gain_margin=None)
 
-    def mode(self, drive: int) -> tuple[float, float]:
-        """Natural frequency [Hz] and damping ratio of the mode that moves a drive's joint most.
-
-        By participation factors. Two real eigenvalues count as one overdamped mode.
-        """
-        n = len(self._plant.mass)
-        values, share = self._participation
-        own = np.abs(self.group.drives[drive].row[self.group.dofs]) @ (share[:n] + share[n : 2 * n])
-        order = np.argsort(-own)
-        first = values[order[0]]
-        pair = first, first.conjugate()
-        if abs(first.imag) <= 1e-9 * abs(first):
-            # Its partner differs from it; the same mode of a joint built alike does not.
-            others = [k for k in order[1:] if own[k] > PARTNER * own[order[0]]]
-            real = [values[k] for k in others if abs(values[k].imag) <= 1e-9 * abs(values[k])]
-            pair = first, next((v for v in real if abs(v / first - 1.0) > SAME), first)
-        size = math.sqrt(abs(pair[0] * pair[1]))
-        total = -(pair[0] + pair[1]).real
-        return size / (2.0 * math.pi), float(total / (2.0 * size)) if size else math.inf
-
-    @cached_property
-    def _participation(self) -> tuple[ComplexArray, FloatArray]:
-        """Eigenvalues [1/s], and how much each coordinate takes part, (coordinates, modes)."""
-        values, right = np.linalg.eig(self._system[0])
-        left = np.linalg.pinv(right)
-        with np.errstate(divide="ignore"):
-            rates = np.log(values.astype(complex)) / self.tick
-        rates = np.where(np.isfinite(rates), rates, -1.0 / self.tick)
-        return np.asarray(rates, complex), np.abs(right * left.T)
+    def modes(self, drive: int) -> list[Mode]:
+        """The modes in the response of a drive's joint to a step of its target, largest first."""
+        a, b = self._system
+        row = self.group.drives[drive].row[self.group.dofs]
+        return step_modes(a, b[:, drive], row, self.tick)
 
     def _is_explicit(self, drive: int) -> bool:
         """Whether L is proportional to the gains."""
@@ -290,12 +263,12 @@ class LinearResponse:
         group, drive = self.places[actor, actuator]
         return group.margins(drive)
 
-    def mode(self, actor: str, actuator: str) -> tuple[float, float] | None:
-        """Natural frequency [Hz] and damping ratio of an actuator's mode; None: not covered."""
+    def modes(self, actor: str, actuator: str) -> list[Mode]:
+        """The modes in the step response of an actuator's joint, largest first; [] not covered."""
         if (actor, actuator) not in self.places:
-            return None
+            return []
         group, drive = self.places[actor, actuator]
-        return group.mode(drive)
+        return group.modes(drive)
 
     def responses(self, frequency: FloatArray) -> dict[tuple[str, str], FrequencyResponse]:
         """The frequency response of every drive, at frequencies below half its rate [Hz]."""

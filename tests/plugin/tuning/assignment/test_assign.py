@@ -81,10 +81,10 @@ def test_the_largest_inertia_keeps_every_pose_damped(tmp_path: Path) -> None:
     assert most.damping(most.seen.smallest) > 1.0
 
 
-def test_poses_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
+def test_inertias_are_the_same_for_every_seed(tmp_path: Path) -> None:
     path = write_scene(tmp_path, arm(), PD)
-    seen = [assign(path, Wish(3.0), poses=4, seed=s).assignments[0].seen for s in (1, 1, 2)]
-    assert seen[0] == seen[1] != seen[2]
+    one, two = (assign(path, Wish(3.0), poses=4, seed=s).assignments[0].seen for s in (1, 2))
+    assert one == two
 
 
 # Stability --------------------------------------------------------------------------------------

@@ -3,15 +3,22 @@
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mjrig
+from mjrig.recording.recording import Recording
 from mjrig.tuning.fitting import fit_run
 from mjrig.tuning.fitting.fit import Fit, fit
+from mjrig.tuning.fitting.fit_problem import Unknown
 from mjrig.tuning.fitting.fit_report import fit_report, report_data
+from mjrig.tuning.fitting.identifiability import Estimate, with_other_lags
+from mjrig.tuning.fitting.search import Profile
 from mjrig.tuning.fitting.solver import Solution, solve
+from mjrig.tuning.fitting.statistics import Spread
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.tuning.fitting.fit_worlds import chirp, noisy, record, with_others
 
@@ -88,6 +95,54 @@ def test_wrong_masses_are_noticed_and_intervals_withheld(tmp_path: Path, tally: 
             tally.found("intervals of a rejected model")
     if missed > MISSED * tally.tried:
         tally.found(f"{missed} of {tally.tried} missed")
+
+
+@pytest.mark.campaign
+def test_a_fit_from_far_away_finds_the_truth(tmp_path: Path, tally: Tally) -> None:
+    """From the scene's values alone, many of these end at other delays, with no armature left."""
+    held = wanted = 0
+    for rng in tally.cases("fits that begin far away", 1, 60):
+        truth: dict[str, list[float]] = {
+            "kp": [rng.uniform(20, 240) for _ in MASSES],
+            "kv": [rng.uniform(1.5, 8) for _ in MASSES],
+            "armature": [rng.uniform(0.005, 0.08) for _ in MASSES],
+            "frictionloss": [rng.uniform(0.05, 0.5) for _ in MASSES],
+            "delay": [rng.randrange(9) for _ in MASSES],
+        }
+        found = fit(arm(tmp_path, "arm.xml"), [far_away(tmp_path, rng, truth)], list(truth))
+        for name, values in truth.items():
+            for joint, value in zip(("shoulder", "elbow"), values, strict=True):
+                one = found[joint, name]
+                held += bool(one.low <= value <= one.high)
+                wanted += 1
+                if name == "kp" and abs(one.value / value - 1.0) > 0.05:
+                    tally.found(f"kp of {joint} {one.value:.4g} for {value:.4g}: {found.notes}")
+    if held < 0.9 * wanted:
+        tally.found(f"{held} of {wanted} intervals hold the truth")
+
+
+def far_away(folder: Path, rng: random.Random, truth: dict[str, list[float]]) -> Recording:
+    """What the arm does with other values of everything."""
+    joints = ("shoulder", "elbow")
+    path, dynamics = "robot.PDController", "robot.dynamics"
+    values: dict[str, object] = {f"{path}.{n}": truth[n] for n in ("kp", "kv")}
+    values[f"{path}.delay"] = {"steps": truth["delay"]}
+    for name in ("armature", "frictionloss"):
+        values[f"{dynamics}.{name}"] = dict(zip(joints, truth[name], strict=True))
+    world = mjrig.World(with_others(arm(folder, "true.xml"), values))
+    clean = record(world, chirp(0.3, 0.5, 8.0, 1.5), 1.5)
+    return noisy(clean, rng.randrange(10**6), 1e-3, 2e-2)
+
+
+def test_an_interval_holds_what_other_delays_that_fit_as_well_make_of_it() -> None:
+    problem: Any = SimpleNamespace(unknowns=[Unknown("armature", 0, 0.0, 1.0, 0.01)])
+    values = np.array([[0.03], [0.011], [0.004], [-0.001]])
+    profile = Profile(0, (2, 3, 4, 5), (90.0, 10.6, 10.0, 12.0), values)
+    errors = Spread(np.array([0.0002]), np.eye(1), variance=1.0, inflation=1.0)
+    found = Estimate("knee", "knee", "armature", 0.004, 0.02, 0.0036, 0.0044)
+    wide = with_other_lags(found, problem, 0, [profile], errors)
+    assert wide.low == 0.0
+    assert wide.high == pytest.approx(0.011 + 1.96 * 0.0002)
 
 
 def test_a_rejected_model_says_so_in_words_and_data(tmp_path: Path) -> None:

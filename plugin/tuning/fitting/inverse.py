@@ -1,0 +1,183 @@
+"""Where a search begins: parameters by inverse dynamics of the recorded motion.
+
+With the motion known, the efforts of a joint are linear in its gains, armature, damping and
+friction, whatever the other joints do. So for each delay they are one regression per joint, and
+the best delay is the best of all, not one nearby. Noise biases them somewhat: they are a start,
+from which the simulation is fitted.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
+from mjrig.tuning.fitting.fit_data import FitWindow
+from mjrig.tuning.fitting.fit_jobs import Stage
+from mjrig.tuning.fitting.fit_problem import Point, Unknown
+from mjrig.tuning.fitting.plant import DYNAMICS
+
+#: Half widths of the smoothing [samples]: one for every kind of recording.
+WIDTHS = (2.0, 5.0, 12.0)
+#: What the efforts are linear in, in the order of the columns.
+LINEAR = ("kp", "kv", *DYNAMICS)
+KNOWN = "known"
+#: Slower than this share of its mean speed, a joint tells nothing about dry friction.
+SLOW = 0.1
+
+
+def inverse_starts(
+    model: Any,
+    stage: Stage,
+    point: Point,
+    unknowns: Sequence[Unknown],
+    delayed: Mapping[int, Sequence[int]],
+) -> Iterator[Point]:
+    """Points to begin at, one per width of smoothing.
+
+    Args:
+        model: with the scene's values; it is not changed.
+        delayed: place → delays to try [ticks].
+    """
+    asked = {u.place for u in unknowns if u.parameter in LINEAR} | set(delayed)
+    has_gains = np.isfinite(point.values["kp"]) & np.isfinite(point.values["kv"])
+    places = [place for place in sorted(asked) if has_gains[place]]
+    for width in WIDTHS:
+        motions = [_Motion.of(model, stage, window, width) for window in stage.windows]
+        known = [m for m in motions if m is not None]
+        if len(known) < len(motions):
+            continue
+        found = point
+        for place in places:
+            own = [u for u in unknowns if u.place == place and u.parameter in LINEAR]
+            found = _regressed(stage, known, found, place, own, delayed.get(place, ()))
+        yield found
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """The smoothed motion of a window, over the intervals between its samples.
+
+    Attributes:
+        rows: (intervals, steps of each) physics steps, before smoothing.
+        kernel: weights of the smoothing.
+        position, speed, change: (rows, driven joints) with the velocity and its rate of change.
+        efforts: (rows, driven joints) that the motion takes without their armature, damping and
+            friction.
+    """
+
+    window: FitWindow
+    rows: "np.ndarray[tuple[int, int], np.dtype[np.intp]]"
+    kernel: FloatArray
+    position: FloatArray
+    speed: FloatArray
+    change: FloatArray
+    efforts: FloatArray
+
+    @classmethod
+    def of(cls, model: Any, stage: Stage, window: FitWindow, width: float) -> "_Motion | None":
+        """None: it is too short for this width, or not sampled evenly."""
+        kernel, steps = _kernel(width), np.diff(window.after)
+        if len(steps) < 4 * len(kernel) or np.ptp(steps):
+            return None
+        stride, track = int(steps[0]), stage.tracks[window.track]
+        # The mean over the steps of an interval, of what changes evenly within it.
+        part = 0.5 * (stride - 1) / stride
+        q, v = track.qpos[window.samples], track.qvel[window.samples]
+        change = np.diff(v, axis=0) / (stride * float(model.opt.timestep))
+        means = [x[:-1] + part * np.diff(x, axis=0) for x in (q, v)]
+        q, v, change = (_smoothed(x, kernel) for x in (*means, change))
+        dofs = stage.drives.dofs
+        columns = stage.tangent.qpos[np.searchsorted(stage.tangent.dof, dofs)]
+        efforts = _efforts(model, dofs, q, v, change)
+        rows = window.start + window.after[:-1, None] + np.arange(stride)
+        return cls(window, rows, kernel, q[:, columns], v[:, dofs], change[:, dofs], efforts)
+
+    def terms(self, stage: Stage, place: int, lag: int) -> dict[str, FloatArray]:
+        """What each parameter of a joint multiplies, and under "known" what is left for them."""
+        drives = stage.drives
+        table = stage.tracks[self.window.track].commands[drives.actor]
+        rows = self.rows - lag * int(drives.ticks[place])
+        rows = np.clip(rows, self.window.segment, len(table) - 1)
+        target = _smoothed(table[rows, :, drives.columns[place]].mean(axis=1), self.kernel)
+        speed = self.speed[:, place]
+        slow = SLOW * float(np.mean(np.abs(speed))) + 1e-12
+        return {
+            "kp": target[:, POSITION] - self.position[:, place],
+            "kv": target[:, VELOCITY] - speed,
+            "armature": -self.change[:, place],
+            "damping": -speed,
+            "frictionloss": -np.clip(speed / slow, -1.0, 1.0),
+            KNOWN: self.efforts[:, place] - target[:, FEEDFORWARD],
+        }
+
+
+def _kernel(width: float) -> FloatArray:
+    reach = int(3.0 * width)
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    weights: FloatArray = bell / bell.sum()
+    return weights
+
+
+def _smoothed(values: FloatArray, kernel: FloatArray) -> FloatArray:
+    """Columns convolved with a kernel; rows at the ends, where it reaches beyond, are left out."""
+    return np.stack([np.convolve(c, kernel, mode="valid") for c in values.T], axis=1)
+
+
+def _efforts(model: Any, dofs: Any, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
+    """Inverse dynamics at some degrees of freedom, without their armature, damping and friction."""
+    model = copy(model)
+    for field in DYNAMICS.values():
+        getattr(model, field)[dofs] = 0.0
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    data, found = mujoco.MjData(model), np.empty((len(q), len(dofs)))
+    for k in range(len(q)):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q[k], v[k], a[k]
+        mujoco.mj_inverse(model, data)
+        found[k] = data.qfrc_inverse[dofs]
+    return found
+
+
+def _regressed(
+    stage: Stage,
+    motions: Sequence[_Motion],
+    point: Point,
+    place: int,
+    unknowns: Sequence[Unknown],
+    tried: Sequence[int],
+) -> Point:
+    """The point with one joint's unknowns and delay from a regression."""
+    found = []
+    for lag in tried or (int(point.lags[place]),):
+        parts = [motion.terms(stage, place, lag) for motion in motions]
+        terms = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        left = terms.pop(KNOWN)
+        columns = [terms.pop(u.parameter) for u in unknowns]
+        for name, term in terms.items():  # as in the scene
+            left = left - float(point.values[name][place]) * term
+        matrix = np.reshape(columns, (len(columns), len(left))).T
+        values = _bounded(matrix, left, unknowns)
+        found.append((float(np.sum((left - matrix @ values) ** 2)), lag, values))
+    _, lag, values = min(found, key=lambda one: one[0])
+    lags = point.lags.copy()
+    lags[place] = lag
+    return replace(point.put(unknowns, values), lags=lags)
+
+
+def _bounded(matrix: FloatArray, right: FloatArray, unknowns: Sequence[Unknown]) -> FloatArray:
+    """Least squares; those that would leave their bounds stay there."""
+    low, high = (np.array([getattr(u, n) for u in unknowns]) for n in ("low", "high"))
+    values, free = np.zeros(len(unknowns)), np.ones(len(unknowns), dtype=bool)
+    while free.any():
+        rest = right - matrix[:, ~free] @ values[~free]
+        values[free] = np.linalg.lstsq(matrix[:, free], rest, rcond=1e-10)[0]
+        out = free & ((values < low) | (values > high))
+        if not out.any():
+            break
+        values = np.where(out, np.clip(values, low, high), values)
+        free &= ~out
+    return values

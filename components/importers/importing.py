@@ -12,6 +12,7 @@ from mjrig.components.importers.order_checks import about_probes
 from mjrig.components.importers.preflight import PreflightCase, findings
 from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, match
+from mjrig.components.importers.sources.overrides import Overrides, overridden
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import PolicySource, open_files
 from mjrig.components.importers.stack_registry import recognised, stack_named
@@ -57,7 +58,7 @@ def import_policy(
     stack: str = "",
     copy: bool = False,
     overwrite: bool = False,
-    height: float | None = None,
+    overrides: Overrides | None = None,
     probe: bool = False,
 ) -> Imported:
     """Write scene.yaml and policy.yaml for the policy described by these files.
@@ -70,7 +71,7 @@ def import_policy(
         stack: name of the stack; empty: recognised by the contents of the files.
         copy: copy the network beside them; else it is referenced in place.
         overwrite: replace existing files.
-        height: initial height of the floating base [m]; None: from the files, else standing.
+        overrides: what replaces the values of the files, and guesses.
         probe: also run it for a few seconds with other joint orders, and report a better one.
 
     Raises:
@@ -81,10 +82,11 @@ def import_policy(
     scene = Path(output)
     policy = scene.with_name(POLICY)
     _check_outputs(scene, policy, overwrite)
+    said = overrides or Overrides()
     source = open_files(
-        [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model))
+        [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model)), said
     )
-    found = stack_named(recognised(source, stack)).read(source)
+    found = overridden(stack_named(recognised(source, stack)).read(source), source.robot, said)
     if source.network is None:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
@@ -96,7 +98,7 @@ def import_policy(
         refused.imported = imported
         raise refused
     try:
-        _write(imported, copy=copy, height=height)
+        _write(imported, copy=copy)
     except OSError as problem:
         why = problem.strerror or problem
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
@@ -117,7 +119,7 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
             raise SceneError(f"{path} is there already; --overwrite replaces it")
 
 
-def _write(imported: Imported, *, copy: bool, height: float | None) -> None:
+def _write(imported: Imported, *, copy: bool) -> None:
     """Write both files and try them; a failure leaves no files behind."""
     source, scene, policy = imported.source, imported.scene, imported.policy
     assert source.network is not None
@@ -131,7 +133,7 @@ def _write(imported: Imported, *, copy: bool, height: float | None) -> None:
         head = f"Imported from {imported.found.stack}: {', '.join(source.files)}."
         write_atomically(policy, text_of(policy_data(*parts, source, named), head))
         model = relative(source.robot.path, scene.parent)
-        write_atomically(scene, text_of(scene_data(*parts, model, height), head))
+        write_atomically(scene, text_of(scene_data(*parts, model, source.said.height), head))
         PolicyFile.load(policy)
         written = Scene.load(scene)
         if source.network.onnx is not None or find_spec("torch") is not None:

@@ -15,21 +15,32 @@ from mjrig.sim2sim.diagnose.order_probe import TURNS, doubt, order_probe, suspic
 
 #: How far outside of its range a default position may be [rad or m].
 SLACK = 1e-3
+_OVERRIDE = "--robot NAME confirms the robot, --joints gives the order"
 _SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
 
 
-def about_order(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
-    """Findings that point to a joint order of another robot."""
-    by_place = found.order is not ValueOrder.NAMES
-    yield from _about_ranges(found, matched, robot, by_place)
-    yield from _about_sides(found, matched, by_place)
-    if by_place:
+def by_name(found: FoundPolicy) -> bool:
+    """Whether the joints are known by name, not by place."""
+    return found.order is ValueOrder.NAMES
+
+
+def about_order(
+    found: FoundPolicy, matched: Matched, robot: Robot, *, confirmed: bool = False
+) -> Iterator[Finding]:
+    """Findings that point to a joint order of another robot.
+
+    They refuse an import by place, unless the user has `confirmed` that it is the robot.
+    """
+    refuse = not by_name(found) and not confirmed
+    yield from _about_ranges(found, matched, robot, refuse)
+    yield from _about_sides(found, matched, refuse)
+    if not by_name(found):
         yield warning(
             "order-by-place",
             ACTOR,
             (),
             f"the files have no joint names; by place they are {listed(matched.joints)}",
-            "compare with the order the network was trained with",
+            "compare with the order the network was trained with; --joints gives another one",
         )
 
 
@@ -48,7 +59,7 @@ def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) ->
 
 
 def _about_ranges(
-    found: FoundPolicy, matched: Matched, robot: Robot, by_place: bool
+    found: FoundPolicy, matched: Matched, robot: Robot, refuse: bool
 ) -> Iterator[Finding]:
     outside = []
     for joint, value in zip(matched.joints, found.default, strict=True):
@@ -56,13 +67,14 @@ def _about_ranges(
         if limits is not None and not limits[0] - SLACK <= value <= limits[1] + SLACK:
             outside.append(f"{joint} {value:g} (range {limits[0]:.4g} to {limits[1]:.4g})")
     if outside:
-        make = error if by_place else warning
-        fix = "another robot, or another order of its joints?" if by_place else ""
+        make = error if refuse else warning
+        fix = f"another robot, or another order of its joints? {_OVERRIDE}; --default another pose"
+        fix = fix if refuse else "--default gives another one"
         text = f"the default pose is out of range: {listed(outside)}"
         yield make("default-out-of-range", ACTOR, (), text, fix)
 
 
-def _about_sides(found: FoundPolicy, matched: Matched, by_place: bool) -> Iterator[Finding]:
+def _about_sides(found: FoundPolicy, matched: Matched, refuse: bool) -> Iterator[Finding]:
     """Left and right must have equal gains and scales, and equal default positions up to a sign."""
     for name, values in _compared(found).items():
         by_joint = dict(zip(matched.joints, values, strict=True))
@@ -74,8 +86,8 @@ def _about_sides(found: FoundPolicy, matched: Matched, by_place: bool) -> Iterat
                 odd.append(f"{left} {one:g}, {right} {other:g}")
         if odd:
             # Gains that differ between sides point to another order if joints are known by index.
-            make = error if by_place and name != "default pose" else warning
-            fix = "is this the order of this robot's joints?" if by_place else ""
+            make = error if refuse and name != "default pose" else warning
+            fix = f"is this the order of this robot's joints? {_OVERRIDE}" if refuse else ""
             text = f"{name} differs between left and right: {listed(odd)}"
             yield make("left-right", ACTOR, (), text, fix)
 

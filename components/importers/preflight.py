@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mjrig.check.finding import Finding, arranged, error, note, warning
-from mjrig.components.importers.order_checks import about_order
+from mjrig.components.importers.order_checks import about_order, by_name
 from mjrig.components.importers.plant_checks import about_plant
 from mjrig.components.importers.sources.found import Begin, FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, other_robot
@@ -44,7 +44,8 @@ def findings(case: PreflightCase) -> list[Finding]:
 
 def _findings(case: PreflightCase) -> Iterator[Finding]:
     yield from _about_joints(case)
-    yield from about_order(case.found, case.matched, case.robot)
+    confirmed = bool(case.source.said.robot)
+    yield from about_order(case.found, case.matched, case.robot, confirmed=confirmed)
     yield from _about_observation(case)
     yield from _about_network(case)
     yield from _about_timing(case)
@@ -56,9 +57,12 @@ def _findings(case: PreflightCase) -> Iterator[Finding]:
 
 
 def _about_joints(case: PreflightCase) -> Iterator[Finding]:
-    named = other_robot(case.found, case.robot)
+    said = case.source.said.robot
+    named = other_robot(case.found, case.robot, said)
     if named:
-        yield warning("other-robot", ACTOR, (), f"{named}, though all joints are there")
+        fix = "" if said else "--robot says which robot the model is"
+        fits = "all its joints are there" if by_name(case.found) else "it has as many motors"
+        yield warning("other-robot", ACTOR, (), f"{named}; {fits}", fix)
     for theirs, ours in case.matched.aliases.items():
         yield note("joint-alias", ACTOR, (ours,), f"is called {theirs!r} in the files")
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}

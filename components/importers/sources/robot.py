@@ -73,6 +73,12 @@ class Robot:
         """The actuator on a joint."""
         return next(b for b in self.driven if b.joint == joint)
 
+    def keyframe_pose(self, name: str) -> dict[str, float]:
+        """Positions of the motors' joints in a keyframe."""
+        places = {int(address): i for i, address in enumerate(self.articulation.model_map.qpos)}
+        state = self.articulation.keyframe(name)
+        return {b.joint: float(state.qpos[places[b.qpos_address]]) for b in self.driven}
+
     def _names(self, kind: Any, count: int) -> tuple[str, ...]:
         prefix = self.articulation.model_map.prefix
         found = (str(mujoco.mj_id2name(self.model, kind, i) or "") for i in range(count))

@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.vendor_file import VendorFile
 from mjrig.components.laws.onnx_file import OnnxFile
@@ -89,10 +90,16 @@ def _partner(name: str, outputs: Sequence[str]) -> str:
 
 
 class PolicySource:
-    """The input of an import: configurations, a network, and the robot."""
+    """The input of an import: configurations, a network, the robot, and what the user said."""
 
-    def __init__(self, configs: Sequence[VendorFile], network: NetworkFile | None, robot: Robot):
-        self.configs, self.network, self.robot = tuple(configs), network, robot
+    def __init__(
+        self,
+        configs: Sequence[VendorFile],
+        network: NetworkFile | None,
+        robot: Robot,
+        said: Overrides,
+    ) -> None:
+        self.configs, self.network, self.robot, self.said = tuple(configs), network, robot, said
 
     @property
     def files(self) -> dict[str, str]:
@@ -107,7 +114,9 @@ class PolicySource:
         return next((c for c in self.configs if c.has(*keys)), None)
 
 
-def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> PolicySource:
+def open_files(
+    paths: Sequence[Path], network: Path | None, robot: Robot, said: Overrides
+) -> PolicySource:
     """Open the given files; a network may be among the configurations.
 
     Raises:
@@ -126,4 +135,4 @@ def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> Pol
         names = " and ".join(p.name for p in networks)
         raise SceneError(f"one policy has one network, got {names}")
     opened = [VendorFile(path) for path in configs]
-    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot)
+    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot, said)

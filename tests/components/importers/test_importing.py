@@ -11,6 +11,7 @@ import mjrig
 from mjrig.check.finding import Finding
 from mjrig.cli.main import main
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.components.importers import biped
 
@@ -197,18 +198,49 @@ def test_another_number_of_joints_is_another_robot(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "the policy moves 4 joints and has only their indices, but "
         f"{tmp_path.name}/biped.xml has 3 motors (left_hip_joint, left_knee_joint, "
-        "right_hip_joint). A policy for another robot (walker)?"
+        "right_hip_joint). A policy for another robot (walker)? If not, name its joints: --joints"
     )
 
 
-def test_files_that_name_another_robot_are_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "go2_description"
-    folder.mkdir()
-    with pytest.raises(mjrig.BindingError) as caught:
-        gym(tmp_path, biped.GYM.replace("walker", "g1"), model=biped.model(folder))
-    assert str(caught.value) == (
-        "the files are for the robot 'g1', go2_description/biped.xml is a 'go2'; "
-        "the files have no joint names to decide by"
+@pytest.mark.parametrize(
+    ("folder", "files", "named"),
+    [
+        ("go2_description", "g1", "the name go2_description/biped.xml is of 'go2'"),
+        ("exp_t1", "g1_description", "the name exp_t1/biped.xml is of 't1'"),
+        ("h1", "h1_2", "the name h1/biped.xml is of 'h1'"),
+        ("h1_2", "h1", "the name h1_2/biped.xml is of 'h1_2'"),
+        ("h1_2", "h1_2", ""),
+        ("h1-2_12dof", "h1_2_description", ""),
+        ("h1_2024", "h1", ""),
+        ("my_h1_2", "h1_2", ""),
+        ("models", "h1_2", ""),
+        ("go2w_description", "go2w", ""),
+    ],
+)
+def test_names_of_folders_are_hints_and_refuse_nothing(
+    tmp_path: Path, folder: str, files: str, named: str
+) -> None:
+    (tmp_path / folder).mkdir()
+    text = biped.GYM.replace("walker_description", files).replace("walker", files)
+    model = biped.model(tmp_path / folder)
+    said = found(gym(tmp_path, text, model=model), "other-robot")
+    assert bool(said) == bool(named)
+    if said:
+        theirs = files.removesuffix("_description")
+        assert str(said[0].text) == (
+            f"the files are for the robot {theirs!r}, {named}; it has as many motors"
+        )
+        assert said[0].fix == "--robot says which robot the model is"
+        confirmed = Overrides(robot=theirs)
+        again = gym(tmp_path, text, model=model, overrides=confirmed, overwrite=True)
+        assert not found(again, "other-robot")
+
+
+def test_what_the_user_says_of_the_robot_is_compared_with_the_files(tmp_path: Path) -> None:
+    text = biped.GYM.replace("walker", "g1")
+    (said,) = found(gym(tmp_path, text, overrides=Overrides(robot="h1")), "other-robot")
+    assert said.text == (
+        "the files are for the robot 'g1', --robot says 'h1'; it has as many motors"
     )
 
 
@@ -233,7 +265,7 @@ def test_joints_of_another_robot_are_listed(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"0 of the policy's 4 joints are in {tmp_path.name}/biped.xml: it has left_hip_joint, "
         "left_knee_joint, right_hip_joint, right_knee_joint; the policy moves FL_hip, FL_calf, "
-        "FR_hip, FR_calf. A policy for another robot?"
+        "FR_hip, FR_calf. A policy for another robot? If not, name its joints: --joints"
     )
 
 
@@ -242,7 +274,7 @@ def test_one_missing_joint_is_named_with_the_nearest(tmp_path: Path) -> None:
         mimic(tmp_path, "left_hip_joint,right_hip_joint,left_knee_joint,right_kne_joint")
     assert str(caught.value) == (
         f"{tmp_path.name}/biped.xml has no joint for right_kne_joint (nearest: right_knee_joint) "
-        "of the policy"
+        "of the policy; --joints names them as the model does"
     )
 
 
@@ -290,7 +322,8 @@ def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
     swapped = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
     assert refused(tmp_path, swapped) == [
         "robot: the default pose is out of range: left_knee_joint -0.5 (range -0.1 to 2.5), "
-        "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints?"
+        "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints? "
+        "--robot NAME confirms the robot, --joints gives the order; --default another pose"
     ]
 
 
@@ -298,7 +331,8 @@ def test_gains_that_differ_between_the_sides_are_another_order(tmp_path: Path) -
     odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
     assert refused(tmp_path, odd) == [
         "robot: kp differs between left and right: left_hip_joint 60, right_hip_joint 80, "
-        "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints?"
+        "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints? "
+        "--robot NAME confirms the robot, --joints gives the order"
     ]
 
 
@@ -378,10 +412,71 @@ def test_a_run_starts_on_its_feet_or_at_a_height(tmp_path: Path) -> None:
     assert world.data.qpos[2] == pytest.approx(0.725, abs=0.02)
     world.step(1)
     assert all(c.dist < 0.002 for c in world.data.contact)
-    imported = import_policy(
-        [config], network, model, tmp_path / "scene.yaml", overwrite=True, height=0.9
-    )
+    high = Overrides(height=0.9)
+    out = tmp_path / "scene.yaml"
+    imported = import_policy([config], network, model, out, overwrite=True, overrides=high)
     assert mjrig.World(mjrig.Scene.load(imported.scene)).data.qpos[2] == 0.9
+
+
+# Overrides --------------------------------------------------------------------------------------
+
+
+def test_every_suspicion_of_another_order_can_be_overruled(tmp_path: Path) -> None:
+    odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
+    odd = odd.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
+    refused(tmp_path, odd)
+    imported = gym(tmp_path, odd, overrides=Overrides(robot="walker"))
+    assert {str(f.level) for code in ("left-right", "default-out-of-range")
+            for f in found(imported, code)} == {"warning"}  # fmt: skip
+    names = ("left_hip_joint", "right_hip_joint", "left_knee_joint", "right_knee_joint")
+    named = gym(tmp_path, odd, overrides=Overrides(joints=names), overwrite=True)
+    assert PolicyFile.load(named.policy).joints == names
+    assert not found(named, "order-by-place")
+
+
+def test_what_the_user_says_replaces_what_the_files_say(tmp_path: Path) -> None:
+    said = Overrides.parse(
+        {"scale": "0.5", "default": "home", "keyframe": "home", "rate": "100", "height": ""}
+    )
+    imported = gym(tmp_path, overrides=said)
+    policy = PolicyFile.load(imported.policy)
+    assert policy.action_recipe.scale.tolist() == [0.5] * 4
+    assert policy.default.tolist() == [0.2, 0.4, 0.2, 0.4]
+    assert (policy.timestep, policy.decimation) == (0.002, 5)
+    world = mjrig.World(mjrig.Scene.load(imported.scene))
+    assert world.data.qpos[2] == 0.75 and world.data.qpos[7:].tolist() == [0.2, 0.4, 0.2, 0.4]
+    assert "the rate is that of --rate" in policy.source["notes"]
+    none = gym(tmp_path, overrides=Overrides.parse({"keyframe": "none"}), overwrite=True)
+    assert mjrig.World(mjrig.Scene.load(none.scene)).data.qpos[2] == 0.8
+    other = Overrides.parse({"rate": "40", "default": "-0.1,.2,-0.1,.2", "scale": "1,2,1,2"})
+    policy = PolicyFile.load(gym(tmp_path, overrides=other, overwrite=True).policy)
+    assert (policy.timestep, policy.decimation) == (0.001, 25)  # 0.002 s does not divide 0.025 s
+    assert policy.default.tolist() == [-0.1, 0.2, -0.1, 0.2]
+    assert policy.action_recipe.scale.tolist() == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "message"),
+    [
+        ("scale", "a", "--scale takes X[,X…], the action scale: one number, or one per joint; "
+         "got 'a'"),
+        ("scale", "1,2", "--scale has 2 values, needs 1 or 4"),
+        ("scale", "nan", "--scale takes X[,X…], the action scale: one number, or one per joint; "
+         "got 'nan'"),
+        ("default", "1,2,3", "--default has 3 values, needs 1 or 4"),
+        ("default", "hom", "--default hom: there is no such keyframe; did you mean 'home'?"),
+        ("keyframe", "hoem", "--keyframe hoem: there is no such keyframe; did you mean 'home'?"),
+        ("joints", "a,b", "--joints has 2 names, the policy 4"),
+        ("rate", "0", "--rate must be > 0 Hz, got 0"),
+        ("height", "1,2", "--height takes one number, got '1,2'"),
+    ],
+)  # fmt: skip
+def test_an_override_that_does_not_fit_is_named(
+    tmp_path: Path, flag: str, text: str, message: str
+) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, overrides=Overrides.parse({flag: text}))
+    assert str(caught.value) == message
 
 
 # The command ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 import mjrig
 from mjrig.components.importers.importing import Imported, import_policy
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.components.importers import biped
 
@@ -215,6 +216,74 @@ def test_a_bare_network_that_fits_no_layout_says_what_each_needs(tmp_path: Path)
         "playground_quadruped needs position actuators, "
         "an observation of 24, the network takes 25" in text
     )
+
+
+#: Robots with a layout of their own: three of its joints, keyframes of its model.
+ROBOTS = {
+    "t1": (("AAHead_yaw", "Head_pitch", "Left_Hip_Pitch"), ("home",)),
+    "berkeley": (("LL_HR", "LL_HAA", "LL_HFE"), ("home",)),
+    "apollo": (("l_shoulder_aa", "l_hip_ie", "l_hip_aa"), ("stand", "knees_bent")),
+    "unknown": (("one", "two", "three"), ("home",)),
+}
+
+
+def humanoid(folder: Path, whose: str, **said: str) -> Imported:
+    """A small humanoid with the names of a robot, in a folder that names another one."""
+    joints, keyframes = ROBOTS[whose]
+    folder = folder / "exp_go2"
+    folder.mkdir(exist_ok=True)
+    model = biped.model(folder, "position")
+    text = model.read_text()
+    for old, new in zip(biped.JOINTS, joints, strict=False):
+        text = text.replace(f'"{old}"', f'"{new}"')
+    key = '<key name="{}" qpos="0 0 0.75 1 0 0 0 0.2 0.4 0.2 {}"/>'
+    keys = "".join(key.format(name, 0.4 + i / 10) for i, name in enumerate(keyframes))
+    head, _, tail = text.partition("<keyframe>")
+    model.write_text(f"{head}<keyframe>{keys}</keyframe>{tail.partition('</keyframe>')[2]}")
+    network = biped.network(folder / "net.onnx", 28, names=("obs", "continuous_actions"))
+    scene, overrides = folder / "scene.yaml", Overrides.parse(said)
+    return import_policy([network], None, model, scene, overwrite=True, overrides=overrides)
+
+
+def test_a_robot_of_playground_has_its_own_numbers_by_its_joints(tmp_path: Path) -> None:
+    imported = humanoid(tmp_path, "t1")
+    policy = policy_of(imported)
+    assert policy.action_recipe.scale.tolist() == [1.0] * 4
+    terms = [t.to_data() for t in policy.terms]
+    head = ["AAHead_yaw", "Head_pitch"]
+    assert (terms[4]["zero"], terms[5]["zero"]) == (head, head)
+    assert (terms[7]["standing"], terms[7]["held"]) == ("hold", [0.5, 0.5])
+    assert actor_of(imported)["keyframe"] == "home"
+    assert "other-robot" not in codes(imported)
+    runs(imported)
+
+    imported = humanoid(tmp_path, "berkeley")
+    actor = actor_of(imported)
+    assert not {"keyframe", "joints", "free_bodies"} & set(actor)  # the plain reset
+    assert policy_of(imported).default.tolist() == [0.2, 0.4, 0.2, 0.4]
+    assert policy_of(imported).action_recipe.scale.tolist() == [0.5] * 4
+
+    imported = humanoid(tmp_path, "apollo")
+    assert actor_of(imported)["keyframe"] == "stand"
+    assert policy_of(imported).default.tolist() == [0.2, 0.4, 0.2, 0.5]
+    assert policy_of(imported).timestep == 0.005
+
+    imported = humanoid(tmp_path, "unknown")
+    assert policy_of(imported).action_recipe.scale.tolist() == [0.5] * 4
+    assert any("playground_humanoid" in text for text in imported.found.assumed)
+
+
+def test_the_layout_of_playground_is_the_user_s_choice(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError, match="playground_t1 needs the joint AAHead_yaw"):
+        humanoid(tmp_path, "unknown", robot="t1")  # its head is not there
+    imported = humanoid(tmp_path, "unknown", robot="berkeley", keyframe="home", scale="0.3")
+    assert any("playground_berkeley" in text for text in imported.found.assumed)
+    assert actor_of(imported)["keyframe"] == "home"
+    assert policy_of(imported).action_recipe.scale.tolist() == [0.3] * 4
+    imported = humanoid(tmp_path, "t1", robot="something")
+    assert any("playground_humanoid" in text for text in imported.found.assumed)
+    for flag in ("--robot", "--scale", "--rate", "--default", "--keyframe", "--joints"):
+        assert any(f"({flag}" in text for text in imported.found.assumed)
 
 
 # rl_sar -----------------------------------------------------------------------------------------

@@ -190,6 +190,36 @@ def test_a_gait_that_stops_stands_still_and_shows_zeros(tmp_path: Path) -> None:
     assert gait(tmp_path, 31, **turning) == [0, 0]
 
 
+def test_a_gait_may_hold_given_phases_while_it_runs_on(tmp_path: Path) -> None:
+    turning: dict[str, Any] = {"frequency": 50, "form": "phase", "offsets": [0, 0.5]}
+    turning |= {"standing": "hold", "held": [0.5, 0.25]}
+    assert gait(tmp_path, 6, **turning) == [0.5, 0.25]
+    assert gait(tmp_path, 11, **turning) == [0.5, 0]  # walks: where the clock is by now
+    assert gait(tmp_path, 31, **turning) == [0.5, 0.25]
+    # The magnitude of the command decides, not its parts.
+    assert gait(tmp_path, 11, **turning, threshold=1.0) == [0.5, 0.25]
+    assert gait(tmp_path, 11, **{**turning, "held": [0.1]}, threshold=1.0) == [0.1, 0.1]
+    with pytest.raises(mjrig.MjrigError, match=r"held: must have 1 or 2 values, .*got 3"):
+        gait(tmp_path, 1, **{**turning, "held": [0, 0, 0]})
+
+
+def test_a_gait_may_be_faster_at_larger_commands(tmp_path: Path) -> None:
+    """40 Hz standing, from 10 ms on 80 Hz at a command of 1."""
+    turning: dict[str, Any] = {"frequency": 40, "form": "phase", "speedup": 40}
+    assert gait(tmp_path, 11, **turning) == [0.4]
+    assert gait(tmp_path, 16, **turning) == [0.8]
+    assert gait(tmp_path, 16, **turning, speedup_up_to=0.5) == [0.7]
+
+
+def test_entries_of_joints_may_be_zero(tmp_path: Path) -> None:
+    moving: dict[str, Any] = {"xml": RIGGED, "joints": ["turn"]}
+    for kind in ("JointPositions", "JointVelocities"):
+        policy, world = watched(tmp_path, {"type": kind, "zero": ["turn"]}, **moving)
+        world.data.qpos[-1], world.data.qvel[-1] = 0.1, 1.0
+        world.step(1)
+        assert policy.observation.tolist() == [0.0]
+
+
 # Names ------------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,14 @@ from mjrig.components.importers.sources.overrides import Overrides, overridden
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import PolicySource, open_files
 from mjrig.components.importers.stack_registry import recognised, stack_named
-from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of
+from mjrig.components.importers.writing import (
+    head_of,
+    motion_of,
+    relative,
+    scene_data,
+    text_of,
+    write_policy,
+)
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError, SceneError
 from mjrig.files.writing import write_atomically
@@ -114,7 +121,7 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
         raise SceneError(f"{scene}: that is the policy's name; call the scene scene.yaml")
     if not scene.parent.is_dir() and scene.parent.exists():
         raise SceneError(f"{scene.parent}: is not a folder")
-    for path in (scene, policy):
+    for path in (scene, policy, motion_of(policy)):
         if path.exists() and not overwrite:
             raise SceneError(f"{path} is there already; --overwrite replaces it")
 
@@ -126,14 +133,14 @@ def _write(imported: Imported, *, copy: bool) -> None:
     path = source.network.path
     copied = scene.parent / path.name
     named = copied.name if copy else relative(path, scene.parent)
-    with _or_nothing([scene, policy, *([copied] if copy else [])]):
+    with _or_nothing([scene, policy, motion_of(policy), *([copied] if copy else [])]):
         if copy and copied.resolve() != path.resolve():
             shutil.copyfile(path, copied)
         parts = imported.found, imported.matched, source.robot
-        head = f"Imported from {imported.found.stack}: {', '.join(source.files)}."
-        write_atomically(policy, text_of(policy_data(*parts, source, named), head))
+        write_policy(policy, *parts, source, named)
         model = relative(source.robot.path, scene.parent)
-        write_atomically(scene, text_of(scene_data(*parts, model, source.said.height), head))
+        data = scene_data(*parts, model, source.said.height)
+        write_atomically(scene, text_of(data, head_of(imported.found, source)))
         PolicyFile.load(policy)
         written = Scene.load(scene)
         if source.network.onnx is not None or find_spec("torch") is not None:

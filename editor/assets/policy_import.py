@@ -7,14 +7,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
-from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of, timing
+from mjrig.components.importers.writing import (
+    motion_of,
+    relative,
+    scene_data,
+    timing,
+    write_policy,
+)
 from mjrig.control.controller import ArticulationController
 from mjrig.control.policy import PolicyComponent
 from mjrig.editor.assets.drop_names import reference
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
 from mjrig.errors import BindingError, MjrigError
-from mjrig.files.writing import write_atomically
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene
@@ -49,7 +54,7 @@ class Offer:
     def described(self) -> Mapping[str, Any]:
         """The actor of the scene that `mjrig import` would write."""
         found = self.imported
-        data = scene_data(found.found, found.matched, found.robot, "", None)
+        data = scene_data(found.found, found.matched, found.robot, "", found.source.said.height)
         actor: Mapping[str, Any] = data["actors"][0]
         return actor
 
@@ -145,6 +150,7 @@ def accept(state: EditorState, offer: Offer) -> None:
     except BaseException:
         if own is None:
             path.unlink(missing_ok=True)
+            motion_of(path).unlink(missing_ok=True)
         raise
     state.selection.only(f"{offer.actor}.Policy")
     if (
@@ -158,11 +164,9 @@ def _write(path: Path, offer: Offer) -> Path:
     source = imported.source
     assert source.network is not None
     network = relative(source.network.path, path.parent)
-    data = policy_data(imported.found, imported.matched, source.robot, source, network)
-    head = f"Imported from {offer.stack}: {', '.join(source.files)}."
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text_of(data, head))
+        write_policy(path, imported.found, imported.matched, source.robot, source, network)
     except OSError as error:
         raise MjrigError(f"{path}: cannot be written: {error.strerror}") from error
     return path

@@ -69,7 +69,7 @@ def _by_index(found: FoundPolicy, robot: Robot) -> tuple[str, ...]:
 def _by_name(found: FoundPolicy, robot: Robot) -> tuple[tuple[str, ...], dict[str, str]]:
     joints, aliases, missing = [], {}, []
     for name in found.names:
-        joint = _find(name, robot)
+        joint = find_joint(name, robot)
         if joint is None:
             missing.append(name)
             continue
@@ -105,7 +105,7 @@ def _whose(found: FoundPolicy) -> str:
     return f" ({found.robot})" if found.robot else ""
 
 
-def _find(name: str, robot: Robot) -> str | None:
+def find_joint(name: str, robot: Robot) -> str | None:
     """A joint by its own name, its actuator's, or a synonym."""
     by_name = {b.actuator: b.joint for b in robot.driven} | {j: j for j in robot.joints}
     if name in by_name:

@@ -14,7 +14,7 @@ from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, match
 from mjrig.components.importers.sources.overrides import Overrides, overridden
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.source import PolicySource, open_files
+from mjrig.components.importers.sources.source import PolicySource, open_files, refuse_weights
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.importers.writing import (
     head_of,
@@ -90,6 +90,8 @@ def import_policy(
     policy = scene.with_name(POLICY)
     _check_outputs(scene, policy, overwrite)
     said = overrides or Overrides()
+    for path in [*configs, *([network] if network else [])]:
+        refuse_weights(Path(path))  # before the model is built
     source = open_files(
         [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model)), said
     )

@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.errors import MjrigError
 from mjrig.names import listed
 
@@ -123,8 +124,9 @@ def _onnx(path: Path, head: bytes) -> str:
 
 
 def _torch(path: Path, head: bytes) -> str:
-    if not zipfile.is_zipfile(path):
-        raise FileKindError(f"{path.name!r} is not a TorchScript file, despite its suffix")
+    if not is_torchscript(path):
+        what = what_else(path) or "is not a TorchScript file, despite its suffix"
+        raise FileKindError(f"{path.name!r} {what}")
     return POLICY
 
 

@@ -1,6 +1,8 @@
 """Imports: what is recognised, refused, checked and written, whatever the stack."""
 
+import io
 import json
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -134,6 +136,115 @@ def test_a_pickle_is_refused_unread(tmp_path: Path) -> None:
         "a.pkl: is a pickle, which runs code when it is loaded and is not read; "
         "save what it holds as .npz or .onnx where it was made"
     )
+
+
+def archive(**members: bytes) -> bytes:
+    """A zip with these files; `__` in a name stands for `/`, `_DOT_` for a dot."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        for name, content in members.items():
+            file.writestr(name.replace("__", "/").replace("_DOT_", "."), content)
+    return made.getvalue()
+
+
+def pickled(*names: str) -> bytes:
+    """A pickle of a dictionary with these keys; it would run a program if it were loaded."""
+    keys = b"".join(b"X" + len(n).to_bytes(4, "little") + n.encode() + b"K\x01" for n in names)
+    return b"\x80\x04(" + keys + b"cos\nsystem\n(X\x04\x00\x00\x00exitR0u."
+
+
+TENSORS = b'{"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'
+CHECKPOINTS = {
+    "rsl_rl": archive(
+        model_100__data_DOT_pkl=pickled("model_state_dict", "optimizer_state_dict", "iter"),
+        model_100__version=b"3",
+    ),
+    "rsl_rl 5": archive(
+        model__data_DOT_pkl=pickled("actor_state_dict", "critic_state_dict"), model__version=b"3"
+    ),
+    "rl_games": archive(a__data_DOT_pkl=pickled("a2c_network.mu.weight"), a__version=b"3"),
+    "skrl": archive(a__data_DOT_pkl=pickled("policy", "state_preprocessor"), a__version=b"3"),
+    "PyTorch (torch.save)": archive(
+        archive__data_DOT_pkl=pickled("weight"), archive__data__0=b"1234"
+    ),
+    "Stable-Baselines3": archive(
+        data=b"{}", policy_DOT_pth=b"1", _stable_baselines3_version=b"2.3"
+    ),
+    "brax": b"\x80\x04\x95cbrax.training.acme.running_statistics\nRunningStatisticsState\n.",
+    "a pickle": pickled("weights"),
+    "safetensors": len(TENSORS).to_bytes(8, "little") + TENSORS + b"1234",
+    "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(64),
+    "TensorFlow Lite": b"\x1c\x00\x00\x00TFL3" + bytes(64),
+    "numpy archive": archive(w_DOT_npy=b"\x93NUMPY"),
+    "a zip archive": archive(readme_DOT_txt=b"1"),
+    "a damaged archive": b"PK\x03\x04 not really",
+}
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_weights_without_a_network_say_what_to_export(tmp_path: Path, name: str) -> None:
+    model = biped.model(tmp_path)
+    config = biped.write(tmp_path / "walker.yaml", biped.GYM)
+    for suffix in (".pt", ".onnx", ".bin"):
+        path = tmp_path / f"model_100{suffix}"
+        path.write_bytes(CHECKPOINTS[name])
+        for files, network in (([config, path], None), ([config], path)):
+            with pytest.raises(mjrig.SceneError) as caught:
+                import_policy(files, network, model, tmp_path / "out" / "scene.yaml")
+            text = str(caught.value)
+            assert text.startswith(f"{path.name}: ") and name.removesuffix(" 5") in text
+            assert "not text" not in text and "#x" not in text
+            assert "onnx" in text.lower() or "archive" in name
+    (tmp_path / "checkpoint").mkdir(exist_ok=True)
+    (tmp_path / "checkpoint" / "_METADATA").write_text("{}")
+    with pytest.raises(mjrig.SceneError, match=r"checkpoint: is a checkpoint folder of orbax"):
+        import_policy([tmp_path / "checkpoint"], None, model, tmp_path / "out" / "scene.yaml")
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x00\x01\x02binary", b"text with \x02 in it", b"\xff\xfe\x00"]
+)
+def test_a_file_that_is_nothing_known_shows_how_it_begins(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.yaml").write_bytes(content)
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([tmp_path / "a.yaml"], None, biped.model(tmp_path), tmp_path / "s.yaml")
+    assert str(caught.value) == (
+        "a.yaml: is neither a configuration (YAML or JSON) nor a network (ONNX or TorchScript); "
+        f"it begins with the bytes {content[:8].hex(' ')}"
+    )
+
+
+def test_torchscript_under_the_name_of_onnx_is_told(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError, match=r"p\.onnx: is TorchScript, not ONNX: call it p\.pt"):
+        import_policy(
+            [biped.torchscript(tmp_path / "p.onnx")], None, biped.model(tmp_path),
+            tmp_path / "scene.yaml",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cfg.py", "from legged_gym.envs import LeggedRobotCfg\nclass A1(LeggedRobotCfg): pass\n"),
+        ("cfg.yaml", "env: {num_envs: 4096}\ncontrol: {stiffness: {joint: 20}}\n"
+         "init_state: {}\nnormalization: {obs_scales: {lin_vel: 2.0}}\n"),
+        ("cfg.json", '{"domain_rand": {}, "rewards": {}, "control": {}, "init_state": {}}'),
+    ],
+)  # fmt: skip
+def test_training_configurations_of_legged_gym_are_recognised(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    config = biped.write(tmp_path / name, text)
+    network = biped.network(tmp_path / "policy.onnx", 23)
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
+    assert str(caught.value).startswith(f"{name}: is a training configuration of legged_gym: ")
+
+
+def test_aliases_of_python_tags_are_read(tmp_path: Path) -> None:
+    tags = "a: &one !!python/tuple [1, 2]\nb: *one\n"
+    data = gym(tmp_path, biped.GYM + tags).source.configs[0].data
+    assert data["b"] == data["a"] == [1, 2]
 
 
 def test_a_configuration_alone_needs_its_network(tmp_path: Path) -> None:
@@ -383,8 +494,7 @@ def test_the_model_s_limits_stay_where_they_are_and_their_lack_is_told(tmp_path:
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is here and opens it")
 def test_torchscript_is_imported_without_looking_into_it(tmp_path: Path) -> None:
     config = biped.write(tmp_path / "walker.yaml", biped.GYM)
-    network = tmp_path / "policy.pt"
-    network.write_bytes(b"PK\x03\x04 not really")
+    network = biped.torchscript(tmp_path / "policy.pt")
     imported = import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
     (finding,) = found(imported, "torchscript")
     assert finding.text == (

@@ -171,7 +171,7 @@ def test_metadata_may_have_histories_scales_and_clips_per_term(tmp_path: Path) -
 def test_lists_in_metadata_are_read_as_any_exporter_writes_them(
     tmp_path: Path, scales: str, clips: str
 ) -> None:
-    said = {"observation_terms_scale": scales, "observation_terms_clip": clips}
+    said: dict[str, Any] = {"observation_terms_scale": scales, "observation_terms_clip": clips}
     terms = [t.to_data() for t in policy_of(mimic(tmp_path, **said)).terms]
     assert [t.get("scale") for t in terms] == [None] * 6 + [[2.0, 2.0, 1.0]]
     assert [t.get("clip") for t in terms] == [None, [-2.0, 2.0], *[None] * 5]
@@ -180,7 +180,8 @@ def test_lists_in_metadata_are_read_as_any_exporter_writes_them(
 
 
 def test_names_may_be_separated_by_semicolons(tmp_path: Path) -> None:
-    said = {key: biped.MIMIC[key].replace(",", ";") for key in ("joint_names", "joint_stiffness")}
+    keys = ("joint_names", "joint_stiffness")
+    said: dict[str, Any] = {key: biped.MIMIC[key].replace(",", ";") for key in keys}
     assert policy_of(mimic(tmp_path, **said)).joints == BY_SIDE
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from mjrig.check.finding import Finding, Level, arranged
+from mjrig.check.finding import Finding, Level, arranged, note
 from mjrig.components.importers.order_checks import about_probes
 from mjrig.components.importers.preflight import PreflightCase, findings
 from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, match
 from mjrig.components.importers.sources.overrides import Overrides, overridden
-from mjrig.components.importers.sources.robot import Robot
+from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import PolicySource, open_files, refuse_weights
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.importers.writing import (
@@ -113,6 +113,10 @@ def import_policy(
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
     if probe and source.network.onnx is not None:
         seen = arranged([*seen, *about_probes(found, source.robot, scene, policy)])
+    else:
+        why = "no runs were tried" if source.network.onnx is not None else "TorchScript is not run"
+        text = f"not judged: order, signs and scales: {why}"
+        seen = arranged([*seen, note("not-judged", ACTOR, (), text)])
     return replace(imported, findings=seen)
 
 

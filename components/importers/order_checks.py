@@ -2,19 +2,32 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from mjrig.check.finding import Finding, error, warning
+from mjrig.check.finding import Finding, error, note, warning
 from mjrig.components.importers.sources.found import FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.names import listed
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.sim2sim.diagnose.order_probe import TURNS, doubt, order_probe, suspicion, telling_command
+from mjrig.sim2sim.diagnose.order_probe import (
+    DECLARED,
+    TURNS,
+    OrderProbe,
+    doubt,
+    order_probe,
+    suspicion,
+    telling_command,
+)
 
 #: How far outside of its range a default position may be [rad or m].
 SLACK = 1e-3
+_GUESSES = (
+    "compare what was assumed with the training: --scale, --default, --keyframe, --height, --rate, "
+    "--joints; gains, limits and armature with the model's"
+)
 _OVERRIDE = "--robot NAME confirms the robot, --joints gives the order"
 _SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
 
@@ -47,15 +60,36 @@ def about_order(
 def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) -> Iterator[Finding]:
     """Short runs of the imported policy, with its joint order and with others.
 
-    They are informative where a robot can fall, or where the policy turns an object to a goal.
+    They are informative where a robot can fall, or where the policy turns an object to a goal. An
+    order is named only if the policy does with it all that a healthy one does; else it is unclear.
     """
     if not robot.base and not any(term.data["type"] == TURNS for term in found.terms):
+        why = "the base is fixed, so that a run with a wrong order does not fall"
+        yield note("not-judged", ACTOR, (), f"not judged: order, signs and scales: {why}")
         return
     command = telling_command(policy)
     probes = order_probe(policy, World(Scene.load(scene)), ACTOR, command=command)
-    against = suspicion(probes) or doubt(probes, command)
-    if against:
-        yield warning("order-probe", ACTOR, (), against, "correct joints: in policy.yaml")
+    yield from about_runs(probes, command)
+
+
+def about_runs(probes: Sequence[OrderProbe], command: Sequence[float] | None) -> Iterator[Finding]:
+    """What probe runs show, and what they cannot."""
+    against, best = suspicion(probes), probes[0]
+    if against and not doubt([replace(best, name=DECLARED)], command):
+        fix = f"--joints {','.join(best.joints)}"
+        yield warning("order-probe", ACTOR, (), against, fix)
+    elif against or doubt(probes, command):
+        run = doubt([next(p for p in probes if p.name == DECLARED)], command) or against
+        what = run.partition(":")[0].partition(", and no other")[0]
+        others = "no other joint order that was tried does all that a healthy run does"
+        text = f"unclear: {what}; {others}, so that its cause cannot be told from this run"
+        yield warning("unclear", ACTOR, (), text, _GUESSES)
+    else:
+        text = (
+            "a healthy run of a few seconds speaks for order, signs and scales; not judged: effort "
+            "limits, delays, friction of the ground, payload (mjrig replay tries some)"
+        )
+        yield note("not-judged", ACTOR, (), text)
 
 
 def _about_ranges(

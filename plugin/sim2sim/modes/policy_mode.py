@@ -28,7 +28,7 @@ from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_lo
 from mjrig.sim2sim.play.recorded_command import recorded_schedule, recorded_seed
 from mjrig.sim2sim.play.start import start
 from mjrig.sim2sim.play.trial_pool import run_trials
-from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics
+from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics, untried
 
 #: Default duration of a policy run [s].
 DURATION = 10.0
@@ -212,4 +212,6 @@ def _judge(result: Replay, run: PolicyRun, world: World, robot: Articulation) ->
     if not perturbed and result.verdict != FAILS:
         result.verdict = STAYS_UP
         result.notes.append("judging transfer needs perturbed runs too: trials")
+    elif perturbed and untried(len(perturbed)):
+        result.notes.append(f"not judged, for want of trials: {listed(untried(len(perturbed)))}")
     result.notes = [*remarks, *result.notes]

@@ -13,8 +13,10 @@ import mjrig
 from mjrig.check.finding import Finding
 from mjrig.cli.main import main
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.importers.order_checks import about_runs
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.sim2sim.diagnose.order_probe import DECLARED, OrderProbe
 from tests.components.importers import biped
 
 
@@ -526,6 +528,53 @@ def test_a_run_starts_on_its_feet_or_at_a_height(tmp_path: Path) -> None:
     out = tmp_path / "scene.yaml"
     imported = import_policy([config], network, model, out, overwrite=True, overrides=high)
     assert mjrig.World(mjrig.Scene.load(imported.scene)).data.qpos[2] == 0.9
+
+
+# Probe runs -------------------------------------------------------------------------------------
+
+
+def tried(name: str, cost: float, **more: Any) -> OrderProbe:
+    values: dict[str, Any] = {"fell": False, "duration": 3.0, "upright": 1.0}
+    values |= {"tracking_error": 0.1, "saturation": 0.0, "restlessness": 0.0}
+    return OrderProbe(name, ("b", "a"), cost, **(values | more))
+
+
+FALLS = tried(DECLARED, 7.5, fell=True, duration=0.84)
+COMMAND = (0.5, 0.0, 0.3)
+
+
+def test_an_order_is_named_only_if_the_policy_walks_with_it() -> None:
+    (finding,) = about_runs([tried("left and right swapped", 0.2), FALLS], COMMAND)
+    assert (finding.code, finding.fix) == ("order-probe", "--joints b,a")
+    assert "with left and right swapped it costs only 0.20" in finding.text
+
+
+@pytest.mark.parametrize(
+    "best",
+    [
+        [],  # none was tried
+        [tried("left and right swapped", 7.0, fell=True, duration=1.0)],
+        # It only stands: that is no sign of the right order.
+        [tried("left and right swapped", 0.6, tracking_error=0.56)],
+        [tried("left and right swapped", 0.6, upright=0.5)],
+    ],
+)
+def test_where_no_order_does_well_the_cause_is_unclear(best: list[OrderProbe]) -> None:
+    (finding,) = about_runs([*best, FALLS], COMMAND)
+    assert finding.code == "unclear"
+    assert finding.text == (
+        "unclear: as declared it falls after 0.84 s; no other joint order that was tried does all "
+        "that a healthy run does, so that its cause cannot be told from this run"
+    )
+    assert "correct joints" not in finding.fix
+    assert all(f"--{flag}" in finding.fix for flag in ("scale", "default", "keyframe", "rate"))
+
+
+def test_a_healthy_run_says_what_it_does_not_judge(tmp_path: Path) -> None:
+    (finding,) = about_runs([tried(DECLARED, 0.2)], COMMAND)
+    assert (finding.code, str(finding.level)) == ("not-judged", "note")
+    (finding,) = found(gym(tmp_path), "not-judged")
+    assert finding.text == "not judged: order, signs and scales: no runs were tried"
 
 
 # Overrides --------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def test_a_policy_that_stays_up_transfers() -> None:
     result = mjrig.replay(Sway(), biped(), **SETTINGS)
     assert result.verdict == "transfers"
     assert result.evidence == (
-        "policy in the loop, 6 runs (5 runs perturbed): 6 of 6 runs stayed up"
+        "policy in the loop, 8 runs (7 runs perturbed): 8 of 8 runs stayed up"
     )
 
 
@@ -165,8 +165,25 @@ def test_trials_on_processes_are_the_same_trials() -> None:
 
 
 def test_the_kinds_of_perturbations_come_in_turn() -> None:
-    seen = [p.kind for p in perturbations(7, 0)]
+    seen = [p.kind for p in perturbations(9, 0)]
     assert seen == [*KINDS, *KINDS[:2]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_friction_and_strength_are_tried_in_both_directions_harder_ones_first(seed: int) -> None:
+    result = mjrig.replay(Sway(), biped(), seed=seed, duration=0.02, diagnose=False)
+    factors: dict[str, list[float]] = {"friction": [], "motor strength": []}
+    for trial in result.trials:
+        what, times, factor = trial.name.partition(" × ")
+        if times:
+            factors[what].append(float(factor))
+    assert all(len(f) == 2 and f[0] < 1.0 < f[1] for f in factors.values())
+    assert not any(note.startswith("not judged") for note in result.notes)
+    few = mjrig.replay(Sway(), biped(), seed=seed, trials=2, duration=0.02, diagnose=False)
+    assert (
+        "not judged, for want of trials: payload, less strength, pushes, more friction, "
+        "more strength" in few.notes
+    )
 
 
 def test_tracking_is_the_error_of_mean_speeds() -> None:

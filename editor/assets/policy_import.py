@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.writing import (
     motion_of,
     relative,
@@ -46,6 +47,11 @@ class Offer:
         return self.imported.found.stack
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a policy.yaml already, and is used as it is."""
+        return self.stack == OWN and self.imported.source.said == Overrides()
+
+    @property
     def timestep(self) -> float:
         """The physics timestep it was made for [s]."""
         return timing(self.imported.found, self.imported.robot)[0]
@@ -77,15 +83,20 @@ def model_of(actor: Actor) -> Path:
     return actor.find_file(actor.model)
 
 
-def look_at(files: Sequence[Path], actor: str, model: Path) -> Offer:
+def look_at(
+    files: Sequence[Path], actor: str, model: Path, said: Mapping[str, str] | None = None
+) -> Offer:
     """Import into a temporary folder, to see whether it fits; for a background thread.
+
+    `said` are the user's texts by option of `mjrig import`.
 
     Raises:
         MjrigError: the files hold nothing that can be imported.
     """
     with TemporaryDirectory(prefix="mjrig-import-") as folder:
         try:
-            return Offer(actor, import_policy(files, None, model, Path(folder, "scene.yaml")))
+            scene, overrides = Path(folder, "scene.yaml"), Overrides.parse(said or {})
+            return Offer(actor, import_policy(files, None, model, scene, overrides=overrides))
         except RefusedError as error:
             return Offer(actor, error.imported, str(error))
 
@@ -105,7 +116,7 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
     now = state.simulation.world.timestep
     if abs(now - offer.timestep) > 1e-12:
         lines.append(f"sim.timestep: {now:g} to {offer.timestep:g} s, for the whole scene")
-    if offer.stack != OWN:
+    if not offer.is_own:
         lines.append(f"write {policy_path(state, offer)}")
     return lines
 
@@ -142,7 +153,7 @@ def accept(state: EditorState, offer: Offer) -> None:
     """
     if offer.refused:
         raise BindingError(offer.refused)
-    own = next((c.path for c in offer.imported.source.configs if offer.stack == OWN), None)
+    own = next((c.path for c in offer.imported.source.configs if offer.is_own), None)
     path = own or _write(policy_path(state, offer), offer)
     try:
         with state.session.edit(f"Import {path.name} to {offer.actor}") as scene:

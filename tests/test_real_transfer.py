@@ -89,7 +89,6 @@ def test_a_policy_of_another_stack_runs_here_as_there(name: str, tmp_path: Path)
         recording,
         mjrig.World(imported.scene),
         mode="policy",
-        schedule=meta.get("command_schedule"),
         trials=0,
         diagnose=False,
     )

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mjrig.components.importers.sources.flags import FLAGS
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
 
@@ -39,9 +40,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--stack", default="", metavar="NAME", help="stack the files come from (detected)"
     )
-    parser.add_argument(
-        "--height", type=float, metavar="M", help="initial base height [m] (standing on its feet)"
-    )
+    _add_overrides(parser)
     parser.add_argument(
         "--no-probe", action="store_true", help="do not try other joint orders in short runs"
     )
@@ -59,6 +58,13 @@ def add(commands: Any) -> None:
     )
 
 
+def _add_overrides(parser: argparse.ArgumentParser) -> None:
+    """What replaces the values of the files, and guesses."""
+    given = parser.add_argument_group("instead of what the files say, or what is guessed")
+    for flag, (metavar, about) in FLAGS.items():
+        given.add_argument(f"--{flag}", default="", metavar=metavar, help=about)
+
+
 def run(options: argparse.Namespace) -> int:
     """Import; returns the exit code.
 
@@ -67,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
     """
     from mjrig.check.check import exit_code
     from mjrig.components.importers.importing import RefusedError, import_policy
+    from mjrig.components.importers.sources.overrides import Overrides
 
     try:
         imported = import_policy(
@@ -77,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
             stack=options.stack,
             copy=options.copy,
             overwrite=options.overwrite,
-            height=options.height,
+            overrides=Overrides.parse({flag: getattr(options, flag) for flag in FLAGS}),
             probe=not options.no_probe,
         )
     except RefusedError as refused:

@@ -7,15 +7,23 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from mjrig.check.finding import Finding, Level, arranged
+from mjrig.check.finding import Finding, Level, arranged, note
 from mjrig.components.importers.order_checks import about_probes
 from mjrig.components.importers.preflight import PreflightCase, findings
 from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, match
-from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.source import PolicySource, open_files
+from mjrig.components.importers.sources.overrides import Overrides, overridden
+from mjrig.components.importers.sources.robot import ACTOR, Robot
+from mjrig.components.importers.sources.source import PolicySource, open_files, refuse_weights
 from mjrig.components.importers.stack_registry import recognised, stack_named
-from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of
+from mjrig.components.importers.writing import (
+    head_of,
+    motion_of,
+    relative,
+    scene_data,
+    text_of,
+    write_policy,
+)
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError, SceneError
 from mjrig.files.writing import write_atomically
@@ -57,7 +65,7 @@ def import_policy(
     stack: str = "",
     copy: bool = False,
     overwrite: bool = False,
-    height: float | None = None,
+    overrides: Overrides | None = None,
     probe: bool = False,
 ) -> Imported:
     """Write scene.yaml and policy.yaml for the policy described by these files.
@@ -70,7 +78,7 @@ def import_policy(
         stack: name of the stack; empty: recognised by the contents of the files.
         copy: copy the network beside them; else it is referenced in place.
         overwrite: replace existing files.
-        height: initial height of the floating base [m]; None: from the files, else standing.
+        overrides: what replaces the values of the files, and guesses.
         probe: also run it for a few seconds with other joint orders, and report a better one.
 
     Raises:
@@ -81,10 +89,13 @@ def import_policy(
     scene = Path(output)
     policy = scene.with_name(POLICY)
     _check_outputs(scene, policy, overwrite)
+    said = overrides or Overrides()
+    for path in [*configs, *([network] if network else [])]:
+        refuse_weights(Path(path))  # before the model is built
     source = open_files(
-        [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model))
+        [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model)), said
     )
-    found = stack_named(recognised(source, stack)).read(source)
+    found = overridden(stack_named(recognised(source, stack)).read(source), source.robot, said)
     if source.network is None:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
@@ -96,12 +107,16 @@ def import_policy(
         refused.imported = imported
         raise refused
     try:
-        _write(imported, copy=copy, height=height)
+        _write(imported, copy=copy)
     except OSError as problem:
         why = problem.strerror or problem
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
     if probe and source.network.onnx is not None:
         seen = arranged([*seen, *about_probes(found, source.robot, scene, policy)])
+    else:
+        why = "no runs were tried" if source.network.onnx is not None else "TorchScript is not run"
+        text = f"not judged: order, signs and scales: {why}"
+        seen = arranged([*seen, note("not-judged", ACTOR, (), text)])
     return replace(imported, findings=seen)
 
 
@@ -112,26 +127,26 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
         raise SceneError(f"{scene}: that is the policy's name; call the scene scene.yaml")
     if not scene.parent.is_dir() and scene.parent.exists():
         raise SceneError(f"{scene.parent}: is not a folder")
-    for path in (scene, policy):
+    for path in (scene, policy, motion_of(policy)):
         if path.exists() and not overwrite:
             raise SceneError(f"{path} is there already; --overwrite replaces it")
 
 
-def _write(imported: Imported, *, copy: bool, height: float | None) -> None:
+def _write(imported: Imported, *, copy: bool) -> None:
     """Write both files and try them; a failure leaves no files behind."""
     source, scene, policy = imported.source, imported.scene, imported.policy
     assert source.network is not None
     path = source.network.path
     copied = scene.parent / path.name
     named = copied.name if copy else relative(path, scene.parent)
-    with _or_nothing([scene, policy, *([copied] if copy else [])]):
+    with _or_nothing([scene, policy, motion_of(policy), *([copied] if copy else [])]):
         if copy and copied.resolve() != path.resolve():
             shutil.copyfile(path, copied)
         parts = imported.found, imported.matched, source.robot
-        head = f"Imported from {imported.found.stack}: {', '.join(source.files)}."
-        write_atomically(policy, text_of(policy_data(*parts, source, named), head))
+        write_policy(policy, *parts, source, named)
         model = relative(source.robot.path, scene.parent)
-        write_atomically(scene, text_of(scene_data(*parts, model, height), head))
+        data = scene_data(*parts, model, source.said.height)
+        write_atomically(scene, text_of(data, head_of(imported.found, source)))
         PolicyFile.load(policy)
         written = Scene.load(scene)
         if source.network.onnx is not None or find_spec("torch") is not None:

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mjrig.check.finding import Finding, arranged, error, note, warning
-from mjrig.components.importers.order_checks import about_order
+from mjrig.components.importers.order_checks import about_order, by_name
 from mjrig.components.importers.plant_checks import about_plant
 from mjrig.components.importers.sources.found import Begin, FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, other_robot
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import PolicySource
-from mjrig.components.importers.writing import timing
+from mjrig.components.importers.writing import standing_height, timing
 from mjrig.names import listed
 
 #: Start farther from the default pose than this is reported [rad].
 AWAY = 0.05
-_BASE_TERMS = ("BaseAngularVelocity", "BaseLinearVelocity", "ProjectedGravity")
+_BASE_TERMS = ("BaseAngularVelocity", "BaseLinearVelocity", "BaseOrientation", "ProjectedGravity")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def findings(case: PreflightCase) -> list[Finding]:
 
 def _findings(case: PreflightCase) -> Iterator[Finding]:
     yield from _about_joints(case)
-    yield from about_order(case.found, case.matched, case.robot)
+    confirmed = bool(case.source.said.robot)
+    yield from about_order(case.found, case.matched, case.robot, confirmed=confirmed)
     yield from _about_observation(case)
     yield from _about_network(case)
     yield from _about_timing(case)
@@ -56,9 +57,12 @@ def _findings(case: PreflightCase) -> Iterator[Finding]:
 
 
 def _about_joints(case: PreflightCase) -> Iterator[Finding]:
-    named = other_robot(case.found, case.robot)
+    said = case.source.said.robot
+    named = other_robot(case.found, case.robot, said)
     if named:
-        yield warning("other-robot", ACTOR, (), f"{named}, though all joints are there")
+        fix = "" if said else "--robot says which robot the model is"
+        fits = "all its joints are there" if by_name(case.found) else "it has as many motors"
+        yield warning("other-robot", ACTOR, (), f"{named}; {fits}", fix)
     for theirs, ours in case.matched.aliases.items():
         yield note("joint-alias", ACTOR, (ours,), f"is called {theirs!r} in the files")
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}
@@ -157,7 +161,21 @@ def _about_timing(case: PreflightCase) -> Iterator[Finding]:
         )
 
 
+def _about_height(case: PreflightCase) -> Iterator[Finding]:
+    """Height of the base where no file and no keyframe names one."""
+    found, robot = case.found, case.robot
+    if not robot.base or case.source.said.height is not None or found.base is not None:
+        return
+    if found.begin is Begin.DEFAULT:
+        text = (
+            f"the files name no start height: the base starts at "
+            f"{standing_height(robot, case.pose):g} m, standing on its feet in the default pose"
+        )
+        yield note("start-height", ACTOR, (), text, "--height gives another one")
+
+
 def _about_start(case: PreflightCase) -> Iterator[Finding]:
+    yield from _about_height(case)
     if case.found.begin is Begin.RESET:
         model = case.robot.model
         away = {
@@ -167,7 +185,7 @@ def _about_start(case: PreflightCase) -> Iterator[Finding]:
         worst = max(away, key=lambda j: away[j])
         if away[worst] > AWAY:
             text = f"a run starts in the model's pose, {away[worst]:.2g} rad from the default pose"
-            yield note("start-pose", ACTOR, (worst,), text)
+            yield note("start-pose", ACTOR, (worst,), text, "--keyframe gives another one")
     if case.found.start is not None:
         text = f"the robot stands for {case.found.start.duration:g} s first, with other gains"
         yield note("start-gains", ACTOR, (), text)

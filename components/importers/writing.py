@@ -7,11 +7,14 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+
 from mjrig.components.importers.sources.found import Begin, FoundPolicy, compact
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.errors import SceneError
+from mjrig.files.writing import write_atomically
 from mjrig.scene.scene_text import FORMAT
 from mjrig.yaml_text.formatting import format_flow, format_inside_flow
 
@@ -52,6 +55,38 @@ def _steps(tick: float, timestep: float) -> int | None:
 # policy.yaml ------------------------------------------------------------------------------------
 
 
+def head_of(found: FoundPolicy, source: PolicySource) -> str:
+    """The comment on top of what is written."""
+    return f"Imported from {found.stack}: {', '.join(source.files)}."
+
+
+def motion_of(policy: Path) -> Path:
+    """Where the reference motion of a policy file is written, if the import has one."""
+    return policy.with_name(f"{policy.stem}_motion.npz")
+
+
+def write_policy(
+    path: Path,
+    found: FoundPolicy,
+    matched: Matched,
+    robot: Robot,
+    source: PolicySource,
+    network: str,
+) -> None:
+    """Write policy.yaml, and the motion beside it; `network` is how it names the network.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    data = policy_data(found, matched, robot, source, network)
+    if found.motion:
+        np.savez_compressed(motion_of(path), allow_pickle=False, **found.motion)
+        data["motion"] = {"file": motion_of(path).name, **data["motion"]}
+    elif data.get("motion", {}).get("file"):
+        data["motion"]["file"] = relative(Path(data["motion"]["file"]), path.parent)
+    write_atomically(path, text_of(data, head_of(found, source)))
+
+
 def policy_data(
     found: FoundPolicy, matched: Matched, robot: Robot, source: PolicySource, network: str
 ) -> Any:
@@ -60,7 +95,7 @@ def policy_data(
     observation: dict[str, Any] = {}
     if found.clip is not None:
         observation["clip"] = found.clip
-    if found.history and any(t.history > 1 for t in found.terms):
+    if found.history and (any(t.history > 1 for t in found.terms) or "ticks" in found.history):
         observation["history"] = _history(found)
     observation["terms"] = [_term(t.data, matched, found) for t in found.terms]
     data: dict[str, Any] = {
@@ -189,13 +224,16 @@ def _base(
         return {"body": robot.base, "position": position, "quaternion": quaternion}
     if found.begin is not Begin.DEFAULT:
         return {}
-    # To the millimetre, and not below the floor.
-    stands = math.ceil(robot.standing_height(pose) * 1000.0) / 1000.0
     return {
         "body": robot.base,
-        "position": [0.0, 0.0, stands],
+        "position": [0.0, 0.0, standing_height(robot, pose)],
         "quaternion": [1.0, 0.0, 0.0, 0.0],
     }
+
+
+def standing_height(robot: Robot, pose: Mapping[str, float]) -> float:
+    """Height at which a robot stands in a pose: to the millimetre, and not below the floor [m]."""
+    return math.ceil(robot.standing_height(pose) * 1000.0) / 1000.0
 
 
 def _controller(found: FoundPolicy, matched: Matched, robot: Robot) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ class PolicyLoop:
         self._first = int(said.phase is Phase.AFTER)
         self._start = said.start
         self._gains = StandGains(said.start or StartPhase(), robot, self.bindings)
-        self._start_steps = self._steps_of_start()
+        self.start_steps = self._steps_of_start()
         self._measure = _Measure(self.view, self.bindings)
         self.action: Float32 = np.zeros(len(said.joints), dtype=np.float32)
         self.ticks = 0
@@ -110,7 +110,7 @@ class PolicyLoop:
     def steps(self) -> int:
         """Physics steps since the policy began; negative: in the start phase."""
         time: float = self._data.time
-        return round(time / self.timestep) - self._start_steps
+        return round(time / self.timestep) - self.start_steps
 
     def command_now(self) -> FloatArray:
         """The command in force."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.laws.onnx_file import OnnxFile
+from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.terms.motion import KEYS
 from mjrig.components.policies.terms.view import Float32
@@ -207,6 +208,8 @@ class TorchNetwork(PolicyNetwork):
             ) from error
         if said.recurrent or said.time_step or (said.motion and said.motion.from_network):
             raise self.error("recurrent, time_step and from_network need an ONNX file")
+        if not is_torchscript(path):
+            raise self.error(what_else(path) or "not a TorchScript file")
         try:
             with warnings.catch_warnings():  # PyTorch warns in favour of its newer format
                 warnings.simplefilter("ignore", DeprecationWarning)

@@ -1,5 +1,6 @@
 """Observer: assembles the observation vector from terms and their histories."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -32,7 +33,10 @@ class Observer:
         self._frame = np.zeros(int(ends[-1]))
         self._parts = [self._frame[a:b] for a, b in pairwise(ends)]
         lengths = [term.history or kept.length for term in self._terms]
-        self._history: Float32 = np.zeros((max(lengths), self._frame.size), dtype=np.float32)
+        depth = max(lengths)
+        if kept.ticks.size:
+            depth = max(depth, int(kept.ticks.max()) + 1)
+        self._history: Float32 = np.zeros((depth, self._frame.size), dtype=np.float32)
         self._select = self._selection(ends, lengths)
         self._clip = recipe.clip if not isinstance(recipe.clip, str) else None
         self.vector: Float32 = np.zeros(self._select.size, dtype=np.float32)
@@ -50,8 +54,11 @@ class Observer:
         """Places in the flattened buffer, in the order the network sees them."""
         depth, width = self._history.shape
         newest_first = self._kept.order is HistoryOrder.NEWEST_FIRST
+        chosen = self._kept.ticks.astype(np.intp)
 
-        def ticks(length: int) -> range:
+        def ticks(length: int) -> Iterable[int]:
+            if chosen.size and length == chosen.size:
+                return [depth - 1 - int(tick) for tick in chosen]
             return range(depth - 1, depth - 1 - length, -1) if newest_first else range(
                 depth - length, depth
             )  # fmt: skip
@@ -62,7 +69,7 @@ class Observer:
                     "policy.observation.history: by: frame needs one length for all terms, "
                     f"got {', '.join(map(str, lengths))}"
                 )
-            places = [row * width + np.arange(width) for row in ticks(depth)]
+            places = [row * width + np.arange(width) for row in ticks(lengths[0])]
         else:
             places = [
                 row * width + np.arange(start, end)

@@ -172,6 +172,10 @@ class Policy(PolicyComponent):
         return self._running().said.decimation
 
     @property
+    def stand_steps(self) -> int:
+        return self._running().start_steps
+
+    @property
     def joints(self) -> tuple[str, ...]:
         loop = self._running()
         return tuple(b.joint or b.actuator for b in loop.bindings)

@@ -97,8 +97,19 @@ class HistoryDefault(HasProperties):
 
     length = Int(1, min=1, max=1000, doc="Values kept, the present one included.")
     order = Choice(HistoryOrder.OLDEST_FIRST, doc="Order of the values.")
+    ticks = Samples(
+        [], min=0, max=999, doc="How many ticks ago each value is, in order; none: all, by `order`."
+    )
     fill = Choice(HistoryFill.FIRST, doc="Fill before the first tick.")
     by = Choice(HistoryBy.TERM, doc="Histories term by term, or frame by frame.")
+
+    def _own_validate(self) -> None:
+        if not self.ticks.size:
+            return
+        if self.ticks.ndim != 1 or np.any(self.ticks % 1.0) or self.ticks.size != self.length:
+            raise self.property_named("ticks").error(
+                self, f"must be whole numbers, as many as length ({self.length})"
+            )
 
 
 class ObservationRecipe(HasProperties):

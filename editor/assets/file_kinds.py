@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.names import listed
@@ -153,10 +154,9 @@ def _onnx(path: Path, head: bytes) -> str:
 
 
 def _torch(path: Path, head: bytes) -> str:
-    if not zipfile.is_zipfile(path):
-        raise FileKindError(
-            tr("{name!r} is not a TorchScript file, despite its suffix", name=path.name)
-        )
+    if not is_torchscript(path):
+        what = what_else(path) or tr("is not a TorchScript file, despite its suffix")
+        raise FileKindError(f"{path.name!r} {what}")
     return POLICY
 
 

@@ -7,6 +7,7 @@ from imgui_bundle import imgui
 
 from mjrig.check.finding import Level, counted, lines_of
 from mjrig.components.importers.report import report_data
+from mjrig.components.importers.sources.flags import FLAGS
 from mjrig.editor.assets import policy_import
 from mjrig.editor.assets.drops import described_actor
 from mjrig.editor.assets.policy_import import Offer
@@ -18,6 +19,7 @@ from mjrig.editor.ui.dialogs import Dialog
 from mjrig.editor.ui.scale import size
 
 _SIZE = (860, 380)
+_FIELD = (300, 0)
 _COLUMNS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit")
 _UNITS = {
     "default": " [rad, m]",
@@ -41,6 +43,9 @@ class ImportDialog(Dialog):
         self.offer: Offer | None = None
         self._data: dict[str, object] = {}
         self._changes: list[str] = []
+        self._problem = ""
+        #: What the user says instead of the files, by option of `mjrig import`.
+        self.said = dict.fromkeys(FLAGS, "")
 
     def ask(self, files: Sequence[Path], actor: str) -> None:
         """Examine files for an actor in the background, then show what was found.
@@ -49,10 +54,19 @@ class ImportDialog(Dialog):
             MjrigError: there is no such actor here, or it has no model.
         """
         described = described_actor(self.state, actor)
-        model, name, paths = policy_import.model_of(described), described.name, list(files)
-        self.offer = None
-        self._work = Background(lambda: policy_import.look_at(paths, name, model), "mjrig-import")
+        self._asked = list(files), described.name, policy_import.model_of(described)
+        self.said = dict.fromkeys(FLAGS, "")
+        self.examine()
         self.open()
+
+    def examine(self) -> None:
+        """Examine the files in the background, with what the user says now."""
+        files, name, model = self._asked
+        said = dict(self.said)
+        self.offer, self._problem = None, ""
+        self._work = Background(
+            lambda: policy_import.look_at(files, name, model, said), "mjrig-import"
+        )
 
     def tick(self) -> None:
         """Once per frame: take what was found."""
@@ -60,7 +74,10 @@ class ImportDialog(Dialog):
             work, self._work = self._work, None
             self.offer = work.told(self.state.console)
             if self.offer is None:
-                self.close()
+                self._problem = _overridable(work.error) or self._problem
+                if not self._problem and not any(self.said.values()):
+                    self.close()
+                self._problem = self._problem or str(work.error)
                 return
             self._data = report_data(self.offer.imported)
             self._changes = policy_import.changes(self.state, self.offer)
@@ -73,6 +90,14 @@ class ImportDialog(Dialog):
 
     def content(self) -> None:
         offer = self.offer
+        if offer is None and self._problem:
+            imgui.push_text_wrap_pos(size(*_SIZE).x)
+            imgui.text_colored(RED, self._problem)
+            imgui.pop_text_wrap_pos()
+            self._overrides()
+            if imgui.button("Cancel"):
+                self.close()
+            return
         if offer is None:
             imgui.text(tr("Examining the files…"))
             if imgui.button(tr("Cancel")):
@@ -87,6 +112,7 @@ class ImportDialog(Dialog):
         self._findings(offer)
         self._joints()
         imgui.end_child()
+        self._overrides()
         if offer.refused:
             imgui.text_colored(RED, tr("This policy does not fit the robot."))
         else:
@@ -94,6 +120,17 @@ class ImportDialog(Dialog):
                 imgui.bullet_text(line)
         imgui.spacing()
         self._buttons(offer)
+
+    def _overrides(self) -> None:
+        """Fields for what replaces the values of the files, and guesses."""
+        if not imgui.collapsing_header("Instead of what the files say, or what is guessed###said"):
+            return
+        for flag, (form, about) in FLAGS.items():
+            imgui.set_next_item_width(size(*_FIELD).x)
+            _, self.said[flag] = imgui.input_text_with_hint(f"--{flag}", form, self.said[flag])
+            imgui.set_item_tooltip(about)
+        if imgui.button("Examine again###again"):
+            self.examine()
 
     def _findings(self, offer: Offer) -> None:
         found = offer.imported.findings
@@ -149,3 +186,9 @@ class ImportDialog(Dialog):
         imgui.same_line()
         if imgui.button(tr("Cancel")):
             self.close()
+
+
+def _overridable(error: Exception | None) -> str:
+    """The text of an error that names an option the user can set here; or empty."""
+    text = str(error or "")
+    return text if any(f"--{flag}" in text for flag in FLAGS) else ""

@@ -7,7 +7,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
-from mjrig.components.importers.writing import policy_data, relative, scene_data, text_of, timing
+from mjrig.components.importers.sources.overrides import Overrides
+from mjrig.components.importers.writing import (
+    motion_of,
+    relative,
+    scene_data,
+    timing,
+    write_policy,
+)
 from mjrig.control.controller import ArticulationController
 from mjrig.control.policy import PolicyComponent
 from mjrig.editor.assets.drop_names import reference
@@ -15,7 +22,6 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
 from mjrig.editor.texts.texts import tr
 from mjrig.errors import BindingError, MjrigError
-from mjrig.files.writing import write_atomically
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene
@@ -42,6 +48,11 @@ class Offer:
         return self.imported.found.stack
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a policy.yaml already, and is used as it is."""
+        return self.stack == OWN and self.imported.source.said == Overrides()
+
+    @property
     def timestep(self) -> float:
         """The physics timestep it was made for [s]."""
         return timing(self.imported.found, self.imported.robot)[0]
@@ -50,7 +61,7 @@ class Offer:
     def described(self) -> Mapping[str, Any]:
         """The actor of the scene that `mjrig import` would write."""
         found = self.imported
-        data = scene_data(found.found, found.matched, found.robot, "", None)
+        data = scene_data(found.found, found.matched, found.robot, "", found.source.said.height)
         actor: Mapping[str, Any] = data["actors"][0]
         return actor
 
@@ -73,15 +84,20 @@ def model_of(actor: Actor) -> Path:
     return actor.find_file(actor.model)
 
 
-def look_at(files: Sequence[Path], actor: str, model: Path) -> Offer:
+def look_at(
+    files: Sequence[Path], actor: str, model: Path, said: Mapping[str, str] | None = None
+) -> Offer:
     """Import into a temporary folder, to see whether it fits; for a background thread.
+
+    `said` are the user's texts by option of `mjrig import`.
 
     Raises:
         MjrigError: the files hold nothing that can be imported.
     """
     with TemporaryDirectory(prefix="mjrig-import-") as folder:
         try:
-            return Offer(actor, import_policy(files, None, model, Path(folder, "scene.yaml")))
+            scene, overrides = Path(folder, "scene.yaml"), Overrides.parse(said or {})
+            return Offer(actor, import_policy(files, None, model, scene, overrides=overrides))
         except RefusedError as error:
             return Offer(actor, error.imported, str(error))
 
@@ -107,7 +123,7 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
                 timestep=offer.timestep,
             )
         )
-    if offer.stack != OWN:
+    if not offer.is_own:
         lines.append(tr("write {state}", state=policy_path(state, offer)))
     return lines
 
@@ -144,7 +160,7 @@ def accept(state: EditorState, offer: Offer) -> None:
     """
     if offer.refused:
         raise BindingError(offer.refused)
-    own = next((c.path for c in offer.imported.source.configs if offer.stack == OWN), None)
+    own = next((c.path for c in offer.imported.source.configs if offer.is_own), None)
     path = own or _write(policy_path(state, offer), offer)
     try:
         with state.session.edit(
@@ -154,6 +170,7 @@ def accept(state: EditorState, offer: Offer) -> None:
     except BaseException:
         if own is None:
             path.unlink(missing_ok=True)
+            motion_of(path).unlink(missing_ok=True)
         raise
     state.selection.only(f"{offer.actor}.Policy")
     if (
@@ -167,11 +184,9 @@ def _write(path: Path, offer: Offer) -> Path:
     source = imported.source
     assert source.network is not None
     network = relative(source.network.path, path.parent)
-    data = policy_data(imported.found, imported.matched, source.robot, source, network)
-    head = tr("Imported from {stack}: {names}.", stack=offer.stack, names=", ".join(source.files))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text_of(data, head))
+        write_policy(path, imported.found, imported.matched, source.robot, source, network)
     except OSError as error:
         raise MjrigError(
             tr("{path}: cannot be written: {strerror}", path=path, strerror=error.strerror)

@@ -28,6 +28,11 @@ class PolicyComponent(ActorComponent):
         raise NotImplementedError
 
     @property
+    def stand_steps(self) -> int:
+        """Physics steps from the reset to where it begins, and its commands are counted from."""
+        return 0
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """Local names of the joints it commands, in its own order: the columns of `action`."""
         raise NotImplementedError

@@ -20,6 +20,7 @@ HINTS = {
     "timestep": "physics timestep [s]",
     "robot": "name of the robot",
     "episode": "which of several episodes in one file",
+    "columns": "what the columns of a table are: {time: t, position: q_{joint}, …}",
 }
 
 Reader = Callable[[Path, Mapping[str, object]], Recording | None]

@@ -80,7 +80,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
         type=_numbers,
         dest="constant_command",
         metavar="VX,VY,WZ",
-        help="constant command of a policy",
+        help="constant command of a policy (the recorded ones, if there are)",
     )
     parser.add_argument(
         "--schedule",
@@ -95,7 +95,9 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"perturbed runs of a policy besides the nominal one ({TRIALS})",
     )
-    parser.add_argument("--seed", type=int, default=0, help="random seed for the perturbations (0)")
+    parser.add_argument(
+        "--seed", type=int, help="random seed for the perturbations (the recording's, or 0)"
+    )
     parser.add_argument(
         "--workers", type=int, default=0, metavar="N", help="worker processes (one per core)"
     )

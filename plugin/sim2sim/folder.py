@@ -12,6 +12,7 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.compare.source import as_recording, is_policy
+from mjrig.sim2sim.play.recorded_command import recorded_seed
 from mjrig.sim2sim.replaying import replay
 from mjrig.sim2sim.report.report import write_report
 from mjrig.terminal.scene_options import split
@@ -41,16 +42,19 @@ class ReplayJob:
         """Replay one file in a fresh world."""
         variables = dict(map(split, self.variables))
         what: Recording | Path = source
+        recording: Recording | None = None
+        if not is_policy(source):
+            what = recording = as_recording(source, self.settings.get("hints"))
         if self.scene is not None:
             scene = Scene.load(self.scene, vars=variables, sandbox=self.sandbox, trust=self.trust)
-        elif is_policy(source):
+        elif recording is None:
             raise RecordingError(f"{source}: needs a scene to be replayed in: --scene SCENE")
         else:
-            what = as_recording(source, self.settings.get("hints"))
-            scene = scene_of(what, variables, sandbox=self.sandbox, trust=self.trust)
+            scene = scene_of(recording, variables, sandbox=self.sandbox, trust=self.trust)
         for text in self.sets:
             scene.set(*split(text))
-        return replay(what, World(scene, self.execution), **self.settings)
+        world = World(scene, self.execution, seed=recorded_seed(recording))
+        return replay(what, world, **self.settings)
 
 
 def workers_of(asked: int) -> int:

@@ -33,7 +33,7 @@ def replay(
     schedule: Schedule | None = None,
     duration: float | None = None,
     trials: int = TRIALS,
-    seed: int = 0,
+    seed: int | None = None,
     workers: int = 1,
     hints: dict[str, object] | None = None,
 ) -> Replay:
@@ -50,11 +50,12 @@ def replay(
         diagnose: find the causes by re-running without one difference at a time.
         resample: allow another timestep than the recording's; setpoints are held by time.
         policy: the policy of a recording that is run in the loop.
-        command: constant command of a policy: vx, vy [m/s], yaw rate [rad/s], …
+        command: constant command of a policy: vx, vy [m/s], yaw rate [rad/s], … None, and no
+            schedule: those of the recording, if it has them.
         schedule: (time [s], command) pairs instead.
         duration: duration of a policy run [s]; None: the recording's, or 10 s.
         trials: perturbed runs of a policy besides the nominal one.
-        seed: random seed for the perturbations.
+        seed: random seed for the perturbations; None: the recording's, or 0.
         workers: processes to run trials on; 1: here.
         hints: what a recording file does not state itself: `fps`, `joints`, `quaternion`, …
 

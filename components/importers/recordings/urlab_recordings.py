@@ -49,9 +49,7 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
         return None
     header = [name.strip() for name in rows[0]] if rows else []
     named = [n for n in header if n.lower() not in _TIME and not _CAMERA.fullmatch(n)]
-    if not named or header[0].startswith(_OURS) or any("/" in n for n in header):
-        return None
-    if any(_is_number(n) for n in header):
+    if not named or not is_urlab(header, rows[1:]):
         return None
     joints = _joints(path, named)
     table = _table(path, rows[1:], len(header))
@@ -67,6 +65,31 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
     if not times:
         notes.append(f"it has no times: one row per {step:g} s")
     return _recording(path, hints, kinds, time[keep], qpos, None, notes)
+
+
+def is_urlab(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table is URLab's: it has the camera, or a free joint as name[0] … name[6].
+
+    Seven values of something else are no pose: their last four are no unit quaternion.
+    """
+    names = [name.strip() for name in header]
+    if not names or names[0].startswith(_OURS) or any("/" in n for n in names):
+        return False
+    if any(_CAMERA.fullmatch(name) for name in names):
+        return True
+    parts = [(i, part) for i, name in enumerate(names) if (part := _PART.fullmatch(name))]
+    groups: dict[str, list[int]] = {}
+    for i, part in parts:
+        groups.setdefault(part.group(1), []).append(i)
+    return any(_is_pose(places, rows) for places in groups.values() if len(places) == 7)
+
+
+def _is_pose(places: Sequence[int], rows: Sequence[Sequence[str]]) -> bool:
+    try:
+        turns = np.array([[row[i] for i in places[3:]] for row in rows], dtype=np.float64)
+    except (ValueError, IndexError):
+        return True  # a damaged one, which says where
+    return bool(np.all(np.abs(np.linalg.norm(turns, axis=1) - 1.0) < 0.01)) if len(turns) else True
 
 
 def _joints(path: Path, named: Sequence[str]) -> dict[str, list[str]]:
@@ -94,14 +117,6 @@ def _table(path: Path, rows: Sequence[Sequence[str]], width: int) -> FloatArray:
     if not rows:
         raise RecordingError(f"{path.name}: has no rows")
     return finite(path, "the table", rows, (None, width))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def read_json(path: Path, hints: Hints) -> Recording | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from mjrig.arrays import FloatArray
+
 Values = Sequence[float]
 
 
@@ -88,6 +90,7 @@ class FoundPolicy:
         trained: training parameters, in policy order: keys of `plant.PER_JOINT`.
         recovered: which of them were deduced.
         network: keys of policy.yaml about the network: input, output, recurrent, time_step, motion.
+        motion: arrays of the reference motion, to be written beside policy.yaml.
         limits: effort limits in the code of the stack, besides those of the model.
         held: motors it does not drive.
         notes: what was read or adopted, as text for the user.
@@ -122,6 +125,7 @@ class FoundPolicy:
     trained: Mapping[str, Values] = field(default_factory=dict)
     recovered: tuple[str, ...] = ()
     network: Mapping[str, Any] = field(default_factory=dict)
+    motion: Mapping[str, FloatArray] = field(default_factory=dict)
     limits: Values | None = None
     held: Sequence[Held] = ()
     notes: tuple[str, ...] = ()

@@ -12,9 +12,10 @@ from mjrig.names import how_many, listed, nearest
 #: Synonyms in joint names of other files.
 _SYNONYMS = (("foot", "wheel"),)
 _SUFFIXES = ("_joint", "_motor", "_act", "_actuator")
-#: Robots that files and models name; a name inside another one is not meant: go2 in go2w.
-_KNOWN = ("a1", "aliengo", "anymal", "atlas", "b1", "b2", "b2w", "berkeley", "cassie", "go1", "go2",
-          "go2w", "g1", "h1", "h1_2", "h2", "leap", "spot", "t1", "k1", "n1", "r1")  # fmt: skip
+#: Robots that files and models name; the longest name counts: h1_2, not h1.
+_KNOWN = ("a1", "aliengo", "anymal", "apollo", "atlas", "b1", "b2", "b2w", "berkeley", "cassie",
+          "go1", "go2", "go2w", "g1", "gr1t1", "gr1t2", "h1", "h1_2", "h2", "k1", "leap", "lite3",
+          "n1", "op3", "r1", "spot", "t1", "tita")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,8 @@ def match(found: FoundPolicy, robot: Robot) -> Matched:
     """Match the joints of a policy with those of a model.
 
     Raises:
-        BindingError: the model is of another robot, or a joint is not in it.
+        BindingError: a joint is not in the model, or it has another number of motors.
     """
-    named = other_robot(found, robot)
-    if named and found.order is not ValueOrder.NAMES:
-        raise BindingError(f"{named}; the files have no joint names to decide by")
     if not robot.driven:
         raise BindingError(
             f"{robot.label}: has no actuator on a joint; add them to the model, or to a scene "
@@ -63,7 +61,7 @@ def _by_index(found: FoundPolicy, robot: Robot) -> tuple[str, ...]:
         raise BindingError(
             f"the policy moves {how_many(found.count, 'joint')} and has only their indices, but "
             f"{robot.label} has {how_many(len(motors), 'motor')} ({listed(motors)}). "
-            f"A policy for another robot{_whose(found)}?"
+            f"A policy for another robot{_whose(found)}? If not, name its joints: --joints"
         )
     return tuple(motors[i] for i in places)
 
@@ -71,7 +69,7 @@ def _by_index(found: FoundPolicy, robot: Robot) -> tuple[str, ...]:
 def _by_name(found: FoundPolicy, robot: Robot) -> tuple[tuple[str, ...], dict[str, str]]:
     joints, aliases, missing = [], {}, []
     for name in found.names:
-        joint = _find(name, robot)
+        joint = find_joint(name, robot)
         if joint is None:
             missing.append(name)
             continue
@@ -93,18 +91,21 @@ def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> str:
         return (
             f"{known} of the policy's {how_many(len(found.names), 'joint')} are in {robot.label}: "
             f"it has {listed(robot.joints)}; the policy moves {listed(found.names)}. "
-            f"A policy for another robot{_whose(found)}?"
+            f"A policy for another robot{_whose(found)}? If not, name its joints: --joints"
         )
     close = [(n, nearest(n, robot.joints)) for n in missing]
     hints = [f"{n} (nearest: {c})" if c else n for n, c in close]
-    return f"{robot.label} has no joint for {listed(hints)} of the policy"
+    return (
+        f"{robot.label} has no joint for {listed(hints)} of the policy; --joints names them as "
+        "the model does"
+    )
 
 
 def _whose(found: FoundPolicy) -> str:
     return f" ({found.robot})" if found.robot else ""
 
 
-def _find(name: str, robot: Robot) -> str | None:
+def find_joint(name: str, robot: Robot) -> str | None:
     """A joint by its own name, its actuator's, or a synonym."""
     by_name = {b.actuator: b.joint for b in robot.driven} | {j: j for j in robot.joints}
     if name in by_name:
@@ -124,18 +125,25 @@ def _essence(name: str) -> str:
     return text
 
 
-def other_robot(found: FoundPolicy, robot: Robot) -> str:
-    """An error text if the files and the model's folder name different robots; or empty."""
+def other_robot(found: FoundPolicy, robot: Robot, said: str = "") -> str:
+    """A text if the files and the model's name are of different robots; or empty.
+
+    Names of files and folders are hints only; `said` is the robot by a user, who knows.
+    """
     theirs = known_robot(found.robot)
-    ours = known_robot(robot.path.resolve().parent.name) or known_robot(robot.path.stem)
-    if theirs and ours and theirs != ours:
-        return f"the files are for the robot {theirs!r}, {robot.label} is a {ours!r}"
+    if said:
+        if theirs and theirs != (known_robot(said) or said.lower()):
+            return f"the files are for the robot {theirs!r}, --robot says {said!r}"
+        return ""
+    names = {known_robot(robot.path.resolve().parent.name), known_robot(robot.path.stem)} - {""}
+    if theirs and names and theirs not in names:
+        ours = " or ".join(repr(name) for name in sorted(names))
+        return f"the files are for the robot {theirs!r}, the name {robot.label} is of {ours}"
     return ""
 
 
 def known_robot(text: str) -> str:
     """The robot a text names: `g1_description` → g1; empty: none that is known."""
-    words = re.split(r"[^a-z0-9]+", text.lower())
-    if "h1" in words and "2" in words:
-        return "h1_2"
-    return next((word for word in words if word in _KNOWN), "")
+    words = f"_{'_'.join(re.split(r'[^a-z0-9]+', text.lower()))}_"
+    named = [name for name in _KNOWN if f"_{name}_" in words]
+    return max(named, key=len, default="")

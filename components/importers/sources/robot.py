@@ -73,10 +73,24 @@ class Robot:
         """The actuator on a joint."""
         return next(b for b in self.driven if b.joint == joint)
 
+    def keyframe_pose(self, name: str) -> dict[str, float]:
+        """Positions of the motors' joints in a keyframe."""
+        places = {int(address): i for i, address in enumerate(self.articulation.model_map.qpos)}
+        state = self.articulation.keyframe(name)
+        return {b.joint: float(state.qpos[places[b.qpos_address]]) for b in self.driven}
+
     def _names(self, kind: Any, count: int) -> tuple[str, ...]:
+        return tuple(name for _, name in self._named(kind, count))
+
+    def _named(self, kind: Any, count: int) -> list[tuple[int, str]]:
+        """Ids and local names."""
         prefix = self.articulation.model_map.prefix
-        found = (str(mujoco.mj_id2name(self.model, kind, i) or "") for i in range(count))
-        return tuple(n.removeprefix(prefix) for n in found if n.startswith(prefix))
+        found = ((i, str(mujoco.mj_id2name(self.model, kind, i) or "")) for i in range(count))
+        return [(i, name.removeprefix(prefix)) for i, name in found if name.startswith(prefix)]
+
+    def _body_name(self, body: int) -> str:
+        name = str(mujoco.mj_id2name(self.model, _OBJECT.mjOBJ_BODY, int(body)) or "")
+        return name.removeprefix(self.articulation.model_map.prefix)
 
     @property
     def sensors(self) -> tuple[str, ...]:
@@ -87,6 +101,25 @@ class Robot:
     def sites(self) -> tuple[str, ...]:
         """Names of its sites."""
         return self._names(_OBJECT.mjOBJ_SITE, self.model.nsite)
+
+    def base_sites(self) -> tuple[str, ...]:
+        """Names of the sites on the floating base."""
+        names = self._named(_OBJECT.mjOBJ_SITE, self.model.nsite)
+        return tuple(
+            name
+            for i, name in names
+            if self.base and self._body_name(self.model.site_bodyid[i]) == self.base
+        )
+
+    def site_of_sensor(self, name: str) -> str:
+        """The site a sensor is on; empty: there is no such sensor."""
+        for i, sensor in self._named(_OBJECT.mjOBJ_SENSOR, self.model.nsensor):
+            if sensor == name and self.model.sensor_objtype[i] == _OBJECT.mjOBJ_SITE:
+                site = int(self.model.sensor_objid[i])
+                return next(
+                    n for j, n in self._named(_OBJECT.mjOBJ_SITE, self.model.nsite) if j == site
+                )
+        return ""
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -105,8 +138,7 @@ class Robot:
         first = model.body_jntadr[root]
         if first < 0 or model.jnt_type[first] != mujoco.mjtJoint.mjJNT_FREE:
             return ""
-        name = str(mujoco.mj_id2name(model, _OBJECT.mjOBJ_BODY, int(root)))
-        return name.removeprefix(self.articulation.model_map.prefix)
+        return self._body_name(root)
 
     def standing_height(self, pose: Mapping[str, float]) -> float:
         """Height of the upright base at which the lowest point of a pose touches z = 0 [m]."""
@@ -156,6 +188,10 @@ class Robot:
         inverse = np.zeros((model.nv, model.nv))
         mujoco.mj_solveM(model, data, inverse, np.eye(model.nv))
         return {b.joint: float(1.0 / inverse[b.dof_address, b.dof_address]) for b in self.driven}
+
+    def body_of(self, joint: str) -> str:
+        """The body a joint moves."""
+        return self._body_name(self.model.jnt_bodyid[self.actuator_of(joint).joint_id])
 
     def range_of(self, joint: str) -> tuple[float, float] | None:
         """The range of a joint; None: unlimited."""

@@ -5,14 +5,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.vendor_file import VendorFile
+from mjrig.components.importers.sources.vendor_file import LEGGED_GYM, VendorFile
 from mjrig.components.laws.onnx_file import OnnxFile
+from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.errors import SceneError
 
 NETWORKS = (".onnx", ".pt")
-PICKLES = (".pkl", ".pickle", ".joblib", ".pth", ".ckpt")
-_ZIP = b"PK\x03\x04"
 
 
 class NetworkFile:
@@ -30,9 +30,12 @@ class NetworkFile:
         except OSError as error:
             raise SceneError(f"cannot read {path}: {error.strerror or error}") from error
         self.digest = sha256(content).hexdigest()
-        self.onnx = OnnxFile(path) if path.suffix == ".onnx" else None
-        if self.onnx is None and not content.startswith(_ZIP):
+        scripted = is_torchscript(path)
+        if scripted and path.suffix.lower() == ".onnx":
+            raise SceneError(f"{path.name}: is TorchScript, not ONNX: call it {path.stem}.pt")
+        if not scripted and path.suffix.lower() != ".onnx":
             raise SceneError(f"{path.name}: is neither an ONNX nor a TorchScript file")
+        self.onnx = None if scripted else OnnxFile(path)
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -89,10 +92,16 @@ def _partner(name: str, outputs: Sequence[str]) -> str:
 
 
 class PolicySource:
-    """The input of an import: configurations, a network, and the robot."""
+    """The input of an import: configurations, a network, the robot, and what the user said."""
 
-    def __init__(self, configs: Sequence[VendorFile], network: NetworkFile | None, robot: Robot):
-        self.configs, self.network, self.robot = tuple(configs), network, robot
+    def __init__(
+        self,
+        configs: Sequence[VendorFile],
+        network: NetworkFile | None,
+        robot: Robot,
+        said: Overrides,
+    ) -> None:
+        self.configs, self.network, self.robot, self.said = tuple(configs), network, robot, said
 
     @property
     def files(self) -> dict[str, str]:
@@ -107,7 +116,34 @@ class PolicySource:
         return next((c for c in self.configs if c.has(*keys)), None)
 
 
-def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> PolicySource:
+def refuse_weights(path: Path) -> None:
+    """Say what to give instead of weights without a network.
+
+    Raises:
+        SceneError: the file holds such weights, or is a folder.
+    """
+    what = what_else(path)
+    if what:
+        raise SceneError(f"{path.name}: {what}")
+
+
+def refuse_training(config: VendorFile) -> None:
+    """Say what to give instead of a training configuration whose observation is in code.
+
+    Raises:
+        SceneError: it is one of legged_gym.
+    """
+    data = config.data
+    sections = set(data) if isinstance(data, dict) else set()
+    normal = data.get("normalization") if sections else None
+    scales = isinstance(normal, dict) and "obs_scales" in normal
+    if scales or {"domain_rand", "rewards", "control", "init_state"} <= sections:
+        raise SceneError(f"{config.path.name}: {LEGGED_GYM}")
+
+
+def open_files(
+    paths: Sequence[Path], network: Path | None, robot: Robot, said: Overrides
+) -> PolicySource:
     """Open the given files; a network may be among the configurations.
 
     Raises:
@@ -116,14 +152,12 @@ def open_files(paths: Sequence[Path], network: Path | None, robot: Robot) -> Pol
     configs: list[Path] = []
     networks = [network] if network else []
     for path in paths:
-        if path.suffix in PICKLES:
-            raise SceneError(
-                f"{path.name}: is a pickle, which runs code when it is loaded and is not read; "
-                "save what it holds as .npz or .onnx where it was made"
-            )
-        (networks if path.suffix in NETWORKS else configs).append(path)
+        is_network = path.suffix.lower() in NETWORKS or is_torchscript(path)
+        (networks if is_network else configs).append(path)
     if len(networks) > 1:
         names = " and ".join(p.name for p in networks)
         raise SceneError(f"one policy has one network, got {names}")
     opened = [VendorFile(path) for path in configs]
-    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot)
+    for config in opened:
+        refuse_training(config)
+    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot, said)

@@ -61,12 +61,14 @@ def last_action(count: int, scale: Scale = None, **more: Any) -> Term:
 _SIZES = {
     "BaseAngularVelocity": "3",
     "BaseLinearVelocity": "3",
+    "BaseOrientation": "4",
     "ProjectedGravity": "3",
     "JointPositions": "n",
     "JointVelocities": "n",
     "JointTargetErrors": "n",
     "LastAction": "n",
     "MotionJoints": "2n",
+    "MotionPhase": "1",
     "MotionAnchorPosition": "3",
     "MotionAnchorOrientation": "6",
 }

@@ -5,6 +5,7 @@ YAML with Python tags is read as the content behind the tag: `!!python/tuple [1,
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -20,13 +21,22 @@ from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document, Keys
 _PYTHON = "tag:yaml.org,2002:python/"
 _PLAIN = {yaml.MappingNode: "map", yaml.SequenceNode: "seq", yaml.ScalarNode: "str"}
 _MISSING = object()
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_LEGGED = re.compile(r"LeggedRobotCfg|legged_gym")
+_PROGRAM = "is a Python program, which is not run; give a configuration as YAML or JSON"
+LEGGED_GYM = (
+    "is a training configuration of legged_gym: the order of its joints and its observation are "
+    "in the code of the environment. Give the deployment file of its project, as unitree_rl_gym "
+    "has in deploy/deploy_mujoco/configs, or write a policy.yaml (docs/policies.md), with the "
+    "network that play.py exports"
+)
 
 
 class VendorDocument(Document):
     """A document whose Python tags are ignored and never resolved."""
 
     def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
-        if str(node.tag).startswith(_PYTHON):
+        if type(node) in _PLAIN and str(node.tag).startswith(_PYTHON):
             node.tag = f"tag:yaml.org,2002:{_PLAIN[type(node)]}"
         return super()._plain(node, path, key)
 
@@ -46,7 +56,11 @@ class VendorFile:
         except OSError as error:
             raise SceneError(f"cannot read {path}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
-            raise SceneError(f"{path.name}: is not text; a network goes last") from error
+            raise SceneError(f"{path.name}: {_strange(content)}") from error
+        if _CONTROL.search(text):
+            raise SceneError(f"{path.name}: {_strange(content)}")
+        if path.suffix == ".py":
+            raise SceneError(f"{path.name}: {LEGGED_GYM if _LEGGED.search(text) else _PROGRAM}")
         self.digest = sha256(content).hexdigest()
         if path.suffix == ".json":
             _check_json(path, text)
@@ -61,6 +75,14 @@ class VendorFile:
     def has(self, *keys: str) -> bool:
         """Whether all of these are top-level keys."""
         return isinstance(self.data, dict) and all(key in self.data for key in keys)
+
+
+def _strange(content: bytes) -> str:
+    head = " ".join(f"{byte:02x}" for byte in content[:8])
+    return (
+        "is neither a configuration (YAML or JSON) nor a network (ONNX or TorchScript); it begins "
+        f"with the bytes {head}"
+    )
 
 
 def _check_json(path: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.metadata import Metadata
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
-from mjrig.names import suggestion
+from mjrig.names import listed, suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4
 OMEGA = 2.0 * math.pi * 10.0
@@ -44,6 +44,7 @@ def read(source: PolicySource) -> FoundPolicy:
     scale = said.numbers("action_scale", count)
     trained, agrees = recovered(kp, kv, scale)
     tracks = "motion" in said.texts.get("command_names", "") or "time_step" in network.inputs
+    found, assumed = _MetadataTerms(said, source, count, tracks).all()
     return FoundPolicy(
         stack="beyond_mimic" if tracks else "mjlab",
         count=count,
@@ -54,7 +55,7 @@ def read(source: PolicySource) -> FoundPolicy:
         kp=kp,
         kv=kv,
         default=said.numbers("default_joint_pos", count),
-        terms=_terms(said, count, tracks),
+        terms=found,
         history={"order": "oldest_first", "fill": "first", "by": "term"},
         action={"scale": scale, "dtype": "float32"},
         command={} if tracks else {"names": ["vx", "vy", "wz"]},
@@ -67,7 +68,10 @@ def read(source: PolicySource) -> FoundPolicy:
             else "effort limits and armature cannot be recovered: the damping does not agree",
             "it was trained with native position actuators, whose damping is implicit",
         ),
-        assumed=(f"timestep {TIMESTEP:g} s and decimation {DECIMATION}, as this family has",),
+        assumed=(
+            f"timestep {TIMESTEP:g} s and decimation {DECIMATION}, as this family has (--rate)",
+            *assumed,
+        ),
     )
 
 
@@ -105,46 +109,111 @@ _TERMS: Mapping[str, Callable[[int], tuple[str, int]]] = {
     "motion_anchor_ori_b": lambda n: ("MotionAnchorOrientation", 6),
     "base_lin_vel": lambda n: ("BaseLinearVelocity", 3),
     "base_ang_vel": lambda n: ("BaseAngularVelocity", 3),
+    "base_quat": lambda n: ("BaseOrientation", 4),
     "projected_gravity": lambda n: ("ProjectedGravity", 3),
     "joint_pos": lambda n: ("JointPositions", n),
     "joint_vel": lambda n: ("JointVelocities", n),
     "actions": lambda n: ("LastAction", n),
     "last_action": lambda n: ("LastAction", n),
 }
+_SCAN = "height_scan"
+#: Rays of this family's scan: 1.6 m × 1 m around the base, every 0.1 m.
+SCAN_SIZE = 187
+#: Names of the IMU's sensors in this family's models, and of its site in others.
+_IMU_SENSORS = ("imu_lin_vel", "local_linvel", "imu_ang_vel")
+_IMU_SITES = ("imu", "imu_in_pelvis", "imu_site", "imu_link", "imu_in_torso")
 
 
-def _terms(said: Metadata, count: int, tracks: bool) -> list[Term]:
-    names = said.names("observation_names")
-    size = len(names)
-    lengths = next(
-        (
-            said.numbers(key, size)
-            for key in ("observation_terms_history_length", "observation_history_lengths")
-            if key in said
-        ),
-        [1.0] * size,
-    )
-    key = "observation_terms_scale"
-    scales = said.numbers(key, size) if key in said else [1.0] * size
-    key = "observation_terms_clip"
-    clips = said.pairs(key, size) if key in said else [None] * size
-    found = []
-    for name, length, scale, clip in zip(names, lengths, scales, clips, strict=True):
-        kind, width = _kind(said, name, count, tracks)
-        more: dict[str, Any] = {"clip": clip, "history": max(1, int(length))}
-        if clip:
-            more["order"] = "clip_then_scale"
-        found.append(terms.term(kind, width, scale, **more))
-    return found
+class _MetadataTerms:
+    """The observation terms by their names in the metadata."""
 
+    def __init__(self, said: Metadata, source: PolicySource, count: int, tracks: bool) -> None:
+        self._said, self._source, self._count, self._tracks = said, source, count, tracks
+        self._names = said.names("observation_names")
+        self._assumed: list[str] = []
+        # Keys of the exporter whose tasks measure velocities at the IMU.
+        self._imu = any(key.startswith("observation_terms_") for key in said.texts)
 
-def _kind(said: Metadata, name: str, count: int, tracks: bool) -> tuple[str, int]:
-    if name in ("command", "velocity_commands", "twist", "motion"):
-        return ("MotionJoints", 2 * count) if tracks else ("CommandTerm", 3)
-    if name not in _TERMS:
-        hint = suggestion(name, ("command", *_TERMS))
-        raise said.error("observation_names", f"has {name!r}, for which there is no term; {hint}")
-    return _TERMS[name](count)
+    def all(self) -> tuple[list[Term], list[str]]:
+        """All terms, in order, and what no key states."""
+        said, size = self._said, len(self._names)
+        lengths = self._lengths(size)
+        key = "observation_terms_scale"
+        scales = said.lists(key, size) if key in said else [[1.0]] * size
+        key = "observation_terms_clip"
+        clips = said.pairs(key, size) if key in said else [None] * size
+        found = []
+        for name, length, scale, clip in zip(self._names, lengths, scales, clips, strict=True):
+            kind, width, more = self._kind(name, lengths)
+            more |= {"clip": clip, "history": length}
+            if clip:
+                more["order"] = "clip_then_scale"
+            if len(scale) > 1 and len(scale) != width:
+                text = f"has {len(scale)} values for {name!r}, which has {width}"
+                raise said.error("observation_terms_scale", text)
+            found.append(terms.term(kind, width, scale or None, **more))
+        return found, self._assumed
+
+    def _lengths(self, size: int) -> list[int]:
+        said = self._said
+        keys = ("observation_terms_history_length", "observation_history_lengths")
+        values = next((said.numbers(key, size) for key in keys if key in said), [1.0] * size)
+        lengths = [max(1, int(length)) for length in values]
+        key = "observation_terms_flatten_history_dim"
+        flat = said.numbers(key, size) if key in said else [1.0] * size
+        kept = [n for n, h, f in zip(self._names, lengths, flat, strict=True) if h > 1 and not f]
+        if kept:
+            text = f"keeps the history of {listed(kept)} as a dimension of its own; "
+            raise said.error(key, text + "export it with flatten_history_dim")
+        return lengths
+
+    def _kind(self, name: str, lengths: Sequence[int]) -> tuple[str, int, dict[str, Any]]:
+        """Type, size and more of a term."""
+        if name in ("command", "velocity_commands", "twist", "motion"):
+            return (
+                *(("MotionJoints", 2 * self._count) if self._tracks else ("CommandTerm", 3)),
+                {},
+            )
+        if name == _SCAN:
+            return "HeightScan", self._scan(lengths), {}
+        if name not in _TERMS:
+            hint = suggestion(name, ("command", *_TERMS, _SCAN))
+            text = f"has {name!r}, for which there is no term; {hint}"
+            raise self._said.error("observation_names", text)
+        measured = name in ("base_lin_vel", "base_ang_vel") and self._imu
+        return (*_TERMS[name](self._count), self._at_imu(name) if measured else {})
+
+    def _at_imu(self, name: str) -> dict[str, Any]:
+        """The site at which the exporter's task measures velocities."""
+        robot = self._source.robot
+        sites = [robot.site_of_sensor(sensor) for sensor in _IMU_SENSORS]
+        on_base = robot.base_sites()
+        site = next((s for s in (*sites, *_IMU_SITES) if s and s in on_base), "")
+        if not site and name == "base_lin_vel":
+            self._assumed.append(
+                "the velocity is that of the base's origin: the model has no velocimeter and no "
+                "IMU site on its base, where the task measures it"
+            )
+        return {"site": site or None}
+
+    def _scan(self, lengths: Sequence[int]) -> int:
+        """The number of rays is what the other terms leave of the network's input."""
+        network, others = self._source.network, 0
+        assert network is not None
+        for name, length in zip(self._names, lengths, strict=True):
+            others += 0 if name == _SCAN else self._kind(name, lengths)[1] * length
+        takes = network.width(network.observation)
+        rays = SCAN_SIZE if takes is None else takes - others
+        if rays != SCAN_SIZE:
+            raise self._said.error(
+                "observation_names",
+                f"has {_SCAN!r} with {rays} rays, and does not say where they are; known is the "
+                f"usual grid of {SCAN_SIZE}. Write a policy.yaml with its HeightScan",
+            )
+        self._assumed.append(
+            "the height scan is this family's: 1.6 m × 1 m around the base, every 0.1 m, x fastest"
+        )
+        return rays
 
 
 def _motion(said: Metadata, network: NetworkFile) -> dict[str, Any]:

@@ -67,8 +67,16 @@ def read(source: PolicySource) -> FoundPolicy:
         kinds=[str(kind) for kind in policy.target_kinds],
         command=data.get("command", {}),
         begin=Begin.DEFAULT,
-        network={key: data[key] for key in _NETWORK if key in data},
+        network={**{key: data[key] for key in _NETWORK if key in data}, **_motion(policy)},
     )
+
+
+def _motion(policy: PolicyFile) -> dict[str, Any]:
+    """Its motion; a clip stays where it is."""
+    said = policy.motion
+    if said is None or said.file is None:
+        return {}
+    return {"motion": {**said.to_data(), "file": str(policy.find_file(said.file).resolve())}}
 
 
 def _terms(observation: dict[str, Any], count: int, commands: int) -> list[Term]:

@@ -1,7 +1,7 @@
 """mujoco_playground: a bare network. Its settings are in code; bundled templates replace a file.
 
-Which template it is follows from the sensors and sites the model has and from the size of the
-observation; gains and limits are the model's own.
+Which template it is follows from the joints, sensors and sites the model has and from the size of
+the observation, those of a robot before those of a kind; gains and limits are the model's own.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from mjrig.components.importers.sources.found import Begin, FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.matching import known_robot
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.errors import SceneError
@@ -23,6 +25,11 @@ class Template:
 
     name: str
     data: dict[str, Any]
+
+    @property
+    def robot(self) -> str:
+        """The robot it is for; empty: any of its kind."""
+        return str(self.data["robot"])
 
     def terms(self, robot: Robot, count: int) -> list[Term]:
         """The terms for a robot: its names, its number of joints."""
@@ -39,16 +46,25 @@ class Template:
         return _first(value, robot.sites if key == "site" else robot.sensors) or value
 
     def keyframe(self, robot: Robot) -> str:
-        """The keyframe whose joints are the default pose."""
+        """The keyframe whose joints are the default pose; empty: the model lacks it."""
         return _first(self.data["needs"]["keyframe"], robot.articulation.keyframes)
 
-    def lacks(self, robot: Robot) -> list[str]:
-        """What the model lacks for it."""
+    def start(self, robot: Robot) -> str:
+        """The keyframe a run starts in; empty: the model's own pose."""
+        return _first(self.data.get("start", self.keyframe(robot)), robot.articulation.keyframes)
+
+    def lacks(self, robot: Robot, said: Overrides) -> list[str]:
+        """What the model lacks for it, whatever its joints are called if the user named it."""
         needs = self.data["needs"]
+        named = [j for term in self.data["observation"] for j in term.get("zero", ())]
+        joints = named if said.robot else needs["joints"]
+        missing = next((j for j in joints if j not in robot.joints), "")
+        if missing:
+            return [f"the joint {missing}"]
         lacking = [f"sensor {n}" for n in needs["sensors"] if not _first(n, robot.sensors)]
         lacking += [f"site {n}" for n in needs["sites"] if not _first(n, robot.sites)]
-        if not self.keyframe(robot):
-            lacking.append(f"keyframe {needs['keyframe']}")
+        if not self.keyframe(robot) and not said.default:
+            lacking.append(f"keyframe {needs['keyframe']} (or --default)")
         if (needs["base"] == "free") != bool(robot.base):
             lacking.append("a floating base" if needs["base"] == "free" else "a fixed base")
         if not robot.is_servo:
@@ -60,15 +76,21 @@ def _first(choices: str, names: Sequence[str]) -> str:
     return next((c for c in choices.split("|") if c in names), "")
 
 
-def templates() -> list[Template]:
-    """Ours."""
+def templates(robot: str = "") -> list[Template]:
+    """Ours: those of a robot before those of a kind; of a named robot only its own, if any."""
     folder = files("mjrig.config").joinpath("policies")
     found = []
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
         if file.name.startswith("playground_") and file.name.endswith(".yaml"):
             data = Document(file.read_text(), file.name).data
             found.append(Template(file.name.removesuffix(".yaml"), data))
-    return found
+    named = known_robot(robot) or robot.lower()
+    own = [template for template in found if named and template.robot == named]
+    if own:
+        return own
+    if named:
+        return [template for template in found if not template.robot]
+    return sorted(found, key=lambda template: not template.robot)
 
 
 def recognises(source: PolicySource) -> bool:
@@ -91,8 +113,9 @@ def read(source: PolicySource) -> FoundPolicy:
             f"{network.path.name}: gives {given} actions, but {robot.label} has "
             f"{count} motors on joints. A policy for another robot?"
         )
-    template = _fitting(network, robot, count, width)
-    keyframe = template.keyframe(robot)
+    template = _fitting(source, network, count, width)
+    keyframe, start = template.keyframe(robot), template.start(robot)
+    pose = robot.keyframe_pose(keyframe) if keyframe else dict.fromkeys(robot.motors, 0.0)
     data = template.data
     return FoundPolicy(
         stack="mujoco_playground",
@@ -102,27 +125,38 @@ def read(source: PolicySource) -> FoundPolicy:
         timestep=data.get("timestep"),
         tick=float(data["tick"]),
         phase=data["phase"],
-        default=_pose(robot, keyframe),
+        default=[pose[joint] for joint in robot.motors],
         terms=template.terms(robot, count),
         action=data["action"],
         command=data.get("command", {}),
-        begin=Begin.KEYFRAME,
-        keyframe=keyframe,
+        begin=Begin.KEYFRAME if start else Begin.RESET,
+        keyframe=start,
         size=width,
-        notes=("gains and limits are those of the model's own actuators",),
-        assumed=(
-            f"there is no configuration: the layout {template.name} fits the model's sensors "
-            f"and the size of the observation",
-            f"the default pose is keyframe {keyframe!r}",
-            "the network's joints are in the model's order",
-        ),
+        notes=("gains and limits are those of the model's own actuators", *data.get("notes", ())),
+        assumed=_assumed(template, keyframe, start),
     )
 
 
-def _fitting(network: NetworkFile, robot: Robot, count: int, width: int | None) -> Template:
-    problems = []
-    for template in templates():
-        lacking = template.lacks(robot)
+def _assumed(template: Template, keyframe: str, start: str) -> tuple[str, ...]:
+    """What no file states, and how to say otherwise."""
+    whose = f"that of the robot {template.robot!r}" if template.robot else "that of its kind"
+    return (
+        f"there is no configuration: the layout {template.name}, {whose}, fits the model's joints, "
+        "sensors and the size of the observation (--robot chooses another)",
+        f"the action scale is {template.data['action']['scale']:g} (--scale)",
+        f"the policy ticks at {1.0 / template.data['tick']:g} Hz (--rate)",
+        f"the default pose is keyframe {keyframe!r} (--default)",
+        f"a run starts in keyframe {start!r} (--keyframe)"
+        if start
+        else "a run starts in the model's own pose (--keyframe)",
+        "the network's joints are in the model's order (--joints)",
+    )
+
+
+def _fitting(source: PolicySource, network: NetworkFile, count: int, width: int | None) -> Template:
+    robot, problems = source.robot, []
+    for template in templates(source.said.robot):
+        lacking = template.lacks(robot, source.said)
         size = sum(t.length for t in template.terms(robot, count))
         if width is not None and width != size:
             lacking.append(f"an observation of {size}, the network takes {width}")
@@ -132,14 +166,6 @@ def _fitting(network: NetworkFile, robot: Robot, count: int, width: int | None) 
     raise SceneError(
         f"{network.path.name}: has no metadata, no configuration was given, and no layout of "
         f"mujoco_playground fits {robot.label}: {'; '.join(problems)}. "
-        "Write a policy.yaml for it (docs/policies.md), or give the configuration too"
+        "Give its configuration too, choose a layout with --robot, or write a policy.yaml for it "
+        "(docs/policies.md)"
     )
-
-
-def _pose(robot: Robot, keyframe: str) -> list[float]:
-    """Joint positions of a keyframe, in actuator order."""
-    where = robot.articulation.model_map
-    places = {int(address): i for i, address in enumerate(where.qpos)}
-    state = robot.articulation.keyframe(keyframe)
-    found = {b.joint: float(state.qpos[places[b.qpos_address]]) for b in robot.driven}
-    return [found[joint] for joint in robot.motors]

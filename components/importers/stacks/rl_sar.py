@@ -3,17 +3,29 @@
 from pathlib import Path
 from typing import Any
 
+from mjrig.arrays import FloatArray
 from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.found import FoundPolicy, Start, Term, ValueOrder
+from mjrig.components.importers.sources.matching import find_joint
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile
+from mjrig.components.importers.stacks.rl_sar_motion import read_clip
 from mjrig.errors import SceneError
 from mjrig.names import suggestion
 
 #: How long the robot stands before the policy begins; the stack waits for a key press [s].
 STAND = 1.0
+#: Duration of the dance whose policy sees only how far it is; the stack has it in its code [s].
+DANCE = 18.0
+#: How many folders above the policy's file its robot's base.yaml may be.
+ABOVE = 5
+_MOTION, _ANCHOR = "whole_body_tracking/motion_command", "whole_body_tracking/motion_anchor_ori_b"
+_PHASE = "RoboMimic_Deploy/phase"
 _TERMS = ("ang_vel", "ang_vel_body", "gravity_vec", "commands", "dof_pos", "dof_vel", "actions",
-          "lin_vel")  # fmt: skip
+          "lin_vel", _MOTION, _ANCHOR, _PHASE)  # fmt: skip
+#: Keys of both files; three of them make a file of the stack.
+_KEYS = {"num_of_dofs", "joint_mapping", "default_dof_pos", "num_observations", "observations",
+         "rl_kp", "rl_kd", "fixed_kp", "fixed_kd", "joint_names", "action_scale"}  # fmt: skip
 
 
 def recognises(source: PolicySource) -> bool:
@@ -26,8 +38,7 @@ def _inside(config: VendorFile) -> VendorEntry | None:
     if not isinstance(config.data, dict) or len(config.data) != 1:
         return None
     _, entry = next(config.root.entries())
-    keys = {"num_of_dofs", "joint_mapping", "default_dof_pos"}
-    return entry if isinstance(entry.data, dict) and keys <= set(entry.data) else None
+    return entry if isinstance(entry.data, dict) and len(_KEYS & set(entry.data)) > 2 else None
 
 
 class Layers:
@@ -59,7 +70,7 @@ def read(source: PolicySource) -> FoundPolicy:
     Raises:
         SceneError: a file or a key is missing, or has a wrong value.
     """
-    files, notes = _layers(source)
+    files, config, notes = _layers(source)
     said = Layers([e for _, e in files])
     count = said.where("num_of_dofs").whole("num_of_dofs")
     sdk = said.where("joint_names").texts("joint_names", distinct=True)
@@ -67,6 +78,11 @@ def read(source: PolicySource) -> FoundPolicy:
     wheels = said.where("wheel_indices").numbers("wheel_indices") if "wheel_indices" in said else []
     kinds = ["velocity" if i in wheels else "position" for i in range(count)]
     names = tuple(sdk[i] for i in mapping)
+    tick = said.where("dt").number("dt", above=0.0) * said.where("decimation").whole("decimation")
+    made = _Terms(said, count, [names[int(i)] for i in wheels], tick)
+    found = made.all()
+    _check_size(said, found)
+    clip, network = _motion(said, source, config, sdk, tick) if made.tracks else ({}, {})
     stand = Start(STAND, said.numbers("fixed_kp", count), said.numbers("fixed_kd", count))
     return FoundPolicy(
         stack="rl_sar",
@@ -75,29 +91,30 @@ def read(source: PolicySource) -> FoundPolicy:
         order=ValueOrder.NAMES,
         names=names,
         timestep=said.where("dt").number("dt", above=0.0),
-        tick=said.number("dt") * said.where("decimation").whole("decimation"),
+        tick=tick,
         state="float32",
         kp=said.numbers("rl_kp", count),
         kv=said.numbers("rl_kd", count),
         default=said.numbers("default_dof_pos", count),
         start=stand,
-        terms=_terms(said, count, [names[int(i)] for i in wheels]),
+        terms=found,
         clip=said.number("clip_obs") if "clip_obs" in said else None,
         history=_history(said),
         action=_action(said, count),
         kinds=kinds,
-        command={"names": ["vx", "vy", "wz"]},
-        size=said.where("num_observations").whole("num_observations"),
+        command={} if made.tracks else {"names": ["vx", "vy", "wz"]},
+        motion=clip,
+        network=network,
         trained={"torque_limit": said.numbers("torque_limits", count)}
         if "torque_limits" in said
         else {},
         notes=(*notes, "the stack only logs torque_limits: they are not applied"),
-        assumed=(f"the robot stands for {STAND:g} s before the policy begins",),
+        assumed=(f"the robot stands for {STAND:g} s before the policy begins", *made.assumed),
     )
 
 
-def _layers(source: PolicySource) -> tuple[list[tuple[str, VendorEntry]], list[str]]:
-    """Name and content, the policy's file first; a base.yaml beside it is found."""
+def _layers(source: PolicySource) -> tuple[list[tuple[str, VendorEntry]], Path, list[str]]:
+    """Name and content, the policy's file first, and where that is; its base.yaml is found."""
     notes = []
     files = {}
     for config in source.configs:
@@ -107,84 +124,147 @@ def _layers(source: PolicySource) -> tuple[list[tuple[str, VendorEntry]], list[s
         files[next(iter(config.data))] = (config, entry)
     names = sorted(files, key=lambda name: "/" not in name)
     if all("/" in name for name in names):
-        beside = files[names[0]][0].path.resolve().parent.parent / "base.yaml"
-        base, entry = _base(beside, names[0])
+        base, entry = _base(files[names[0]][0].path.resolve(), names[0])
         source.configs = (*source.configs, base)
         robot = next(iter(base.data))
         files[robot], names = (base, entry), [*names, robot]
-        notes.append("base.yaml was found in the folder above")
+        notes.append(f"base.yaml was found in the folder {base.path.parent.name!r} above")
     elif not any("/" in name for name in names):
         raise SceneError(f"{files[names[0]][0].path.name}: give the policy's config.yaml too")
-    if len(names) != 2 or names[0].partition("/")[0] != names[1]:
-        raise SceneError(f"files of different robots: {' and '.join(names)}")
-    return [(name, files[name][1]) for name in names], notes
+    if len(names) != 2 or (names[0].partition("/")[0] != names[1] and not source.said.robot):
+        why = f"files of different robots: {' and '.join(names)}"
+        fix = "; --robot NAME takes them together" if len(names) == 2 else ""
+        raise SceneError(why + fix)
+    folder = files[names[0]][0].path.resolve().parent
+    return [(name, files[name][1]) for name in names], folder, notes
 
 
-def _base(path: Path, name: str) -> tuple[VendorFile, VendorEntry]:
-    if not path.is_file():
+def _base(config: Path, name: str) -> tuple[VendorFile, VendorEntry]:
+    """The nearest base.yaml above a policy's file."""
+    found = [folder / "base.yaml" for folder in config.parents[:ABOVE]]
+    path = next((p for p in found if p.is_file()), None)
+    if path is None:
         raise SceneError(f"{name} needs the base.yaml of its robot: give it too")
     base = VendorFile(path)
     entry = _inside(base)
     if entry is None:
-        raise SceneError(f"{path.name}: is not a base.yaml of rl_sar")
+        raise SceneError(f"{path}: is not a base.yaml of rl_sar; give the right one too")
     return base, entry
 
 
-def _terms(said: Layers, count: int, wheels: list[str]) -> list[Term]:
-    entry = said.where("observations")
-    found = []
-    for name in entry.texts("observations"):
-        if name not in _TERMS:
-            place = entry.at("observations")
-            raise place.error(f"there is no term for {name!r}; {suggestion(name, _TERMS)}")
-        found.append(_term(name, said, count, wheels))
-    return found
+class _Terms:
+    """The observation terms by the names the stack has for them."""
+
+    def __init__(self, said: Layers, count: int, wheels: list[str], tick: float) -> None:
+        self._said, self._count, self._wheels, self._tick = said, count, wheels, tick
+        self._history = {"history": len(_places(said)) or 1}
+        self._names = said.where("observations").texts("observations")
+        self.assumed: list[str] = []
+
+    @property
+    def tracks(self) -> bool:
+        """Whether it needs a motion."""
+        return _MOTION in self._names or _ANCHOR in self._names
+
+    def all(self) -> list[Term]:
+        """All of them, in order."""
+        place = self._said.where("observations").at("observations")
+        for name in self._names:
+            if name not in _TERMS:
+                raise place.error(f"there is no term for {name!r}; {suggestion(name, _TERMS)}")
+        return [self._term(name) for name in self._names]
+
+    def _term(self, name: str) -> Term:
+        said, more = self._said, self._history
+        if name.startswith("ang_vel"):
+            return terms.angular_velocity(said.number("ang_vel_scale"), **more)
+        if name == "lin_vel":
+            return terms.linear_velocity(said.number("lin_vel_scale"), **more)
+        if name == "gravity_vec":
+            return terms.gravity(**more)
+        if name == "commands":
+            return terms.command(said.numbers("commands_scale", 3), **more)
+        return self._motion_term(name) if "/" in name else self._joint_term(name)
+
+    def _motion_term(self, name: str) -> Term:
+        if name == _MOTION:
+            return terms.term("MotionJoints", 2 * self._count, **self._history)
+        if name == _ANCHOR:
+            return terms.term("MotionAnchorOrientation", 6, **self._history)
+        return self._phase()
+
+    def _joint_term(self, name: str) -> Term:
+        said, count, more = self._said, self._count, self._history
+        if name == "dof_pos":
+            zero = self._wheels or None  # the stack hides the angle of wheels
+            return terms.positions(count, said.number("dof_pos_scale"), zero=zero, **more)
+        if name == "dof_vel":
+            return terms.velocities(count, said.number("dof_vel_scale"), **more)
+        return terms.last_action(count, **more)
+
+    def _phase(self) -> Term:
+        """How far the dance is; the stack counts a tick before it looks."""
+        duration = self._said.number("motion_length", DANCE)
+        if "motion_length" not in self._said:
+            text = f"the dance takes {duration:g} s, as in the code of the stack"
+            self.assumed.append(text + " (duration of MotionPhase in policy.yaml)")
+        return terms.term("MotionPhase", 1, duration=duration, start=self._tick, **self._history)
 
 
-def _term(name: str, said: Layers, count: int, wheels: list[str]) -> Term:
-    more = {"history": _length(said)}
-    if name.startswith("ang_vel"):
-        return terms.angular_velocity(said.number("ang_vel_scale"), **more)
-    if name == "lin_vel":
-        return terms.linear_velocity(said.number("lin_vel_scale"), **more)
-    if name == "gravity_vec":
-        return terms.gravity(**more)
-    if name == "commands":
-        return terms.command(said.numbers("commands_scale", 3), **more)
-    return _joint_term(name, said, count, wheels, **more)
+def _check_size(said: Layers, found: list[Term]) -> None:
+    """The file counts one frame; some count the whole history."""
+    entry = said.where("num_observations")
+    declared, frame = entry.whole("num_observations"), sum(t.size for t in found)
+    if declared not in (frame, sum(t.length for t in found)):
+        parts = " + ".join(f"{t.data['type']} {t.size}" for t in found)
+        raise entry.at("num_observations").error(f"is {declared}, the terms have {frame}: {parts}")
 
 
-def _joint_term(name: str, said: Layers, count: int, wheels: list[str], **more: Any) -> Term:
-    if name == "dof_pos":
-        zero = wheels or None  # the stack hides the angle of wheels
-        return terms.positions(count, said.number("dof_pos_scale"), zero=zero, **more)
-    if name == "dof_vel":
-        return terms.velocities(count, said.number("dof_vel_scale"), **more)
-    return terms.last_action(count, **more)
+def _motion(
+    said: Layers, source: PolicySource, folder: Path, sdk: list[str], tick: float
+) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+    """Arrays of the clip beside the policy's file, and what policy.yaml says of it."""
+    entry = said.where("motion_file")
+    name = entry.at("motion_file").data
+    path = folder / str(name)
+    if not path.is_file():
+        raise entry.at("motion_file").error(f"{name} is not beside the file, in {folder}")
+    waist = said.where("waist_joint_indices").indices("waist_joint_indices", 3, len(sdk))
+    pitch = find_joint(sdk[waist[-1]], source.robot)
+    if pitch is None:
+        raise SceneError(f"{source.robot.label} has no joint {sdk[waist[-1]]!r}: it has no torso")
+    torso = source.robot.body_of(pitch)
+    joints = [find_joint(joint, source.robot) or joint for joint in sdk]
+    motion = {"anchor": torso, "bodies": [torso], "joints": joints}
+    return read_clip(path, len(sdk), waist, tick), {"motion": motion}
 
 
-def _length(said: Layers) -> int:
+def _places(said: Layers) -> list[int]:
+    """How many ticks ago each frame is, in order."""
     if "observations_history" not in said:
-        return 1
-    return max(1, len(said.where("observations_history").numbers("observations_history")))
+        return []
+    entry = said.where("observations_history").at("observations_history")
+    values = [item.as_number() for item in entry.items()]
+    if any(v != int(v) or v < 0 for v in values):
+        raise entry.error("must be whole numbers >= 0, where 0 is the newest")
+    return [int(v) for v in values]
 
 
 def _history(said: Layers) -> dict[str, Any]:
-    if _length(said) == 1:
+    places = _places(said)
+    rising = list(range(len(places)))
+    if places in ([], [0]):
         return {}
-    entry = said.where("observations_history")
-    places = entry.numbers("observations_history")
-    rising = [float(i) for i in range(len(places))]
-    if places not in (rising, rising[::-1]):
-        raise entry.at("observations_history").error("must be 0, 1, 2, … or the same backwards")
-    priority = said.where("observations_history_priority").text(
-        "observations_history_priority", "time"
-    )
-    return {
-        "order": "newest_first" if places == rising else "oldest_first",
-        "fill": "zeros",
-        "by": "frame" if priority == "time" else "term",
-    }
+    entry = said.where("observations_history_priority")
+    priority = entry.text("observations_history_priority", "time")
+    if priority not in ("time", "term"):
+        raise entry.at("observations_history_priority").error(
+            f"must be time or term, got {priority}"
+        )
+    order: dict[str, Any] = {"ticks": places}
+    if places in (rising, rising[::-1]):
+        order = {"order": "newest_first" if places == rising else "oldest_first"}
+    return {**order, "fill": "zeros", "by": "frame" if priority == "time" else "term"}
 
 
 def _action(said: Layers, count: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from mjrig.components.importers.sources.vendor_file import VendorEntry
 
 #: Period of the gait in the code of the stack [s].
 GAIT = 0.8
-_HOME = re.compile(r"(?:robots|pre_train)/([A-Za-z0-9]+)")
+_HOME = re.compile(r"(?:robots|pre_train)/([^/]+)")
 
 
 def recognises(source: PolicySource) -> bool:
@@ -108,5 +108,5 @@ def _robot(root: VendorEntry) -> str:
     for key in ("xml_path", "policy_path"):
         found = _HOME.search(root.text(key))
         if found:
-            return found.group(1).lower()
+            return found.group(1).lower().removesuffix("_description")
     return ""

@@ -1,5 +1,7 @@
 """Base terms: velocities of the base, and the direction of gravity."""
 
+from enum import StrEnum
+
 import mujoco
 import numpy as np
 
@@ -7,7 +9,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm, missing
 from mjrig.components.policies.terms.view import View
 from mjrig.errors import BindingError
-from mjrig.properties.scalar_kinds import Text
+from mjrig.properties.scalar_kinds import Choice, Text
 
 
 def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = None) -> FloatArray:
@@ -27,16 +29,45 @@ def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = N
 
 
 class _BaseVelocityTerm(ObservationTerm):
-    """Base class of base velocities, from a sensor or the free joint."""
+    """Base class of base velocities, from a sensor or the free joint.
+
+    A sensor has the value of MuJoCo's last evaluation; a site that of the present state.
+    """
 
     sensor = Text("", doc="Sensor to read instead of the free joint.")
+    site = Text("", doc="Site of the base whose velocity to take, in its frame: an IMU.")
 
     def connect(self, view: View) -> int:
         self._view = view
+        if self.sensor and self.site:
+            raise BindingError(f"{self.label}: give a sensor or a site, not both")
         self._sensor = sensor_of(self, view, self.sensor, 3) if self.sensor else None
+        self._offset, self._turn = np.zeros(3), None
         if self._sensor is None:
             self._qpos, self._dof = view.free_joint(self.label)
+        if self.site:
+            self._connect_site(view)
         return 3
+
+    def _connect_site(self, view: View) -> None:
+        """Place and orientation of the site in the base."""
+        site, model = view.site_id(self.site, self), view.model
+        if int(model.site_bodyid[site]) != view.base_body(self.label):
+            raise BindingError(f"{self.label}.site: {self.site!r} is not on the base")
+        self._offset[:] = model.site_pos[site]
+        if np.any(model.site_quat[site] != (1.0, 0.0, 0.0, 0.0)):
+            self._turn = np.zeros(4)
+            mujoco.mju_negQuat(self._turn, model.site_quat[site])
+
+    _turn: FloatArray | None
+
+    def _in_frame(self, vector: FloatArray) -> FloatArray:
+        """A vector of the base in the frame of the site."""
+        if self._turn is None:
+            return vector
+        found = np.zeros(3)
+        mujoco.mju_rotVecQuat(found, vector, self._turn)
+        return found
 
 
 class BaseAngularVelocity(_BaseVelocityTerm):
@@ -45,7 +76,7 @@ class BaseAngularVelocity(_BaseVelocityTerm):
     def measure(self, out: FloatArray) -> None:
         found = self._sensor
         if found is None:
-            found = self._view.data.qvel[self._dof + 3 : self._dof + 6]
+            found = self._in_frame(self._view.data.qvel[self._dof + 3 : self._dof + 6])
         out[:] = self._view.seen(found)
 
 
@@ -60,7 +91,37 @@ class BaseLinearVelocity(_BaseVelocityTerm):
         inverse = np.zeros(4)
         mujoco.mju_negQuat(inverse, data.qpos[self._qpos + 3 : self._qpos + 7])
         mujoco.mju_rotVecQuat(out, data.qvel[self._dof : self._dof + 3], inverse)
+        if self.site:
+            out += np.cross(data.qvel[self._dof + 3 : self._dof + 6], self._offset)
+            out[:] = self._in_frame(out)
         out[:] = self._view.seen(out)
+
+
+class QuaternionOrder(StrEnum):
+    """Order of the numbers of a quaternion."""
+
+    WXYZ = "wxyz"
+    XYZW = "xyzw"
+
+
+class BaseOrientation(ObservationTerm):
+    """Orientation of the base in the world, or of a framequat sensor: a quaternion."""
+
+    sensor = Text("", doc="Quaternion sensor to use instead of the free joint.")
+    convention = Choice(QuaternionOrder.WXYZ, doc="Order of the numbers.")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        if self.sensor:
+            self._quaternion = sensor_of(self, view, self.sensor, 4)
+        else:
+            qpos, _ = view.free_joint(self.label)
+            self._quaternion = view.data.qpos[qpos + 3 : qpos + 7]
+        return 4
+
+    def measure(self, out: FloatArray) -> None:
+        seen = self._view.seen(self._quaternion)
+        out[:] = seen if self.convention is QuaternionOrder.WXYZ else np.roll(seen, -1)
 
 
 class ProjectedGravity(ObservationTerm):

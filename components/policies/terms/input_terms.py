@@ -58,27 +58,41 @@ class Standing(StrEnum):
 
     RUN = "run"
     STOP = "stop"
+    HOLD = "hold"
 
 
 class GaitPhase(ObservationTerm):
     """Sine and cosine of one or more gait phases: all sines, then all cosines, or the reverse.
 
-    With `standing: stop` the phase stops and the values are zero while the command is.
+    While the command is zero, with `standing: stop` the phase stops and the values are zero; with
+    `hold` the phase runs on, but the values are those of the phases `held`.
     """
 
     period = OptionalFloat(None, min=0.0, above=True, unit="s", doc="Period of one stride.")
     frequency = OptionalFloat(
         None, min=0.0, unit="Hz", doc="Stride frequency, instead of the period."
     )
+    speedup = Float(
+        0.0, unit="Hz", doc="Added to the frequency per unit of the command's magnitude."
+    )
+    speedup_up_to = OptionalFloat(
+        None, min=0.0, doc="Magnitude of the command above which it adds no more; none: any."
+    )
     form = Choice(GaitForm.SIN_COS, doc="Representation; phase: in turns, 0 to 1.")
     offsets = Samples([0.0], doc="Offset of each phase [turns]; [0, 0.5] for two legs.")
     clock = Choice(GaitClock.START, doc="Zero at the start of the policy, or at its first tick.")
     standing = Choice(Standing.RUN, doc="Behaviour while the command is zero.")
+    held = Samples([0.5], doc="With `hold`, the phases seen meanwhile [turns]; one stands for all.")
     threshold = Float(0.0, min=0.0, doc="Magnitude up to which a command counts as zero.")
 
     def _own_validate(self) -> None:
         if self.period is not None and self.frequency is not None:
             raise PropertyError(f"{self.label}: give a period or a frequency, not both")
+        if self.held.size not in (1, self.offsets.size):
+            raise PropertyError(
+                f"{self.label}.held: must have 1 or {self.offsets.size} values, one per offset, "
+                f"got {self.held.size}"
+            )
 
     def connect(self, view: View) -> int:
         self._view = view
@@ -93,11 +107,12 @@ class GaitPhase(ObservationTerm):
 
     def measure(self, out: FloatArray) -> None:
         walks = self._walks()
-        turns = self._stepped(walks) if self.standing is Standing.STOP else self._clocked()
-        if not walks:
+        stops = self.standing is Standing.STOP
+        turns = self._stepped(walks or not stops) if stops or self.speedup else self._clocked()
+        if not walks and stops:
             out[:] = 0.0
             return
-        phases = (turns + self.offsets) % 1.0
+        phases = (turns + self.offsets) % 1.0 if walks else np.resize(self.held, self.offsets.size)
         if self.form is GaitForm.PHASE:
             out[:] = phases
             return
@@ -109,7 +124,10 @@ class GaitPhase(ObservationTerm):
     def _walks(self) -> bool:
         if self.standing is Standing.RUN:
             return True
-        return bool(np.any(np.abs(self._view.command) > self.threshold))
+        return self._magnitude() > self.threshold
+
+    def _magnitude(self) -> float:
+        return float(np.linalg.norm(self._view.command))
 
     def _clocked(self) -> float:
         """Turns by the time since the start."""
@@ -130,6 +148,9 @@ class GaitPhase(ObservationTerm):
             self._phase = math.fmod(self._phase + self._view.timestep * self._rate, 1.0)
         self._counted = steps
         rate = self.frequency if self.frequency is not None else 1.0 / float(self.period or 1.0)
+        if self.speedup:
+            most = math.inf if self.speedup_up_to is None else self.speedup_up_to
+            rate += self.speedup * min(self._magnitude(), most)
         self._rate = rate if walks else 0.0
         return self._phase
 

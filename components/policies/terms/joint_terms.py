@@ -60,8 +60,16 @@ class JointPositions(_JointTerm):
 class JointVelocities(_JointTerm):
     """Joint velocities [rad/s or m/s]."""
 
+    zero = Patterns((), doc="Joints whose entries are always zero.")
+
+    def connect(self, view: View) -> int:
+        size = super().connect(view)
+        self._zero = self.matching(self.zero, "zero")
+        return size
+
     def measure(self, out: FloatArray) -> None:
         np.take(self._view.velocity, self._columns, out=out)
+        out[self._zero] = 0.0
 
 
 class JointTargetErrors(_JointTerm):

@@ -1,6 +1,6 @@
 """Motion terms: comparison of the robot with a reference motion."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -8,6 +8,34 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
+from mjrig.properties.scalar_kinds import Float
+
+
+class MotionPhase(ObservationTerm):
+    """Share of a motion's duration that has passed since the first tick, held at 1."""
+
+    duration = Float(1.0, min=0.0, above=True, unit="s", doc="Duration of the motion.")
+    start = Float(0.0, min=0.0, unit="s", doc="Time of the motion at the first tick.")
+
+    def connect(self, view: View) -> int:
+        self._view = view
+        self.restart()
+        return 1
+
+    def restart(self) -> None:
+        self._first = -1
+
+    def measure(self, out: FloatArray) -> None:
+        if self._first < 0:
+            self._first = self._view.steps
+        passed = (self._view.steps - self._first) * self._view.timestep
+        out[0] = min((self.start + passed) / self.duration, 1.0)
+
+    def memory(self) -> Any:
+        return self._first
+
+    def restore(self, memory: Any) -> None:
+        self._first = memory
 
 
 class MotionJoints(ObservationTerm):

@@ -66,9 +66,21 @@ class View:
         Raises:
             BindingError: it has none.
         """
+        joint = self._free_joint(who)
+        return int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
+
+    def base_body(self, who: str) -> int:
+        """The body of that joint.
+
+        Raises:
+            BindingError: there is none.
+        """
+        return int(self.model.jnt_bodyid[self._free_joint(who)])
+
+    def _free_joint(self, who: str) -> int:
         for joint in self.robot.model_map.joint_ids:
             if self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
-                return int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
+                return int(joint)
         raise BindingError(f"{who}: {self.robot.name!r} has no free joint; name a sensor instead")
 
     def site_id(self, name: str, who: HasProperties) -> int:

@@ -25,9 +25,10 @@ from mjrig.sim2sim.diagnose.order_probe import order_probe, suspicion, telling_c
 from mjrig.sim2sim.diagnose.policy_diagnosis import PolicyDiagnosis
 from mjrig.sim2sim.modes.targets_mode import describe
 from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
+from mjrig.sim2sim.play.recorded_command import recorded_schedule, recorded_seed
 from mjrig.sim2sim.play.start import start
 from mjrig.sim2sim.play.trial_pool import run_trials
-from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics
+from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics, untried
 
 #: Default duration of a policy run [s].
 DURATION = 10.0
@@ -49,7 +50,7 @@ def replay_policy(
     schedule: Sequence[tuple[float, Sequence[float]]] | None,
     duration: float | None,
     trials: int,
-    seed: int,
+    seed: int | None,
     workers: int,
 ) -> Replay:
     """Run, judge, and list differences from the plant the policy was trained for."""
@@ -57,6 +58,9 @@ def replay_policy(
     matches = () if recording is None else match(recording, world, robot)
     actor = matches[0].robot if matches else find_robot(world, robot)
     with in_the_loop(policy, world, actor) as component:
+        note = ""
+        if matches and command is None and schedule is None:
+            schedule, note = recorded_schedule(matches[0].recorded, component, world.timestep)
         command_policy(component, command, schedule)
         begin: Callable[[], object] = (
             world.reset if recording is None else partial(start, world, recording, matches)
@@ -65,6 +69,7 @@ def replay_policy(
         source = _name(policy, component) if recording is None else str(recording.path)
         result = Replay("policy", source, scene_name(world))
         result.trials = [run.trial]
+        result.notes += [note] if note else []
         found = None
         if recording is not None:
             found = compare(recording, matches, run.track, tolerance=tolerance)
@@ -75,8 +80,10 @@ def replay_policy(
             result.joints = tracked(actor, run.track)
             result.notes.append("rmse: position and velocity against their setpoints")
         if trials:
+            draw = seed if seed is not None else recorded_seed(recording) or 0
+            said = (command, schedule)
             result.trials += run_trials(
-                world, actor, component, steps, begin, trials, seed, workers, (command, schedule)
+                world, actor, component, steps, begin, trials, draw, workers, said, recording
             )
         if diagnose:
             result.diagnosis, notes = PolicyDiagnosis(
@@ -205,4 +212,6 @@ def _judge(result: Replay, run: PolicyRun, world: World, robot: Articulation) ->
     if not perturbed and result.verdict != FAILS:
         result.verdict = STAYS_UP
         result.notes.append("judging transfer needs perturbed runs too: trials")
+    elif perturbed and untried(len(perturbed)):
+        result.notes.append(f"not judged, for want of trials: {listed(untried(len(perturbed)))}")
     result.notes = [*remarks, *result.notes]

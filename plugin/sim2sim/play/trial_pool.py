@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
+from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
+from mjrig.sim2sim.compare.matching import match
 from mjrig.sim2sim.compare.result import Trial
 from mjrig.sim2sim.play.policy_loop import command_policy
+from mjrig.sim2sim.play.start import start
 from mjrig.sim2sim.play.trials import Perturbation, perturbations, run_policy
 from mjrig.sim2sim.play.world_copy import WorldCopy, copy_of
 from mjrig.workers.pool import ProcessPool
@@ -24,6 +28,7 @@ class TrialRunner:
     policy: PolicyComponent
     command: PolicyCommand
     steps: int
+    recording: Recording | None = None
 
     def run(self, perturbation: Perturbation) -> Trial:
         """One trial."""
@@ -31,9 +36,11 @@ class TrialRunner:
         robot, policy = world[self.robot], self.policy.copy()
         robot.add_component(policy)
         command_policy(policy, *self.command)
-        run = run_policy(
-            world, robot, policy, self.steps, start=world.reset, perturbation=perturbation
-        )
+        begin: Callable[[], object] = world.reset
+        if self.recording is not None:
+            matches = match(self.recording, world, self.robot)
+            begin = partial(start, world, self.recording, matches)
+        run = run_policy(world, robot, policy, self.steps, start=begin, perturbation=perturbation)
         return run.trial
 
 
@@ -47,11 +54,12 @@ def run_trials(
     seed: int,
     workers: int,
     command: PolicyCommand,
+    recording: Recording | None = None,
 ) -> list[Trial]:
     """Perturbed runs: here one after the other, or on processes.
 
-    Processes start their worlds from the scene, with the components as they are here now; what
-    was changed in the model by hand, and the start of a recording, is only known here.
+    Processes start their worlds from the scene, with the components as they are here now, and
+    where the recording begins; what was changed in the model by hand is only known here.
     """
     chosen = perturbations(count, seed)
     if workers <= 1 or count <= 1:
@@ -61,6 +69,6 @@ def run_trials(
         ]
     index = robot.components.index(policy)
     made = copy_of(world, leave_out=(robot.name, index))
-    given = (made, robot.name, policy.copy(), command, steps)
+    given = (made, robot.name, policy.copy(), command, steps, recording)
     with ProcessPool(min(workers, count), TrialRunner, *given) as pool:
         return list(pool.map(TrialRunner.run, chosen))

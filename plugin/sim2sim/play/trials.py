@@ -15,13 +15,20 @@ from mjrig.sim2sim.compare.result import Trial
 from mjrig.sim2sim.compare.track import Track, base_of, record, saturation, yaw
 from mjrig.sim2sim.play.plant_edit import PlantEdit
 
-KINDS = ("start", "friction", "payload", "strength", "pushes")
+#: Harder ones first: runs that only make it easier are no evidence of transfer.
+KINDS = ("start", "less friction", "payload", "less strength", "pushes", "more friction",
+         "more strength")  # fmt: skip
 #: Joints start off by up to this [rad], and the base with up to this speed [m/s, rad/s].
 POSE_NOISE, SPEED_NOISE = 0.05, 0.1
-FRICTION = (0.5, 1.25)
+#: Factors of the friction and of the motors' strength, by kind.
+FACTORS = {
+    "less friction": (0.5, 0.85),
+    "more friction": (1.1, 1.25),
+    "less strength": (0.85, 0.95),
+    "more strength": (1.05, 1.15),
+}
 #: Part of the robot's mass that is put on its base.
-PAYLOAD = (0.0, 0.15)
-STRENGTH = (0.85, 1.15)
+PAYLOAD = (0.05, 0.15)
 #: A push changes the base's velocity by this much, at this interval [m/s, s].
 PUSH, PUSH_EVERY = 0.4, 2.0
 #: Speeds are compared as means over this time: a gait sways [s].
@@ -44,6 +51,11 @@ class Perturbation:
 def perturbations(count: int, seed: int) -> list[Perturbation]:
     """`count` perturbations, the kinds in turn."""
     return [Perturbation(KINDS[i % len(KINDS)], (seed, i)) for i in range(count)]
+
+
+def untried(count: int) -> list[str]:
+    """Kinds of perturbations that so many trials leave out."""
+    return list(KINDS[count:])
 
 
 @dataclass
@@ -93,19 +105,22 @@ def _perturb(
                 data.qpos[joint.qpos] += random.uniform(-POSE_NOISE, POSE_NOISE)
             data.qvel[joint.dof] += random.uniform(-SPEED_NOISE, SPEED_NOISE)
         return f"start pose ± {POSE_NOISE:g} rad", None
-    if perturbation.kind == "friction":
-        factor = random.uniform(*FRICTION)
-        edit.scale_friction(factor)
-        return f"friction × {factor:.2f}", None
+    if perturbation.kind in FACTORS:
+        return _scaled(edit, perturbation.kind, random.uniform(*FACTORS[perturbation.kind])), None
     if perturbation.kind == "payload":
         mass = random.uniform(*PAYLOAD) * float(_mass(world, robot))
         edit.add_mass(mass)
         return f"payload {mass:.1f} kg", None
-    if perturbation.kind == "strength":
-        factor = random.uniform(*STRENGTH)
-        edit.scale_strength(factor)
-        return f"motor strength × {factor:.2f}", None
     return _pushes(world, robot, random)
+
+
+def _scaled(edit: PlantEdit, kind: str, factor: float) -> str:
+    """Scale friction or strength; returns the name of the trial."""
+    if kind.endswith("friction"):
+        edit.scale_friction(factor)
+        return f"friction × {factor:.2f}"
+    edit.scale_strength(factor)
+    return f"motor strength × {factor:.2f}"
 
 
 def _pushes(

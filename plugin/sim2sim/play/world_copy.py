@@ -18,13 +18,14 @@ class WorldCopy:
     trusted: tuple[Path, ...]
     execution: str
     components: Mapping[str, tuple[ActorComponent, ...]]
+    seed: int | None = None
 
     def make(self, sim: Mapping[str, object] | None = None) -> World:
         """The world, at its start, with other simulation options if given."""
         scene = Scene.parse(self.scene, base=self.base, trust=self.trusted)
         for name, value in (sim or {}).items():
             scene.set(f"sim.{name}", value)
-        world = World(scene, self.execution)
+        world = World(scene, self.execution, seed=self.seed)
         for name, wanted in self.components.items():
             robot = world[name]
             for component in robot.components[::-1]:
@@ -44,7 +45,9 @@ def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> WorldCopy
         )
         for name, robot in world.articulations.items()
     }  # fmt: skip
-    return WorldCopy(scene.to_text(), scene.base, scene.reading.trusted, "python", components)
+    return WorldCopy(
+        scene.to_text(), scene.base, scene.reading.trusted, "python", components, world.seed
+    )
 
 
 def twin(world: World, sim: Mapping[str, object] | None = None) -> World:

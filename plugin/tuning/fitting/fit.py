@@ -6,7 +6,7 @@ them without a simulation; impacts, which make simulations unpredictable, do no 
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from mjrig.sim.world import World
 from mjrig.tuning.fitting.by_efforts import fit_efforts
 from mjrig.tuning.fitting.by_motion import fit_motion
 from mjrig.tuning.fitting.effort_laws import OF_LAWS, why_not
-from mjrig.tuning.fitting.fit_data import RecordedTrack, read_tracks
+from mjrig.tuning.fitting.fit_data import RecordedTrack, check_bases, read_tracks
 from mjrig.tuning.fitting.fit_run import Report
 from mjrig.tuning.fitting.identifiability import EFFORTS, MOTION, Estimate, Findings
 from mjrig.tuning.fitting.plant import DELAY, GAINS, Drives, check_parameters, drives_of
@@ -94,6 +94,7 @@ def fit(
     together: bool = True,
     bounds: Bounds | None = None,
     window: float | None = None,
+    hints: Mapping[str, object] | None = None,
     report: Report = lambda text: None,
 ) -> Fit:
     """Find parameters with which the scene reproduces recordings.
@@ -111,6 +112,7 @@ def fit(
         bounds: parameter → (low, high), within the bounds of the properties; delay in steps.
         window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
             robots, 0.04 s of free ones.
+        hints: what recording files do not state themselves, as for a replay.
         report: called with progress messages.
 
     Raises:
@@ -123,7 +125,7 @@ def fit(
     if evidence not in EVIDENCE:
         raise FitError(f"unknown evidence {evidence!r}; {suggestion(evidence, EVIDENCE)}")
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
-    read = [r if isinstance(r, Recording) else read_recording(r) for r in recordings]
+    read = [r if isinstance(r, Recording) else read_recording(r, hints) for r in recordings]
     world = World(scene)
     strip(world)
     world.reset()
@@ -139,12 +141,13 @@ def fit(
         report("efforts")
         by_efforts = fit_efforts(world, drives, tracks, plan.efforts, limits)
     if plan.motion:
+        check_bases(tracks, drives.actor)
         known = _with(drives, by_efforts.estimates if not plan.is_check else ())
         by_motion = fit_motion(
             scene, world, known, tracks, plan.motion, limits,
             together=together, window=window, report=report,
         )  # fmt: skip
-    notes = plan.notes
+    notes = (*(note for track in tracks for note in track.notes), *plan.notes)
     if plan.is_check:
         notes += _disagreements(by_motion.estimates, by_efforts.estimates)
         by_efforts = Findings()

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from mjrig.recording.command import add_hints, hints_of
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
 from mjrig.terminal.scene_options import load_scene
@@ -61,6 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="simulated time from each recorded state (fixed base: all; free base: 0.04)",
     )
+    add_hints(parser)
     add_output(
         parser,
         "--plot",
@@ -118,6 +120,7 @@ def run(options: argparse.Namespace) -> int:
             together=not options.each,
             bounds=dict(options.bounds),
             window=options.window,
+            hints=hints_of(options),
             report=progress.tell,
         )
     if options.plot is not None:

@@ -1,7 +1,7 @@
 """Recordings prepared for a fit: commands at every step, and states to compare with."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,12 @@ from mjrig.errors import FitError
 from mjrig.names import suggestion
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.sim.world import World
+from mjrig.sim2sim.compare.matching import Match, joints_of, match_robot
 from mjrig.tuning.fitting.tangent import KINDS, Tangent
 
 Places = npt.NDArray[np.intp]
+#: A base that moves by no more is held [m, or of its quaternion].
+STILL = 1e-3
 #: Least number of samples for a fit.
 LEAST_SAMPLES = 20
 
@@ -35,6 +38,8 @@ class RecordedTrack:
         efforts: (samples, actuators) of the fitted actor, in the step that begins with a sample;
             not a number where none was recorded.
         raw_efforts: likewise, before any clamp.
+        has_base: whether the pose of a free base was recorded, or there is none.
+        notes: what was matched by another name.
     """
 
     name: str
@@ -46,6 +51,8 @@ class RecordedTrack:
     segments: tuple[int, ...] = (0,)
     efforts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     raw_efforts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    has_base: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def steps(self) -> int:
@@ -60,6 +67,8 @@ class RecordedTrack:
 
 def read_tracks(world: World, actor: str, recordings: Iterable[Recording]) -> list[RecordedTrack]:
     """Check recordings against a world that was just reset, and bring them into its columns.
+
+    Names are matched as a replay matches them.
 
     Raises:
         FitError: a recording is of another timestep or robot, lacks commands or states, holds
@@ -78,44 +87,84 @@ def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
             f"{name}: its timestep is {recording.timestep:g} s, the scene's {world.timestep:g} s; "
             f"set sim.timestep to {recording.timestep:g}"
         )
-    if actor not in recording.actors:
-        hint = suggestion(actor, recording.actors)
-        raise FitError(f"{name}: it has no actor {actor!r}; {hint}")
-    main = recording.actors[actor]
+    matches = _matched(name, world, actor, recording)
+    main, whose = matches[actor].recorded, matches[actor]
+    has_base = _check_base(name, world, whose)
     keep = _samples(name, main, recording.steps)
     qpos = np.tile(np.asarray(world.data.qpos), (len(keep), 1))
     qvel = np.tile(np.asarray(world.data.qvel), (len(keep), 1))
     commands = {}
-    for robot in world.articulations.values():
-        share = recording.actors.get(robot.name)
-        if share is None:
-            continue
-        commands[robot.name] = _commands(name, robot, share, recording.steps)
+    for robot, match in matches.items():
+        commands[robot] = _commands(name, match, recording.steps)
         # Other robots are simulated too; between their samples they keep their last state.
-        rows = np.searchsorted(share.step, main.step[keep], side="right") - 1
-        _put_states(name, world, robot, share, np.maximum(rows, 0), recording, qpos, qvel)
+        rows = np.searchsorted(match.recorded.step, main.step[keep], side="right") - 1
+        _put_states(name, world, match, np.maximum(rows, 0), recording, qpos, qvel)
     step = main.step[keep]
     tables = (None, None) if main.efforts is None else (main.efforts.effort, main.efforts.raw)
-    efforts, raw = (_efforts(name, world[actor], main, step, table) for table in tables)
-    has_velocity = main.qvel is not None
+    efforts, raw = (_efforts(name, whose, step, table) for table in tables)
     return RecordedTrack(
-        name, commands, step, qpos, qvel, has_velocity, recording.segments, efforts, raw
+        name,
+        commands,
+        step,
+        qpos,
+        qvel,
+        main.qvel is not None,
+        recording.segments,
+        efforts,
+        raw,
+        has_base,
+        tuple(f"{name}: {note}" for note in whose.notes),
     )
+
+
+def _matched(name: str, world: World, actor: str, recording: Recording) -> dict[str, Match]:
+    """Recorded robots by those of the world: of the same name, and the fitted one by its joints."""
+    own = {n: share for n, share in recording.actors.items() if n in world.articulations}
+    found = {n: match_robot(world, share, world[n]) for n, share in own.items()}
+    if actor not in found:
+        others = [share for n, share in recording.actors.items() if n not in own]
+        tried = [match_robot(world, share, world[actor]) for share in others]
+        best = max(tried, key=lambda match: len(match.single), default=None)
+        if best is None or not best.single:
+            hint = suggestion(actor, recording.actors)
+            raise FitError(f"{name}: it has no actor {actor!r}; {hint}")
+        note = f"{best.recorded.name!r} is matched to {actor!r} here"
+        found[actor] = replace(best, notes=(note, *best.notes))
+    return found
+
+
+def _check_base(name: str, world: World, match: Match) -> bool:
+    """Whether the pose of a free base is known; a base that moved cannot be fixed here."""
+    bases = [joint for joint in match.recorded.joints if joint.kind == "free"]
+    here = {joint.name for joint, _ in match.joints}
+    for base in bases:
+        if base.name in here:
+            continue
+        poses = match.recorded.qpos[:, base.qpos]
+        moved = float(np.abs(poses - poses[0]).max()) if len(poses) else 0.0
+        if not moved <= STILL:
+            raise FitError(
+                f"{name}: the base of {match.recorded.name!r} moves there, by up to {moved:.2g} m "
+                f"or in its quaternion, and is not free in the scene: set {match.robot.name}.base: "
+                "free"
+            )
+    known = {joint.name for _, joint in match.joints}
+    return all(j.name in known for j in joints_of(world, match.robot) if j.kind == "free")
 
 
 def _efforts(
     name: str,
-    robot: Articulation,
-    share: ActorRecording,
+    match: Match,
     step: npt.NDArray[np.int64],
     values: FloatArray | None,
 ) -> FloatArray:
     """(samples, actuators) in the robot's order, not a number where nothing was recorded."""
-    found = np.full((len(step), len(robot.actuator_names)), np.nan)
+    share = match.recorded
+    found = np.full((len(step), len(match.robot.actuator_names)), np.nan)
     if values is None or share.efforts is None:
         return found
     _, rows, own = np.intersect1d(share.efforts.step, step, return_indices=True)
-    for column, place in enumerate(_places(name, robot, share)):
+    for column, place in enumerate(_places(name, match)):
         found[own, place] = values[rows, column]
     found[~np.isfinite(found)] = np.nan
     return found
@@ -137,14 +186,15 @@ def _samples(name: str, share: ActorRecording, steps: int) -> Places:
     return keep
 
 
-def _commands(name: str, robot: Articulation, share: ActorRecording, steps: int) -> FloatArray:
+def _commands(name: str, match: Match, steps: int) -> FloatArray:
     """(steps, 3, actuators) in the robot's order; what was not recorded keeps its setpoint."""
+    share, robot = match.recorded, match.robot
     given = share.commands
     if given is None or not len(given.step):
         raise FitError(f"{name}: it holds no setpoints of {share.name!r}")
     table = np.tile(robot.setpoints.values, (steps, 1, 1))
     rows = np.maximum(np.searchsorted(given.step, np.arange(steps), side="right") - 1, 0)
-    places = _places(name, robot, share)
+    places = _places(name, match)
     for column, (actuator, place) in enumerate(zip(share.actuators, places, strict=True)):
         for row, values in (
             (POSITION, given.position),
@@ -156,35 +206,33 @@ def _commands(name: str, robot: Articulation, share: ActorRecording, steps: int)
     return table
 
 
-def _places(name: str, robot: Articulation, share: ActorRecording) -> list[int]:
-    """The robot's actuator of each recorded one: of the same name, or on the same joint."""
-    by_joint = {b.joint: b.actuator for b in robot.actuators if b.joint}
-    joints = share.driven or ("",) * len(share.actuators)
-    found = []
-    for actuator, joint in zip(share.actuators, joints, strict=True):
-        own = actuator if actuator in robot.actuator_names else by_joint.get(joint, "")
-        if own not in robot.actuator_names:
+def _places(name: str, match: Match) -> list[int]:
+    """The robot's actuator of each recorded one."""
+    robot = match.robot
+    for actuator, column in zip(match.recorded.actuators, match.columns, strict=True):
+        if column < 0:
             hint = suggestion(actuator, robot.actuator_names)
             raise FitError(f"{name}: {robot.name!r} has no actuator {actuator!r}; {hint}")
-        found.append(robot.actuator_names.index(own))
-    return found
+    return [int(column) for column in match.columns]
 
 
 def _put_states(
     name: str,
     world: World,
-    robot: Articulation,
-    share: ActorRecording,
+    match: Match,
     rows: Places,
     recording: Recording,
     qpos: FloatArray,
     qvel: FloatArray,
 ) -> None:
-    columns = {j.name: j for j in share.joints}
+    robot, share = match.robot, match.recorded
+    columns = {here.name: there for there, here in match.joints}
     model = world.model
     for local, joint in zip(robot.joint_names, robot.model_map.joint_ids, strict=True):
         kind = KINDS[int(model.jnt_type[joint])]
-        own = _joint(name, robot, columns, local, kind)
+        if local not in columns and kind == "free":
+            continue  # only motion needs it, and says so
+        own = _joint(name, robot, share, columns, local)
         q0, v0 = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         positions = share.qpos[:, own.qpos]
         _refuse_odd(name, f"the position of {local!r}", positions, share.step)
@@ -201,21 +249,31 @@ def _put_states(
 
 
 def _joint(
-    name: str, robot: Articulation, columns: dict[str, JointColumns], local: str, kind: str
+    name: str,
+    robot: Articulation,
+    share: ActorRecording,
+    columns: dict[str, JointColumns],
+    local: str,
 ) -> JointColumns:
-    if local not in columns and kind == "free":
-        raise FitError(
-            f"{name}: it has no base pose of {robot.name!r}; fit with the base "
-            f"fixed, as it was recorded: {robot.name}.base: fixed"
-        )
     if local not in columns:
-        hint = suggestion(local, columns, label="it has")
+        hint = suggestion(local, [j.name for j in share.joints], label="it has")
         raise FitError(f"{name}: it has no joint {local!r} of {robot.name!r}; {hint}")
-    if columns[local].kind != kind:
-        raise FitError(
-            f"{name}: {local!r} is a {columns[local].kind} joint there, a {kind} joint in the scene"
-        )
     return columns[local]
+
+
+def check_bases(tracks: Sequence[RecordedTrack], actor: str) -> None:
+    """Motion of a free robot can only be simulated from the pose of its base.
+
+    Raises:
+        FitError: a recording does not have it.
+    """
+    lacking = next((track.name for track in tracks if not track.has_base), "")
+    if lacking:
+        raise FitError(
+            f"{lacking}: it has no base pose of {actor!r}, which a fit of its motion needs. If the "
+            f"robot stood or walked, fit its efforts: --evidence efforts. Only if it was clamped, "
+            f"fix it here too: {actor}.base: fixed"
+        )
 
 
 def _refuse_odd(

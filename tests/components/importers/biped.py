@@ -1,5 +1,6 @@
 """A small biped, networks that fit it, and configurations of other stacks for it."""
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,15 @@ def network(
         entry = made.metadata_props.add()
         entry.key, entry.value = key, text
     onnx.save(made, str(path))
+    return path
+
+
+def torchscript(path: Path) -> Path:
+    """The skeleton of a TorchScript archive: code besides the weights."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("policy/code/__torch__/policy.py", "class Policy(Module):\n  pass\n")
+        for name in ("data.pkl", "constants.pkl", "version"):
+            archive.writestr(f"policy/{name}", b"\x80\x02}q\x00.")
     return path
 
 

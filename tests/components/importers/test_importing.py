@@ -1,6 +1,8 @@
 """Imports: what is recognised, refused, checked and written, whatever the stack."""
 
+import io
 import json
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,10 @@ import mjrig
 from mjrig.check.finding import Finding
 from mjrig.cli.main import main
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.importers.order_checks import about_runs
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.sim2sim.diagnose.order_probe import DECLARED, OrderProbe
 from tests.components.importers import biped
 
 
@@ -135,6 +140,115 @@ def test_a_pickle_is_refused_unread(tmp_path: Path) -> None:
     )
 
 
+def archive(**members: bytes) -> bytes:
+    """A zip with these files; `__` in a name stands for `/`, `_DOT_` for a dot."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        for name, content in members.items():
+            file.writestr(name.replace("__", "/").replace("_DOT_", "."), content)
+    return made.getvalue()
+
+
+def pickled(*names: str) -> bytes:
+    """A pickle of a dictionary with these keys; it would run a program if it were loaded."""
+    keys = b"".join(b"X" + len(n).to_bytes(4, "little") + n.encode() + b"K\x01" for n in names)
+    return b"\x80\x04(" + keys + b"cos\nsystem\n(X\x04\x00\x00\x00exitR0u."
+
+
+TENSORS = b'{"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'
+CHECKPOINTS = {
+    "rsl_rl": archive(
+        model_100__data_DOT_pkl=pickled("model_state_dict", "optimizer_state_dict", "iter"),
+        model_100__version=b"3",
+    ),
+    "rsl_rl 5": archive(
+        model__data_DOT_pkl=pickled("actor_state_dict", "critic_state_dict"), model__version=b"3"
+    ),
+    "rl_games": archive(a__data_DOT_pkl=pickled("a2c_network.mu.weight"), a__version=b"3"),
+    "skrl": archive(a__data_DOT_pkl=pickled("policy", "state_preprocessor"), a__version=b"3"),
+    "PyTorch (torch.save)": archive(
+        archive__data_DOT_pkl=pickled("weight"), archive__data__0=b"1234"
+    ),
+    "Stable-Baselines3": archive(
+        data=b"{}", policy_DOT_pth=b"1", _stable_baselines3_version=b"2.3"
+    ),
+    "brax": b"\x80\x04\x95cbrax.training.acme.running_statistics\nRunningStatisticsState\n.",
+    "a pickle": pickled("weights"),
+    "safetensors": len(TENSORS).to_bytes(8, "little") + TENSORS + b"1234",
+    "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(64),
+    "TensorFlow Lite": b"\x1c\x00\x00\x00TFL3" + bytes(64),
+    "numpy archive": archive(w_DOT_npy=b"\x93NUMPY"),
+    "a zip archive": archive(readme_DOT_txt=b"1"),
+    "a damaged archive": b"PK\x03\x04 not really",
+}
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_weights_without_a_network_say_what_to_export(tmp_path: Path, name: str) -> None:
+    model = biped.model(tmp_path)
+    config = biped.write(tmp_path / "walker.yaml", biped.GYM)
+    for suffix in (".pt", ".onnx", ".bin"):
+        path = tmp_path / f"model_100{suffix}"
+        path.write_bytes(CHECKPOINTS[name])
+        for files, network in (([config, path], None), ([config], path)):
+            with pytest.raises(mjrig.SceneError) as caught:
+                import_policy(files, network, model, tmp_path / "out" / "scene.yaml")
+            text = str(caught.value)
+            assert text.startswith(f"{path.name}: ") and name.removesuffix(" 5") in text
+            assert "not text" not in text and "#x" not in text
+            assert "onnx" in text.lower() or "archive" in name
+    (tmp_path / "checkpoint").mkdir(exist_ok=True)
+    (tmp_path / "checkpoint" / "_METADATA").write_text("{}")
+    with pytest.raises(mjrig.SceneError, match=r"checkpoint: is a checkpoint folder of orbax"):
+        import_policy([tmp_path / "checkpoint"], None, model, tmp_path / "out" / "scene.yaml")
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x00\x01\x02binary", b"text with \x02 in it", b"\xff\xfe\x00"]
+)
+def test_a_file_that_is_nothing_known_shows_how_it_begins(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.yaml").write_bytes(content)
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([tmp_path / "a.yaml"], None, biped.model(tmp_path), tmp_path / "s.yaml")
+    assert str(caught.value) == (
+        "a.yaml: is neither a configuration (YAML or JSON) nor a network (ONNX or TorchScript); "
+        f"it begins with the bytes {content[:8].hex(' ')}"
+    )
+
+
+def test_torchscript_under_the_name_of_onnx_is_told(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError, match=r"p\.onnx: is TorchScript, not ONNX: call it p\.pt"):
+        import_policy(
+            [biped.torchscript(tmp_path / "p.onnx")], None, biped.model(tmp_path),
+            tmp_path / "scene.yaml",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cfg.py", "from legged_gym.envs import LeggedRobotCfg\nclass A1(LeggedRobotCfg): pass\n"),
+        ("cfg.yaml", "env: {num_envs: 4096}\ncontrol: {stiffness: {joint: 20}}\n"
+         "init_state: {}\nnormalization: {obs_scales: {lin_vel: 2.0}}\n"),
+        ("cfg.json", '{"domain_rand": {}, "rewards": {}, "control": {}, "init_state": {}}'),
+    ],
+)  # fmt: skip
+def test_training_configurations_of_legged_gym_are_recognised(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    config = biped.write(tmp_path / name, text)
+    network = biped.network(tmp_path / "policy.onnx", 23)
+    with pytest.raises(mjrig.SceneError) as caught:
+        import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
+    assert str(caught.value).startswith(f"{name}: is a training configuration of legged_gym: ")
+
+
+def test_aliases_of_python_tags_are_read(tmp_path: Path) -> None:
+    tags = "a: &one !!python/tuple [1, 2]\nb: *one\n"
+    data = gym(tmp_path, biped.GYM + tags).source.configs[0].data
+    assert data["b"] == data["a"] == [1, 2]
+
+
 def test_a_configuration_alone_needs_its_network(tmp_path: Path) -> None:
     config = biped.write(tmp_path / "walker.yaml", biped.GYM)
     with pytest.raises(mjrig.SceneError) as caught:
@@ -197,18 +311,49 @@ def test_another_number_of_joints_is_another_robot(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "the policy moves 4 joints and has only their indices, but "
         f"{tmp_path.name}/biped.xml has 3 motors (left_hip_joint, left_knee_joint, "
-        "right_hip_joint). A policy for another robot (walker)?"
+        "right_hip_joint). A policy for another robot (walker)? If not, name its joints: --joints"
     )
 
 
-def test_files_that_name_another_robot_are_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "go2_description"
-    folder.mkdir()
-    with pytest.raises(mjrig.BindingError) as caught:
-        gym(tmp_path, biped.GYM.replace("walker", "g1"), model=biped.model(folder))
-    assert str(caught.value) == (
-        "the files are for the robot 'g1', go2_description/biped.xml is a 'go2'; "
-        "the files have no joint names to decide by"
+@pytest.mark.parametrize(
+    ("folder", "files", "named"),
+    [
+        ("go2_description", "g1", "the name go2_description/biped.xml is of 'go2'"),
+        ("exp_t1", "g1_description", "the name exp_t1/biped.xml is of 't1'"),
+        ("h1", "h1_2", "the name h1/biped.xml is of 'h1'"),
+        ("h1_2", "h1", "the name h1_2/biped.xml is of 'h1_2'"),
+        ("h1_2", "h1_2", ""),
+        ("h1-2_12dof", "h1_2_description", ""),
+        ("h1_2024", "h1", ""),
+        ("my_h1_2", "h1_2", ""),
+        ("models", "h1_2", ""),
+        ("go2w_description", "go2w", ""),
+    ],
+)
+def test_names_of_folders_are_hints_and_refuse_nothing(
+    tmp_path: Path, folder: str, files: str, named: str
+) -> None:
+    (tmp_path / folder).mkdir()
+    text = biped.GYM.replace("walker_description", files).replace("walker", files)
+    model = biped.model(tmp_path / folder)
+    said = found(gym(tmp_path, text, model=model), "other-robot")
+    assert bool(said) == bool(named)
+    if said:
+        theirs = files.removesuffix("_description")
+        assert str(said[0].text) == (
+            f"the files are for the robot {theirs!r}, {named}; it has as many motors"
+        )
+        assert said[0].fix == "--robot says which robot the model is"
+        confirmed = Overrides(robot=theirs)
+        again = gym(tmp_path, text, model=model, overrides=confirmed, overwrite=True)
+        assert not found(again, "other-robot")
+
+
+def test_what_the_user_says_of_the_robot_is_compared_with_the_files(tmp_path: Path) -> None:
+    text = biped.GYM.replace("walker", "g1")
+    (said,) = found(gym(tmp_path, text, overrides=Overrides(robot="h1")), "other-robot")
+    assert said.text == (
+        "the files are for the robot 'g1', --robot says 'h1'; it has as many motors"
     )
 
 
@@ -233,7 +378,7 @@ def test_joints_of_another_robot_are_listed(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"0 of the policy's 4 joints are in {tmp_path.name}/biped.xml: it has left_hip_joint, "
         "left_knee_joint, right_hip_joint, right_knee_joint; the policy moves FL_hip, FL_calf, "
-        "FR_hip, FR_calf. A policy for another robot?"
+        "FR_hip, FR_calf. A policy for another robot? If not, name its joints: --joints"
     )
 
 
@@ -242,7 +387,7 @@ def test_one_missing_joint_is_named_with_the_nearest(tmp_path: Path) -> None:
         mimic(tmp_path, "left_hip_joint,right_hip_joint,left_knee_joint,right_kne_joint")
     assert str(caught.value) == (
         f"{tmp_path.name}/biped.xml has no joint for right_kne_joint (nearest: right_knee_joint) "
-        "of the policy"
+        "of the policy; --joints names them as the model does"
     )
 
 
@@ -290,7 +435,8 @@ def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
     swapped = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
     assert refused(tmp_path, swapped) == [
         "robot: the default pose is out of range: left_knee_joint -0.5 (range -0.1 to 2.5), "
-        "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints?"
+        "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints? "
+        "--robot NAME confirms the robot, --joints gives the order; --default another pose"
     ]
 
 
@@ -298,7 +444,8 @@ def test_gains_that_differ_between_the_sides_are_another_order(tmp_path: Path) -
     odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
     assert refused(tmp_path, odd) == [
         "robot: kp differs between left and right: left_hip_joint 60, right_hip_joint 80, "
-        "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints?"
+        "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints? "
+        "--robot NAME confirms the robot, --joints gives the order"
     ]
 
 
@@ -349,8 +496,7 @@ def test_the_model_s_limits_stay_where_they_are_and_their_lack_is_told(tmp_path:
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is here and opens it")
 def test_torchscript_is_imported_without_looking_into_it(tmp_path: Path) -> None:
     config = biped.write(tmp_path / "walker.yaml", biped.GYM)
-    network = tmp_path / "policy.pt"
-    network.write_bytes(b"PK\x03\x04 not really")
+    network = biped.torchscript(tmp_path / "policy.pt")
     imported = import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
     (finding,) = found(imported, "torchscript")
     assert finding.text == (
@@ -378,10 +524,118 @@ def test_a_run_starts_on_its_feet_or_at_a_height(tmp_path: Path) -> None:
     assert world.data.qpos[2] == pytest.approx(0.725, abs=0.02)
     world.step(1)
     assert all(c.dist < 0.002 for c in world.data.contact)
-    imported = import_policy(
-        [config], network, model, tmp_path / "scene.yaml", overwrite=True, height=0.9
-    )
+    high = Overrides(height=0.9)
+    out = tmp_path / "scene.yaml"
+    imported = import_policy([config], network, model, out, overwrite=True, overrides=high)
     assert mjrig.World(mjrig.Scene.load(imported.scene)).data.qpos[2] == 0.9
+
+
+# Probe runs -------------------------------------------------------------------------------------
+
+
+def tried(name: str, cost: float, **more: Any) -> OrderProbe:
+    values: dict[str, Any] = {"fell": False, "duration": 3.0, "upright": 1.0}
+    values |= {"tracking_error": 0.1, "saturation": 0.0, "restlessness": 0.0}
+    return OrderProbe(name, ("b", "a"), cost, **(values | more))
+
+
+FALLS = tried(DECLARED, 7.5, fell=True, duration=0.84)
+COMMAND = (0.5, 0.0, 0.3)
+
+
+def test_an_order_is_named_only_if_the_policy_walks_with_it() -> None:
+    (finding,) = about_runs([tried("left and right swapped", 0.2), FALLS], COMMAND)
+    assert (finding.code, finding.fix) == ("order-probe", "--joints b,a")
+    assert "with left and right swapped it costs only 0.20" in finding.text
+
+
+@pytest.mark.parametrize(
+    "best",
+    [
+        [],  # none was tried
+        [tried("left and right swapped", 7.0, fell=True, duration=1.0)],
+        # It only stands: that is no sign of the right order.
+        [tried("left and right swapped", 0.6, tracking_error=0.56)],
+        [tried("left and right swapped", 0.6, upright=0.5)],
+    ],
+)
+def test_where_no_order_does_well_the_cause_is_unclear(best: list[OrderProbe]) -> None:
+    (finding,) = about_runs([*best, FALLS], COMMAND)
+    assert finding.code == "unclear"
+    assert finding.text == (
+        "unclear: as declared it falls after 0.84 s; no other joint order that was tried does all "
+        "that a healthy run does, so that its cause cannot be told from this run"
+    )
+    assert "correct joints" not in finding.fix
+    assert all(f"--{flag}" in finding.fix for flag in ("scale", "default", "keyframe", "rate"))
+
+
+def test_a_healthy_run_says_what_it_does_not_judge(tmp_path: Path) -> None:
+    (finding,) = about_runs([tried(DECLARED, 0.2)], COMMAND)
+    assert (finding.code, str(finding.level)) == ("not-judged", "note")
+    (finding,) = found(gym(tmp_path), "not-judged")
+    assert finding.text == "not judged: order, signs and scales: no runs were tried"
+
+
+# Overrides --------------------------------------------------------------------------------------
+
+
+def test_every_suspicion_of_another_order_can_be_overruled(tmp_path: Path) -> None:
+    odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
+    odd = odd.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
+    refused(tmp_path, odd)
+    imported = gym(tmp_path, odd, overrides=Overrides(robot="walker"))
+    assert {str(f.level) for code in ("left-right", "default-out-of-range")
+            for f in found(imported, code)} == {"warning"}  # fmt: skip
+    names = ("left_hip_joint", "right_hip_joint", "left_knee_joint", "right_knee_joint")
+    named = gym(tmp_path, odd, overrides=Overrides(joints=names), overwrite=True)
+    assert PolicyFile.load(named.policy).joints == names
+    assert not found(named, "order-by-place")
+
+
+def test_what_the_user_says_replaces_what_the_files_say(tmp_path: Path) -> None:
+    said = Overrides.parse(
+        {"scale": "0.5", "default": "home", "keyframe": "home", "rate": "100", "height": ""}
+    )
+    imported = gym(tmp_path, overrides=said)
+    policy = PolicyFile.load(imported.policy)
+    assert policy.action_recipe.scale.tolist() == [0.5] * 4
+    assert policy.default.tolist() == [0.2, 0.4, 0.2, 0.4]
+    assert (policy.timestep, policy.decimation) == (0.002, 5)
+    world = mjrig.World(mjrig.Scene.load(imported.scene))
+    assert world.data.qpos[2] == 0.75 and world.data.qpos[7:].tolist() == [0.2, 0.4, 0.2, 0.4]
+    assert "the rate is that of --rate" in policy.source["notes"]
+    none = gym(tmp_path, overrides=Overrides.parse({"keyframe": "none"}), overwrite=True)
+    assert mjrig.World(mjrig.Scene.load(none.scene)).data.qpos[2] == 0.8
+    other = Overrides.parse({"rate": "40", "default": "-0.1,.2,-0.1,.2", "scale": "1,2,1,2"})
+    policy = PolicyFile.load(gym(tmp_path, overrides=other, overwrite=True).policy)
+    assert (policy.timestep, policy.decimation) == (0.001, 25)  # 0.002 s does not divide 0.025 s
+    assert policy.default.tolist() == [-0.1, 0.2, -0.1, 0.2]
+    assert policy.action_recipe.scale.tolist() == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "message"),
+    [
+        ("scale", "a", "--scale takes X[,X…], the action scale: one number, or one per joint; "
+         "got 'a'"),
+        ("scale", "1,2", "--scale has 2 values, needs 1 or 4"),
+        ("scale", "nan", "--scale takes X[,X…], the action scale: one number, or one per joint; "
+         "got 'nan'"),
+        ("default", "1,2,3", "--default has 3 values, needs 1 or 4"),
+        ("default", "hom", "--default hom: there is no such keyframe; did you mean 'home'?"),
+        ("keyframe", "hoem", "--keyframe hoem: there is no such keyframe; did you mean 'home'?"),
+        ("joints", "a,b", "--joints has 2 names, the policy 4"),
+        ("rate", "0", "--rate must be > 0 Hz, got 0"),
+        ("height", "1,2", "--height takes one number, got '1,2'"),
+    ],
+)  # fmt: skip
+def test_an_override_that_does_not_fit_is_named(
+    tmp_path: Path, flag: str, text: str, message: str
+) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, overrides=Overrides.parse({flag: text}))
+    assert str(caught.value) == message
 
 
 # The command ------------------------------------------------------------------------------------

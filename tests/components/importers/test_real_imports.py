@@ -143,9 +143,9 @@ def test_a_configuration_drives_another_vendor_s_model(imported: Import, tmp_pat
     ("config", "network", "model", "reason"),
     [
         ("unitree_rl_gym/g1.yaml", "urlgym_g1", "go2_unitree",
-         "the files are for the robot 'g1', go2_unitree/scene.xml is a 'go2'"),
+         "the default pose is out of range: FL_calf_joint 0"),
         ("unitree_rl_gym/g1.yaml", "urlgym_g1", "h1_rlgym",
-         "the files are for the robot 'g1', h1_rlgym/scene.xml is a 'h1'"),
+         "the policy moves 12 joints and has only their indices"),
         ("unitree_rl_gym/h1.yaml", "urlgym_g1", "h1_rlgym",
          "urlgym_g1.onnx gives 12 actions for 10 joints"),
         ("unitree_rl_lab/g1_velocity/params/deploy.yaml", "urllab_g1_velocity", "go2_unitree",

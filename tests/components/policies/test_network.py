@@ -158,7 +158,7 @@ def test_a_torchscript_network_keeps_its_buffers(tmp_path: Path) -> None:
 def test_a_file_that_is_no_torchscript_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (tmp_path / "policy.pt").write_bytes(b"nothing")
-    with pytest.raises(BindingError, match=r"policy\.pt: not a TorchScript file: "):
+    with pytest.raises(BindingError, match=r"policy\.pt: not a TorchScript file"):
         make(tmp_path, network="policy.pt", observation=constants(1.0, 2.0))
 
 

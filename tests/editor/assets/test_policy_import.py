@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.control.policy import PolicyComponent
 from mjrig.editor.assets import policy_import
 from mjrig.editor.assets.drops import drop_files
@@ -147,6 +148,64 @@ def test_what_does_not_fit_is_shown_and_cannot_be_added(scene: Path, tmp_path: P
     assert "takes 40 values" in offer.refused
     assert not bench.entries
     assert not (tmp_path / "policies").exists()
+
+
+def test_what_is_refused_can_be_overridden_in_the_dialog(scene: Path, tmp_path: Path) -> None:
+    """Gains of another order refuse an import by place; the joints' names decide."""
+    settings, network = files(tmp_path)
+    settings.write_text(biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]"))
+    bench = Bench(Scene.load(scene))
+    order = "left_hip_joint,right_hip_joint,left_knee_joint,right_knee_joint"
+    seen: list[str] = []
+
+    def overrides(ctx: Any) -> None:
+        drop_files(bench.state, [settings, network], "walker")
+        ctx.yield_(2)
+        dialog = bench.window.importing
+        while dialog.offer is None:
+            ctx.yield_()
+        ctx.yield_(2)
+        seen.append(dialog.offer.refused)
+        ctx.item_click("//Import a policy/###said")
+        ctx.yield_(2)
+        dialog.said |= {"joints": order, "scale": "0.5", "height": "0.9"}
+        ctx.item_click("//Import a policy/###again")
+        ctx.yield_(2)
+        while dialog.offer is None:
+            ctx.yield_()
+        ctx.yield_(3)
+        ctx.item_click("//Import a policy/###add")
+        ctx.yield_(2)
+
+    bench.run(overrides)
+    assert "--joints gives the order" in seen[0]
+    actor = bench.state.scene["walker"]
+    written = PolicyFile.load(tmp_path / "policies" / "walker-unitree_rl_gym.yaml")
+    assert written.joints == tuple(order.split(","))
+    assert written.action_recipe.scale.tolist() == [0.5] * 4
+    assert actor.free_bodies[0].position[2] == pytest.approx(0.9 - 0.2)
+
+
+def test_an_error_that_names_an_option_keeps_the_dialog_open(scene: Path, tmp_path: Path) -> None:
+    state = editor_state(Scene.load(scene))
+    settings, network = files(tmp_path)
+    four, three = ("[60, 80, 60, 80]", "[1, 2, 1, 2]", "[-0.1, 0.3, -0.1, 0.3]"), "[1, 2, 1]"
+    text = biped.GYM.replace("num_actions: 4\nnum_obs: 23", "num_actions: 3\nnum_obs: 20")
+    for values in four:
+        text = text.replace(values, three)
+    settings.write_text(text)
+    biped.network(tmp_path / "policy.onnx", 20, 3)
+    drop_files(state, [settings, network], "walker")
+    dialog = offered(state)
+    assert dialog.is_open and "name its joints: --joints" in dialog._problem
+    dialog.said["joints"] = "left_hip_joint,left_knee_joint"
+    dialog.examine()
+    dialog.wait()
+    assert dialog._problem == "--joints has 2 names, the policy 3"
+    dialog.said["joints"] = ",".join(biped.JOINTS[:3])
+    dialog.examine()
+    dialog.wait()
+    assert dialog.offer is not None and dialog.offer.imported.matched.joints == biped.JOINTS[:3]
 
 
 def test_files_that_say_nothing_are_told_in_the_console(scene: Path, tmp_path: Path) -> None:

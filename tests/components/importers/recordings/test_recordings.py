@@ -144,7 +144,7 @@ def test_a_urlab_csv_drops_rows_of_a_paused_world(tmp_path: Path) -> None:
 
 
 def test_a_urlab_csv_without_times_takes_a_step_per_row(tmp_path: Path) -> None:
-    recording = read_recording(urlab_csv(tmp_path / "r.csv", "1", "2", header="knee"))
+    recording = read_recording(urlab_csv(tmp_path / "r.csv", "1,0", "2,0", header="knee,cam_x"))
     assert only(recording).time.tolist() == [0.0, 0.002]
     assert "it has no times: one row per 0.002 s" in recording.notes
 
@@ -152,11 +152,11 @@ def test_a_urlab_csv_without_times_takes_a_step_per_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "row", "message"),
     [
-        ("time,a[0],a[1]", "0,1,2", "r.csv: 'a' has 2 columns; 1, 4 or 7 make a joint"),
-        ("time,a,a", "0,1,2", "r.csv: the column 'a' is duplicated or out of order"),
-        ("time,a", "0,1,2", "r.csv: row 0 has 3 columns, the header 2"),
-        ("time,a", "0,x", "r.csv: the table is not an array of numbers"),
-        ("time,a", "0,nan", "r.csv: the table has a value that is not finite in row 0"),
+        ("time,a[0],a[1],cam_x", "0,1,2,0", "r.csv: 'a' has 2 columns; 1, 4 or 7 make a joint"),
+        ("time,a,a,cam_x", "0,1,2,0", "r.csv: the column 'a' is duplicated or out of order"),
+        ("time,a,cam_x", "0,1,2,3", "r.csv: row 0 has 4 columns, the header 3"),
+        ("time,a,cam_x", "0,x,0", "r.csv: the table is not an array of numbers"),
+        ("time,a,cam_x", "0,nan,0", "r.csv: the table has a value that is not finite in row 0"),
     ],
 )
 def test_a_broken_urlab_csv_is_refused(tmp_path: Path, header: str, row: str, message: str) -> None:
@@ -164,11 +164,111 @@ def test_a_broken_urlab_csv_is_refused(tmp_path: Path, header: str, row: str, me
 
 
 def test_two_rows_in_one_step_are_refused(tmp_path: Path) -> None:
-    path = urlab_csv(tmp_path / "r.csv", "0,1", "0.002,1", "8.004,1", header="time,a")
+    rows = ("0,1,0", "0.002,1,0", "8.004,1,0")
+    path = urlab_csv(tmp_path / "r.csv", *rows, header="time,a,cam_x")
     assert refused(path) == (
         "r.csv: row 1 is in the same step as the one before, with a timestep of 4.002 s; give a "
         "smaller one: --hint timestep=0.4002"
     )
+
+
+# Tables -----------------------------------------------------------------------------------------
+
+
+def table(folder: Path, header: str, *rows: str) -> Path:
+    path = folder / "log.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "guessed"),
+    [
+        ("time,shoulder,elbow", {"time": "time", "position": "{joint}"}),
+        (
+            "t,q_a,q_b,dq_a,dq_b,tau_a,tau_b,cmd_a,cmd_b",
+            {"time": "t", "position": "q_{joint}", "velocity": "dq_{joint}",
+             "effort": "tau_{joint}", "command": "cmd_{joint}"},
+        ),
+        ("stamp;a.position;a.velocity", {"time": "stamp", "position": "{joint}.position",
+                                         "velocity": "{joint}.velocity"}),
+        (
+            "time_us,pos_a_deg,pos_b_deg,cur_a_A",
+            {"time": "time_us", "position": "pos_{joint}_deg",
+             "units": {"time": "us", "position": "deg"}},
+        ),
+        # Seven positions are no pose, whatever their brackets.
+        (",".join(["time", *(f"position[{i}]" for i in range(7))]),
+         {"time": "time", "position": "position{joint}"}),
+        ("/joint_states/a/position,/joint_states/b/position",
+         {"position": "{joint}/position"}),
+        ("voltage,hip,hip_vel", {"position": {"voltage": "voltage", "hip": "hip"},
+                                 "velocity": "{joint}_vel"}),
+    ],
+)  # fmt: skip
+def test_a_table_of_another_header_is_offered_a_mapping(
+    tmp_path: Path, header: str, guessed: dict[str, Any]
+) -> None:
+    separator = ";" if ";" in header else ","
+    rows = [separator.join([str(0.1 * i)] * len(header.split(separator))) for i in range(3)]
+    text = refused(table(tmp_path, header, *rows))
+    assert text.startswith(
+        "log.csv: is a table, and no recording of a known format; say what its columns are. By "
+        "their names it could be: --hint 'columns="
+    )
+    offered = json.loads(text.partition("columns=")[2].removesuffix("'"))
+    assert offered == guessed
+    # What is offered can be given as it is.
+    hints: dict[str, Any] = {"columns": offered, "timestep": 0.1}
+    if "units" in offered:
+        hints["timestep"] = 1e-7
+    actor = only(read_recording(tmp_path / "log.csv", hints))
+    assert len(actor.joints) == len(actor.qpos[0]) > 0
+    assert (actor.qvel is not None) == (guessed.get("velocity") in ("dq_{joint}",
+                                                                   "{joint}.velocity"))  # fmt: skip
+
+
+def test_a_table_gives_commands_efforts_and_units(tmp_path: Path) -> None:
+    header = "t_ms,q_a,q_b,w_a,w_b,tau_b,tau_a,go_a,go_b,volts"
+    path = table(tmp_path, header, "0,90,180,1,2,5,6,7,8,0", "10,45,0,3,4,7,8,9,10,0")
+    said: dict[str, Any] = {
+        "time": "t_ms", "position": {"a": "q_a", "b": "q_b"}, "velocity": "w_{joint}",
+        "effort": "tau_{joint}", "command": "go_{joint}",
+        "units": {"time": "ms", "position": "deg"},
+    }  # fmt: skip
+    recording = read_recording(path, {"columns": said, "robot": "arm"})
+    actor = only(recording)
+    assert (recording.timestep, recording.format, actor.name) == (0.01, "table", "arm")
+    np.testing.assert_allclose(actor.qpos, np.radians([[90, 180], [45, 0]]))
+    assert actor.qvel is not None and actor.qvel.tolist() == [[1, 2], [3, 4]]
+    assert actor.commands is not None and actor.commands.position.tolist() == [[7, 8], [9, 10]]
+    assert actor.efforts is not None and actor.efforts.effort.tolist() == [[6, 5], [8, 7]]
+    assert actor.driven == ("a", "b")
+    assert recording.notes == ("columns that nothing was made of: volts",)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("q", "the hint columns must be a mapping, as in "),
+        ({"positon": "q_{joint}"}, "the hint columns has 'positon'; did you mean 'position'?"),
+        ({"position": "q_a"}, "the hint columns.position must have {joint} in it, got 'q_a'"),
+        ({"position": {"a": "q_c"}},
+         "the hint columns.position: there is no column 'q_c'; did you mean 'q_a'?"),
+        ({"position": {"a": "q_a", "b": "q_a"}}, "the hint columns.position names a column twice"),
+        ({"position": "p_{joint}"}, "the hint columns names no position of a joint"),
+        ({"position": "q_{joint}", "effort": {"c": "t"}},
+         "the hint columns.effort has joints without a position: c"),
+        ({"time": "time", "position": "q_{joint}"},
+         "the hint columns.time: there is no column 'time'; "),
+        ({"time": "t", "position": "q_{joint}", "units": {"position": "mm"}},
+         "the hint columns.units has position: mm; known are time: s, ms, us, ns; "),
+        ({"position": "q_{joint}"}, "does not state its timestep; give it: --hint timestep=50"),
+    ],
+)  # fmt: skip
+def test_a_mapping_that_does_not_fit_is_named(tmp_path: Path, said: Any, message: str) -> None:
+    path = table(tmp_path, "t,q_a,q_b", "0,1,2", "0.1,3,4")
+    assert refused(path, columns=said).startswith(f"log.csv: {message}")
 
 
 def frame(time: float, **more: Any) -> dict[str, Any]:

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
 import mjrig
 from mjrig.components.importers.importing import Imported, import_policy
+from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.components.importers import biped
 
@@ -154,7 +156,68 @@ def test_metadata_may_have_histories_scales_and_clips_per_term(tmp_path: Path) -
     first, second = policy_of(imported).terms[:2]
     assert first.to_data()["clip"] == [-1.0, 1.0]
     assert first.to_data()["scale"] == 2.0
-    assert second.to_data() == {"type": "BaseAngularVelocity", "history": 3}
+    assert second.to_data() == {"type": "BaseAngularVelocity", "site": "imu", "history": 3}
+
+
+@pytest.mark.parametrize(
+    ("scales", "clips"),
+    [
+        ("1,1,1,1,1,1,2;2;1", "-inf;inf,-2;2,-inf;inf,-inf;inf,-inf;inf,-inf;inf,-inf;inf"),
+        ("1,1,1,1,1,1,[2, 2, 1]", "[-inf, inf],(-2.0, 2.0),None,None,None,None,None"),
+        ("1,1,1,1,1,1,(2.0, 2.0, 1.0)", ",".join(["-inf,inf", "-2,2", *["-inf,inf"] * 5])),
+        ("[1, 1, 1, 1, 1, 1, [2, 2, 1]]", "[[-inf, inf], [-2, 2], None, None, None, None, None]"),
+    ],
+)
+def test_lists_in_metadata_are_read_as_any_exporter_writes_them(
+    tmp_path: Path, scales: str, clips: str
+) -> None:
+    said: dict[str, Any] = {"observation_terms_scale": scales, "observation_terms_clip": clips}
+    terms = [t.to_data() for t in policy_of(mimic(tmp_path, **said)).terms]
+    assert [t.get("scale") for t in terms] == [None] * 6 + [[2.0, 2.0, 1.0]]
+    assert [t.get("clip") for t in terms] == [None, [-2.0, 2.0], *[None] * 5]
+    # This exporter's tasks measure at the IMU.
+    assert [t.get("site") for t in terms] == ["imu", "imu", *[None] * 5]
+
+
+def test_names_may_be_separated_by_semicolons(tmp_path: Path) -> None:
+    keys = ("joint_names", "joint_stiffness")
+    said: dict[str, Any] = {key: biped.MIMIC[key].replace(",", ";") for key in keys}
+    assert policy_of(mimic(tmp_path, **said)).joints == BY_SIDE
+
+
+def test_older_metadata_measures_at_the_base_and_a_model_may_lack_an_imu(tmp_path: Path) -> None:
+    assert "site" not in policy_of(mimic(tmp_path)).terms[0].to_data()
+    bare = biped.model(tmp_path)
+    text = bare.read_text().replace('<site name="imu"/>', "").replace('site="imu"', 'site="foot"')
+    leg = '<body name="left_shank" pos="0 0 -0.3">'
+    bare.write_text(text.replace(leg, f'{leg}<site name="foot"/>'))
+    network = biped.network(
+        tmp_path / "net.onnx", 24, metadata={**biped.MIMIC, "observation_terms_scale": "1"}
+    )
+    imported = import_policy([network], None, bare, tmp_path / "scene.yaml", overwrite=True)
+    assert "site" not in policy_of(imported).terms[0].to_data()
+    assert any("the velocity is that of the base's origin" in t for t in imported.found.assumed)
+
+
+def test_a_height_scan_is_the_usual_one_or_refused(tmp_path: Path) -> None:
+    names = {"observation_names": biped.MIMIC["observation_names"] + ",height_scan,base_quat"}
+    imported = mimic(tmp_path, 24 + 187 + 4, **names)
+    terms = [t.to_data() for t in policy_of(imported).terms]
+    assert terms[-2:] == [{"type": "HeightScan"}, {"type": "BaseOrientation"}]
+    assert any("1.6 m × 1 m" in text for text in imported.found.assumed)
+    runs(imported)
+    with pytest.raises(mjrig.SceneError, match="'height_scan' with 100 rays, and does not say"):
+        mimic(tmp_path, 24 + 100 + 4, **names)
+
+
+def test_a_history_with_a_dimension_of_its_own_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError, match="keeps the history of base_ang_vel as a dimension"):
+        mimic(
+            tmp_path,
+            30,
+            observation_terms_history_length="1,3,1,1,1,1,1",
+            observation_terms_flatten_history_dim="1,0,1,1,1,1,1",
+        )
 
 
 @pytest.mark.parametrize(
@@ -217,18 +280,92 @@ def test_a_bare_network_that_fits_no_layout_says_what_each_needs(tmp_path: Path)
     )
 
 
+#: Robots with a layout of their own: three of its joints, keyframes of its model.
+ROBOTS = {
+    "t1": (("AAHead_yaw", "Head_pitch", "Left_Hip_Pitch"), ("home",)),
+    "berkeley": (("LL_HR", "LL_HAA", "LL_HFE"), ("home",)),
+    "apollo": (("l_shoulder_aa", "l_hip_ie", "l_hip_aa"), ("stand", "knees_bent")),
+    "unknown": (("one", "two", "three"), ("home",)),
+}
+
+
+def humanoid(folder: Path, whose: str, **said: str) -> Imported:
+    """A small humanoid with the names of a robot, in a folder that names another one."""
+    joints, keyframes = ROBOTS[whose]
+    folder = folder / "exp_go2"
+    folder.mkdir(exist_ok=True)
+    model = biped.model(folder, "position")
+    text = model.read_text()
+    for old, new in zip(biped.JOINTS, joints, strict=False):
+        text = text.replace(f'"{old}"', f'"{new}"')
+    key = '<key name="{}" qpos="0 0 0.75 1 0 0 0 0.2 0.4 0.2 {}"/>'
+    keys = "".join(key.format(name, 0.4 + i / 10) for i, name in enumerate(keyframes))
+    head, _, tail = text.partition("<keyframe>")
+    model.write_text(f"{head}<keyframe>{keys}</keyframe>{tail.partition('</keyframe>')[2]}")
+    network = biped.network(folder / "net.onnx", 28, names=("obs", "continuous_actions"))
+    scene, overrides = folder / "scene.yaml", Overrides.parse(said)
+    return import_policy([network], None, model, scene, overwrite=True, overrides=overrides)
+
+
+def test_a_robot_of_playground_has_its_own_numbers_by_its_joints(tmp_path: Path) -> None:
+    imported = humanoid(tmp_path, "t1")
+    policy = policy_of(imported)
+    assert policy.action_recipe.scale.tolist() == [1.0] * 4
+    terms = [t.to_data() for t in policy.terms]
+    head = ["AAHead_yaw", "Head_pitch"]
+    assert (terms[4]["zero"], terms[5]["zero"]) == (head, head)
+    assert (terms[7]["standing"], terms[7]["held"]) == ("hold", [0.5, 0.5])
+    assert actor_of(imported)["keyframe"] == "home"
+    assert "other-robot" not in codes(imported)
+    runs(imported)
+
+    imported = humanoid(tmp_path, "berkeley")
+    actor = actor_of(imported)
+    assert not {"keyframe", "joints", "free_bodies"} & set(actor)  # the plain reset
+    assert policy_of(imported).default.tolist() == [0.2, 0.4, 0.2, 0.4]
+    assert policy_of(imported).action_recipe.scale.tolist() == [0.5] * 4
+
+    imported = humanoid(tmp_path, "apollo")
+    assert actor_of(imported)["keyframe"] == "stand"
+    assert policy_of(imported).default.tolist() == [0.2, 0.4, 0.2, 0.5]
+    assert policy_of(imported).timestep == 0.005
+
+    imported = humanoid(tmp_path, "unknown")
+    assert policy_of(imported).action_recipe.scale.tolist() == [0.5] * 4
+    assert any("playground_humanoid" in text for text in imported.found.assumed)
+
+
+def test_the_layout_of_playground_is_the_user_s_choice(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError, match="playground_t1 needs the joint AAHead_yaw"):
+        humanoid(tmp_path, "unknown", robot="t1")  # its head is not there
+    imported = humanoid(tmp_path, "unknown", robot="berkeley", keyframe="home", scale="0.3")
+    assert any("playground_berkeley" in text for text in imported.found.assumed)
+    assert actor_of(imported)["keyframe"] == "home"
+    assert policy_of(imported).action_recipe.scale.tolist() == [0.3] * 4
+    imported = humanoid(tmp_path, "t1", robot="something")
+    assert any("playground_humanoid" in text for text in imported.found.assumed)
+    for flag in ("--robot", "--scale", "--rate", "--default", "--keyframe", "--joints"):
+        assert any(f"({flag}" in text for text in imported.found.assumed)
+
+
 # rl_sar -----------------------------------------------------------------------------------------
 
 
 def sar(
-    folder: Path, text: str = biped.SAR, size: int = 21, base: str = biped.SAR_BASE
+    home: Path,
+    text: str = biped.SAR,
+    size: int = 21,
+    base: str = biped.SAR_BASE,
+    folder: Path | None = None,
+    **options: Any,
 ) -> Imported:
-    wheeled = biped.model(folder)
+    wheeled = biped.model(home)
     wheeled.write_text(wheeled.read_text().replace("knee", "wheel"))
-    biped.write(folder / "walker" / "base.yaml", base)
-    config = biped.write(folder / "walker" / "lab" / "config.yaml", text)
-    network = biped.network(folder / "policy.onnx", size)
-    return import_policy([config], network, wheeled, folder / "scene.yaml", overwrite=True)
+    biped.write(home / "walker" / "base.yaml", base)
+    config = biped.write((folder or home / "walker" / "lab") / "config.yaml", text)
+    network = biped.network(home / "policy.onnx", size)
+    scene = home / "scene.yaml"
+    return import_policy([config], network, wheeled, scene, overwrite=True, **options)
 
 
 def test_rl_sar_finds_its_base_file_maps_joints_and_stands_first(tmp_path: Path) -> None:
@@ -262,18 +399,111 @@ def test_rl_sar_wheels_take_velocities_and_are_not_seen(tmp_path: Path) -> None:
     assert policy.terms[3].to_data()["zero"] == ["left_wheel_joint", "right_wheel_joint"]
 
 
-def test_rl_sar_histories_count_from_the_newest(tmp_path: Path) -> None:
-    text = biped.SAR.replace("observations_history: []", "observations_history: [0, 1, 2]")
-    policy = policy_of(sar(tmp_path, text.replace("tions: 21", "tions: 63"), 63))
-    assert policy.observation is not None and policy.observation.kept.to_data() == {
-        "length": 3, "order": "newest_first", "fill": "zeros", "by": "frame",
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("places", "declared", "priority", "kept"),
+    [
+        ("[0, 1, 2]", 21, "", {"order": "newest_first", "by": "frame"}),
+        ("[0, 1, 2]", 63, "time", {"order": "newest_first", "by": "frame"}),
+        ("[2, 1, 0]", 21, "term", {"order": "oldest_first", "by": "term"}),
+        ("[4, 2, 0]", 21, "term", {"ticks": [4, 2, 0], "by": "term"}),
+    ],
+)
+def test_rl_sar_counts_one_frame_and_histories_from_the_newest(
+    tmp_path: Path, places: str, declared: int, priority: str, kept: dict[str, Any]
+) -> None:
+    text = biped.SAR.replace("observations_history: []", f"observations_history: {places}")
+    text = text.replace("tions: 21", f"tions: {declared}")
+    text += f"  observations_history_priority: {priority}\n" if priority else ""
+    imported = sar(tmp_path, text, 63)
+    observation = policy_of(imported).observation
+    assert observation is not None
+    assert observation.kept.to_data() == {"length": 3, "fill": "zeros", **kept}
+    runs(imported)
+
+
+def test_rl_sar_says_which_terms_do_not_make_the_declared_size(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        sar(tmp_path, biped.SAR.replace("tions: 21", "tions: 22"))
+    assert str(caught.value) == (
+        "config.yaml:3:21: walker/lab.num_observations: is 22, the terms have 21: CommandTerm 3 + "
+        "BaseAngularVelocity 3 + ProjectedGravity 3 + JointPositions 4 + JointVelocities 4 + "
+        "LastAction 4"
+    )
+
+
+def test_rl_sar_finds_its_base_file_some_folders_up_and_tells_the_height(tmp_path: Path) -> None:
+    deep = tmp_path / "walker" / "mimic" / "dance"
+    imported = sar(tmp_path, biped.SAR.replace("walker/lab", "walker/mimic/dance"), folder=deep)
+    assert "base.yaml was found in the folder 'walker' above" in imported.found.notes
+    (height,) = [f for f in imported.findings if f.code == "start-height"]
+    started = mjrig.World(mjrig.Scene.load(imported.scene)).data.qpos[2]
+    assert height.text == (
+        f"the files name no start height: the base starts at {started:g} m, standing on its feet "
+        "in the default pose"
+    )
+    assert height.fix == "--height gives another one"
+
+
+DANCE = (
+    biped.SAR.replace(
+        "[commands, ang_vel, gravity_vec, dof_pos, dof_vel, actions]",
+        "[whole_body_tracking/motion_command, whole_body_tracking/motion_anchor_ori_b, "
+        "RoboMimic_Deploy/phase, ang_vel, dof_pos, dof_vel, actions]",
+    ).replace("tions: 21", "tions: 30")
+    + "  motion_file: dance.csv\n  waist_joint_indices: [0, 1, 3]\n"
+)
+
+
+def test_rl_sar_plays_its_motion_at_one_row_a_tick_turned_to_the_robot(tmp_path: Path) -> None:
+    rows = np.zeros((50, 11))
+    yaw = np.linspace(0.5, 1.0, 50)
+    rows[:, 5], rows[:, 6] = np.sin(yaw / 2), np.cos(yaw / 2)
+    rows[:, 7:] = np.arange(50)[:, None] * np.array([0.001, 0.002, 0.003, 0.004])
+    (tmp_path / "walker" / "lab").mkdir(parents=True)
+    np.savetxt(tmp_path / "walker" / "lab" / "dance.csv", rows, delimiter=",")
+    imported = sar(tmp_path, DANCE, 30)
+    world = mjrig.World(mjrig.Scene.load(imported.scene))
+    policy: Any = next(c for c in world["robot"].components if type(c).__name__ == "Policy")
+    world.step(200 + 4 * 9 + 1)  # the stand, then ten ticks
+    seen = policy.observation.astype(np.float64)
+    at = 10 / 50 * 49  # as the stack's loader counts
+    # Joints in the policy's order: the mapping of the file is 2, 3, 0, 1.
+    assert seen[:4] == pytest.approx(at * np.array([0.003, 0.004, 0.001, 0.002]), abs=1e-6)
+    assert seen[4:8] == pytest.approx(np.array([0.003, 0.004, 0.001, 0.002]) / 0.02, rel=1e-5)
+    assert seen[14] == pytest.approx(10 * 0.02 / 18.0, rel=1e-6)
+    with np.load(tmp_path / "policy_motion.npz") as file:
+        quaternion = file["body_quat_w"][9, 0]
+    wanted = np.array([1.0, 0.0, 0.0, 0.0])
+    turns = (
+        ((0, 0, 1), 0.5 / 49 * at + 0.001 * at),
+        ((1, 0, 0), 0.002 * at),
+        ((0, 1, 0), 0.004 * at),
+    )
+    for axis, angle in turns:
+        turn, product = np.zeros(4), np.zeros(4)
+        mujoco.mju_axisAngle2Quat(turn, np.array(axis, dtype=float), angle)
+        mujoco.mju_mulQuat(product, wanted, turn)
+        wanted = product
+    assert quaternion == pytest.approx(wanted, abs=1e-9)
+    assert "MotionPhase" in next(t for t in imported.found.assumed if "18 s" in t)
+
+
+def test_rl_sar_names_a_motion_that_is_missing_or_none(tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError, match=r"motion_file: dance.csv is not beside the file"):
+        sar(tmp_path, DANCE, 30)
+    biped.write(tmp_path / "walker" / "lab" / "dance.csv", "1,2,3\n4,5,6\n")
+    with pytest.raises(mjrig.SceneError, match="needs two or more rows of 11 numbers"):
+        sar(tmp_path, DANCE, 30)
 
 
 def test_rl_sar_refuses_files_of_two_robots(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         sar(tmp_path, base=biped.SAR_BASE.replace("walker:", "dog:"))
-    assert str(caught.value) == "files of different robots: walker/lab and dog"
+    assert str(caught.value) == (
+        "files of different robots: walker/lab and dog; --robot NAME takes them together"
+    )
+    dog = biped.SAR_BASE.replace("walker:", "dog:")
+    assert sar(tmp_path, base=dog, overrides=Overrides(robot="walker")).found.count == 4
 
 
 # booster_gym ------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -58,6 +59,9 @@ def watched(folder: Path, *terms: dict[str, Any], xml: str, joints: Any, history
         ({"type": "BaseAngularVelocity", "scale": [1, 10, 100]}, [0.1, 2.0, 30.0]),
         ({"type": "BaseAngularVelocity", "sensor": "gyro"}, [0.1, 0.2, 0.3]),
         ({"type": "BaseLinearVelocity"}, [-3.0, 2.0, 1.0]),
+        ({"type": "BaseOrientation"}, [0.707107, 0.0, 0.707107, 0.0]),
+        ({"type": "BaseOrientation", "convention": "xyzw"}, [0.0, 0.707107, 0.0, 0.707107]),
+        ({"type": "BaseOrientation", "sensor": "attitude"}, [0.707107, 0.0, 0.707107, 0.0]),
         ({"type": "ProjectedGravity"}, [1.0, 0.0, 0.0]),
         ({"type": "ProjectedGravity", "sensor": "attitude"}, [1.0, 0.0, 0.0]),
         ({"type": "ProjectedGravity", "site": "imu"}, [1.0, 0.0, 0.0]),
@@ -188,6 +192,126 @@ def test_a_gait_that_stops_stands_still_and_shows_zeros(tmp_path: Path) -> None:
     assert gait(tmp_path, 11, **turning) == [1, 0]  # begins to walk
     assert gait(tmp_path, 16, **turning) == [0, 1]
     assert gait(tmp_path, 31, **turning) == [0, 0]
+
+
+def test_a_gait_may_hold_given_phases_while_it_runs_on(tmp_path: Path) -> None:
+    turning: dict[str, Any] = {"frequency": 50, "form": "phase", "offsets": [0, 0.5]}
+    turning |= {"standing": "hold", "held": [0.5, 0.25]}
+    assert gait(tmp_path, 6, **turning) == [0.5, 0.25]
+    assert gait(tmp_path, 11, **turning) == [0.5, 0]  # walks: where the clock is by now
+    assert gait(tmp_path, 31, **turning) == [0.5, 0.25]
+    # The magnitude of the command decides, not its parts.
+    assert gait(tmp_path, 11, **turning, threshold=1.0) == [0.5, 0.25]
+    assert gait(tmp_path, 11, **{**turning, "held": [0.1]}, threshold=1.0) == [0.1, 0.1]
+    with pytest.raises(mjrig.MjrigError, match=r"held: must have 1 or 2 values, .*got 3"):
+        gait(tmp_path, 1, **{**turning, "held": [0, 0, 0]})
+
+
+def test_a_gait_may_be_faster_at_larger_commands(tmp_path: Path) -> None:
+    """40 Hz standing, from 10 ms on 80 Hz at a command of 1."""
+    turning: dict[str, Any] = {"frequency": 40, "form": "phase", "speedup": 40}
+    assert gait(tmp_path, 11, **turning) == [0.4]
+    assert gait(tmp_path, 16, **turning) == [0.8]
+    assert gait(tmp_path, 16, **turning, speedup_up_to=0.5) == [0.7]
+
+
+def test_entries_of_joints_may_be_zero(tmp_path: Path) -> None:
+    moving: dict[str, Any] = {"xml": RIGGED, "joints": ["turn"]}
+    for kind in ("JointPositions", "JointVelocities"):
+        policy, world = watched(tmp_path, {"type": kind, "zero": ["turn"]}, **moving)
+        world.data.qpos[-1], world.data.qvel[-1] = 0.1, 1.0
+        world.step(1)
+        assert policy.observation.tolist() == [0.0]
+
+
+def test_velocities_at_a_site_are_those_of_its_sensors_in_the_present_state(
+    tmp_path: Path,
+) -> None:
+    site = '<site name="imu" pos="0.1 -0.2 0.3" quat="0.5 0.5 -0.5 0.5"/>'
+    xml = RIGGED.replace('<site name="imu"/>', site)
+    xml = xml.replace("<sensor>", '<sensor><velocimeter name="speed" site="imu"/>')
+    terms = {"type": "BaseLinearVelocity", "site": "imu"}, {"type": "BaseAngularVelocity",
+             "site": "imu"}  # fmt: skip
+    found = seen(tmp_path, *terms, xml=xml)
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = PITCHED, [1, 2, 3, 0.1, 0.2, 0.3, 0.5]
+    mujoco.mj_forward(model, data)
+    wanted = [*data.sensor("speed").data, *data.sensor("gyro").data]
+    assert found == pytest.approx(wanted, abs=1e-6)
+    moving = xml.replace(site, "").replace('site="imu"', 'site="far"')
+    moving = moving.replace('objname="imu"', 'objname="far"')
+    place = moving.index("<joint")
+    body = moving.index(">", moving.rindex("<body", 0, place)) + 1
+    moving = moving[:body] + '<site name="far"/>' + moving[body:]
+    with refused(BindingError, "robot.Policy.file: policy.observation.terms[0].site: 'far' is not "
+                 "on the base"):  # fmt: skip
+        seen(tmp_path, {"type": "BaseLinearVelocity", "site": "far"}, xml=moving)
+
+
+STEPS = """
+<mujoco>
+  <asset><hfield name="hills" nrow="8" ncol="8" size="2 2 0.3 0.1"/></asset>
+  <worldbody>
+    <geom type="box" pos="0.4 0.3 0.1" size="0.3 0.2 0.1" euler="0 0 30"/>
+    <geom type="hfield" hfield="hills" pos="0 0 -0.1"/>
+    <geom type="sphere" pos="-0.5 -0.2 0" size="0.2"/>
+    <geom type="plane" pos="0 0 -0.05" size="0.6 0.6 0.1"/>
+    <body name="base" pos="0.05 -0.02 0.6" euler="5 10 40"><freejoint/>
+      <geom size="0.3" mass="1"/>
+      <body name="arm"><joint name="turn"/><geom size="0.01" pos="0 0 -0.3" mass="0.1"/></body>
+    </body>
+  </worldbody>
+  <actuator><motor name="turn" joint="turn"/></actuator>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("more", [{}, {"grid": "yx", "offset": 0.5, "above": 20.0}])
+def test_a_height_scan_sees_what_rays_of_mujoco_hit(tmp_path: Path, more: dict[str, Any]) -> None:
+    term = {"type": "HeightScan", "reach": 0.58, **more}
+    policy, world = watched(tmp_path, term, xml=STEPS, joints=["turn"])
+    model, data = world.model, mujoco.MjData(world.model)
+    model.hfield_data[:] = np.random.default_rng(0).uniform(size=model.hfield_data.size)
+    data.qpos[:], data.qvel[:] = world.data.qpos, world.data.qvel
+    mujoco.mj_forward(model, data)
+    model.geom_group[model.geom_bodyid > 0] = 3  # the robot does not see itself
+    world.step()
+    x, y = np.linspace(-0.8, 0.8, 17), np.linspace(-0.5, 0.5, 11)
+    grid = [(a, b) for b in y for a in x] if not more else [(a, b) for a in x for b in y]
+    base = data.body("robot/base")
+    yaw = np.arctan2(base.xmat[3], base.xmat[0])
+    wanted = []
+    for a, b in grid:
+        turned = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]]) @ (a, b)
+        start = base.xpos + np.array([*turned, 0.0])
+        geom, group = np.zeros(1, np.int32), np.array([1, 1, 1, 0, 1, 1], np.uint8)
+        hit = mujoco.mj_ray(model, data, start, np.array([0, 0, -1.0]), group, 1, -1, geom)
+        wanted.append(hit - term.get("offset", 0.0) if 0 <= hit <= 0.58 else 0.58)
+    assert len(set(np.round(wanted, 4))) > 50 and 0.58 in wanted
+    assert policy.observation.tolist() == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_phase_of_a_motion_ends_at_one(tmp_path: Path) -> None:
+    def at(steps: int, **more: Any) -> list[float]:
+        return gait(tmp_path, steps, type="MotionPhase", duration=0.02, **more)
+
+    assert at(1) == [0.0]
+    assert at(6) == [0.25]
+    assert at(6, start=0.01) == [0.75]
+    assert at(31) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        ({"length": 2, "ticks": [3, 0]}, [0.1, 0.4, 7, 8, 7, 8]),
+        ({"length": 3, "ticks": [0, 3, 1], "by": "frame"}, [0.4, 7, 8, 0.1, 7, 8, 0.3, 7, 8]),
+    ],
+)
+def test_a_history_may_have_gaps_in_any_order(
+    history: dict[str, Any], expected: list[float], tmp_path: Path
+) -> None:
+    assert histories(tmp_path, 5, history) == expected
 
 
 # Names ------------------------------------------------------------------------------------------

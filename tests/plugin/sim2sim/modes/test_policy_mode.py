@@ -1,6 +1,7 @@
 """A policy in the loop: verdicts, trials, and what it was made for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from mjrig.arrays import FloatArray
 from mjrig.components import PDController
 from mjrig.control.plant import Plant
 from mjrig.control.policy import PolicyComponent
-from mjrig.properties.scalar_kinds import Bool, Float
+from mjrig.properties.scalar_kinds import Bool, Float, Int
+from mjrig.recording.recording import PolicyTicks, Recording
 from mjrig.sim2sim.play.trials import KINDS, perturbations, tracking
 from tests.plugin.sim2sim.recorded import BIPED, biped, from_world
 from tests.worlds import hinge, make_world, make_worlds, refused
@@ -28,11 +30,13 @@ class Sway(PolicyComponent):
     enabled = Bool(True)
     lean = Float(0.0)
     trained_kp = Float(80.0)
+    stand = Int(0)
 
     def prepare(self) -> None:
         self._robot: Any = None
         self._steps = 0
         self._told: Sequence[float] = (0.0, 0.0, 0.0)
+        self._schedule: Sequence[tuple[float, Sequence[float]]] = ()
 
     def attach(self, articulation: Any) -> None:
         self._robot = articulation
@@ -58,6 +62,10 @@ class Sway(PolicyComponent):
         return 10
 
     @property
+    def stand_steps(self) -> int:
+        return self.stand
+
+    @property
     def joints(self) -> tuple[str, ...]:
         return tuple(b.joint for b in self._robot.actuators)
 
@@ -74,7 +82,7 @@ class Sway(PolicyComponent):
         return np.array(self._told)
 
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
-        self._told = schedule[0][1]
+        self._schedule, self._told = schedule, schedule[0][1]
 
     def plant(self) -> Plant:
         return Plant({"decimation": 10}, {"kp": dict.fromkeys(self.joints, self.trained_kp)})
@@ -84,7 +92,7 @@ def test_a_policy_that_stays_up_transfers() -> None:
     result = mjrig.replay(Sway(), biped(), **SETTINGS)
     assert result.verdict == "transfers"
     assert result.evidence == (
-        "policy in the loop, 6 runs (5 runs perturbed): 6 of 6 runs stayed up"
+        "policy in the loop, 8 runs (7 runs perturbed): 8 of 8 runs stayed up"
     )
 
 
@@ -157,8 +165,25 @@ def test_trials_on_processes_are_the_same_trials() -> None:
 
 
 def test_the_kinds_of_perturbations_come_in_turn() -> None:
-    seen = [p.kind for p in perturbations(7, 0)]
+    seen = [p.kind for p in perturbations(9, 0)]
     assert seen == [*KINDS, *KINDS[:2]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_friction_and_strength_are_tried_in_both_directions_harder_ones_first(seed: int) -> None:
+    result = mjrig.replay(Sway(), biped(), seed=seed, duration=0.02, diagnose=False)
+    factors: dict[str, list[float]] = {"friction": [], "motor strength": []}
+    for trial in result.trials:
+        what, times, factor = trial.name.partition(" × ")
+        if times:
+            factors[what].append(float(factor))
+    assert all(len(f) == 2 and f[0] < 1.0 < f[1] for f in factors.values())
+    assert not any(note.startswith("not judged") for note in result.notes)
+    few = mjrig.replay(Sway(), biped(), seed=seed, trials=2, duration=0.02, diagnose=False)
+    assert (
+        "not judged, for want of trials: payload, less strength, pushes, more friction, "
+        "more strength" in few.notes
+    )
 
 
 def test_tracking_is_the_error_of_mean_speeds() -> None:
@@ -178,6 +203,69 @@ def test_a_command_reaches_the_policy() -> None:
     world["robot"].add_component(policy)
     mjrig.replay(policy, world, command=[0.5, 0.0, 0.1], duration=0.1)
     assert policy.command_now.tolist() == [0.5, 0.0, 0.1]
+
+
+def with_commands(rows: Sequence[tuple[int, Sequence[float]]], **about: Any) -> Recording:
+    """A recording of the biped whose policy was commanded so: steps and values."""
+    run = from_world(biped(), 60, **about)
+    ticks = PolicyTicks(
+        np.array([step for step, _ in rows]),
+        np.zeros((len(rows), 1), np.float32),
+        np.zeros((len(rows), 4), np.float32),
+        np.array([values for _, values in rows], dtype=np.float64),
+    )
+    return replace(run, actors={"robot": replace(run.actors["robot"], policy=ticks)})
+
+
+TOLD: list[tuple[int, list[float]]] = [
+    (0, [0, 0, 0]),
+    (10, [0.5, 0, 0]),
+    (20, [0.5, 0, 0]),
+    (30, [0.5, 0, 0.2]),
+    (40, [0, 0, 0]),
+]
+
+
+@pytest.mark.parametrize(
+    ("stand", "schedule"),
+    [
+        (0, [(0.0, [0, 0, 0]), (0.02, [0.5, 0, 0]), (0.06, [0.5, 0, 0.2]), (0.08, [0, 0, 0])]),
+        (10, [(0.0, [0.5, 0, 0]), (0.04, [0.5, 0, 0.2]), (0.06, [0, 0, 0])]),
+        (35, [(0.0, [0.5, 0, 0.2]), (0.01, [0, 0, 0])]),
+        (900, [(0.0, [0, 0, 0])]),
+    ],
+)
+def test_recorded_commands_are_given_again_from_where_the_policy_begins(
+    stand: int, schedule: list[tuple[float, list[float]]]
+) -> None:
+    world = make_world(BIPED, [PDController(kp=80.0, kv=3.0), Sway(stand=stand)])
+    result = mjrig.replay(with_commands(TOLD), world, mode="policy", trials=0, diagnose=False)
+    sway = world["robot"].components[1]
+    assert isinstance(sway, Sway)
+    assert [(round(time, 9), list(values)) for time, values in sway._schedule] == schedule
+    assert "the commands are those of the recording" in result.notes
+
+
+def test_commands_that_somebody_gives_win_and_others_that_do_not_fit_are_told() -> None:
+    world = make_world(BIPED, [PDController(kp=80.0, kv=3.0), Sway()])
+    settings: dict[str, Any] = {"mode": "policy", "trials": 0, "diagnose": False}
+    result = mjrig.replay(with_commands(TOLD), world, command=[0.1, 0, 0], **settings)
+    sway = world["robot"].components[1]
+    assert isinstance(sway, Sway) and sway._schedule == [(0.0, [0.1, 0, 0])]
+    assert "the commands are those of the recording" not in result.notes
+    result = mjrig.replay(with_commands([(0, [1.0])]), world, **settings)
+    note = "the recorded commands have 1 value, the policy takes 3: not used"
+    assert note in result.notes
+
+
+def test_a_recording_s_seed_draws_its_perturbations() -> None:
+    run = with_commands(TOLD)
+    run = replace(run, attributes={**run.attributes, "seed": 5})
+    world = make_world(BIPED, [PDController(kp=80.0, kv=3.0), Sway()])
+    settings: dict[str, Any] = {"mode": "policy", "trials": 2, "diagnose": False}
+    seeds: list[dict[str, Any]] = [{}, {"seed": 5}, {"seed": 6}]
+    own, told, other = (mjrig.replay(run, world, **settings, **more) for more in seeds)
+    assert own.trials == told.trials != other.trials
 
 
 def test_which_robot_must_be_known() -> None:

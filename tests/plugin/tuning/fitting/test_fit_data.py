@@ -10,8 +10,17 @@ import mjrig
 from mjrig.errors import FitError
 from mjrig.recording.recording import GainChange, Recording
 from mjrig.tuning.fitting.fit import fit
-from mjrig.tuning.fitting.fit_data import cut, read_tracks
-from tests.plugin.tuning.fitting.fit_worlds import chirp, edited, record, swing
+from mjrig.tuning.fitting.fit_data import RecordedTrack, cut, read_tracks
+from tests.plugin.tuning.fitting.fit_worlds import (
+    TUMBLER,
+    chirp,
+    edited,
+    noisy,
+    record,
+    swing,
+    taken,
+    with_others,
+)
 from tests.worlds import refused
 
 
@@ -25,6 +34,10 @@ def recording(scene: mjrig.Scene) -> Recording:
     return record(mjrig.World(scene), chirp(0.2, 0.5, 3.0, 0.2), 0.2)
 
 
+def tracks_of(scene: mjrig.Scene, recording: Recording) -> list[RecordedTrack]:
+    return read_tracks(mjrig.World(scene), "robot", [recording])
+
+
 def test_another_timestep(scene: mjrig.Scene, recording: Recording) -> None:
     text = "walk.h5: its timestep is 0.005 s, the scene's 0.002 s; set sim.timestep to 0.005"
     with refused(FitError, text):
@@ -32,19 +45,90 @@ def test_another_timestep(scene: mjrig.Scene, recording: Recording) -> None:
 
 
 def test_another_robot(scene: mjrig.Scene, recording: Recording) -> None:
-    other = replace(recording, actors={"dog": recording.actors["robot"]})
+    share = recording.actors["robot"]
+    other = edited(recording, joints=(replace(share.joints[0], name="leg"),), driven=("leg",))
+    other = replace(other, actors={"dog": other.actors["robot"]})
     with refused(FitError, "walk.h5: it has no actor 'robot'; available: dog"):
         fit(scene, [other], ["kp"])
 
 
-def test_another_joint(scene: mjrig.Scene, recording: Recording) -> None:
-    (joint,) = recording.actors["robot"].joints
-    other = edited(recording, joints=(replace(joint, name="sving"),))
+def test_another_joint(tmp_path: Path) -> None:
+    scene = swing(tmp_path, model=TUMBLER)
+    recording = record(mjrig.World(scene), chirp(0.2, 0.5, 3.0, 0.2), 0.2)
+    root, joint = recording.actors["robot"].joints
+    other = edited(recording, joints=(root, replace(joint, name="sving")))
     with refused(FitError, "walk.h5: it has no joint 'swing' of 'robot'; did you mean 'sving'?"):
         fit(scene, [other], ["kp"])
-    other = edited(recording, joints=(replace(joint, kind="slide"),))
-    with refused(FitError, "walk.h5: 'swing' is a slide joint there, a hinge joint in the scene"):
-        fit(scene, [other], ["kp"])
+
+
+def test_names_are_matched_as_a_replay_matches_them(scene: mjrig.Scene) -> None:
+    """A robot, a joint and an actuator of other names: `dog`, `Swing_Joint`, its joint's name."""
+    true = with_others(scene, {"robot.PDController.kp": 60.0})
+    clean = record(mjrig.World(true), chirp(0.2, 0.5, 3.0, 0.2), 0.2)
+    recording = noisy(clean, 0, 1e-4, 1e-3)
+    share = recording.actors["robot"]
+    (joint,) = share.joints
+    renamed = replace(joint, name="robot_Swing_Joint", kind="slide")
+    other = edited(recording, joints=(renamed,), actuators=("m1",), driven=(renamed.name,))
+    other = replace(other, actors={"dog": replace(other.actors["robot"], name="dog")})
+    plain, named = (fit(scene, [run], ["kp", "kv"]) for run in (recording, other))
+    assert [e.value for e in named.estimates] == [e.value for e in plain.estimates]
+    assert named.notes[:2] == (
+        "walk.h5: 'dog' is matched to 'robot' here",
+        "walk.h5: 'robot_Swing_Joint' is matched to 'swing' here",
+    )
+
+
+def test_a_base_without_a_name_is_matched_as_a_replay_matches_it(tmp_path: Path) -> None:
+    scene = swing(tmp_path, model=TUMBLER)
+    recording = record(mjrig.World(scene), chirp(0.3, 0.5, 3.0, 0.2), 0.2)
+    root, joint = recording.actors["robot"].joints
+    for name in ("", "floating_base"):
+        other = edited(recording, joints=(replace(root, name=name), joint))
+        (track,) = tracks_of(scene, other)
+        assert np.array_equal(track.qpos, recording.actors["robot"].qpos)
+
+
+def test_a_base_that_moved_is_not_fitted_with_a_fixed_one(tmp_path: Path) -> None:
+    free = swing(tmp_path, model=TUMBLER)
+    recording = record(mjrig.World(free), chirp(0.8, 0.5, 3.0, 0.4), 0.4)
+    fixed = with_others(free, {"robot.base": "fixed"})
+    with pytest.raises(FitError) as caught:
+        fit(fixed, [recording], ["kp"])
+    assert "the base of 'robot' moves there, by up to " in str(caught.value)
+    assert str(caught.value).endswith("is not free in the scene: set robot.base: free")
+    share = recording.actors["robot"]
+    held = share.qpos.copy()
+    held[:, :7] = held[0, :7]
+    tracks_of(fixed, edited(recording, qpos=held))  # it was clamped
+
+
+def test_without_a_base_pose_only_efforts_are_fitted(tmp_path: Path) -> None:
+    """The advice must not lead to a narrow interval around a wrong value."""
+    scene = swing(tmp_path, model=TUMBLER)
+    true = with_others(scene, {"robot.PDController.kp": 60.0})
+    recording = taken(mjrig.World(true), tmp_path, chirp(0.5, 0.5, 3.0, 0.5), 250)
+    share = recording.actors["robot"]
+    (joint,) = (j for j in share.joints if j.kind != "free")
+    assert share.qvel is not None
+    logged = replace(
+        share,
+        joints=(replace(joint, qpos=slice(0, 1), dof=slice(0, 1)),),
+        qpos=share.qpos[:, joint.qpos],
+        qvel=share.qvel[:, joint.dof],
+    )
+    log = replace(recording, actors={"robot": logged}, states=None)
+    estimate = fit(scene, [log], ["kp"], evidence="efforts")["swing", "kp"]
+    assert estimate.value == pytest.approx(60.0, rel=1e-6)
+    message = (
+        "walk.h5: it has no base pose of 'robot', which a fit of its motion needs. If the robot "
+        "stood or walked, fit its efforts: --evidence efforts. Only if it was clamped, fix it here "
+        "too: robot.base: fixed"
+    )
+    with refused(FitError, message):
+        fit(scene, [log], ["kp"], evidence="motion")
+    with refused(FitError, message):
+        fit(scene, [log], ["kp", "armature"])
 
 
 def test_another_actuator(scene: mjrig.Scene, recording: Recording) -> None:

@@ -1,0 +1,310 @@
+"""Logs as tables: CSV with any header, read by a mapping of columns to joints.
+
+The mapping is the hint `columns`: `time` is a column; `position`, `velocity`, `effort` and
+`command` are each a mapping from joints to columns, or a pattern with {joint} in it; `units` are
+those of time (s, ms, us, ns), position, velocity and command (rad, deg).
+"""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.importers.recordings.samples import (
+    Hints,
+    columns,
+    finite,
+    number_hint,
+    steps_of,
+)
+from mjrig.components.importers.recordings.urlab_recordings import is_urlab
+from mjrig.errors import RecordingError
+from mjrig.names import listed, suggestion
+from mjrig.recording.recording import ActorRecording, Efforts, RecordedCommands, Recording
+
+JOINT = "{joint}"
+_TIMES = ("time", "t", "timestamp", "__time", "stamp", "sec", "seconds", "#time")
+#: Units → how many of the SI unit they are, by quantity.
+_TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
+_UNITS = {"time": _TIME_UNITS, "position": _ANGLES, "velocity": _ANGLES, "command": _ANGLES}
+#: Words in the names of columns → what they hold; longer words first.
+_WORDS = {
+    "command": ("q_des", "pos_des", "des_dof_pos", "dof_pos_target", "target_position", "command",
+                "desired", "target", "setpoint", "action", "cmd", "des", "ref"),
+    "velocity": ("joint_velocity", "velocity", "dof_vel", "joint_vel", "qvel", "speed", "vel", "dq",
+                 "qd"),
+    "effort": ("tau_est", "torque", "effort", "tau"),
+    "position": ("joint_position", "position", "dof_pos", "joint_pos", "qpos", "angle", "pos", "q"),
+}  # fmt: skip
+_MARK = r"[._/ \-]"
+
+
+def read(path: Path, hints: Hints) -> Recording | None:
+    """A table with a header, by the hint `columns`.
+
+    Raises:
+        RecordingError: the hint is missing or does not fit; the message offers one.
+    """
+    if path.suffix.lower() not in (".csv", ".tsv") and "columns" not in hints:
+        return None
+    rows = _rows(path)
+    if len(rows) < 1 or not _is_header(rows[0]) or is_urlab(rows[0], rows[1:]):
+        return None
+    header = [name.strip() for name in rows[0]]
+    said = hints.get("columns")
+    if said is None:
+        raise RecordingError(
+            f"{path.name}: is a table, and no recording of a known format; say what its columns "
+            f"are. By their names it could be: --hint 'columns={guess(header)}'"
+        )
+    return _Table(path, header, rows[1:], hints).recording(said)
+
+
+def _rows(path: Path) -> list[list[str]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return []
+    lines = text.splitlines()
+    if not lines or "\0" in text:
+        return []
+    separator = max(",;\t", key=lines[0].count)
+    try:
+        return [row for row in csv.reader(lines, delimiter=separator) if row]
+    except csv.Error:
+        return []
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    """Names, not numbers, and not mjrig's own."""
+    if not any(row) or row[0].startswith("# mjrig"):
+        return False
+    return not any(_is_number(name) for name in row if name.strip())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# Offering a mapping -----------------------------------------------------------------------------
+
+
+def guess(header: Sequence[str]) -> str:
+    """A mapping by the names of columns, as a hint is written; patterns where they cover it."""
+    said: dict[str, Any] = {}
+    units: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
+    for name in header:
+        bare, unit = _without_unit(name)
+        if bare.lower() in _TIMES and unit in ("", *_TIME_UNITS) and "time" not in said:
+            said["time"] = name
+            units |= {"time": unit} if unit else {}
+        elif name and unit in ("", *_ANGLES):
+            what, joint = _meaning(bare)
+            found.setdefault(what, {}).setdefault(joint, name)
+            units |= {what: unit} if unit and what in _UNITS else {}
+    for what in ("position", "velocity", "effort", "command"):
+        if what in found:
+            others = [name for name in header if name != said.get("time")]
+            said[what] = _pattern(found[what], others) or found[what]
+    return json.dumps({**said, **({"units": units} if units else {})}, ensure_ascii=False)
+
+
+def _without_unit(name: str) -> tuple[str, str]:
+    """`pos_hip_deg` → `pos_hip`, deg; any other short unit, as of a current, is one too."""
+    hit = re.fullmatch(r"(.+)_(s|ms|us|ns|rad|deg|A|mA|V|C|Nm)", name)
+    if not hit:
+        return name, ""
+    return hit.group(1), "" if hit.group(2) == "Nm" else hit.group(2)
+
+
+def _meaning(name: str) -> tuple[str, str]:
+    """What a column holds, and of which joint: `dq_left_knee` → velocity of left_knee."""
+    for what, words in _WORDS.items():
+        for word in words:
+            before = re.fullmatch(rf"[/\-\s]*{word}{_MARK}+(.+)", name, re.IGNORECASE)
+            after = re.fullmatch(rf"(.+?){_MARK}+{word}", name, re.IGNORECASE)
+            numbered = re.fullmatch(rf"{word}(\[?\d+\]?)", name, re.IGNORECASE)
+            hit = before or after or numbered
+            if hit:
+                return what, hit.group(1)
+    return "position", name
+
+
+def _pattern(places: Mapping[str, str], header: Sequence[str]) -> str:
+    """The pattern all these columns share, if it matches no other one; else empty."""
+    patterns = {_with_joint(name, joint) for joint, name in places.items()}
+    if len(patterns) != 1:
+        return ""
+    (pattern,) = patterns
+    return pattern if set(_matching(pattern, header)) == set(places) else ""
+
+
+def _with_joint(name: str, joint: str) -> str:
+    """The name of a column with {joint} for the joint's."""
+    if name.startswith(joint):
+        return JOINT + name.removeprefix(joint)
+    before, _, after = name.rpartition(joint)
+    return before + JOINT + after
+
+
+def _matching(pattern: str, header: Sequence[str]) -> dict[str, str]:
+    """Joint → column, by a pattern."""
+    before, _, after = pattern.partition(JOINT)
+    made = re.compile(rf"{re.escape(before)}(.+){re.escape(after)}")
+    found = {}
+    for name in header:
+        hit = made.fullmatch(name)
+        if hit:
+            found[hit.group(1)] = name
+    return found
+
+
+# Reading ----------------------------------------------------------------------------------------
+
+
+class _Table:
+    """The rows of a table, and where its columns are."""
+
+    def __init__(
+        self, path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], hints: Hints
+    ) -> None:
+        self._path, self._header, self._hints = path, header, hints
+        for i, row in enumerate(rows):
+            if len(row) != len(header):
+                many = f"row {i} has {len(row)} columns, the header {len(header)}"
+                raise RecordingError(f"{path.name}: {many}")
+        self._rows = rows
+
+    def _fail(self, text: str) -> RecordingError:
+        return RecordingError(f"{self._path.name}: {text}")
+
+    def recording(self, said: object) -> Recording:
+        """The recording by a mapping of its columns."""
+        if not isinstance(said, Mapping):
+            wanted = guess(self._header)
+            raise self._fail(f"the hint columns must be a mapping, as in {wanted}; got {said!r}")
+        known = ("time", "position", "velocity", "effort", "command", "units")
+        for what in said:
+            if what not in known:
+                raise self._fail(f"the hint columns has {what!r}; {suggestion(str(what), known)}")
+        time = said.get("time")
+        names = [n for n in self._header if n != time]
+        places = {w: self._places(w, said[w], names) for w in known[1:-1] if w in said}
+        self._factors = self._units(said.get("units", {}))
+        if not places.get("position"):
+            raise self._fail("the hint columns names no position of a joint")
+        return self._made(time, places)
+
+    def _places(self, what: str, said: object, names: Sequence[str]) -> dict[str, str]:
+        """Joint → column of one quantity."""
+        if isinstance(said, str):
+            if JOINT not in said:
+                raise self._fail(f"the hint columns.{what} must have {JOINT} in it, got {said!r}")
+            found = _matching(said, names)
+        elif isinstance(said, Mapping):
+            found = {str(joint): str(column) for joint, column in said.items()}
+        else:
+            raise self._fail(
+                f"the hint columns.{what} must be a pattern or a mapping, got {said!r}"
+            )
+        for column in found.values():
+            if column not in self._header:
+                hint = suggestion(column, self._header)
+                raise self._fail(f"the hint columns.{what}: there is no column {column!r}; {hint}")
+        if len(set(found.values())) != len(found):
+            raise self._fail(f"the hint columns.{what} names a column twice")
+        return found
+
+    def _units(self, said: object) -> dict[str, float]:
+        """How many of the SI unit the numbers of each quantity are."""
+        found = {}
+        for what, unit in (said if isinstance(said, Mapping) else {"": said}).items():
+            if unit not in _UNITS.get(what, {}):
+                known = "; ".join(f"{w}: {', '.join(units)}" for w, units in _UNITS.items())
+                raise self._fail(f"the hint columns.units has {what}: {unit}; known are {known}")
+            found[str(what)] = _UNITS[what][unit]
+        return found
+
+    def _column(self, name: str) -> FloatArray:
+        place = self._header.index(name)
+        values = [row[place] for row in self._rows]
+        return finite(self._path, f"the column {name!r}", values, (None,))
+
+    def _table(self, what: str, places: Mapping[str, str], joints: Sequence[str]) -> FloatArray:
+        table = np.stack([self._column(places[joint]) for joint in joints], axis=1)
+        return np.asarray(table * self._factors.get(what, 1.0))
+
+    def _made(self, time: object, places: Mapping[str, Mapping[str, str]]) -> Recording:
+        path, joints = self._path, list(places["position"])
+        if not self._rows:
+            raise self._fail("has no rows")
+        for what, found in places.items():
+            strange = [joint for joint in found if joint not in joints]
+            if strange:
+                text = f"columns.{what} has joints without a position: {listed(strange)}"
+                raise self._fail(f"the hint {text}")
+        at = self._times(time)
+        usual = float(np.median(np.diff(at))) if len(at) > 1 else 0.002
+        timestep = number_hint(path, self._hints, "timestep", round(usual, 9) or None)
+        steps = steps_of(path, at, timestep)
+        velocity = places.get("velocity", {})
+        full = set(velocity) == set(joints)
+        speeds = self._table("velocity", velocity, joints) if full else None
+        used = {c for found in places.values() for c in found.values()} | {str(time)}
+        unused = [name for name in self._header if name and name not in used]
+        notes = [f"columns that nothing was made of: {listed(unused)}"] if unused else []
+        notes += [] if full else ["it has no velocities of all joints"]
+        actor = ActorRecording(
+            name=str(self._hints.get("robot", "robot")),
+            joints=columns([(joint, "hinge") for joint in joints]),
+            step=steps,
+            time=at - at[0],
+            qpos=self._table("position", places["position"], joints),
+            qvel=speeds,
+            **self._driven(places, steps),
+        )
+        return Recording(
+            path=path,
+            format="table",
+            timestep=timestep,
+            steps=int(steps[-1]),
+            actors={actor.name: actor},
+            attributes={"source": "table"},
+            notes=tuple(notes),
+        )
+
+    def _times(self, time: object) -> FloatArray:
+        if time is None:
+            step = number_hint(self._path, self._hints, "timestep")
+            return np.asarray(np.arange(len(self._rows)) * step, dtype=np.float64)
+        if time not in self._header:
+            hint = suggestion(str(time), self._header)
+            raise self._fail(f"the hint columns.time: there is no column {time!r}; {hint}")
+        return self._column(str(time)) * self._factors.get("time", 1.0)
+
+    def _driven(self, places: Mapping[str, Mapping[str, str]], steps: Any) -> dict[str, Any]:
+        """Commands and efforts: those of the same joints."""
+        commands, efforts = places.get("command", {}), places.get("effort", {})
+        driven = list(commands or efforts)
+        if not driven:
+            return {}
+        found: dict[str, Any] = {"actuators": tuple(driven), "driven": tuple(driven)}
+        if commands:
+            table = self._table("command", commands, driven)
+            none = np.zeros_like(table)
+            found["commands"] = RecordedCommands(steps, table, none, none)
+        if efforts and set(efforts) >= set(driven):
+            found["efforts"] = Efforts(steps, self._table("effort", efforts, driven))
+        return found

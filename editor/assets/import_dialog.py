@@ -95,7 +95,7 @@ class ImportDialog(Dialog):
             imgui.text_colored(RED, self._problem)
             imgui.pop_text_wrap_pos()
             self._overrides()
-            if imgui.button("Cancel"):
+            if imgui.button(tr("Cancel")):
                 self.close()
             return
         if offer is None:

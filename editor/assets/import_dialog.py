@@ -123,13 +123,15 @@ class ImportDialog(Dialog):
 
     def _overrides(self) -> None:
         """Fields for what replaces the values of the files, and guesses."""
-        if not imgui.collapsing_header("Instead of what the files say, or what is guessed###said"):
+        if not imgui.collapsing_header(
+            tr("Instead of what the files say, or what is guessed") + "###said"
+        ):
             return
         for flag, (form, about) in FLAGS.items():
             imgui.set_next_item_width(size(*_FIELD).x)
             _, self.said[flag] = imgui.input_text_with_hint(f"--{flag}", form, self.said[flag])
             imgui.set_item_tooltip(about)
-        if imgui.button("Examine again###again"):
+        if imgui.button(tr("Examine again") + "###again"):
             self.examine()
 
     def _findings(self, offer: Offer) -> None:

@@ -21,7 +21,12 @@ SHOWING = frozenset(
     "text_colored text_disabled text_unformatted text_wrapped tree_node_ex".split()
 )
 #: Modules whose sentences are not shown as they are.
-EXEMPT = frozenset({"editor/session/window_words.py"})  # patterns in messages of the library
+EXEMPT = frozenset(
+    {
+        "editor/command.py",  # of the command line
+        "editor/session/window_words.py",  # patterns in messages of the library
+    }
+)
 #: Functions whose texts are names for the program, not for people.
 NAMING = frozenset(
     "begin_child begin_popup begin_popup_context_item begin_table files import_module legend "

@@ -13,6 +13,7 @@ from mjrig.editor.assets.drops import described_actor
 from mjrig.editor.assets.policy_import import Offer
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.window_words import window_words
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.dialogs import Dialog
@@ -129,7 +130,7 @@ class ImportDialog(Dialog):
             return
         for flag, (form, about) in FLAGS.items():
             imgui.set_next_item_width(size(*_FIELD).x)
-            _, self.said[flag] = imgui.input_text_with_hint(f"--{flag}", form, self.said[flag])
+            _, self.said[flag] = imgui.input_text_with_hint(flag, form, self.said[flag])
             imgui.set_item_tooltip(about)
         if imgui.button(tr("Examine again") + "###again"):
             self.examine()
@@ -140,7 +141,7 @@ class ImportDialog(Dialog):
         imgui.push_text_wrap_pos(0.0)
         for finding in found:
             for line in lines_of([finding]):
-                imgui.text_colored(_COLOURS[finding.level], line.strip())
+                imgui.text_colored(_COLOURS[finding.level], window_words(line.strip()))
         imgui.pop_text_wrap_pos()
         data = self._data
         takes = (

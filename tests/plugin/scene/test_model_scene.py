@@ -150,7 +150,7 @@ def test_every_command_takes_a_model(
         assert main(command) == 0, (command, capsys.readouterr().err)
     assert Path(model).read_text() == ARM
     capsys.readouterr()
-    assert main(["tune", "respond", model]) == 1
+    assert main(["tune", "assign", model, "--frequency", "5"]) == 1
     assert "arm.use_motors=true makes motors of its position" in capsys.readouterr().err
     main(["check", model, "--json"])
     table = json.loads(capsys.readouterr().out)["actors"][0]["actuators"]

@@ -14,8 +14,8 @@ from mjrig.sim.world import World
 
 #: Sampled poses that a search begins with.
 STARTS = 5
-#: The same of a search for unstable poses.
-STRAINED = 3
+#: The same of a search for unstable poses: the fewer joints, the more, for about the same time.
+STRAINED, STARTS_TIMES_JOINTS = 6, 120
 #: Most times that a search goes through all joints, and the gain below which it ends.
 ROUNDS, CONVERGED = 12, 1e-4
 #: Positions of a joint that are tried, and how often finer ones are.
@@ -80,25 +80,26 @@ class SampledPoses:
         """The same in the poses that serve as a check."""
         return [group for _ in self._visit(self._others) for group in groups(self.world)]
 
-    def strained(self, chosen: Sequence[Chosen], damping: FloatArray) -> list[Group]:
-        """The same in poses where damping is largest for the inertia that all joints have free.
+    def strained(self, chosen: Sequence[Chosen], stress: FloatArray) -> list[Group]:
+        """The same in poses where gains are largest for the inertia that all joints have free.
 
         They are searched for, and the next search begins in them too.
 
         Args:
-            damping: of each of the chosen.
+            stress: of the gains of each of the chosen, in units of damping.
         """
         if not self._others:
             return []
         search = _PoseSearch(self.world)
         dofs = np.array([c.binding.dof_address for c in chosen], dtype=np.intp)
         weights = np.zeros((len(dofs), self.world.model.nv))
-        weights[np.arange(len(dofs)), dofs] = np.sqrt(damping)
+        weights[np.arange(len(dofs)), dofs] = np.sqrt(stress)
 
         def relief(pose: FloatArray) -> float:
             return -search.strain(pose, weights)
 
-        starts = sorted(self._starts, key=relief)[:STRAINED]
+        count = max(STRAINED, STARTS_TIMES_JOINTS // max(len(search.every), 1))
+        starts = sorted(self._starts, key=relief)[:count]
         found = [search.best(relief, search.every, start)[1] for start in starts]
         self._starts += found
         return [group for _ in self._visit(found) for group in groups(self.world)]

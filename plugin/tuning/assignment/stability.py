@@ -15,7 +15,7 @@ from mjrig.properties.per_actuator import patch
 from mjrig.tuning.assignment.poses import SampledPoses
 
 #: A frequency is lowered by this factor at a time, so many times before the joint is chosen again.
-LOWER, TIMES = 0.99, 4
+LOWER, TIMES = 0.995, 8
 #: Most searches for poses that are still unstable.
 SEARCHES = 12
 #: Joints that differ by less than this factor are lowered together.
@@ -50,9 +50,15 @@ def _lower_all(
     """Lower until the poses so far are stable, and those that are searched for then."""
     for _ in range(SEARCHES):
         search.lower()
-        damping = np.array([gains(i, share)[1] for i, share in enumerate(search.share)])
-        if not search.add(poses.strained(chosen, damping)):
+        held = [gains(i, share) for i, share in enumerate(search.share)]
+        stress = np.array([stress_of(kp, kv, poses.world.timestep) for kp, kv in held])
+        if not search.add(poses.strained(chosen, stress)):
             break
+
+
+def stress_of(kp: float, kv: float, step: float) -> float:
+    """What must be small against the inertia for an explicit step to be stable: kv + kp h / 2."""
+    return max(kv + 0.5 * step * kp, 0.0)
 
 
 def put_gains(chosen: Sequence[Chosen], gains: Gains) -> None:
@@ -101,10 +107,12 @@ class _Search:
                 unstable = [group for group in unstable if not self._holds(group)]
 
     def _strain(self, group: Group) -> float:
-        """How large the damping is for the inertia: the largest eigenvalue of M⁻¹ D."""
-        kv = self._factors(group)[1] * np.array([d.kv for d in group.drives])
+        """How large the gains are for the inertia: the largest eigenvalue of M⁻¹ S."""
+        kp, kv, _ = self._factors(group)
+        pairs = zip(kp, kv, group.drives, strict=True)
+        stress = [stress_of(p * d.kp, v * d.kv, group.plant.step) for p, v, d in pairs]
         rows = np.array([d.row[group.dofs] for d in group.drives])
-        rows *= np.sqrt(np.maximum(kv, 0.0))[:, None]
+        rows *= np.sqrt(stress)[:, None]
         return float(np.linalg.eigvalsh(rows @ np.linalg.solve(group.plant.mass, rows.T))[-1])
 
     def _holds(self, group: Group) -> bool:

@@ -38,7 +38,7 @@ def test_mutated_configurations_are_read_or_refused(tmp_path: Path, tally: Tally
     network = biped.network(tmp_path / "policy.onnx", 23)
     biped.write(tmp_path / "base.yaml", biped.SAR_BASE)
     made = Robot(biped.model(tmp_path))
-    for rng in tally.cases("mutated policy configurations", 20, 3000):
+    for rng in tally.cases("mutated policy configurations", 20, 3000, minutes=3.0):
         text = mutated(TEXTS[rng.choice(list(TEXTS))], rng)
         config = biped.write(tmp_path / "config.yaml", text)
         try:

@@ -230,11 +230,12 @@ class _Table:
     def _units(self, said: object) -> dict[str, float]:
         """How many of the SI unit the numbers of each quantity are."""
         found = {}
-        for what, unit in (said if isinstance(said, Mapping) else {"": said}).items():
+        pairs = said.items() if isinstance(said, Mapping) else [("", said)]
+        for what, unit in ((str(a), str(b)) for a, b in pairs):
             if unit not in _UNITS.get(what, {}):
                 known = "; ".join(f"{w}: {', '.join(units)}" for w, units in _UNITS.items())
                 raise self._fail(f"the hint columns.units has {what}: {unit}; known are {known}")
-            found[str(what)] = _UNITS[what][unit]
+            found[what] = _UNITS[what][unit]
         return found
 
     def _column(self, name: str) -> FloatArray:

@@ -52,13 +52,9 @@ class VendorFile:
         self.path = path
         try:
             content = read_limited(path, MAX_CHARACTERS)
-            text = content.decode()
         except OSError as error:
             raise SceneError(f"cannot read {path}: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise SceneError(f"{path.name}: {_strange(content)}") from error
-        if _CONTROL.search(text):
-            raise SceneError(f"{path.name}: {_strange(content)}")
+        text = _text(path, content)
         if path.suffix == ".py":
             raise SceneError(f"{path.name}: {LEGGED_GYM if _LEGGED.search(text) else _PROGRAM}")
         self.digest = sha256(content).hexdigest()
@@ -77,12 +73,22 @@ class VendorFile:
         return isinstance(self.data, dict) and all(key in self.data for key in keys)
 
 
-def _strange(content: bytes) -> str:
-    head = " ".join(f"{byte:02x}" for byte in content[:8])
-    return (
-        "is neither a configuration (YAML or JSON) nor a network (ONNX or TorchScript); it begins "
-        f"with the bytes {head}"
-    )
+def _text(path: Path, content: bytes) -> str:
+    """The content as text without control characters.
+
+    Raises:
+        SceneError: it is none.
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if _CONTROL.search(text):
+        raise SceneError(
+            f"{path.name}: is neither a configuration (YAML or JSON) nor a network (ONNX or "
+            f"TorchScript); it begins with the bytes {content[:8].hex(' ')}"
+        )
+    return text
 
 
 def _check_json(path: Path, text: str) -> None:

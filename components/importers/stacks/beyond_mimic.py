@@ -152,7 +152,7 @@ class _MetadataTerms:
                 text = f"has {len(scale)} values for {name!r}, which has {width}"
                 raise said.error("observation_terms_scale", text)
             found.append(terms.term(kind, width, scale or None, **more))
-        return found, self._assumed
+        return found, list(dict.fromkeys(self._assumed))
 
     def _lengths(self, size: int) -> list[int]:
         said = self._said
@@ -170,10 +170,8 @@ class _MetadataTerms:
     def _kind(self, name: str, lengths: Sequence[int]) -> tuple[str, int, dict[str, Any]]:
         """Type, size and more of a term."""
         if name in ("command", "velocity_commands", "twist", "motion"):
-            return (
-                *(("MotionJoints", 2 * self._count) if self._tracks else ("CommandTerm", 3)),
-                {},
-            )
+            tracks = self._tracks
+            return ("MotionJoints", 2 * self._count, {}) if tracks else ("CommandTerm", 3, {})
         if name == _SCAN:
             return "HeightScan", self._scan(lengths), {}
         if name not in _TERMS:

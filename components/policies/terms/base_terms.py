@@ -107,7 +107,7 @@ class QuaternionOrder(StrEnum):
 class BaseOrientation(ObservationTerm):
     """Orientation of the base in the world, or of a framequat sensor: a quaternion."""
 
-    sensor = Text("", doc="Orientation sensor (framequat) to use instead of the free joint.")
+    sensor = Text("", doc="Sensor with the quaternion, instead of the free joint.")
     convention = Choice(QuaternionOrder.WXYZ, doc="Order of the numbers.")
 
     def connect(self, view: View) -> int:

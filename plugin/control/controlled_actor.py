@@ -327,6 +327,9 @@ class ControlledActor(ActorInWorld):
         """Write the seeded setpoints to the lowered actuators, before forces are read."""
         for write in self._plan.native:
             write()
+        for controller in self.controllers:
+            if controller.lowered is not None and controller.lowered.awaits_command:
+                controller.lowered.prefill()
 
     # Seeding ------------------------------------------------------------------------------------
 

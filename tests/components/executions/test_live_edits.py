@@ -386,6 +386,21 @@ def test_an_edit_mujoco_cannot_follow_leaves_native(controller: Any, spoil: Any)
     assert world.events == ()
 
 
+@pytest.mark.parametrize("execution", FAST)
+@pytest.mark.parametrize("delay", [None, {"steps": 1}, {"steps": 0, "max_steps": 3}])
+def test_forces_are_those_of_python_after_a_reset(execution: str, delay: Any) -> None:
+    make = maker(PIDController(kp=20, ki=2, kv=1, delay=delay))
+    worlds = [make(name) for name in ("python", execution)]
+    for keyframe in ("bent", None, "bent"):
+        for world in worlds:
+            world.step(3)
+            world.reset(keyframe)
+        python, other = worlds
+        expected = python["robot"].applied_effort
+        np.testing.assert_array_equal(other["robot"].applied_effort, expected)
+        np.testing.assert_array_equal(other.data.qacc, python.data.qacc)
+
+
 @pytest.mark.parametrize("execution", ALL)
 def test_forces_are_those_of_python_before_the_first_step(execution: str) -> None:
     world = maker(PDController(kp=20, kv=1))(execution)

@@ -52,7 +52,7 @@ class Answer:
     @property
     def findings(self) -> list[str]:
         """The findings of the diagnosis, most important first."""
-        return [sentence(ReplayFinding(**found)) for found in self.data["diagnosis"]]
+        return [sentence(ReplayFinding.from_data(found)) for found in self.data["diagnosis"]]
 
     @property
     def notes(self) -> list[str]:

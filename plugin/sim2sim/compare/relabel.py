@@ -73,6 +73,19 @@ def with_signs(recording: Recording, robot: str, flipped: Sequence[int]) -> Reco
     return _with(recording, replace(actor, commands=moved))
 
 
+def with_quaternions(recording: Recording, order: Sequence[int]) -> Recording:
+    """Base and ball quaternions with their four numbers in another order."""
+    actors = {}
+    for name, actor in recording.actors.items():
+        qpos = actor.qpos.copy()
+        for joint in actor.joints:
+            if joint.kind in ("free", "ball"):
+                at = slice(joint.qpos.stop - 4, joint.qpos.stop)
+                qpos[:, at] = actor.qpos[:, at][:, list(order)]
+        actors[name] = replace(actor, qpos=qpos)
+    return replace(recording, actors=actors)
+
+
 def shifted(recording: Recording, steps: int) -> Recording:
     """Setpoints delayed by some steps; those of the first step stay."""
     actors = {}

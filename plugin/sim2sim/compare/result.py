@@ -88,6 +88,13 @@ class Replay:
         """Whether it matches or transfers."""
         return self.verdict in (MATCHES, WITHIN, TRANSFERS, REMARKS, SHOWN)
 
+    def diagnosed(self, findings: list[ReplayFinding], notes: list[str]) -> None:
+        """Add the diagnosis of a recording; a policy that has a cause has a caveat."""
+        self.diagnosis = [*findings, *self.diagnosis]
+        self.notes += notes
+        if self.verdict == TRANSFERS and any(f.share for f in findings):
+            self.verdict = REMARKS
+
     def to_data(self) -> dict[str, object]:
         """The content of report.json."""
         plain = (

@@ -51,7 +51,8 @@ class ActionChecks:
             yield self._scales("sign", wrong, fitted, scale, joints)
         elif wrong:
             yield self._scales("action_scale", wrong, fitted, scale, joints)
-        yield from self._offsets(fitted, joints)
+        # A wrong slope moves the offset too; where the slope is right, the offset can be judged.
+        yield from self._offsets({i: f for i, f in fitted.items() if i not in wrong}, joints)
         if not wrong:
             self.judged.append("action to target")
 
@@ -155,7 +156,8 @@ def check_network(case: PolicyCase, *, terms_agree: bool) -> tuple[list[ReplayFi
     if found is None or not len(found.ticks) or not terms_agree:
         return [], "the network: its observations here are not the recorded ones"
     size = max(float(np.sqrt(np.mean(found.action_recorded**2))), 1e-6)
-    first = found.action_recorded[:5], found.action_here[:5]
+    rows = found.sharp[:5]
+    first = found.action_recorded[rows], found.action_here[rows]
     off = float(np.abs(first[0] - np.clip(first[1], *_range(case))).max()) / size
     if off < AGREES:
         return [], ""

@@ -1,6 +1,8 @@
 """Diagnosis of a replay: undo one difference to the recording at a time, and measure."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,9 +22,15 @@ from mjrig.sim2sim.compare.relabel import (
     shifted,
     with_names,
     with_order,
+    with_quaternions,
     with_signs,
 )
 from mjrig.sim2sim.compare.track import record
+from mjrig.sim2sim.diagnose.body_checks import BodyChecks
+from mjrig.sim2sim.diagnose.plant_fix import plant_fix
+from mjrig.sim2sim.diagnose.quietly import quietly
+from mjrig.sim2sim.diagnose.segments import Segments, size
+from mjrig.sim2sim.diagnose.term_checks import QUATERNIONS, quaternion_finding
 from mjrig.sim2sim.play.one_step import OneStep
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 from mjrig.sim2sim.play.players import TargetsPlayer
@@ -41,6 +49,12 @@ GROWN = 1e-5
 GROSS = 1e-2
 #: What explains more than this share of the error is a cause.
 CAUSE = 0.5
+#: With this share explained, no further causes are sought.
+ENOUGH = 0.95
+#: Shifts of setpoints that are tried: steps within a tick at most, and whole ticks.
+NEAR, TICKS = 10, 3
+#: Body properties that are confirmed by running.
+CONFIRMED = 2
 
 
 class Diagnosis:
@@ -75,18 +89,22 @@ class Diagnosis:
             self._notes.append(
                 f"the difference comes from rounding: below {ROUND_OFF:g}{since}; no finding"
             )
-        found = list(self._plants())
-        together = self._all_together() if len(found) > 1 else 0.0
-        if not self._is_round_off():
-            found += self._commands()
-            found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
-            if not found or (found[0].share or 0.0) < CAUSE:
-                found = [*self._state_edits(), *found]
-                if together < CAUSE:
-                    self._other_model()
-        found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
+        with quietly():
+            found = self._found()
         self._saturation()
         return found, self._notes
+
+    def _found(self) -> list[ReplayFinding]:
+        """What is listed, then the setpoints, then the body: until something explains it."""
+        found = list(self._plants())
+        together = self._all_together() if len(found) > 1 else 0.0
+        for look in (self._commands, self._body):
+            if not self._is_round_off() and max(_best(found), together) < ENOUGH:
+                found += look()
+        if not self._is_round_off() and max(_best(found), together) < CAUSE:
+            found = [*self._state_edits(), *found]
+            self._other_model()
+        return sorted(found, key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
 
     def _is_round_off(self) -> bool:
         """Whether the error starts tiny and only grows as fast as a robot amplifies it."""
@@ -127,6 +145,10 @@ class Diagnosis:
             here = plant_of(self._world, pair.robot)
             for difference in differences(pair.recorded.plant, here, names):
                 yield pair, difference
+            late = {j: v for j, v in here.joints.get("delay", {}).items() if v > 0.0}
+            if late and "delay" not in pair.recorded.plant.joints:
+                # A recording that does not mention a delay most likely had none.
+                yield pair, PlantDifference("delay", dict.fromkeys(late, 0.0), late, tuple(late))
 
     def _plants(self) -> Iterator[ReplayFinding]:
         seen: set[str] = set()
@@ -146,6 +168,7 @@ class Diagnosis:
             difference.here_value(),
             effect,
             share,
+            plant_fix(self._world, pair.robot, difference),
         )
 
     def _groups(self) -> Iterator[ReplayFinding]:
@@ -173,8 +196,18 @@ class Diagnosis:
             world = twin(self._world, {difference.what: difference.recorded})
             return self.error(world=world)
         with PlantEdit(self._world, pair.robot) as edit:
+            try:
+                apply(edit, difference)
+            except CannotEdit:
+                if difference.what != "delay":
+                    raise
+            else:
+                return self.error()
+        # A native law has its delay compiled in; the same law in Python has not.
+        world = twin(self._world)
+        with PlantEdit(world, world[pair.robot.name]) as edit:
             apply(edit, difference)
-            return self.error()
+            return self.error(world=world)
 
     def _all_together(self) -> float:
         """The share of the error that all differences explain together."""
@@ -194,29 +227,84 @@ class Diagnosis:
             for edit in reversed(edits):
                 edit.undo()
 
-    # Orders, signs, phase -----------------------------------------------------------------------
+    # How the recording was read -----------------------------------------------------------------
 
     def _commands(self) -> list[ReplayFinding]:
-        """Errors in the setpoints themselves: the best explanation, if it is good enough."""
+        """Errors in how the recording was read: the best explanation, if it is good enough."""
         tried = list(self._try_phase())
         if self._comparison.max_abs_position_error > GROSS:
+            tried += self._try_quaternions()
             for pair in self._matches:
                 tried += self._try_orders(pair.recorded)
         good = [f for f in tried if (f.share or 0.0) > CAUSE]
         return sorted(good, key=lambda f: f.share or 0.0, reverse=True)[:1]
 
     def _try_phase(self) -> Iterator[ReplayFinding]:
-        for steps in (-1, 1):
+        """Setpoints some steps earlier or later: those that short predictions like best."""
+        for steps in self._shifts():
             share = self._share(self.error(shifted(self._recording, steps)))
             when = "later" if steps > 0 else "earlier"
+            count = "one" if abs(steps) == 1 else str(abs(steps))
+            many = "step" if abs(steps) == 1 else "steps"
             yield ReplayFinding(
                 "tick phase",
                 "",
                 "as recorded",
-                f"one step {when}",
-                f"setpoints that start one physics step {when} {remove(share)}",
+                f"{count} {many} {when}",
+                f"setpoints that start {count} physics {many} {when} {remove(share)}",
                 share,
             )
+
+    def _shifts(self) -> list[int]:
+        """Shifts worth a run [steps]."""
+        segments = self._segments
+        if segments is None:
+            return [-1, 1]
+        commands = segments.pair.recorded.commands
+        assert commands is not None
+        moved = np.flatnonzero(np.abs(np.diff(commands.position, axis=0)).max(axis=1) > 0.0)
+        gaps = np.diff(commands.step[moved + 1]) if len(moved) > 2 else np.ones(1)
+        tick = max(1, round(float(np.median(gaps))))
+        near = range(1, min(tick, NEAR) + 1)
+        steps = sorted({*near, *(n * tick for n in range(1, TICKS + 1))})
+        tried = {d: size(segments.miss(shifted(self._recording, d))) for n in steps for d in (-n, n)}
+        best = min(tried, key=lambda d: tried[d])
+        return sorted({-1, 1, best})
+
+    def _try_quaternions(self) -> Iterator[ReplayFinding]:
+        """The four numbers of a base quaternion in another order."""
+        if not any(j.kind == "free" for m in self._matches for j in m.recorded.joints):
+            return
+        for name, order in QUATERNIONS.items():
+            share = self._share(self.error(with_quaternions(self._recording, order)))
+            yield quaternion_finding(name, f"read as {name}, the run here is another: it "
+                                     f"{removes(share)}", share)  # fmt: skip
+
+    # The body -----------------------------------------------------------------------------------
+
+    def _body(self) -> list[ReplayFinding]:
+        """Properties that the recording does not list, fitted and confirmed by running."""
+        segments = self._segments
+        if segments is None:
+            return []
+        checks = BodyChecks(segments, self._world)
+        found = []
+        for i, (finding, change) in enumerate(checks.run()):
+            share = finding.share or 0.0
+            if i < CONFIRMED:
+                with PlantEdit(self._world, segments.pair.robot) as edit:
+                    change(edit)
+                    share = max(share, self._share(self.error()))
+            found.append(replace(finding, share=share))
+        return found
+
+    @cached_property
+    def _segments(self) -> Segments | None:
+        """Short predictions; None: there are no states to start them from."""
+        found = Segments(self._recording, self._world, self._robot)
+        return found if found.usable else None
+
+    # Orders, signs ------------------------------------------------------------------------------
 
     def _try_orders(self, actor: ActorRecording) -> Iterator[ReplayFinding]:
         ways: tuple[tuple[str, Callable[[Recording, str, Indices], Recording]], ...] = (
@@ -293,6 +381,10 @@ class Diagnosis:
                     f"{name} is at its effort limit {joint.saturation:.0%} of the time, "
                     f"{before:.0%} in the recording"
                 )
+
+
+def _best(found: Sequence[ReplayFinding]) -> float:
+    return max((f.share or 0.0 for f in found), default=0.0)
 
 
 def _first_above(comparison: Comparison, size: float) -> float | None:

@@ -46,7 +46,7 @@ def check_policy(
             component = stack.enter_context(in_the_loop(made, world, actor))
             case = PolicyCase(recording, world, matches, component, read_policy(path))
             schedule = schedule_of(case.ticks, recording.timestep, case.began)
-            if schedule and schedule[0][1]:
+            if schedule and len(schedule[0][1]) == component.command_now.size > 0:
                 component.follow(schedule)
             return _checked(case)
     except MjrigError as error:

@@ -15,7 +15,7 @@ from mjrig.sim2sim.play.start import start
 
 #: Ticks that are compared at most: more add nothing.
 MOST = 400
-#: With at least this many, only ticks are used whose previous physics step was recorded too.
+#: With at least this many, sensors are judged only where the step before was recorded too.
 ENOUGH = 15
 
 
@@ -24,7 +24,8 @@ class Recomputed:
     """Ticks of a recording and what the policy here observes and does at the same states.
 
     `ticks` are the rows of the recording's policy ticks that are ticks here too, of the `asked`
-    ones; the rows of the other arrays are those.
+    ones; the rows of the other arrays are those. `sharp` are the rows at which sensors hold what
+    they held in the recording.
     """
 
     asked: int
@@ -33,6 +34,7 @@ class Recomputed:
     here: FloatArray
     action_recorded: FloatArray
     action_here: FloatArray
+    sharp: Indices
 
 
 def real_ticks(ticks: PolicyTicks) -> list[int]:
@@ -74,9 +76,6 @@ def recompute(
     at = {int(s): i for i, s in enumerate(actor.step)}
     rows = [p for p in real_ticks(ticks) if int(ticks.step[p]) in at][:MOST]
     stale = sensors and not policy.needs_position_stage
-    if stale:
-        sharp = [p for p in rows if int(ticks.step[p]) - 1 in at]
-        rows = sharp if len(sharp) >= ENOUGH else rows
     if not rows or ticks.observation.shape[1] != policy.observation.size:
         return None
     start(world, recording, matches)
@@ -96,6 +95,8 @@ def recompute(
             done.append(policy.action.astype(np.float64))
     keep = np.array(found, dtype=np.intp)
     empty = np.zeros((0, policy.observation.size))
+    known = [i for i, p in enumerate(found) if not stale or int(ticks.step[p]) - 1 in at]
+    sharp = known if len(known) >= ENOUGH else range(len(found))
     return Recomputed(
         asked=len(rows),
         ticks=keep,
@@ -103,6 +104,7 @@ def recompute(
         here=np.array(seen) if seen else empty,
         action_recorded=ticks.action[keep].astype(np.float64),
         action_here=np.array(done) if done else np.zeros((0, policy.action.size)),
+        sharp=np.array(sharp, dtype=np.intp),
     )
 
 

@@ -22,8 +22,8 @@ from mjrig.sim2sim.diagnose.term_layout import (
     TermLayout,
 )
 
-#: Terms that depend on how the base is turned.
-TURNED = ("ProjectedGravity", "BaseLinearVelocity", "BaseAngularVelocity")
+#: Terms that depend on how the base, or another free body, is turned.
+TURNED = ("ProjectedGravity", "BaseLinearVelocity", "BaseAngularVelocity", "RelativeRotation")
 #: Orders of the four numbers of a quaternion that was read wrongly: xyzw as wxyz, and back.
 QUATERNIONS = {"x, y, z, w": (3, 0, 1, 2), "w, x, y, z": (1, 2, 3, 0)}
 
@@ -51,9 +51,12 @@ class TermChecks:
             return [quaternion]
         findings = []
         for term, (recorded, here) in zip(layout.terms, frames, strict=True):
-            fit = best_fit(recorded, here)
+            rows = found.sharp if term.said.get("sensor") else slice(None)
+            fit = best_fit(recorded[rows], here[rows])
             if fit is None:
                 self.judged.append(term.name)
+            elif term.kind == "GaitPhase":
+                findings += self._gait(term, fit, found)
             elif fit.kind == "unknown":
                 self.open.append(f"{term.name}: differs by {fit.before:.0%}, for no known reason")
             else:
@@ -108,8 +111,10 @@ class TermChecks:
     ) -> ReplayFinding | None:
         """A base quaternion whose numbers were read in the wrong order."""
         places = [i for i, t in enumerate(layout.terms) if t.kind in TURNED]
-        before = max((error(*frames[i]) for i in places), default=0.0)
-        if before < SAME or self._case.match.base is None:
+        rows = self._case.recomputed.sharp if self._case.recomputed is not None else []
+        before = max((error(*(x[rows] for x in frames[i])) for i in places), default=0.0)
+        free = any(here.kind == "free" for _, here in self._case.match.joints)
+        if before < SAME or not free:
             return None
         for name, order in QUATERNIONS.items():
             recording = with_quaternions(self._case.recording, order)
@@ -119,7 +124,7 @@ class TermChecks:
             if found is None or not len(found.ticks):
                 continue
             again = _frames(other, layout, found)
-            after = max(error(*again[i]) for i in places)
+            after = max(error(*(x[found.sharp] for x in again[i])) for i in places)
             if after < 0.1 * before:
                 return quaternion_finding(
                     name,
@@ -136,8 +141,6 @@ class TermChecks:
             f"recorded and recomputed values differ by {fit.before:.2g} of their size, "
             f"with it by {fit.after:.2g}, over {len(found.ticks)} ticks"
         )
-        if term.kind == "GaitPhase":
-            return self._gait(term, fit, found, evidence)
         if fit.kind == "scale":
             return [self._scale(term, fit, evidence)]
         if fit.kind == "offset" and term.kind == "JointPositions":
@@ -186,26 +189,29 @@ class TermChecks:
         what = "joint order" if term.joints else "order of values"
         return ReplayFinding(what, term.name, new, names, evidence, fit.share, edit)
 
-    def _gait(
-        self, term: Term, fit: TermFit, found: Recomputed, evidence: str
-    ) -> list[ReplayFinding]:
+    def _gait(self, term: Term, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
         """The period of the recorded phase."""
-        layout = self._case.layout
+        layout, timestep = self._case.layout, self._case.recording.timestep
         assert layout is not None
         places = layout.places()[term.index][0]
-        steps = self._case.ticks.step[found.ticks]
-        period = _period(found.recorded[:, places], steps * self._case.recording.timestep, term)
-        mine = _period(found.here[:, places], steps * self._case.recording.timestep, term)
-        fix: tuple[Edit, ...] = ()
-        recorded: object = "another phase"
-        here: object = "this phase"
-        if period is not None and mine is not None and abs(period - mine) > 5e-3 * mine:
-            recorded, here = float(f"{period:.4g}"), float(f"{mine:.4g}")
-            key = "frequency" if "frequency" in term.said else "period"
-            value = float(f"{1.0 / period if key == 'frequency' else period:.4g}")
-            fix = (Edit("policy", f"{term.path}.{key}", value),)
-            evidence = f"the recorded phase turns once in {period:.4g} s, here in {mine:.4g} s"
-        return [ReplayFinding("gait phase", term.name, recorded, here, evidence, 1.0, fix)]
+        time = self._case.ticks.step[found.ticks] * timestep
+        recorded, here = (_period(v[:, places], time, term) for v in (found.recorded, found.here))
+        if recorded is None or here is None or abs(recorded - here) < 5e-3 * here:
+            text = f"recorded and recomputed values differ by {fit.before:.2g} of their size"
+            return [ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)]
+        key = "frequency" if "frequency" in term.said else "period"
+        value = float(f"{1.0 / recorded if key == 'frequency' else recorded:.4g}")
+        return [
+            ReplayFinding(
+                "gait phase",
+                term.name,
+                float(f"{recorded:.4g}"),
+                float(f"{here:.4g}"),
+                f"the recorded phase turns once in {recorded:.4g} s, here in {here:.4g} s",
+                1.0,
+                (Edit("policy", f"{term.path}.{key}", value),),
+            )
+        ]
 
 
 def quaternion_finding(name: str, evidence: str, share: float) -> ReplayFinding:

@@ -9,7 +9,7 @@ from mjrig.sim2sim.compare.matching import Match
 from mjrig.sim2sim.compare.result import DIFFERS, MATCHES, WITHIN, Replay
 from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import Track, base_of, record
-from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
+from mjrig.sim2sim.diagnose.recorded_diagnosis import diagnose_recording
 from mjrig.sim2sim.play.players import TargetsPlayer
 
 EVIDENCE = (
@@ -40,8 +40,9 @@ def replay_targets(
     describe(result, world, matches, track, found)
     result.verdict = verdict(found, tolerance)
     if diagnose and not found.bit_exact:
-        diagnosis = Diagnosis(recording, world, robot, found, tolerance, resample=resample)
-        result.diagnosis, notes = diagnosis.run()
+        result.diagnosis, notes = diagnose_recording(
+            recording, world, robot, tolerance, comparison=found, resample=resample
+        )
         result.notes += notes
     return result
 

@@ -322,10 +322,13 @@ def friction(fixture: Fixture, folder: Path) -> Sabotaged | None:
 
 
 def payload(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """On the trunk of a robot that walks, in the hand of one that is fixed."""
     case = plain(fixture)
+    floats = any(j.kind == "free" for j in fixture.actor.joints[:1])
 
     def model(m: Any) -> None:
-        body = 1 + int(np.argmax(m.body_mass[1:]))
+        heavy, last = int(np.argmax(m.body_mass)), int(np.flatnonzero(m.body_mass)[-1])
+        body = heavy if floats else last
         extra = 0.1 * float(m.body_mass.sum())
         m.body_inertia[body] *= (m.body_mass[body] + extra) / m.body_mass[body]
         m.body_mass[body] += extra

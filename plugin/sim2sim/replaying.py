@@ -17,7 +17,6 @@ from mjrig.sim2sim.modes.targets_mode import replay_targets
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 
 
-
 def has_ticks(recording: Recording) -> bool:
     """Whether observations and actions of a policy were recorded."""
     return any(actor.policy is not None for actor in recording.actors.values())

@@ -71,14 +71,17 @@ class ReplayFinding:
         return cls(**known, fix=tuple(Edit(**edit) for edit in data.get("fix", ())))
 
 
-def sentence(finding: ReplayFinding) -> str:
-    """One finding as text: `kp of FL_calf is 48 here, 40 in the recording: undoing it …`."""
+def sentence(finding: ReplayFinding, origin: str = "recording") -> str:
+    """One finding as text: `kp of FL_calf is 48 here, 40 in the recording: undoing it …`.
+
+    `origin` is what the other value comes from.
+    """
     where = f" of {finding.where}" if finding.where else ""
     if finding.recorded == "as recorded":
         return f"{finding.what}{where}: {finding.effect}"
     return (
         f"{finding.what}{where} is {short(finding.here)} here, {short(finding.recorded)} in the "
-        f"{'recording' if finding.what else 'file'}: {finding.effect}"
+        f"{origin}: {finding.effect}"
     )
 
 

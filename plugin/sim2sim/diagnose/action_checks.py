@@ -1,6 +1,7 @@
 """From recorded actions to recorded targets: scale, offset, sign; and whether the network is it."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -41,6 +42,11 @@ class ActionChecks:
         scale = np.array([plant["action_scale"][j] for j in joints])
         lines = [self._line(j) for j in joints]
         straight = [i for i, line in enumerate(lines) if line is not None]
+        if len(straight) < len(joints):
+            order = self._order(joints)
+            if order is not None:
+                yield order
+                return
         if not straight:
             self.open.append("action to target: targets do not follow actions on a straight line")
             return
@@ -88,7 +94,7 @@ class ActionChecks:
         if not absolute or action.get("offset", "default") != "default":
             return
         pose = self._case.policy.plant().joints.get("default_pose", {})
-        kinds = self._velocities()
+        kinds = self._velocities
         change = {
             joints[i]: offset - pose.get(joints[i], 0.0)
             for i, (_, offset, _) in fitted.items()
@@ -99,6 +105,30 @@ class ActionChecks:
                 self._case, change, "recorded targets at an action of zero are there", 1.0
             )
 
+    def _order(self, joints: list[str]) -> ReplayFinding | None:
+        """Targets that follow the actions of other joints: the setpoints are in another order."""
+        if (self._case.said.get("action") or {}).get("mode", "absolute") == "measured":
+            return None
+        fits = {
+            (a, b): rest for a in joints for b in joints if (rest := self._line(a, b)) is not None
+        }
+        found = {a: [b for b in joints if (a, b) in fits] for a in joints}
+        sure = {a: bs[0] for a, bs in found.items() if len(bs) == 1}
+        moved = {a: b for a, b in sure.items() if a != b}
+        if len(moved) < 2 or len(set(sure.values())) < len(sure):
+            return None
+        order = [sure.get(j, j) for j in joints]
+        return ReplayFinding(
+            "joint order",
+            how_many(len(moved), "joint"),
+            joints,
+            order,
+            f"the setpoints that are recorded as [{', '.join(joints)}] follow the actions of "
+            f"[{', '.join(order)}] on straight lines: they are in that order",
+            1.0,
+        )
+
+    @cached_property
     def _velocities(self) -> set[str]:
         """Joints whose recorded position targets never move while their velocity targets do."""
         case, joints = self._case, list(self._case.policy.joints)
@@ -108,13 +138,16 @@ class ActionChecks:
         still = (np.ptp(q, axis=0) < 1e-9) & (np.ptp(v, axis=0) > 1e-6)
         return {j for j, s in zip(joints, still, strict=True) if s}
 
-    def _line(self, joint: str) -> tuple[float, float, float] | None:
-        """Slope, offset and largest error of a joint's target over its action; None: none fits."""
+    def _line(self, joint: str, other: str = "") -> tuple[float, float, float] | None:
+        """Slope, offset and largest error of a joint's target over its action; None: none fits.
+
+        With `other`, over the action of that joint.
+        """
         case = self._case
         rows = np.array(real_ticks(case.ticks))
         steps = case.ticks.step[rows]
-        action = case.ticks.action[rows][:, case.joints.index(joint)].astype(np.float64)
-        row = "velocity" if joint in self._velocities() else "position"
+        action = case.ticks.action[rows][:, case.joints.index(other or joint)].astype(np.float64)
+        row = "velocity" if joint in self._velocities else "position"
         target = case.targets_at([joint], steps, row)[:, 0]
         said = case.said.get("action") or {}
         if said.get("mode") == "delta":

@@ -16,6 +16,11 @@ from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 
 #: A parameter is named if it removes this share of what short predictions miss.
 NAMED = 0.3
+#: Short predictions that miss by more than this are not those of the same robot with another
+#: mass or friction: setpoints, orders or units are wrong [rad/s or m/s].
+GROSS = 1.5
+#: What explains less than this may be anything: it is a suspicion.
+SUSPICION, SUSPECTED = 0.9, 0.6
 #: With this share no other parameter is fitted.
 CERTAIN = 0.98
 #: Properties of joints that are fitted where the recording does not list them, with a first step.
@@ -52,7 +57,7 @@ class BodyChecks:
     def run(self) -> list[tuple[ReplayFinding, Callable[[PlantEdit], object]]]:
         """Findings and how to repair them in this world, the one that explains most first."""
         before = self._segments.miss()
-        if size(before) < EXACT:
+        if not EXACT < size(before) < GROSS:
             return []
         found = []
         edit = PlantEdit(self._world, self._pair.robot)

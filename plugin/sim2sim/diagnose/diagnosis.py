@@ -1,6 +1,6 @@
 """Diagnosis of a replay: undo one difference to the recording at a time, and measure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,14 +11,12 @@ from mjrig.names import how_many, listed
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.assignment import flipped, likely_order, samples_of
+from mjrig.sim2sim.compare.assignment import flipped, samples_of
 from mjrig.sim2sim.compare.comparison import Comparison, compare
 from mjrig.sim2sim.compare.differences import PlantDifference, differences
 from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, Match, match
 from mjrig.sim2sim.compare.relabel import (
-    SIDES,
-    mirrored,
     shifted,
     with_names,
     with_order,
@@ -26,9 +24,12 @@ from mjrig.sim2sim.compare.relabel import (
     with_signs,
 )
 from mjrig.sim2sim.compare.track import record
-from mjrig.sim2sim.diagnose.body_checks import BodyChecks
-from mjrig.sim2sim.diagnose.plant_fix import plant_fix
+from mjrig.sim2sim.diagnose.body_checks import SUSPECTED, SUSPICION, BodyChecks
+from mjrig.sim2sim.diagnose.effects import in_words, remove, removes
+from mjrig.sim2sim.diagnose.plant_fix import apply, plant_fix
+from mjrig.sim2sim.diagnose.plausible_orders import plausible_orders
 from mjrig.sim2sim.diagnose.quietly import quietly
+from mjrig.sim2sim.diagnose.recorded_law import exceeded, with_laws
 from mjrig.sim2sim.diagnose.segments import Segments, size
 from mjrig.sim2sim.diagnose.term_checks import QUATERNIONS, quaternion_finding
 from mjrig.sim2sim.play.one_step import OneStep
@@ -70,6 +71,7 @@ class Diagnosis:
         *,
         resample: bool = False,
     ) -> None:
+        recording = with_laws(recording)
         self._recording, self._world, self._robot = recording, world, robot
         self._comparison, self._resample, self._tolerance = comparison, resample, tolerance
         self._matches = match(recording, world, robot)
@@ -145,10 +147,22 @@ class Diagnosis:
             here = plant_of(self._world, pair.robot)
             for difference in differences(pair.recorded.plant, here, names):
                 yield pair, difference
+            if "torque_limit" not in pair.recorded.plant.joints:
+                yield from self._exceeded(pair, here.joints.get("torque_limit", {}))
             late = {j: v for j, v in here.joints.get("delay", {}).items() if v > 0.0}
             if late and "delay" not in pair.recorded.plant.joints:
                 # A recording that does not mention a delay most likely had none.
                 yield pair, PlantDifference("delay", dict.fromkeys(late, 0.0), late, tuple(late))
+
+    def _exceeded(
+        self, pair: Match, limits: Mapping[str, float]
+    ) -> Iterator[tuple[Match, PlantDifference]]:
+        """Efforts in the recording that the limits here do not allow."""
+        names = {a.name: b.name for a, b in pair.joints}
+        mine = {j: limits[n] for j, n in names.items() if n in limits}
+        for joint, effort in exceeded(pair.recorded, mine).items():
+            name = names[joint]
+            yield pair, PlantDifference("torque_limit", {name: effort}, limits, (name,))
 
     def _plants(self) -> Iterator[ReplayFinding]:
         seen: set[str] = set()
@@ -267,7 +281,9 @@ class Diagnosis:
         tick = max(1, round(float(np.median(gaps))))
         near = range(1, min(tick, NEAR) + 1)
         steps = sorted({*near, *(n * tick for n in range(1, TICKS + 1))})
-        tried = {d: size(segments.miss(shifted(self._recording, d))) for n in steps for d in (-n, n)}
+        tried = {
+            d: size(segments.miss(shifted(self._recording, d))) for n in steps for d in (-n, n)
+        }
         best = min(tried, key=lambda d: tried[d])
         return sorted({-1, 1, best})
 
@@ -295,7 +311,7 @@ class Diagnosis:
                 with PlantEdit(self._world, segments.pair.robot) as edit:
                     change(edit)
                     share = max(share, self._share(self.error()))
-            found.append(replace(finding, share=share))
+            found.append(replace(finding, share=share if share > SUSPICION else SUSPECTED * share))
         return found
 
     @cached_property
@@ -311,7 +327,7 @@ class Diagnosis:
             ("setpoints", with_order),
             ("joints and setpoints", with_names),
         )
-        for name, order in self._orders(actor):
+        for name, order in plausible_orders(actor):
             for subject, change in ways:
                 try:
                     error = self.error(change(self._recording, actor.name, order))
@@ -319,12 +335,14 @@ class Diagnosis:
                     continue
                 share = self._share(error)
                 moved = [actor.driven[i] for i in np.flatnonzero(order != np.arange(len(order)))]
+                names = ", ".join(actor.driven[i] for i in order)
                 yield ReplayFinding(
                     "joint order",
                     listed(moved) if len(moved) <= 4 else how_many(len(moved), "joint"),
                     "as recorded",
                     f"{subject}: {name}",
-                    f"{subject} in another order ({name}) {remove(share)}",
+                    f"{subject} in another order ({name}) {remove(share)}; the columns are "
+                    f"[{names}]",
                     share,
                 )
         samples = samples_of(actor)
@@ -334,26 +352,6 @@ class Diagnosis:
             joints = listed(actor.driven[i] for i in against)
             effect = f"negated setpoints {remove(share)}"
             yield ReplayFinding("sign", joints, "as recorded", "negated", effect, share)
-
-    def _orders(self, actor: ActorRecording) -> list[tuple[str, Indices]]:
-        """Orders worth trying, with their names; each once."""
-        names = actor.driven
-        if len(names) != len(actor.actuators) or not all(names):
-            return []
-        found: list[tuple[str, Indices]] = []
-        for sides in SIDES:
-            order = mirrored(names, sides)
-            if order is not None:
-                found.append((f"{sides} swapped", order))
-        joints = [j.name for j in actor.joints if j.name in set(names)]
-        by_joint = np.array([names.index(j) for j in joints], dtype=np.intp)
-        if len(by_joint) == len(names):
-            found.append(("the joints' order instead of the actuators'", by_joint))
-            found.append(("the actuators' order instead of the joints'", np.argsort(by_joint)))
-        samples = samples_of(actor)
-        if samples is not None:
-            found.append(("as setpoints fit what was measured", likely_order(samples)))
-        return _different(found)
 
     # The rest -----------------------------------------------------------------------------------
 
@@ -391,47 +389,3 @@ def _first_above(comparison: Comparison, size: float) -> float | None:
     """When the error first exceeds a size [s]; None: never."""
     rows = np.flatnonzero(~(comparison.error <= size))
     return float(comparison.time[rows[0]]) if len(rows) else None
-
-
-def apply(edit: PlantEdit, difference: PlantDifference) -> None:
-    """Set the recorded value on the robot.
-
-    Raises:
-        CannotEdit: it cannot be changed in a running world.
-    """
-    if difference.joints:
-        recorded = difference.recorded
-        assert isinstance(recorded, dict)
-        edit.set_joints(difference.what, {j: float(recorded[j]) for j in difference.joints})
-    else:
-        edit.set_option(difference.what, difference.recorded)
-
-
-def _different(orders: Sequence[tuple[str, Indices]]) -> list[tuple[str, Indices]]:
-    seen: set[bytes] = set()
-    found = []
-    for name, order in orders:
-        key = order.astype(np.int64).tobytes()
-        if key not in seen and (order != np.arange(len(order))).any():
-            seen.add(key)
-            found.append((name, order))
-    return found
-
-
-def remove(share: float) -> str:
-    """Effect of several changes on the error, as text."""
-    if share > 0.005:
-        return f"remove {share:.0%} of the position error"
-    return "make it worse" if share < -0.005 else "change nothing"
-
-
-def removes(share: float) -> str:
-    """Effect of one change on the error, as text."""
-    if share > 0.005:
-        return f"removes {share:.0%} of the position error"
-    return "makes it worse" if share < -0.005 else "changes nothing"
-
-
-def in_words(share: float) -> str:
-    """The effect of a difference."""
-    return f"undoing it {removes(share)}"

@@ -1,4 +1,4 @@
-"""The edit of a scene that gives a robot the recorded value of a listed property."""
+"""The recorded value of a listed property: put into a robot that runs, and as an edit."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.differences import PlantDifference
 from mjrig.sim2sim.compare.finding import Edit
-from mjrig.sim2sim.play.plant_edit import JOINT_FIELDS
+from mjrig.sim2sim.play.plant_edit import JOINT_FIELDS, PlantEdit
 
 #: Options of `sim:` under the names that a recording lists them by.
 _OPTIONS = ("timestep", "integrator", "solver", "iterations", "ls_iterations")
@@ -31,9 +31,7 @@ def plant_fix(world: World, robot: Articulation, difference: PlantDifference) ->
 def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[Edit]:
     """All values of a gain of the controllers that own these joints."""
     found = []
-    for i, component in enumerate(robot.components):
-        if component not in robot.controllers:
-            continue
+    for component in robot.controllers:
         gains, joints = component.gains(), [b.joint or b.actuator for b in component.bindings]
         if what not in gains or not set(joints) & set(wanted):
             continue
@@ -42,21 +40,33 @@ def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[
             for j, v in zip(joints, gains[what], strict=True)
             if np.isfinite(wanted.get(j, float(v)))
         }
-        found.append(Edit("scene", f"{robot.name}.components[{i}].{what}", values))
+        found.append(Edit("scene", f"{component.label}.{what}", values))
     return found
 
 
 def _delays(world: World, robot: Articulation, wanted: Mapping[str, float]) -> list[Edit]:
     """The delay of the controllers that own these joints."""
     found = []
-    for i, component in enumerate(robot.components):
-        if component not in robot.controllers:
-            continue
+    for component in robot.controllers:
         mine = {b.joint for b in component.bindings} & set(wanted)
         if not mine:
             continue
         tick = world.timestep * int(getattr(component, "decimation", 1))
         steps = round(max(wanted[j] for j in mine) / tick)
         value = {"steps": steps} if steps else None
-        found.append(Edit("scene", f"{robot.name}.components[{i}].delay", value))
+        found.append(Edit("scene", f"{component.label}.delay", value))
     return found
+
+
+def apply(edit: PlantEdit, difference: PlantDifference) -> None:
+    """Set the recorded value on the robot.
+
+    Raises:
+        CannotEdit: it cannot be changed in a running world.
+    """
+    if difference.joints:
+        recorded = difference.recorded
+        assert isinstance(recorded, dict)
+        edit.set_joints(difference.what, {j: float(recorded[j]) for j in difference.joints})
+    else:
+        edit.set_option(difference.what, difference.recorded)

@@ -43,7 +43,9 @@ def real_ticks(ticks: PolicyTicks) -> list[int]:
     return [p for p in rows if ticks.observation[p].any() or ticks.action[p].any()]
 
 
-def schedule_of(ticks: PolicyTicks, timestep: float, began: float) -> list[tuple[float, list[float]]]:
+def schedule_of(
+    ticks: PolicyTicks, timestep: float, began: float
+) -> list[tuple[float, list[float]]]:
     """The recorded commands as a schedule; times count from when the policy began [s]."""
     found: list[tuple[float, list[float]]] = []
     for p in real_ticks(ticks):
@@ -132,4 +134,3 @@ def _place(world: World, matches: Sequence[Match], row: int) -> None:
 def _show(world: World, matches: Sequence[Match], row: int) -> None:
     _place(world, matches, row)
     mujoco.mj_forward(world.model, world.data)
-

@@ -7,6 +7,7 @@ from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import Comparison, compare
 from mjrig.sim2sim.compare.finding import ReplayFinding
+from mjrig.sim2sim.compare.result import UNCLEAR
 from mjrig.sim2sim.compare.track import record
 from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
 from mjrig.sim2sim.diagnose.policy_checks import check_policy
@@ -37,7 +38,7 @@ def diagnose_recording(
         resample: allow another timestep than the recording's.
     """
     found, unclear = check_policy(recording, world, robot, policy)
-    notes = [f"not judged: {text}" for text in unclear]
+    notes = [f"{UNCLEAR}{text}" for text in unclear]
     if any(f.confident for f in found):
         return found, notes
     if comparison is None:
@@ -45,9 +46,7 @@ def diagnose_recording(
         if comparison.bit_exact:
             notes.append("recorded setpoints are re-simulated to the bit: the physics is the same")
             return found, notes
-    more, said = Diagnosis(
-        recording, world, robot, comparison, tolerance, resample=resample
-    ).run()
+    more, said = Diagnosis(recording, world, robot, comparison, tolerance, resample=resample).run()
     ranked = sorted([*found, *more], key=lambda f: -1.0 if f.share is None else f.share)
     return ranked[::-1], [*notes, *said]
 

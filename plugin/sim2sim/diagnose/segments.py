@@ -145,7 +145,8 @@ class Segments:
                     break
             if not improved or least < EXACT:
                 break
-        width = 2.0 * step if scan and best and least > EXACT else 0.0
+        half = least < 0.5 * size(before)
+        width = 2.0 * step if scan and half and least > EXACT else 0.0
         while width > 0.02 * step:
             for x in (best - width, best + width):
                 found = size(missed(x))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -198,7 +199,9 @@ class TermChecks:
         recorded, here = (_period(v[:, places], time, term) for v in (found.recorded, found.here))
         if recorded is None or here is None or abs(recorded - here) < 5e-3 * here:
             text = f"recorded and recomputed values differ by {fit.before:.2g} of their size"
-            return [ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)]
+            return [
+                ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)
+            ]
         key = "frequency" if "frequency" in term.said else "period"
         value = float(f"{1.0 / recorded if key == 'frequency' else recorded:.4g}")
         return [
@@ -263,7 +266,7 @@ def _frames(
 def _last_actions(case: PolicyCase, term: Term, found: Recomputed) -> FloatArray:
     """The actions of the recorded ticks before; zeros before the first."""
     real = real_ticks(case.ticks)
-    earlier = {p: q for q, p in zip(real, real[1:], strict=False)}
+    earlier = {p: q for q, p in pairwise(real)}
     columns = [case.policy.joints.index(j) for j in term.joints]
     rows = [case.ticks.action[earlier[p]] if p in earlier else np.zeros(len(case.policy.joints))
             for p in found.ticks.tolist()]  # fmt: skip

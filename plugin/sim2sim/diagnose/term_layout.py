@@ -110,19 +110,20 @@ def _joints(term: Mapping[str, Any], joints: Sequence[str]) -> tuple[str, ...]:
 def _size(
     term: Mapping[str, Any], joints: Sequence[str], command: int, robot: Articulation
 ) -> int | None:
-    kind = term.get("type")
+    kind, found = term.get("type"), None
     if kind in _VECTORS:
-        return 3
-    if kind in _PER_JOINT:
-        return len(_joints(term, joints))
-    if kind == "CommandTerm":
-        return command
-    if kind == "GaitPhase":
+        found = 3
+    elif kind in _PER_JOINT:
+        found = len(_joints(term, joints))
+    elif kind == "CommandTerm":
+        found = command
+    elif kind == "GaitPhase":
         offsets = len(np.ravel(term.get("offsets", [0.0])))
-        return offsets * (1 if term.get("form") == "phase" else 2)
-    if kind == "Constant":
-        return int(np.size(term.get("values", 0.0)))
-    names = [term[n] for n in ("sensor", "other") if term.get(n)]
-    if kind == "SensorTerm" and names and names[0] in robot.sensors:
-        return int(robot.sensors[names[0]].size)
-    return None
+        found = offsets * (1 if term.get("form") == "phase" else 2)
+    elif kind == "Constant":
+        found = int(np.size(term.get("values", 0.0)))
+    elif kind == "RelativeRotation":
+        found = 3 * len(term.get("rows", (0, 1, 2)))
+    elif kind == "SensorTerm" and term.get("sensor") in robot.sensors:
+        found = int(robot.sensors[term["sensor"]].size)
+    return found

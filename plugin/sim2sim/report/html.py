@@ -1,23 +1,27 @@
 """report.html: one self-contained file with embedded plots."""
 
+import json
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from mjrig.sim2sim.compare.finding import sentence
-from mjrig.sim2sim.compare.result import NONE, Replay
-from mjrig.sim2sim.report.svg import plot
+from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
+from mjrig.sim2sim.compare.result import NONE, UNCLEAR, Replay, tone, versions
+from mjrig.sim2sim.report.plain import plain
+from mjrig.sim2sim.report.plots import plots
 
-#: Joints that are plotted: the worst ones.
-PLOTTED = 12
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2024; --dim: #687078; --rule: #d8dce0; --here: #c2410c;
-  --rec: #2563eb; --good: #15803d; --bad: #b91c1c; --paper: #fff; }
+  --rec: #2563eb; --goal: #7c8794; --good: #15803d; --fair: #a16207; --bad: #b91c1c;
+  --paper: #fff; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --dim: #9aa2aa; --rule: #3a4046;
-  --here: #fb923c; --rec: #7aa7ff; --good: #4ade80; --bad: #f87171; --paper: #16181b; } }
+  --here: #fb923c; --rec: #7aa7ff;
+  --goal: #8b949e; --good: #4ade80; --fair: #facc15; --bad: #f87171;
+  --paper: #16181b; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
+.good { color: var(--good); } .fair { color: var(--fair); } .bad { color: var(--bad); }
+.dim { color: var(--dim); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--rule); }
 th:first-child, td:first-child { text-align: left; }
@@ -28,7 +32,10 @@ svg .t { fill: var(--ink); font-size: 12px; } svg .m { text-anchor: middle; }
 svg .y { text-anchor: end; } svg .a { stroke: var(--dim); fill: none; }
 svg .g { stroke: var(--rule); stroke-width: .5; }
 polyline { fill: none; stroke-width: 1.4; } .rec { stroke: var(--rec); }
-.here { stroke: var(--here); } .key.rec { color: var(--rec); } .key.here { color: var(--here); }
+.here { stroke: var(--here); } .goal { stroke: var(--goal); stroke-dasharray: 4 3; }
+li pre { background: color-mix(in srgb, var(--ink) 6%, transparent); padding: .3rem .5rem;
+  overflow-x: auto; margin: .2rem 0; font-size: .85rem; } .key.goal { color: var(--goal); }
+.key.rec { color: var(--rec); } .key.here { color: var(--here); }
 """
 
 
@@ -43,24 +50,52 @@ def _lines(replay: Replay) -> Iterator[str]:
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
-    tone = "good" if replay.is_fine else "bad"
-    yield f'<h1 class="{tone}">{escape(replay.verdict)}</h1>'
+    yield f'<h1 class="{tone(replay.verdict)}">{escape(replay.verdict)}</h1>'
     what = f"{replay.source} in {replay.scene}, mode {replay.mode}"
     yield f'<p class="dim">{escape(what)}</p>'
     yield f"<p>Evidence: {escape(replay.evidence)}.</p>"
     yield from _facts(replay)
     if replay.diagnosis:
         yield "<h2>Diagnosis</h2><ol>"
-        yield from (f"<li>{escape(sentence(f))}</li>" for f in replay.diagnosis)
+        yield from (_finding(f, replay.origin) for f in replay.diagnosis)
         yield "</ol>"
     yield from _trials(replay)
-    yield from _plots(replay)
+    yield from plots(replay)
     yield from _joints(replay)
-    if replay.notes:
-        yield "<h2>Notes</h2><ul>"
-        yield from (f"<li>{escape(n)}</li>" for n in replay.notes)
-        yield "</ul>"
+    unclear = [n.removeprefix(UNCLEAR) for n in replay.notes if n.startswith(UNCLEAR)]
+    yield from _list("Could not be judged", unclear)
+    yield from _list("Notes", [n for n in replay.notes if not n.startswith(UNCLEAR)])
+    yield from _made(replay)
     yield "</body></html>"
+
+
+def _finding(finding: ReplayFinding, origin: str) -> str:
+    """The sentence, and the edit that repairs it, to paste."""
+    sure = "" if finding.share is None or finding.confident else " <i>(a suspicion)</i>"
+    text = f"<li>{escape(sentence(finding, origin))}{sure}"
+    if isinstance(finding.recorded, list):
+        text += f"<pre>{escape(json.dumps(finding.recorded))}</pre>"
+    for edit in finding.fix:
+        value = json.dumps(plain(edit.value), ensure_ascii=False)
+        text += f"<pre>{escape(edit.file)}: {escape(edit.path)} = {escape(value)}</pre>"
+    return f"{text}</li>"
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield f"<h2>{escape(title)}</h2><ul>"
+        yield from (f"<li>{escape(line)}</li>" for line in lines)
+        yield "</ul>"
+
+
+def _made(replay: Replay) -> Iterator[str]:
+    """How it was made: the command line, the policy's commands, versions."""
+    yield "<h2>Made by</h2>"
+    rows = [("command", replay.command)] if replay.command else []
+    if replay.schedule:
+        steps = [f"{t:g} s: {', '.join(f'{v:g}' for v in values)}" for t, values in replay.schedule]
+        rows.append(("recorded commands", "; ".join(steps)))
+    yield from _table((), [*rows, *versions().items()])
 
 
 def _facts(replay: Replay) -> Iterator[str]:
@@ -107,30 +142,6 @@ def _trials(replay: Replay) -> Iterator[str]:
     ]
     head = ("trial", "", "duration [s]", "least upright", "tracking error", "saturated")
     yield from _table(head, rows)
-
-
-def _plots(replay: Replay) -> Iterator[str]:
-    figures = []
-    found = replay.comparison
-    if found is not None and (found.error > 0.0).any():
-        lines = [("error", "here", found.time, found.error)]
-        figures.append(plot("largest position error", "rad, m", lines, log=True))
-    for name, (time, values, unit) in replay.series.items():
-        figures.append(plot(name, unit, [(name, "here", time, values)]))
-    if found is not None:
-        worst = sorted(found.curves, key=lambda n: -found.joints[n].rmse_position)[:PLOTTED]
-        for name in worst:
-            curve = found.curves[name]
-            lines = [
-                ("recorded", "rec", curve.time, curve.recorded),
-                ("here", "here", curve.time, curve.here),
-            ]
-            figures.append(plot(name, "rad, m", lines))
-    if figures:
-        yield "<h2>Plots</h2>"
-        if found is not None:
-            yield '<p><b class="key rec">recorded</b> <b class="key here">here</b></p>'
-        yield '<div class="plots">' + "\n".join(figures) + "</div>"
 
 
 def _joints(replay: Replay) -> Iterator[str]:

@@ -5,7 +5,7 @@ way the recording was read, and `judge` says whether the diagnosis names it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import yaml
 
 import mjrig
 from mjrig.components.importers.importing import import_policy
+from mjrig.control.plant import Plant
 from mjrig.errors import MjrigError
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recording import ActorRecording, Recording
@@ -454,6 +455,20 @@ def joints(sides: str) -> Mistake:
     return policy(edit)
 
 
+def unlisted(make: Mistake) -> Mistake:
+    """The same, with a recording that states no gains, limits and joint properties."""
+
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        case = make(fixture, folder)
+        if case is None:
+            return None
+        bare = replace(fixture.actor, plant=Plant())
+        case.recording = replace(case.recording, actors={bare.name: bare})
+        return case
+
+    return made
+
+
 #: Mistake → (what it is called in a finding, how it is made).
 MISTAKES: dict[str, tuple[tuple[str, ...], Mistake]] = {
     "kp of one joint": (("kp",), gain("kp", 1.2, True)),
@@ -461,6 +476,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Mistake]] = {
     "kd of all": (("kv", "damping"), gain("kv", 1.3, False)),
     "torque limit": (("torque_limit",), limit),
     "armature": (("armature",), armature),
+    "kp of one joint, not listed": (("kp",), unlisted(gain("kp", 1.2, True))),
+    "kd of all, not listed": (("kv", "damping"), unlisted(gain("kv", 1.3, False))),
+    "torque limit, not listed": (("torque_limit",), unlisted(limit)),
+    "delay, not listed": (("delay", "tick phase"), unlisted(delay(1))),
     "sides swapped": (("joint order",), order("left and right", with_order)),
     "sides swapped by name": (("joint order",), order("left and right", with_names)),
     "setpoints shuffled": (("joint order",), order("shuffled", with_order)),
@@ -520,14 +539,14 @@ def judge(fixture: Fixture, mistake: str, folder: Path) -> Judged | None:
     case = make(fixture, folder)
     if case is None:
         return None
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         result = case.run()
     except MjrigError as error:
         # Refused before anything ran, with the cause: that is the first thing the user reads.
         place = 0 if any(n in str(error) for n in names) else None
-        return Judged(fixture.name, mistake, place, "", time.perf_counter() - began, str(error))
-    seconds = time.perf_counter() - began
+        return Judged(fixture.name, mistake, place, "", time.process_time() - began, str(error))
+    seconds = time.process_time() - began
     if result.bit_exact and not result.diagnosis:
         return None
     whats = [f.what for f in result.diagnosis]

@@ -161,7 +161,7 @@ def line(action: FloatArray, target: FloatArray, bound: float) -> tuple[float, f
     """A straight line through most points: clipped ones lie off it."""
     keep = np.abs(action) < bound
     for _ in range(4):
-        if keep.sum() < 5 or np.ptp(action[keep]) < 1e-4:
+        if keep.sum() < 5 or np.ptp(action[keep]) < 1e-4 or np.ptp(target[keep]) < 1e-6:
             return None
         columns = np.stack([action[keep], np.ones(int(keep.sum()))], axis=1)
         (slope, offset), *_ = np.linalg.lstsq(columns, target[keep], rcond=None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.recording.recording import ActorRecording, Recording
+from mjrig.recording.recording import ActorRecording, Recording, Steps
 
 #: Samples that a regression needs, and the relative error up to which it is the law.
 LEAST, EXACT = 30, 1e-3
@@ -52,7 +52,7 @@ def recorded_laws(actor: ActorRecording) -> Mapping[str, JointLaw]:
 def _law(
     actor: ActorRecording,
     column: int,
-    step: FloatArray,
+    step: Steps,
     q: FloatArray,
     v: FloatArray,
     effort: FloatArray,

@@ -132,10 +132,10 @@ class Sabotaged:
 def _schedule(recording: Recording) -> list[tuple[float, list[float]]] | None:
     actor = next(iter(recording.actors.values()))
     meta = recording.attributes.get("meta", {})
-    if meta.get("command_schedule"):
+    if meta.get("command_schedule") and actor.policy is not None and actor.policy.command.any():
         return list(meta["command_schedule"])
     ticks = actor.policy
-    if ticks is None or not ticks.command.shape[1]:
+    if ticks is None or not ticks.command.any():
         return None
     return [(0.0, ticks.command[-1].tolist())]
 
@@ -208,18 +208,11 @@ def gain(what: str, factor: float, only_one: bool) -> Mistake:
 
 
 def limit(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """A limit of the controller; servos of a model have theirs in the model's own file."""
     case, (joint, most) = plain(fixture), _busiest(fixture)
-
-    def model(m: Any) -> None:
-        for i in range(m.nu):
-            if m.joint(m.actuator_trnid[i, 0]).name.endswith(joint):
-                m.actuator_forcerange[i] = -0.6 * most, 0.6 * most
-                m.actuator_forcelimited[i] = True
-
     found = _gains(fixture, "torque_limit")
     if found is None or joint not in found:
-        case.model = model
-        return case
+        return None
     kept = {j: v for j, v in found.items() if np.isfinite(v)}
     _controller(case.scene).assign({"torque_limit": {**kept, joint: 0.6 * most}})
     return case

@@ -14,7 +14,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
-from mjrig.sim2sim.compare.result import DIFFERS, FAILS
+from mjrig.sim2sim.compare.result import tone
 from mjrig.workers.child_process import ChildEndedError, ChildProcess
 
 
@@ -31,9 +31,9 @@ class Answer:
         return str(self.data["verdict"])
 
     @property
-    def is_bad(self) -> bool:
-        """Whether it differs, or does not transfer."""
-        return self.verdict in (DIFFERS, FAILS)
+    def tone(self) -> str:
+        """What the verdict means: `good`, `fair` or `bad`."""
+        return tone(self.verdict)
 
     @property
     def figures(self) -> list[str]:
@@ -59,7 +59,13 @@ class Answer:
     @property
     def findings(self) -> list[str]:
         """The findings of the diagnosis, most important first."""
-        return [sentence(ReplayFinding(**found)) for found in self.data["diagnosis"]]
+        origin = "recording" if self.data["bit_exact"] is not None else "policy file"
+        return [sentence(found, origin) for found in self.diagnosis]
+
+    @property
+    def diagnosis(self) -> list[ReplayFinding]:
+        """The same, as they were found."""
+        return [ReplayFinding.from_data(found) for found in self.data["diagnosis"]]
 
     @property
     def notes(self) -> list[str]:

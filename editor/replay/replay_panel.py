@@ -2,12 +2,14 @@
 
 import webbrowser
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.replay.recorded_plot import RecordedPlot
 from mjrig.editor.replay.replay_check import Answer, Check
+from mjrig.editor.replay.replay_fix import fix
 from mjrig.editor.replay.replaying import MODES, RATES, Replaying, parse_hints
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
@@ -16,6 +18,7 @@ from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.scale import px, size
+from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.folder import SUFFIXES
 
 _HEAD = (
@@ -32,6 +35,7 @@ _TABLE = int(
     | imgui.TableFlags_.scroll_y
     | imgui.TableFlags_.scroll_x
 )
+_TONES = {"good": GREEN, "fair": AMBER, "bad": RED}
 #: Perturbed runs of a policy at most.
 MOST_TRIALS = 50
 
@@ -299,19 +303,28 @@ class ReplayPanel(Panel):
 
     def _show(self, answer: Answer) -> None:
         imgui.separator()
-        imgui.text_colored(RED if answer.is_bad else GREEN, answer.verdict)
+        imgui.text_colored(_TONES[answer.tone], answer.verdict)
         imgui.push_text_wrap_pos(0.0)
         for i, line in enumerate(answer.figures):
             if i == 0:
                 imgui.text_colored(GREY, line)
             else:
                 imgui.text(line)
-        for i, finding in enumerate(answer.findings, 1):
-            imgui.text_colored(AMBER, f"{i}. {finding}")
+        for i, (text, finding) in enumerate(zip(answer.findings, answer.diagnosis, strict=True), 1):
+            imgui.text_colored(AMBER, f"{i}. {text}")
+            if finding.fix:
+                if imgui.small_button(f"Fix###fix {i}"):
+                    self.state.attempt(partial(self.fix, finding))
+                imgui.set_item_tooltip("Make the edit that repairs it; Undo takes it back")
         for note in answer.notes:
             imgui.text_colored(GREY, tr("note: {note}", note=note))
         imgui.pop_text_wrap_pos()
         self._joints(answer)
+
+    def fix(self, finding: ReplayFinding) -> None:
+        """Repair a finding in the scene."""
+        for line in fix(self.state, finding, self.replaying.robot):
+            self.state.console.say(f"fixed: {line}")
 
     def _joints(self, answer: Answer) -> None:
         rows = answer.joints

@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+from mjrig.errors import MjrigError
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
@@ -54,6 +56,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--no-diagnosis", action="store_true", help="do not search for causes of the difference"
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="make the edit that repairs the first certain finding, in the scene or policy file",
     )
     parser.add_argument(
         "--resample", action="store_true", help="allow another timestep than the recording's"
@@ -170,22 +177,47 @@ def run(options: argparse.Namespace) -> int:
         settings={**settings(options), "workers": workers_of(options.workers)},
     )
     if options.source.is_dir():
+        if options.fix:
+            raise MjrigError("--fix repairs after one replay: give a file, not a folder")
         return _run_folder(options, job, replay_folder)
     if options.report is not None:
         from mjrig.sim2sim.report.report import prepare_folder, write_report
 
         prepare_folder(options.report)
         result = job.replay(options.source)
+        result.command = shlex.join(["mjrig", *sys.argv[1:]])
         write_report(result, options.report)
     else:
         result = job.replay(options.source)
     _say(options, result)
+    if options.fix:
+        _fix(options, result)
     return code(result, options.fail_above)
+
+
+def _fix(options: argparse.Namespace, result: Any) -> None:
+    """Repair the first certain finding, and say how."""
+    from mjrig.scene_edit.scene import Scene
+    from mjrig.sim2sim.fixing import about, fix, policy_file, repairable
+
+    finding = repairable(result)
+    if finding is None:
+        print(about(result), file=sys.stderr)
+        return
+    scene, policy = None, options.policy
+    if options.scene is not None:
+        variables = dict(map(split, options.var))
+        scene = Scene.load(
+            options.scene, vars=variables, sandbox=options.sandbox, trust=options.trust
+        )
+        policy = policy or policy_file(scene, options.robot)
+    for line in fix(finding, scene, policy):
+        print(f"fixed: {line}", file=sys.stderr)
 
 
 def _say(options: argparse.Namespace, result: Any) -> None:
     if options.json:
-        from mjrig.sim2sim.report.report import plain
+        from mjrig.sim2sim.report.plain import plain
 
         print(json.dumps(plain(result.to_data()), indent=2, ensure_ascii=False))
         return
@@ -197,7 +229,7 @@ def _say(options: argparse.Namespace, result: Any) -> None:
 def _run_folder(options: argparse.Namespace, job: Any, replay_folder: Any) -> int:
     results = replay_folder(options.source, job, options.workers, options.report)
     if options.json:
-        from mjrig.sim2sim.report.report import plain
+        from mjrig.sim2sim.report.plain import plain
 
         data = {n: r if isinstance(r, str) else r.to_data() for n, r in results.items()}
         print(json.dumps(plain(data), indent=2, ensure_ascii=False))

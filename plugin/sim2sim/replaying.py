@@ -10,10 +10,17 @@ from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.compare.source import as_recording, is_policy
+from mjrig.sim2sim.diagnose.recorded_diagnosis import diagnose_recording
 from mjrig.sim2sim.modes.kinematic_mode import replay_poses
 from mjrig.sim2sim.modes.policy_mode import replay_policy
 from mjrig.sim2sim.modes.targets_mode import replay_targets
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
+
+
+def has_ticks(recording: Recording) -> bool:
+    """Whether observations and actions of a policy were recorded."""
+    return any(actor.policy is not None for actor in recording.actors.values())
+
 
 MODES = ("targets", "kinematic", "policy")
 Schedule = Sequence[tuple[float, Sequence[float]]]
@@ -68,13 +75,15 @@ def replay(
         raise RecordingError(f"unknown mode {mode!r}; {suggestion(mode, MODES)}")
     if mode == "policy":
         recording = None if is_policy(source) else as_recording(source, hints)
-        return replay_policy(
-            policy if policy is not None else source if is_policy(source) else None,
+        chosen = policy if policy is not None else source if is_policy(source) else None
+        looped = recording is not None and has_ticks(recording)
+        result = replay_policy(
+            chosen,
             world,
             recording=recording,
             robot=robot,
             tolerance=tolerance,
-            diagnose=diagnose,
+            diagnose=diagnose and not looped,
             command=command,
             schedule=schedule,
             duration=duration,
@@ -82,6 +91,10 @@ def replay(
             seed=seed,
             workers=workers,
         )
+        if diagnose and recording is not None and looped:
+            found, notes = diagnose_recording(recording, world, robot, tolerance, policy=chosen)
+            result.diagnosed(found, notes)
+        return result
     if is_policy(source):
         raise RecordingError(f"{source}: a policy is replayed in the mode policy, not {mode}")
     recording = as_recording(source, hints)

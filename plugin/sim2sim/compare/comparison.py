@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.recording.recording import Recording
-from mjrig.sim2sim.compare.matching import Match
+from mjrig.recording.recording import JointColumns, Recording
+from mjrig.sim2sim.compare.matching import JointHere, Match
 from mjrig.sim2sim.compare.track import Track, saturation
 
 
@@ -28,7 +28,23 @@ class JointError:
 
 @dataclass(frozen=True)
 class Curve:
-    """Curves of a joint for plots: recorded and replayed positions over time."""
+    """Curves of a joint for plots: recorded and replayed positions over time.
+
+    `target` are the setpoints here at the same times. Efforts have times of their own: (time,
+    effort) pairs, None where there are none.
+    """
+
+    time: FloatArray
+    recorded: FloatArray
+    here: FloatArray
+    target: FloatArray | None = None
+    effort: tuple[FloatArray, FloatArray] | None = None
+    effort_recorded: tuple[FloatArray, FloatArray] | None = None
+
+
+@dataclass(frozen=True)
+class BaseCurves:
+    """A floating base: times, and poses (rows of x, y, z, w, x, y, z) recorded and here."""
 
     time: FloatArray
     recorded: FloatArray
@@ -47,6 +63,7 @@ class Comparison:
     error: FloatArray
     base_drift: float | None
     curves: dict[str, Curve] = field(default_factory=dict)
+    base: BaseCurves | None = None
 
     def rms_until(self, time: float) -> float:
         """Root mean square of `error` up to a time."""
@@ -77,6 +94,7 @@ def compare(
     exact, joints, curves = True, {}, {}
     first: tuple[float, float, str] | None = None
     drift: float | None = None
+    base: BaseCurves | None = None
     errors: dict[float, float] = {}
     for match in matches:
         compared = _Compared(recording, match, track, ratio)
@@ -90,6 +108,7 @@ def compare(
         joints.update({prefix + n: e for n, e in compared.joints().items()})
         curves.update({prefix + n: c for n, c in compared.curves().items()})
         drift = _largest(drift, compared.base_drift())
+        base = base or compared.base_curves()
     exact &= not track.diverged
     time = np.array(sorted(errors))
     error = np.array([errors[t] for t in time])
@@ -104,6 +123,7 @@ def compare(
         error=error,
         base_drift=drift,
         curves=curves,
+        base=base,
     )
 
 
@@ -222,14 +242,31 @@ class _Compared:
 
     def curves(self) -> dict[str, Curve]:
         """Positions of the hinges and slides."""
-        return {
-            here.name: Curve(
-                self.time,
-                self.recorded_q[:, there.qpos.start],
-                self.here_q[:, here.qpos.start],
-            )
-            for there, here in self.match.single
-        }
+        return {here.name: self._curve(there, here) for there, here in self.match.single}
+
+    def _curve(self, there: JointColumns, here: JointHere) -> Curve:
+        track, name = self.track, self.match.robot.name
+        q = self.recorded_q[:, there.qpos.start], self.here_q[:, here.qpos.start]
+        column = self._columns().get(here.name)
+        if column is None or not track.taken:
+            return Curve(self.time, *q)
+        steps = np.minimum((self.time / track.timestep + 0.5).astype(np.int64), track.taken - 1)
+        target = track.target[name][steps, 0, column]
+        mine = np.arange(track.taken) * track.timestep, track.effort[name][:, column]
+        efforts, places = self.match.recorded.efforts, np.flatnonzero(self.match.columns == column)
+        recorded = None
+        if efforts is not None and len(places) == 1:
+            time = (efforts.step - self.match.recorded.step[0]) * track.timestep * self.ratio
+            recorded = time, efforts.effort[:, places[0]]
+        return Curve(self.time, *q, target, mine, recorded)
+
+    def base_curves(self) -> BaseCurves | None:
+        """The floating base; None: it is fixed."""
+        base = self.match.base
+        if base is None:
+            return None
+        there, here = base
+        return BaseCurves(self.time, self.recorded_q[:, there.qpos], self.here_q[:, here.qpos])
 
 
 def _rms(values: FloatArray) -> float:

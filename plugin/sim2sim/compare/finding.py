@@ -1,13 +1,41 @@
-"""ReplayFinding: one difference between a recording and a world, and its text."""
+"""ReplayFinding: one difference between a recording and a world, its evidence and its repair."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
+
+#: From this share of the error on, a finding is a claim, not a suspicion.
+CONFIDENT = 0.8
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One value that repairs a finding: in the `scene`, or in the `policy` file.
+
+    `path` is as `Scene.set` takes it (`robot.PDController.kp`), in a policy file the same from its
+    top (`observation.terms[2].scale`).
+    """
+
+    file: str
+    path: str
+    value: object
+
+    def to_data(self) -> dict[str, object]:
+        """For report.json."""
+        return {"file": self.file, "path": self.path, "value": self.value}
 
 
 @dataclass(frozen=True)
 class ReplayFinding:
     """One difference, and its effect.
 
-    `share` is the part of the divergence it explains, None where it was not tried.
+    Attributes:
+        what: the property: `kp`, `joint order`, `observation scale`, …
+        where: joints or the observation term; empty: the whole robot.
+        recorded, here: its two values.
+        effect: the evidence, with numbers.
+        share: the part of the divergence it explains, None where it was not tried.
+        fix: the edits that repair it; none: there is no single value to change.
     """
 
     what: str
@@ -16,6 +44,12 @@ class ReplayFinding:
     here: object
     effect: str
     share: float | None = None
+    fix: tuple[Edit, ...] = ()
+
+    @property
+    def confident(self) -> bool:
+        """Whether it is claimed as the cause: it explains nearly everything."""
+        return self.share is not None and self.share >= CONFIDENT
 
     def to_data(self) -> dict[str, object]:
         """For report.json."""
@@ -26,17 +60,28 @@ class ReplayFinding:
             "here": self.here,
             "effect": self.effect,
             "share": self.share,
+            "confident": self.confident,
+            "fix": [edit.to_data() for edit in self.fix],
         }
 
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """From report.json."""
+        known = {n: data[n] for n in ("what", "where", "recorded", "here", "effect", "share")}
+        return cls(**known, fix=tuple(Edit(**edit) for edit in data.get("fix", ())))
 
-def sentence(finding: ReplayFinding) -> str:
-    """One finding as text: `kp of FL_calf is 48 here, 40 in the recording: undoing it …`."""
+
+def sentence(finding: ReplayFinding, origin: str = "recording") -> str:
+    """One finding as text: `kp of FL_calf is 48 here, 40 in the recording: undoing it …`.
+
+    `origin` is what the other value comes from.
+    """
     where = f" of {finding.where}" if finding.where else ""
     if finding.recorded == "as recorded":
         return f"{finding.what}{where}: {finding.effect}"
     return (
         f"{finding.what}{where} is {short(finding.here)} here, {short(finding.recorded)} in the "
-        f"{'recording' if finding.what else 'file'}: {finding.effect}"
+        f"{origin}: {finding.effect}"
     )
 
 

@@ -73,17 +73,41 @@ def with_signs(recording: Recording, robot: str, flipped: Sequence[int]) -> Reco
     return _with(recording, replace(actor, commands=moved))
 
 
+def with_quaternions(recording: Recording, order: Sequence[int]) -> Recording:
+    """Base and ball quaternions with their four numbers in another order."""
+    actors = {}
+    for name, actor in recording.actors.items():
+        qpos = actor.qpos.copy()
+        for joint in actor.joints:
+            if joint.kind in ("free", "ball"):
+                at = slice(joint.qpos.stop - 4, joint.qpos.stop)
+                qpos[:, at] = actor.qpos[:, at][:, list(order)]
+        actors[name] = replace(actor, qpos=qpos)
+    return replace(recording, actors=actors)
+
+
 def shifted(recording: Recording, steps: int) -> Recording:
-    """Setpoints delayed by some steps; those of the first step stay."""
+    """Setpoints delayed by some steps, or advanced; those of the first step stay until then."""
     actors = {}
     for name, actor in recording.actors.items():
         c = actor.commands
-        if c is None:
-            actors[name] = actor
-            continue
-        step = np.where(c.step > c.step[0], c.step + steps, c.step)
-        actors[name] = replace(actor, commands=replace(c, step=step))
+        actors[name] = actor if c is None else replace(actor, commands=_moved(c, steps))
     return replace(recording, actors=actors)
+
+
+def _moved(commands: RecordedCommands, steps: int) -> RecordedCommands:
+    first = commands.step[0]
+    step = commands.step + steps
+    if steps > 0:
+        step[0] = first
+    kept = np.arange(max(0, int(np.searchsorted(step, first, side="right")) - 1), len(step))
+    return RecordedCommands(
+        np.maximum(step[kept], first),
+        commands.position[kept],
+        commands.velocity[kept],
+        commands.feedforward[kept],
+        {n: v[kept] for n, v in commands.inputs.items()},
+    )
 
 
 def _with(recording: Recording, actor: ActorRecording) -> Recording:

@@ -1,8 +1,13 @@
 """Replay: the result of a replay, as fields, JSON and text."""
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
+
+import mujoco
+import numpy as np
 
 from mjrig.sim2sim.compare.comparison import Comparison
 from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
@@ -20,6 +25,15 @@ FAILS = "does not transfer"
 STAYS_UP = "stays up"
 #: … and on poses that were only shown.
 SHOWN = "shown"
+#: How notes begin that say what could not be judged.
+UNCLEAR = "not judged: "
+#: What the verdicts mean; every other one is bad.
+_GOOD, _FAIR = (MATCHES, WITHIN, TRANSFERS, SHOWN), (REMARKS, STAYS_UP)
+
+
+def tone(verdict: str) -> str:
+    """Whether a verdict is `good`, `fair` (it holds with a caveat, or says little) or `bad`."""
+    return "good" if verdict in _GOOD else "fair" if verdict in _FAIR else "bad"
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,9 @@ class Replay:
         base_start, base_end: of the first robot with a floating base [m].
         joints: by name: `rmse_position`, `rmse_velocity`, `rmse_effort`, `saturation`, …
         trials: runs of a policy, the nominal one first.
-        notes: assumptions, omissions, and differences without effect.
+        notes: assumptions, what could not be judged, and differences without effect.
+        command: the command line it was made by; empty: none.
+        schedule: recorded commands of the policy, by time [s].
     """
 
     mode: str
@@ -79,14 +95,23 @@ class Replay:
     joints: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    command: str = ""
+    schedule: list[tuple[float, list[float]]] = field(default_factory=list)
     comparison: Comparison | None = None
     #: Further curves for the report: name → (time, values, unit).
     series: dict[str, tuple[Any, Any, str]] = field(default_factory=dict)
 
     @property
-    def is_fine(self) -> bool:
-        """Whether it matches or transfers."""
-        return self.verdict in (MATCHES, WITHIN, TRANSFERS, REMARKS, SHOWN)
+    def origin(self) -> str:
+        """What values here were compared with."""
+        return "policy file" if self.bit_exact is None and self.mode == "policy" else "recording"
+
+    def diagnosed(self, findings: list[ReplayFinding], notes: list[str]) -> None:
+        """Add the diagnosis of a recording; a policy that has a cause has a caveat."""
+        self.diagnosis = [*findings, *self.diagnosis]
+        self.notes += notes
+        if self.verdict == TRANSFERS and any(f.share for f in findings):
+            self.verdict = REMARKS
 
     def to_data(self) -> dict[str, object]:
         """The content of report.json."""
@@ -100,10 +125,23 @@ class Replay:
         found["diagnosis"] = [f.to_data() for f in self.diagnosis]
         found["trials"] = [t.to_data() for t in self.trials]
         found["notes"] = list(self.notes)
+        found["command"], found["versions"] = self.command, versions()
+        found["schedule"] = [[t, *values] for t, values in self.schedule]
         return found
 
     def __str__(self) -> str:
         return summary(self)
+
+
+def versions() -> dict[str, str]:
+    """Of what the figures depend on."""
+    return {
+        "mjrig": version("mjrig"),
+        "mujoco": mujoco.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
 
 
 # On one screen -----------------------------------------------------------------------------------
@@ -123,7 +161,7 @@ def summary(replay: Replay) -> str:
     if replay.diagnosis:
         lines.append("diagnosis:")
         for i, finding in enumerate(replay.diagnosis[:FINDINGS], 1):
-            lines.append(f"  {i}. {sentence(finding)}")
+            lines.append(f"  {i}. {sentence(finding, replay.origin)}")
         if len(replay.diagnosis) > FINDINGS:
             lines.append(f"  … {len(replay.diagnosis) - FINDINGS} more in report.json")
     lines += _joints(replay)

@@ -1,6 +1,8 @@
 """Diagnosis of a replay: undo one difference to the recording at a time, and measure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -9,20 +11,27 @@ from mjrig.names import how_many, listed
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.assignment import flipped, likely_order, samples_of
+from mjrig.sim2sim.compare.assignment import flipped, samples_of
 from mjrig.sim2sim.compare.comparison import Comparison, compare
 from mjrig.sim2sim.compare.differences import PlantDifference, differences
 from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, Match, match
 from mjrig.sim2sim.compare.relabel import (
-    SIDES,
-    mirrored,
     shifted,
     with_names,
     with_order,
+    with_quaternions,
     with_signs,
 )
 from mjrig.sim2sim.compare.track import record
+from mjrig.sim2sim.diagnose.body_checks import SUSPECTED, SUSPICION, BodyChecks
+from mjrig.sim2sim.diagnose.effects import in_words, remove, removes
+from mjrig.sim2sim.diagnose.plant_fix import apply, plant_fix
+from mjrig.sim2sim.diagnose.plausible_orders import plausible_orders
+from mjrig.sim2sim.diagnose.quietly import quietly
+from mjrig.sim2sim.diagnose.recorded_law import exceeded, with_laws
+from mjrig.sim2sim.diagnose.segments import Segments, size
+from mjrig.sim2sim.diagnose.term_checks import QUATERNIONS, quaternion_finding
 from mjrig.sim2sim.play.one_step import OneStep
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 from mjrig.sim2sim.play.players import TargetsPlayer
@@ -41,6 +50,12 @@ GROWN = 1e-5
 GROSS = 1e-2
 #: What explains more than this share of the error is a cause.
 CAUSE = 0.5
+#: With this share explained, no further causes are sought.
+ENOUGH = 0.95
+#: Shifts of setpoints that are tried: steps within a tick at most, and whole ticks.
+NEAR, TICKS = 10, 3
+#: Body properties that are confirmed by running.
+CONFIRMED = 2
 
 
 class Diagnosis:
@@ -56,6 +71,7 @@ class Diagnosis:
         *,
         resample: bool = False,
     ) -> None:
+        recording = with_laws(recording)
         self._recording, self._world, self._robot = recording, world, robot
         self._comparison, self._resample, self._tolerance = comparison, resample, tolerance
         self._matches = match(recording, world, robot)
@@ -75,18 +91,22 @@ class Diagnosis:
             self._notes.append(
                 f"the difference comes from rounding: below {ROUND_OFF:g}{since}; no finding"
             )
-        found = list(self._plants())
-        together = self._all_together() if len(found) > 1 else 0.0
-        if not self._is_round_off():
-            found += self._commands()
-            found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
-            if not found or (found[0].share or 0.0) < CAUSE:
-                found = [*self._state_edits(), *found]
-                if together < CAUSE:
-                    self._other_model()
-        found.sort(key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
+        with quietly():
+            found = self._found()
         self._saturation()
         return found, self._notes
+
+    def _found(self) -> list[ReplayFinding]:
+        """What is listed, then the setpoints, then the body: until something explains it."""
+        found = list(self._plants())
+        together = self._all_together() if len(found) > 1 else 0.0
+        for look in (self._commands, self._body):
+            if not self._is_round_off() and max(_best(found), together) < ENOUGH:
+                found += look()
+        if not self._is_round_off() and max(_best(found), together) < CAUSE:
+            found = [*self._state_edits(), *found]
+            self._other_model()
+        return sorted(found, key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
 
     def _is_round_off(self) -> bool:
         """Whether the error starts tiny and only grows as fast as a robot amplifies it."""
@@ -127,6 +147,22 @@ class Diagnosis:
             here = plant_of(self._world, pair.robot)
             for difference in differences(pair.recorded.plant, here, names):
                 yield pair, difference
+            if "torque_limit" not in pair.recorded.plant.joints:
+                yield from self._exceeded(pair, here.joints.get("torque_limit", {}))
+            late = {j: v for j, v in here.joints.get("delay", {}).items() if v > 0.0}
+            if late and "delay" not in pair.recorded.plant.joints:
+                # A recording that does not mention a delay most likely had none.
+                yield pair, PlantDifference("delay", dict.fromkeys(late, 0.0), late, tuple(late))
+
+    def _exceeded(
+        self, pair: Match, limits: Mapping[str, float]
+    ) -> Iterator[tuple[Match, PlantDifference]]:
+        """Efforts in the recording that the limits here do not allow."""
+        names = {a.name: b.name for a, b in pair.joints}
+        mine = {j: limits[n] for j, n in names.items() if n in limits}
+        for joint, effort in exceeded(pair.recorded, mine).items():
+            name = names[joint]
+            yield pair, PlantDifference("torque_limit", {name: effort}, limits, (name,))
 
     def _plants(self) -> Iterator[ReplayFinding]:
         seen: set[str] = set()
@@ -146,6 +182,7 @@ class Diagnosis:
             difference.here_value(),
             effect,
             share,
+            plant_fix(self._world, pair.robot, difference),
         )
 
     def _groups(self) -> Iterator[ReplayFinding]:
@@ -173,8 +210,18 @@ class Diagnosis:
             world = twin(self._world, {difference.what: difference.recorded})
             return self.error(world=world)
         with PlantEdit(self._world, pair.robot) as edit:
+            try:
+                apply(edit, difference)
+            except CannotEdit:
+                if difference.what != "delay":
+                    raise
+            else:
+                return self.error()
+        # A native law has its delay compiled in; the same law in Python has not.
+        world = twin(self._world)
+        with PlantEdit(world, world[pair.robot.name]) as edit:
             apply(edit, difference)
-            return self.error()
+            return self.error(world=world)
 
     def _all_together(self) -> float:
         """The share of the error that all differences explain together."""
@@ -194,36 +241,93 @@ class Diagnosis:
             for edit in reversed(edits):
                 edit.undo()
 
-    # Orders, signs, phase -----------------------------------------------------------------------
+    # How the recording was read -----------------------------------------------------------------
 
     def _commands(self) -> list[ReplayFinding]:
-        """Errors in the setpoints themselves: the best explanation, if it is good enough."""
+        """Errors in how the recording was read: the best explanation, if it is good enough."""
         tried = list(self._try_phase())
         if self._comparison.max_abs_position_error > GROSS:
+            tried += self._try_quaternions()
             for pair in self._matches:
                 tried += self._try_orders(pair.recorded)
         good = [f for f in tried if (f.share or 0.0) > CAUSE]
         return sorted(good, key=lambda f: f.share or 0.0, reverse=True)[:1]
 
     def _try_phase(self) -> Iterator[ReplayFinding]:
-        for steps in (-1, 1):
+        """Setpoints some steps earlier or later: those that short predictions like best."""
+        for steps in self._shifts():
             share = self._share(self.error(shifted(self._recording, steps)))
             when = "later" if steps > 0 else "earlier"
+            count = "one" if abs(steps) == 1 else str(abs(steps))
+            many = "step" if abs(steps) == 1 else "steps"
             yield ReplayFinding(
                 "tick phase",
                 "",
                 "as recorded",
-                f"one step {when}",
-                f"setpoints that start one physics step {when} {remove(share)}",
+                f"{count} {many} {when}",
+                f"setpoints that start {count} physics {many} {when} {remove(share)}",
                 share,
             )
+
+    def _shifts(self) -> list[int]:
+        """Shifts worth a run [steps]."""
+        segments = self._segments
+        if segments is None:
+            return [-1, 1]
+        commands = segments.pair.recorded.commands
+        assert commands is not None
+        moved = np.flatnonzero(np.abs(np.diff(commands.position, axis=0)).max(axis=1) > 0.0)
+        gaps = np.diff(commands.step[moved + 1]) if len(moved) > 2 else np.ones(1)
+        tick = max(1, round(float(np.median(gaps))))
+        near = range(1, min(tick, NEAR) + 1)
+        steps = sorted({*near, *(n * tick for n in range(1, TICKS + 1))})
+        tried = {
+            d: size(segments.miss(shifted(self._recording, d))) for n in steps for d in (-n, n)
+        }
+        best = min(tried, key=lambda d: tried[d])
+        return sorted({-1, 1, best})
+
+    def _try_quaternions(self) -> Iterator[ReplayFinding]:
+        """The four numbers of a base quaternion in another order."""
+        if not any(j.kind == "free" for m in self._matches for j in m.recorded.joints):
+            return
+        for name, order in QUATERNIONS.items():
+            share = self._share(self.error(with_quaternions(self._recording, order)))
+            yield quaternion_finding(name, f"read as {name}, the run here is another: it "
+                                     f"{removes(share)}", share)  # fmt: skip
+
+    # The body -----------------------------------------------------------------------------------
+
+    def _body(self) -> list[ReplayFinding]:
+        """Properties that the recording does not list, fitted and confirmed by running."""
+        segments = self._segments
+        if segments is None:
+            return []
+        checks = BodyChecks(segments, self._world)
+        found = []
+        for i, (finding, change) in enumerate(checks.run()):
+            share = finding.share or 0.0
+            if i < CONFIRMED:
+                with PlantEdit(self._world, segments.pair.robot) as edit:
+                    change(edit)
+                    share = max(share, self._share(self.error()))
+            found.append(replace(finding, share=share if share > SUSPICION else SUSPECTED * share))
+        return found
+
+    @cached_property
+    def _segments(self) -> Segments | None:
+        """Short predictions; None: there are no states to start them from."""
+        found = Segments(self._recording, self._world, self._robot)
+        return found if found.usable else None
+
+    # Orders, signs ------------------------------------------------------------------------------
 
     def _try_orders(self, actor: ActorRecording) -> Iterator[ReplayFinding]:
         ways: tuple[tuple[str, Callable[[Recording, str, Indices], Recording]], ...] = (
             ("setpoints", with_order),
             ("joints and setpoints", with_names),
         )
-        for name, order in self._orders(actor):
+        for name, order in plausible_orders(actor):
             for subject, change in ways:
                 try:
                     error = self.error(change(self._recording, actor.name, order))
@@ -231,12 +335,14 @@ class Diagnosis:
                     continue
                 share = self._share(error)
                 moved = [actor.driven[i] for i in np.flatnonzero(order != np.arange(len(order)))]
+                names = ", ".join(actor.driven[i] for i in order)
                 yield ReplayFinding(
                     "joint order",
                     listed(moved) if len(moved) <= 4 else how_many(len(moved), "joint"),
                     "as recorded",
                     f"{subject}: {name}",
-                    f"{subject} in another order ({name}) {remove(share)}",
+                    f"{subject} in another order ({name}) {remove(share)}; the columns are "
+                    f"[{names}]",
                     share,
                 )
         samples = samples_of(actor)
@@ -246,26 +352,6 @@ class Diagnosis:
             joints = listed(actor.driven[i] for i in against)
             effect = f"negated setpoints {remove(share)}"
             yield ReplayFinding("sign", joints, "as recorded", "negated", effect, share)
-
-    def _orders(self, actor: ActorRecording) -> list[tuple[str, Indices]]:
-        """Orders worth trying, with their names; each once."""
-        names = actor.driven
-        if len(names) != len(actor.actuators) or not all(names):
-            return []
-        found: list[tuple[str, Indices]] = []
-        for sides in SIDES:
-            order = mirrored(names, sides)
-            if order is not None:
-                found.append((f"{sides} swapped", order))
-        joints = [j.name for j in actor.joints if j.name in set(names)]
-        by_joint = np.array([names.index(j) for j in joints], dtype=np.intp)
-        if len(by_joint) == len(names):
-            found.append(("the joints' order instead of the actuators'", by_joint))
-            found.append(("the actuators' order instead of the joints'", np.argsort(by_joint)))
-        samples = samples_of(actor)
-        if samples is not None:
-            found.append(("as setpoints fit what was measured", likely_order(samples)))
-        return _different(found)
 
     # The rest -----------------------------------------------------------------------------------
 
@@ -295,51 +381,11 @@ class Diagnosis:
                 )
 
 
+def _best(found: Sequence[ReplayFinding]) -> float:
+    return max((f.share or 0.0 for f in found), default=0.0)
+
+
 def _first_above(comparison: Comparison, size: float) -> float | None:
     """When the error first exceeds a size [s]; None: never."""
     rows = np.flatnonzero(~(comparison.error <= size))
     return float(comparison.time[rows[0]]) if len(rows) else None
-
-
-def apply(edit: PlantEdit, difference: PlantDifference) -> None:
-    """Set the recorded value on the robot.
-
-    Raises:
-        CannotEdit: it cannot be changed in a running world.
-    """
-    if difference.joints:
-        recorded = difference.recorded
-        assert isinstance(recorded, dict)
-        edit.set_joints(difference.what, {j: float(recorded[j]) for j in difference.joints})
-    else:
-        edit.set_option(difference.what, difference.recorded)
-
-
-def _different(orders: Sequence[tuple[str, Indices]]) -> list[tuple[str, Indices]]:
-    seen: set[bytes] = set()
-    found = []
-    for name, order in orders:
-        key = order.astype(np.int64).tobytes()
-        if key not in seen and (order != np.arange(len(order))).any():
-            seen.add(key)
-            found.append((name, order))
-    return found
-
-
-def remove(share: float) -> str:
-    """Effect of several changes on the error, as text."""
-    if share > 0.005:
-        return f"remove {share:.0%} of the position error"
-    return "make it worse" if share < -0.005 else "change nothing"
-
-
-def removes(share: float) -> str:
-    """Effect of one change on the error, as text."""
-    if share > 0.005:
-        return f"removes {share:.0%} of the position error"
-    return "makes it worse" if share < -0.005 else "changes nothing"
-
-
-def in_words(share: float) -> str:
-    """The effect of a difference."""
-    return f"undoing it {removes(share)}"

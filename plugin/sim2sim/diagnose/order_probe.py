@@ -11,10 +11,11 @@ import numpy as np
 import yaml
 
 from mjrig.control.articulation import Articulation
-from mjrig.errors import MjrigError, RecordingError
+from mjrig.errors import MjrigError
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.relabel import SIDES, mirrored
 from mjrig.sim2sim.compare.track import Track
+from mjrig.sim2sim.diagnose.policy_case import read_policy
 from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.sim2sim.play.trials import run_policy
 
@@ -75,7 +76,7 @@ def order_probe(
         RecordingError: the file is not a policy file, or its robot is ambiguous.
     """
     actor = find_robot(world, robot)
-    said = _read(policy)
+    said = read_policy(policy)
     stand = said.get("start")
     duration = stand.get("duration") if isinstance(stand, dict) else None
     seconds += duration if isinstance(duration, int | float) else 0.0
@@ -131,7 +132,7 @@ def telling_command(policy: Path) -> list[float] | None:
     Raises:
         RecordingError: the file is not a policy file.
     """
-    said = _read(policy).get("command")
+    said = read_policy(policy).get("command")
     takes = said if isinstance(said, dict) else {}
     if len(takes.get("names") or takes.get("default") or ()) != len(COMMAND):
         return None
@@ -251,17 +252,6 @@ def _restlessness(track: Track, robot: Articulation, every: int) -> float:
     """Mean jump of the position setpoints from tick to tick [rad or m]."""
     targets = track.target[robot.name][:, 0][::every]
     return float(np.abs(np.diff(targets, axis=0)).mean()) if len(targets) > 1 else 0.0
-
-
-def _read(policy: Path) -> dict[str, Any]:
-    try:
-        data = yaml.safe_load(policy.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        why = " ".join(str(error).split())
-        raise RecordingError(f"{policy}: cannot be read: {why}") from error
-    if not isinstance(data, dict) or not isinstance(data.get("joints"), list):
-        raise RecordingError(f"{policy}: is not a policy file: it has no list of joints")
-    return data
 
 
 def _write(data: dict[str, Any], path: Path, folder: Path) -> None:

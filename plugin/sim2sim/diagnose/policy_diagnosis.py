@@ -12,7 +12,7 @@ from mjrig.sim.world import World
 from mjrig.sim2sim.compare.differences import differences
 from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.result import Trial
-from mjrig.sim2sim.diagnose.diagnosis import apply
+from mjrig.sim2sim.diagnose.plant_fix import apply
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 from mjrig.sim2sim.play.trials import PolicyRun
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import Comparison, JointError, compare
@@ -9,7 +11,7 @@ from mjrig.sim2sim.compare.matching import Match
 from mjrig.sim2sim.compare.result import DIFFERS, MATCHES, WITHIN, Replay
 from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import Track, base_of, record
-from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
+from mjrig.sim2sim.diagnose.recorded_diagnosis import diagnose_recording
 from mjrig.sim2sim.play.players import TargetsPlayer
 
 EVIDENCE = (
@@ -40,8 +42,9 @@ def replay_targets(
     describe(result, world, matches, track, found)
     result.verdict = verdict(found, tolerance)
     if diagnose and not found.bit_exact:
-        diagnosis = Diagnosis(recording, world, robot, found, tolerance, resample=resample)
-        result.diagnosis, notes = diagnosis.run()
+        result.diagnosis, notes = diagnose_recording(
+            recording, world, robot, tolerance, comparison=found, resample=resample
+        )
         result.notes += notes
     return result
 
@@ -62,6 +65,7 @@ def describe(
 ) -> None:
     """Fill the result from the run."""
     result.duration = track.duration
+    result.schedule = _recorded_commands(matches)
     if track.diverged:
         result.fell, result.fell_at = True, track.duration
         result.notes.append(f"the physics diverged after {track.duration:.3f} s")
@@ -84,6 +88,20 @@ def describe(
         result.first_divergence = comparison.first_divergence
         result.base_drift = comparison.base_drift
         result.joints = {n: joint_data(e) for n, e in comparison.joints.items()}
+
+
+def _recorded_commands(matches: Sequence[Match]) -> list[tuple[float, list[float]]]:
+    """Commands of the recorded policy, where they change, by time [s]."""
+    found: list[tuple[float, list[float]]] = []
+    for pair in matches[:1]:
+        ticks = pair.recorded.policy
+        if ticks is None or not ticks.command.shape[1] or len(pair.recorded.step) < 2:
+            continue
+        apart = np.diff(pair.recorded.time) / np.diff(pair.recorded.step)
+        for step, values in zip(ticks.step, ticks.command.tolist(), strict=True):
+            if not found or values != found[-1][1]:
+                found.append((float(step * apart[0]), values))
+    return found
 
 
 def joint_data(error: JointError) -> dict[str, float | None]:

@@ -225,10 +225,11 @@ class PlantEdit:
         self._keep(self._world.model.geom_friction)
         self._world.model.geom_friction[:, 0] *= factor
 
-    def add_mass(self, kilograms: float) -> None:
-        """Load the robot's first body, its inertia in proportion."""
+    def add_mass(self, kilograms: float, body: int | None = None) -> None:
+        """Load a body, its inertia in proportion; None: the robot's first."""
         model, prefix = self._world.model, self._robot.model_map.prefix
-        body = next(i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix))
+        if body is None:
+            body = next(i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix))
         self._keep(model.body_mass, model.body_inertia)
         mass = float(model.body_mass[body])
         if mass > 0.0:

@@ -145,8 +145,10 @@ class RecordedTargets(ActorComponent):
 
     def seek(self, step: int) -> None:
         """The next physics step is step `step` of the recording."""
-        self._edit.undo()
-        self._step, self._row, self._change, self._next = step, -1, 0, step
+        if sum(start <= step for start, _ in self._gains) != self._change:
+            self._edit.undo()
+            self._change = 0
+        self._step, self._row, self._next = step, -1, step
 
     def before_controls(self, time: float) -> None:
         if self._step >= self._next:

@@ -1,15 +1,14 @@
 """report.html: one self-contained file with embedded plots."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from html import escape
 
-from mjrig.sim2sim.compare.finding import sentence
-from mjrig.sim2sim.compare.result import NONE, Replay
+from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
+from mjrig.sim2sim.compare.result import NONE, UNCLEAR, Replay, tone, versions
 from mjrig.sim2sim.report.html_page import html_page, html_table
-from mjrig.sim2sim.report.svg import plot
-
-#: Joints that are plotted: the worst ones.
-PLOTTED = 12
+from mjrig.sim2sim.report.plain import plain
+from mjrig.sim2sim.report.plots import plots
 
 
 def page(replay: Replay) -> str:
@@ -18,23 +17,51 @@ def page(replay: Replay) -> str:
 
 
 def _lines(replay: Replay) -> Iterator[str]:
-    tone = "good" if replay.is_fine else "bad"
-    yield f'<h1 class="{tone}">{escape(replay.verdict)}</h1>'
+    yield f'<h1 class="{tone(replay.verdict)}">{escape(replay.verdict)}</h1>'
     what = f"{replay.source} in {replay.scene}, mode {replay.mode}"
     yield f'<p class="dim">{escape(what)}</p>'
     yield f"<p>Evidence: {escape(replay.evidence)}.</p>"
     yield from _facts(replay)
     if replay.diagnosis:
         yield "<h2>Diagnosis</h2><ol>"
-        yield from (f"<li>{escape(sentence(f))}</li>" for f in replay.diagnosis)
+        yield from (_finding(f, replay.origin) for f in replay.diagnosis)
         yield "</ol>"
     yield from _trials(replay)
-    yield from _plots(replay)
+    yield from plots(replay)
     yield from _joints(replay)
-    if replay.notes:
-        yield "<h2>Notes</h2><ul>"
-        yield from (f"<li>{escape(n)}</li>" for n in replay.notes)
+    unclear = [n.removeprefix(UNCLEAR) for n in replay.notes if n.startswith(UNCLEAR)]
+    yield from _list("Could not be judged", unclear)
+    yield from _list("Notes", [n for n in replay.notes if not n.startswith(UNCLEAR)])
+    yield from _made(replay)
+
+
+def _finding(finding: ReplayFinding, origin: str) -> str:
+    """The sentence, and the edit that repairs it, to paste."""
+    sure = "" if finding.share is None or finding.confident else " <i>(a suspicion)</i>"
+    text = f"<li>{escape(sentence(finding, origin))}{sure}"
+    if isinstance(finding.recorded, list):
+        text += f"<pre>{escape(json.dumps(finding.recorded))}</pre>"
+    for edit in finding.fix:
+        value = json.dumps(plain(edit.value), ensure_ascii=False)
+        text += f"<pre>{escape(edit.file)}: {escape(edit.path)} = {escape(value)}</pre>"
+    return f"{text}</li>"
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield f"<h2>{escape(title)}</h2><ul>"
+        yield from (f"<li>{escape(line)}</li>" for line in lines)
         yield "</ul>"
+
+
+def _made(replay: Replay) -> Iterator[str]:
+    """How it was made: the command line, the policy's commands, versions."""
+    yield "<h2>Made by</h2>"
+    rows = [("command", replay.command)] if replay.command else []
+    if replay.schedule:
+        steps = [f"{t:g} s: {', '.join(f'{v:g}' for v in values)}" for t, values in replay.schedule]
+        rows.append(("recorded commands", "; ".join(steps)))
+    yield from html_table((), [*rows, *versions().items()])
 
 
 def _facts(replay: Replay) -> Iterator[str]:
@@ -72,30 +99,6 @@ def _trials(replay: Replay) -> Iterator[str]:
     ]
     head = ("trial", "", "duration [s]", "least upright", "tracking error", "saturated")
     yield from html_table(head, rows)
-
-
-def _plots(replay: Replay) -> Iterator[str]:
-    figures = []
-    found = replay.comparison
-    if found is not None and (found.error > 0.0).any():
-        lines = [("error", "here", found.time, found.error)]
-        figures.append(plot("largest position error", "rad, m", lines, log=True))
-    for name, (time, values, unit) in replay.series.items():
-        figures.append(plot(name, unit, [(name, "here", time, values)]))
-    if found is not None:
-        worst = sorted(found.curves, key=lambda n: -found.joints[n].rmse_position)[:PLOTTED]
-        for name in worst:
-            curve = found.curves[name]
-            lines = [
-                ("recorded", "rec", curve.time, curve.recorded),
-                ("here", "here", curve.time, curve.here),
-            ]
-            figures.append(plot(name, "rad, m", lines))
-    if figures:
-        yield "<h2>Plots</h2>"
-        if found is not None:
-            yield '<p><b class="key rec">recorded</b> <b class="key here">here</b></p>'
-        yield '<div class="plots">' + "\n".join(figures) + "</div>"
 
 
 def _joints(replay: Replay) -> Iterator[str]:

@@ -5,13 +5,17 @@ from html import escape
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2024; --dim: #687078; --rule: #d8dce0; --here: #c2410c;
-  --rec: #2563eb; --good: #15803d; --bad: #b91c1c; --paper: #fff; }
+  --rec: #2563eb; --goal: #7c8794; --good: #15803d; --fair: #a16207; --bad: #b91c1c;
+  --paper: #fff; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --dim: #9aa2aa; --rule: #3a4046;
-  --here: #fb923c; --rec: #7aa7ff; --good: #4ade80; --bad: #f87171; --paper: #16181b; } }
+  --here: #fb923c; --rec: #7aa7ff;
+  --goal: #8b949e; --good: #4ade80; --fair: #facc15; --bad: #f87171;
+  --paper: #16181b; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
+.good { color: var(--good); } .fair { color: var(--fair); } .bad { color: var(--bad); }
+.dim { color: var(--dim); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--rule); }
 th:first-child, td:first-child { text-align: left; }
@@ -22,7 +26,10 @@ svg .t { fill: var(--ink); font-size: 12px; } svg .m { text-anchor: middle; }
 svg .y { text-anchor: end; } svg .a { stroke: var(--dim); fill: none; }
 svg .g { stroke: var(--rule); stroke-width: .5; }
 polyline { fill: none; stroke-width: 1.4; } .rec { stroke: var(--rec); }
-.here { stroke: var(--here); } .key.rec { color: var(--rec); } .key.here { color: var(--here); }
+.here { stroke: var(--here); } .goal { stroke: var(--goal); stroke-dasharray: 4 3; }
+li pre { background: color-mix(in srgb, var(--ink) 6%, transparent); padding: .3rem .5rem;
+  overflow-x: auto; margin: .2rem 0; font-size: .85rem; } .key.goal { color: var(--goal); }
+.key.rec { color: var(--rec); } .key.here { color: var(--here); }
 """
 
 

@@ -1,16 +1,14 @@
 """Reports on disk: report.json for programs, report.html for people."""
 
 import json
-import math
 import os
 from pathlib import Path
-
-import numpy as np
 
 from mjrig.errors import MjrigError
 from mjrig.files.replacing import whole_file
 from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.report.html import page
+from mjrig.sim2sim.report.plain import plain
 
 
 def prepare_folder(folder: Path) -> None:
@@ -38,16 +36,3 @@ def write_report(replay: Replay, folder: Path) -> None:
     with whole_file(folder / "report.json") as data, whole_file(folder / "report.html") as shown:
         data.write_text(f"{text}\n", encoding="utf-8")
         shown.write_text(page(replay), encoding="utf-8")
-
-
-def plain(value: object) -> object:
-    """The same for JSON, which has no infinity and no NaN: they become text."""
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return value.item() if isinstance(value, np.generic) else str(value)

@@ -16,9 +16,26 @@ POINTS = 600
 Line = tuple[str, str, npt.ArrayLike, npt.ArrayLike]
 
 
-def plot(title: str, unit: str, lines: Sequence[Line], *, log: bool = False) -> str:
-    """One figure: lines of (label, CSS class, x, y), x in seconds; `log`: decades upwards."""
-    drawn = [(label, style, *_thinned(x, y)) for label, style, x, y in lines]
+def plot(
+    title: str,
+    unit: str,
+    lines: Sequence[Line],
+    *,
+    log: bool = False,
+    span: tuple[float, float] | None = None,
+    across: str = "s",
+) -> str:
+    """One figure: lines of (label, CSS class, x, y).
+
+    Args:
+        title: what is drawn.
+        unit: of y.
+        lines: curves, each with a name that is shown at the pointer.
+        log: decades upwards.
+        span: part of x that is shown; None: from 0, or all of it if x is not time.
+        across: unit of x.
+    """
+    drawn = [(label, style, *_part(x, y, span)) for label, style, x, y in lines]
     values = [y[np.isfinite(y)] for _, _, _, y in drawn]
     if log:
         values = [y[y > 0.0] for y in values]
@@ -27,13 +44,24 @@ def plot(title: str, unit: str, lines: Sequence[Line], *, log: bool = False) -> 
     if not len(flat) or not len(times):
         return _frame(title, [f'<text x="{WIDTH / 2}" y="{HEIGHT / 2}" class="m">nothing</text>'])
     low, high = _extent(flat, log)
-    end = max(float(times.max()), 1e-9)
-    parts = _axes(low, high, end, log)
+    first = 0.0 if span is None and across == "s" else float(times.min())
+    ends = first, max(float(times.max()), first + 1e-9)
+    parts = _axes(low, high, ends, log, across)
     for label, style, x, y in drawn:
-        points = _points(x, y, low, high, end, log)
+        points = _points(x, y, low, high, ends, log)
         tip = f"<title>{escape(label)}</title>"
         parts += [f'<polyline class="{style}" points="{p}">{tip}</polyline>' for p in points]
     return _frame(f"{title} [{unit}]", parts)
+
+
+def _part(
+    x: npt.ArrayLike, y: npt.ArrayLike, span: tuple[float, float] | None
+) -> tuple[FloatArray, FloatArray]:
+    times, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if span is not None:
+        inside = (times >= span[0]) & (times <= span[1])
+        times, values = times[inside], values[inside]
+    return _thinned(times, values)
 
 
 def _frame(title: str, parts: Sequence[str]) -> str:
@@ -62,13 +90,13 @@ def _points(
     y: FloatArray,
     low: float,
     high: float,
-    end: float,
+    ends: tuple[float, float],
     log: bool,
 ) -> list[str]:
     """Points in pixels, a new line after every gap."""
     with np.errstate(divide="ignore", invalid="ignore"):
         v = np.log10(y) if log else y
-    px = LEFT + x / end * (WIDTH - LEFT - RIGHT)
+    px = LEFT + (x - ends[0]) / (ends[1] - ends[0]) * (WIDTH - LEFT - RIGHT)
     py = HEIGHT - BOTTOM - (v - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
     found: list[list[str]] = [[]]
     for a, b in zip(px, py, strict=True):
@@ -79,7 +107,7 @@ def _points(
     return [" ".join(points) for points in found if points]
 
 
-def _axes(low: float, high: float, end: float, log: bool) -> list[str]:
+def _axes(low: float, high: float, ends: tuple[float, float], log: bool, across: str) -> list[str]:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = [f'<path class="a" d="M{LEFT},{TOP} V{bottom} H{right}"/>']
     ticks = range(int(low), int(high) + 1) if log else _ticks(low, high)
@@ -89,10 +117,10 @@ def _axes(low: float, high: float, end: float, log: bool) -> list[str]:
         text = f"1e{tick}" if log else f"{tick:.6g}"
         parts.append(f'<path class="g" d="M{LEFT},{y:.1f} H{right}"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{y + 3.5:.1f}" class="y">{text}</text>')
-    for tick in _ticks(0.0, end):
-        x = LEFT + tick / end * (right - LEFT)
+    for tick in _ticks(*ends):
+        x = LEFT + (tick - ends[0]) / (ends[1] - ends[0]) * (right - LEFT)
         parts.append(f'<text x="{x:.1f}" y="{bottom + 14}" class="m">{tick:.6g}</text>')
-    parts.append(f'<text x="{right}" y="{HEIGHT - 4}" class="y">s</text>')
+    parts.append(f'<text x="{right}" y="{HEIGHT - 4}" class="y">{escape(across)}</text>')
     return parts
 
 

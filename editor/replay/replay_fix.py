@@ -1,0 +1,46 @@
+"""Fix: the edits of a finding, made as one edit of the scene that can be undone."""
+
+from pathlib import Path
+
+from mjrig.editor.session.state import EditorState
+from mjrig.errors import MjrigError
+from mjrig.files.writing import write_atomically
+from mjrig.sim2sim.compare.finding import ReplayFinding
+from mjrig.sim2sim.fixing import edited_policy, policy_file, policy_path
+
+
+def fix(state: EditorState, finding: ReplayFinding, robot: str = "") -> list[str]:
+    """Repair a finding in the open scene; returns what was changed, one line each.
+
+    A policy file is left alone: its repaired copy is written beside it, and the scene uses that.
+
+    Raises:
+        MjrigError: a value does not fit, or there is no policy file; nothing was changed.
+    """
+    mine = [e for e in finding.fix if e.file == "scene"]
+    theirs = [e for e in finding.fix if e.file == "policy"]
+    said = [f"{e.path} = {e.value}" for e in mine]
+    with state.session.edit(f"Fix {finding.what}") as scene:
+        for edit in mine:
+            scene.set(edit.path, edit.value)
+        if theirs:
+            path = policy_file(scene, robot)
+            if path is None:
+                raise MjrigError(f"{finding.what} is repaired in a policy file, and there is none")
+            text, changes = edited_policy(path, theirs)
+            copy = _free(path)
+            write_atomically(copy, text)
+            scene.set(f"{policy_path(scene, robot)}.file", str(copy))
+            said += [*changes, f"written to {copy}"]
+    return said
+
+
+def _free(path: Path) -> Path:
+    """A name beside a file that is not taken."""
+    number = 1
+    while True:
+        more = "" if number == 1 else f"-{number}"
+        found = path.with_name(f"{path.stem}-fixed{more}{path.suffix}")
+        if not found.exists():
+            return found
+        number += 1

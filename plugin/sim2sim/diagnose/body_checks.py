@@ -1,0 +1,186 @@
+"""Properties of the body that a recording does not list: payload, friction, armature, damping."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import mujoco
+import numpy as np
+
+from mjrig.sim.plant_of import plant_of
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.finding import Edit, ReplayFinding
+from mjrig.sim2sim.compare.matching import Match
+from mjrig.sim2sim.diagnose.segments import EXACT, ParameterFit, Segments, size
+from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
+
+#: A parameter is named if it removes this share of what short predictions miss.
+NAMED = 0.3
+#: Short predictions that miss by more than this are not those of the same robot with another
+#: mass or friction: setpoints, orders or units are wrong [rad/s or m/s].
+GROSS = 1.5
+#: What explains less than this may be anything: it is a suspicion.
+SUSPICION, SUSPECTED = 0.9, 0.6
+#: With this share no other parameter is fitted.
+CERTAIN = 0.98
+#: Properties of joints that are fitted where the recording does not list them, with a first step.
+JOINTS = {"armature": 2e-3, "damping": 2e-2, "frictionloss": 2e-2, "kp": 1.0, "kv": 0.05}
+#: Changes of a mass to begin from, as shares of the robot's; of a joint's property, of its own.
+MASSES = (-0.3, -0.2, -0.1, -0.05, 0.05, 0.1, 0.2, 0.3)
+SHARES = (-0.9, -0.7, -0.4, 0.5, 1.5)
+#: Factors of friction to begin from, as logarithms: half, double, …
+SCAN = (-1.4, -1.0, -0.7, -0.35, -0.15, 0.15, 0.35, 0.7, 1.0, 1.4)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number of the body: how to change it by x, and how to report that."""
+
+    what: str
+    where: str
+    change: Callable[[PlantEdit, float], object]
+    here: float
+    step: float
+    low: float = -np.inf
+    scan: tuple[float, ...] = ()
+    path: str = ""
+    joints: tuple[str, ...] = ()
+
+
+class BodyChecks:
+    """Fits one parameter at a time to short predictions; `run` names those that explain them."""
+
+    def __init__(self, segments: Segments, world: World) -> None:
+        self._segments, self._world = segments, world
+        self._pair: Match = segments.pair
+
+    def run(self) -> list[tuple[ReplayFinding, Callable[[PlantEdit], object]]]:
+        """Findings and how to repair them in this world, the one that explains most first."""
+        before = self._segments.miss()
+        if not EXACT < size(before) < GROSS:
+            return []
+        found = []
+        edit = PlantEdit(self._world, self._pair.robot)
+        for parameter in self._parameters():
+            try:
+                fit = self._segments.fit(
+                    partial(parameter.change, edit), edit.undo, parameter.step, before,
+                    low=parameter.low, scan=parameter.scan,
+                )  # fmt: skip
+            except CannotEdit:
+                continue
+            finally:
+                edit.undo()
+            if fit.share > NAMED:
+                repair = partial(_repair, parameter, fit.change)
+                found.append((self._finding(parameter, fit), repair))
+            if fit.share > CERTAIN:
+                break
+        return sorted(found, key=lambda pair: -(pair[0].share or 0.0))
+
+    def _finding(self, parameter: Parameter, fit: ParameterFit) -> ReplayFinding:
+        new, old = parameter.here + fit.change, parameter.here
+        if parameter.what == "ground friction":
+            new = old * float(np.exp(fit.change))
+        value = float(f"{new:.4g}")
+        fix: tuple[Edit, ...] = ()
+        if parameter.path:
+            fix = (Edit("scene", parameter.path, {j: value for j in parameter.joints} or value),)
+        return ReplayFinding(
+            parameter.what,
+            parameter.where,
+            value,
+            float(f"{old:.4g}"),
+            f"fitted to short predictions from recorded states: with it they miss by "
+            f"{fit.after:.2g} instead of {fit.before:.2g} rad/s or m/s",
+            fit.share,
+            fix,
+        )
+
+    # Parameters ---------------------------------------------------------------------------------
+
+    def _parameters(self) -> Iterator[Parameter]:
+        yield from self._friction()
+        yield from self._payload()
+        listed = self._pair.recorded.plant.joints
+        here = plant_of(self._world, self._pair.robot).joints
+        name = self._pair.robot.name
+        for what, step in JOINTS.items():
+            values = here.get(what, {})
+            if what in listed or not values:
+                continue
+            joints = tuple(values)
+            same = len(set(values.values())) == 1
+            dynamic = what in ("armature", "damping", "frictionloss")
+            yield Parameter(
+                what,
+                f"{len(joints)} joints" if len(joints) > 1 else joints[0],
+                partial(_shift, what, values),
+                float(np.mean(list(values.values()))),
+                step,
+                -min(values.values()),
+                tuple(share * float(np.mean(list(values.values()))) for share in SHARES),
+                f"{name}.dynamics.{what}" if dynamic and same else "",
+                joints,
+            )
+
+    def _friction(self) -> Iterator[Parameter]:
+        model = self._world.model
+        touching = (model.geom_contype > 0) | (model.geom_conaffinity > 0)
+        if not touching.any():
+            return
+        ground = float(_ground_friction(model))
+        yield Parameter(
+            "ground friction",
+            "",
+            lambda edit, x: edit.scale_friction(float(np.exp(x))),
+            ground,
+            0.05,
+            -3.0,
+            SCAN,
+        )
+
+    def _payload(self) -> Iterator[Parameter]:
+        model, prefix = self._world.model, self._pair.robot.model_map.prefix
+        bodies = [
+            i
+            for i in range(1, model.nbody)
+            if model.body(i).name.startswith(prefix) and model.body_mass[i] > 0.0
+        ]
+        if not bodies:
+            return
+        total = float(model.body_mass[bodies].sum())
+        floats = self._pair.base is not None
+        heavy = max(bodies, key=lambda i: float(model.body_mass[i]))
+        chosen = {heavy} if floats else {heavy, bodies[-1]}
+        for body in sorted(chosen):
+            mass = float(model.body_mass[body])
+            yield Parameter(
+                "payload",
+                model.body(body).name.removeprefix(prefix),
+                partial(_load, body),
+                mass,
+                0.01 * total,
+                -0.9 * mass,
+                tuple(share * total for share in MASSES if share * total > -0.9 * mass),
+            )
+
+
+def _repair(parameter: Parameter, change: float, edit: PlantEdit) -> None:
+    parameter.change(edit, change)
+
+
+def _shift(what: str, values: dict[str, float], edit: PlantEdit, x: float) -> None:
+    edit.set_joints(what, {j: max(0.0, v + x) for j, v in values.items()})
+
+
+def _load(body: int, edit: PlantEdit, kilograms: float) -> None:
+    edit.add_mass(kilograms, body)
+
+
+def _ground_friction(model: mujoco.MjModel) -> float:
+    """Sliding friction of the floor: of a plane if there is one."""
+    planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
+    fixed = np.flatnonzero(model.geom_bodyid == 0)
+    chosen = planes if len(planes) else fixed if len(fixed) else np.arange(model.ngeom)
+    return float(model.geom_friction[chosen[0], 0])

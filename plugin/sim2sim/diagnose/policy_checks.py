@@ -1,0 +1,76 @@
+"""A policy against a recording of it, without simulating: rate, order, terms, actions, network."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from mjrig.control.policy import PolicyComponent
+from mjrig.errors import MjrigError
+from mjrig.recording.recording import Recording
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.finding import ReplayFinding
+from mjrig.sim2sim.compare.matching import match
+from mjrig.sim2sim.diagnose.action_checks import ActionChecks, check_network
+from mjrig.sim2sim.diagnose.policy_case import PolicyCase, read_policy
+from mjrig.sim2sim.diagnose.rate_checks import check_names, check_rate
+from mjrig.sim2sim.diagnose.recomputed import schedule_of
+from mjrig.sim2sim.diagnose.term_checks import TermChecks
+from mjrig.sim2sim.play.policy_loop import in_the_loop, policies
+
+
+def check_policy(
+    recording: Recording, world: World, robot: str, policy: PolicyComponent | Path | str | None
+) -> tuple[list[ReplayFinding], list[str]]:
+    """Findings, the best explained first, and what could not be judged; the world is reset.
+
+    Args:
+        recording: with or without policy ticks.
+        world: where; the policy is run beside its own, nothing is stepped.
+        robot: the robot; empty: by name and joints.
+        policy: the policy; None: the only one of the robot.
+    """
+    matches = match(recording, world, robot)
+    actor = matches[0].robot
+    if policy is None:
+        own = policies(actor)
+        if len(own) != 1:
+            return [], []
+        policy = own[0]
+    if matches[0].recorded.policy is None:
+        return [], ["the policy: no observations and actions were recorded"]
+    path = _file(policy)
+    if path is None:
+        return [], ["the policy: it has no file"]
+    made = policy.copy() if isinstance(policy, PolicyComponent) else path
+    try:
+        with ExitStack() as stack:
+            component = stack.enter_context(in_the_loop(made, world, actor))
+            case = PolicyCase(recording, world, matches, component, read_policy(path))
+            schedule = schedule_of(case.ticks, recording.timestep, case.began)
+            if schedule and len(schedule[0][1]) == component.command_now.size > 0:
+                component.follow(schedule)
+            return _checked(case)
+    except MjrigError as error:
+        return [], [f"the policy: {error}"]
+    finally:
+        world.reset()
+
+
+def _file(policy: PolicyComponent | Path | str) -> Path | None:
+    if isinstance(policy, str | Path):
+        return Path(policy)
+    file = policy.__dict__.get("file")
+    return None if file is None else policy.find_file(file)
+
+
+def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
+    found = [*check_rate(case), *check_names(case)]
+    if any(f.what == "joint order" for f in found):
+        return found, ["terms and actions: they are in another order"]
+    terms, actions = TermChecks(case), ActionChecks(case)
+    seen, done = terms.run(), actions.run()
+    # One wrong pose shows in the observation and in the targets; what both show is said once.
+    whats = {f.what for f in done}
+    found += [*done, *(f for f in seen if f.what not in whats or f.what == "sign")]
+    agree = not found and not terms.open
+    network, why = check_network(case, terms_agree=agree) if not found else ([], "")
+    return [*found, *network], [*terms.open, *actions.open, *([why] if why else [])]

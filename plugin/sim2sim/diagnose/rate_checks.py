@@ -1,0 +1,84 @@
+"""Rate, tick phase and joint order of a policy against its recorded ticks; no simulation."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mjrig.names import how_many
+from mjrig.sim2sim.compare.finding import Edit, ReplayFinding
+from mjrig.sim2sim.diagnose.policy_case import PolicyCase
+from mjrig.sim2sim.diagnose.recomputed import first_ticks, real_ticks
+
+PHASES = ("before", "inside", "after")
+
+
+def check_rate(case: PolicyCase) -> Iterator[ReplayFinding]:
+    """Steps from tick to tick, and the step of the first tick."""
+    rows = real_ticks(case.ticks)
+    steps = case.ticks.step[rows]
+    if len(steps) < 3:
+        return
+    every, here = round(float(np.median(np.diff(steps)))), case.policy.tick_steps
+    if every != here:
+        hz = [1.0 / (n * case.recording.timestep) for n in (every, here)]
+        yield ReplayFinding(
+            "decimation",
+            "",
+            every,
+            here,
+            f"recorded ticks are {every} steps apart ({hz[0]:g} Hz, {len(steps)} ticks), the "
+            f"policy here ticks every {here} ({hz[1]:g} Hz)",
+            1.0,
+            (Edit("policy", "decimation", every),),
+        )
+        return
+    start = round(case.began / case.world.timestep)
+    expected = first_ticks(case.world, case.policy, start + 2 * here + 1)
+    if not expected:
+        return
+    off = (int(steps[0]) - expected[0]) % here
+    off = off - here if off > here // 2 else off
+    if off:
+        yield _phase(case, int(steps[0]), expected[0], off)
+
+
+def _phase(case: PolicyCase, recorded: int, here: int, off: int) -> ReplayFinding:
+    """Ticks that fall on other steps."""
+    said = str(case.said.get("phase", "before"))
+    late = "later" if off > 0 else "earlier"
+    # Where the same interval leaves the first tick: 0 or d (before, after), d − 1 (inside).
+    fix = ()
+    start = round(case.began / case.world.timestep)
+    rest = (recorded - start) % case.policy.tick_steps
+    wanted = "inside" if rest == case.policy.tick_steps - 1 else "before" if rest == 0 else ""
+    if wanted == "before" and recorded - start >= case.policy.tick_steps:
+        wanted = "after"
+    if wanted and wanted != said:
+        fix = (Edit("policy", "phase", wanted),)
+    return ReplayFinding(
+        "tick phase",
+        "",
+        wanted or f"first tick at step {recorded}",
+        said if wanted else f"first tick at step {here}",
+        f"the first recorded tick is at step {recorded}, here at step {here}: recorded ticks are "
+        f"{how_many(abs(off), 'physics step')} {late}",
+        1.0,
+        fix,
+    )
+
+
+def check_names(case: PolicyCase) -> Iterator[ReplayFinding]:
+    """The order of the joints, where the recording states it."""
+    here, recorded = list(case.policy.joints), list(case.joints)
+    if here == recorded or sorted(here) != sorted(recorded):
+        return
+    moved = sum(a != b for a, b in zip(here, recorded, strict=True))
+    yield ReplayFinding(
+        "joint order",
+        how_many(moved, "joint"),
+        recorded,
+        here,
+        f"the recording lists the joints of the policy in another order: {', '.join(recorded)}",
+        1.0,
+        (Edit("policy", "joints", recorded),),
+    )

@@ -1,0 +1,58 @@
+"""Diagnosis of a recording, in stages: no simulation, short predictions, whole runs."""
+
+from pathlib import Path
+
+from mjrig.control.policy import PolicyComponent
+from mjrig.recording.recording import Recording
+from mjrig.sim.world import World
+from mjrig.sim2sim.compare.comparison import Comparison, compare
+from mjrig.sim2sim.compare.finding import ReplayFinding
+from mjrig.sim2sim.compare.result import UNCLEAR
+from mjrig.sim2sim.compare.track import record
+from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
+from mjrig.sim2sim.diagnose.policy_checks import check_policy
+from mjrig.sim2sim.play.players import TargetsPlayer
+
+
+def diagnose_recording(
+    recording: Recording,
+    world: World,
+    robot: str,
+    tolerance: float,
+    *,
+    policy: PolicyComponent | Path | str | None = None,
+    comparison: Comparison | None = None,
+    resample: bool = False,
+) -> tuple[list[ReplayFinding], list[str]]:
+    """Findings, the most important first, and notes.
+
+    What needs no simulation comes first: if it names a cause for certain, nothing is run.
+
+    Args:
+        recording: of a run elsewhere.
+        world: where it was replayed.
+        robot: the robot; empty: by name and joints.
+        tolerance: largest position error that still counts as a match [rad or m].
+        policy: the policy in the loop; None: the only one of the robot, if it has one.
+        comparison: of the recorded setpoints replayed here; None: they are replayed first.
+        resample: allow another timestep than the recording's.
+    """
+    found, unclear = check_policy(recording, world, robot, policy)
+    notes = [f"{UNCLEAR}{text}" for text in unclear]
+    if any(f.confident for f in found):
+        return found, notes
+    if comparison is None:
+        comparison = _replayed(recording, world, robot, tolerance)
+        if comparison.bit_exact:
+            notes.append("recorded setpoints are re-simulated to the bit: the physics is the same")
+            return found, notes
+    more, said = Diagnosis(recording, world, robot, comparison, tolerance, resample=resample).run()
+    ranked = sorted([*found, *more], key=lambda f: -1.0 if f.share is None else f.share)
+    return ranked[::-1], [*notes, *said]
+
+
+def _replayed(recording: Recording, world: World, robot: str, tolerance: float) -> Comparison:
+    with TargetsPlayer(recording, world, robot=robot) as player:
+        player.start()
+        track = record(world, player.steps)
+        return compare(recording, player.matches, track, tolerance=tolerance, ratio=player.ratio)

@@ -1,0 +1,331 @@
+"""Observation terms, recomputed from recorded states and compared with the recorded ones."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.names import listed
+from mjrig.sim2sim.compare.finding import Edit, ReplayFinding
+from mjrig.sim2sim.compare.matching import Indices, match
+from mjrig.sim2sim.compare.relabel import with_quaternions
+from mjrig.sim2sim.diagnose.policy_case import PolicyCase
+from mjrig.sim2sim.diagnose.recomputed import Recomputed, real_ticks
+from mjrig.sim2sim.diagnose.term_fit import SAME, TermFit, best_fit, error
+from mjrig.sim2sim.diagnose.term_layout import (
+    FRAME,
+    NEWEST,
+    OLDEST,
+    TERM,
+    Term,
+    TermLayout,
+)
+
+#: Terms that depend on how the base, or another free body, is turned.
+TURNED = ("ProjectedGravity", "BaseLinearVelocity", "BaseAngularVelocity", "RelativeRotation")
+#: Orders of the four numbers of a quaternion that was read wrongly: xyzw as wxyz, and back.
+QUATERNIONS = {"x, y, z, w": (3, 0, 1, 2), "w, x, y, z": (1, 2, 3, 0)}
+
+
+class TermChecks:
+    """Compares term by term; `run` gives findings, `judged` and `open` say what could be."""
+
+    def __init__(self, case: PolicyCase) -> None:
+        self._case = case
+        self.judged: list[str] = []
+        self.open: list[str] = []
+
+    def run(self) -> list[ReplayFinding]:
+        """Findings, the best explained first."""
+        case, layout, found = self._case, self._case.layout, self._case.recomputed
+        if layout is None or found is None or len(found.ticks) < 3:
+            self.open.append("observation terms: " + self._why())
+            return []
+        frames = _frames(case, layout, found)
+        history = list(self._history(layout, found, frames))
+        if history:
+            return history
+        quaternion = self._quaternion(layout, frames)
+        if quaternion is not None:
+            return [quaternion]
+        findings = []
+        for term, (recorded, here) in zip(layout.terms, frames, strict=True):
+            rows = found.sharp if term.said.get("sensor") else slice(None)
+            fit = best_fit(recorded[rows], here[rows])
+            if fit is None:
+                self.judged.append(term.name)
+            elif term.kind == "GaitPhase":
+                findings += self._gait(term, fit, found)
+            elif fit.kind == "unknown":
+                self.open.append(f"{term.name}: differs by {fit.before:.0%}, for no known reason")
+            else:
+                findings += self._explained(term, fit, found)
+        return sorted(findings, key=lambda f: -(f.share or 0.0))
+
+    def _why(self) -> str:
+        if self._case.layout is None:
+            return "their sizes are not known"
+        if self._case.recomputed is None:
+            return "no states at policy ticks, or observations of another size were recorded"
+        return "ticks here fall on other steps than in the recording"
+
+    # History ------------------------------------------------------------------------------------
+
+    def _history(
+        self, layout: TermLayout, found: Recomputed, frames: list[tuple[FloatArray, FloatArray]]
+    ) -> Iterator[ReplayFinding]:
+        """Another arrangement of earlier values that fits much better."""
+        if not layout.has_history:
+            return
+        here = [x for _, x in frames]
+        before = _misfit(layout, found, here, layout.order, layout.by)
+        if before < SAME:
+            return
+        same_length = len({t.history for t in layout.terms}) == 1
+        tried = [(o, b) for o in (OLDEST, NEWEST) for b in (TERM, FRAME)]
+        tried = [t for t in tried if same_length or t[1] == layout.by]
+        errors = {t: _misfit(layout, found, here, *t) for t in tried}
+        best = min(errors, key=lambda t: errors[t])
+        if best == (layout.order, layout.by) or errors[best] > 0.3 * before:
+            return
+        old = {"order": layout.order, "by": layout.by}
+        new = {"order": best[0], "by": best[1]}
+        changed = [n for n in new if new[n] != old[n]]
+        yield ReplayFinding(
+            "history order",
+            "",
+            ", ".join(new[n] for n in changed),
+            ", ".join(old[n] for n in changed),
+            f"arranged like that, recorded and recomputed observations differ by "
+            f"{errors[best]:.2g} instead of {before:.2g} of their size, over "
+            f"{len(found.ticks)} ticks",
+            1.0 - errors[best] / before,
+            tuple(Edit("policy", f"observation.history.{n}", new[n]) for n in changed),
+        )
+
+    # Quaternions --------------------------------------------------------------------------------
+
+    def _quaternion(
+        self, layout: TermLayout, frames: list[tuple[FloatArray, FloatArray]]
+    ) -> ReplayFinding | None:
+        """A base quaternion whose numbers were read in the wrong order."""
+        places = [i for i, t in enumerate(layout.terms) if t.kind in TURNED]
+        rows = self._case.recomputed.sharp if self._case.recomputed is not None else []
+        before = max((error(*(x[rows] for x in frames[i])) for i in places), default=0.0)
+        free = any(here.kind == "free" for _, here in self._case.match.joints)
+        if before < SAME or not free:
+            return None
+        for name, order in QUATERNIONS.items():
+            recording = with_quaternions(self._case.recording, order)
+            matches = match(recording, self._case.world, self._case.match.robot.name)
+            other = replace(self._case, recording=recording, matches=matches)
+            found = other.recomputed
+            if found is None or not len(found.ticks):
+                continue
+            again = _frames(other, layout, found)
+            after = max(error(*(x[found.sharp] for x in again[i])) for i in places)
+            if after < 0.1 * before:
+                return quaternion_finding(
+                    name,
+                    f"read as {name}, the base's terms differ by {after:.2g} instead of "
+                    f"{before:.2g} of their size from the recorded ones",
+                    1.0 - after / before,
+                )
+        return None
+
+    # One term -----------------------------------------------------------------------------------
+
+    def _explained(self, term: Term, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
+        evidence = (
+            f"recorded and recomputed values differ by {fit.before:.2g} of their size, "
+            f"with it by {fit.after:.2g}, over {len(found.ticks)} ticks"
+        )
+        if fit.kind == "scale":
+            return [self._scale(term, fit, evidence)]
+        if fit.kind == "offset" and term.kind == "JointPositions":
+            return [self._default(term, fit, evidence)]
+        if fit.kind == "order":
+            return [self._order(term, fit, evidence)]
+        if fit.kind == "sign":
+            flipped = np.flatnonzero(fit.values < 0.0)
+            where = listed([*term.joints][i] if term.joints else str(i) for i in flipped)
+            scale = _spread(term.said.get("scale", 1.0), term.size)
+            edit = Edit("policy", f"{term.path}.scale", _rounded(scale * fit.values))
+            return [ReplayFinding("sign", f"{term.name}: {where}", "as recorded", "negated",
+                                  evidence, fit.share, (edit,))]  # fmt: skip
+        what = {"latency": "observation latency", "clip": "observation clip",
+                "offset": "observation offset"}[fit.kind]  # fmt: skip
+        value = _rounded(fit.values)
+        recorded = f"{value:g} ticks old" if fit.kind == "latency" and isinstance(value, float) \
+            else value  # fmt: skip
+        clip = (Edit("policy", f"{term.path}.clip", value),) if fit.kind == "clip" else ()
+        here = "present" if fit.kind == "latency" else "none"
+        return [ReplayFinding(what, term.name, recorded, here, evidence, fit.share, clip)]
+
+    def _scale(self, term: Term, fit: TermFit, evidence: str) -> ReplayFinding:
+        what = "command scale" if term.kind == "CommandTerm" else "observation scale"
+        said = _spread(term.said.get("scale", 1.0), term.size)
+        new = _rounded(said * fit.values)
+        edit = Edit("policy", f"{term.path}.scale", new)
+        return ReplayFinding(what, term.name, new, _rounded(said), evidence, fit.share, (edit,))
+
+    def _default(self, term: Term, fit: TermFit, evidence: str) -> ReplayFinding:
+        scale = _spread(term.said.get("scale", 1.0), term.size)
+        shift = np.where(scale != 0.0, fit.values / np.where(scale != 0.0, scale, 1.0), 0.0)
+        return default_finding(
+            self._case,
+            {j: -float(s) for j, s in zip(term.joints, shift, strict=True) if abs(s) > 1e-3},
+            f"{term.name}: {evidence}",
+            fit.share,
+        )
+
+    def _order(self, term: Term, fit: TermFit, evidence: str) -> ReplayFinding:
+        order: Indices = fit.values.astype(np.intp)
+        names = list(term.joints) if term.joints else [str(i) for i in range(term.size)]
+        new = [names[i] for i in order]
+        whole = term.joints == tuple(self._case.policy.joints)
+        edit = (Edit("policy", "joints", new),) if whole else ()
+        what = "joint order" if term.joints else "order of values"
+        return ReplayFinding(what, term.name, new, names, evidence, fit.share, edit)
+
+    def _gait(self, term: Term, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
+        """The period of the recorded phase."""
+        layout, timestep = self._case.layout, self._case.recording.timestep
+        assert layout is not None
+        places = layout.places()[term.index][0]
+        time = self._case.ticks.step[found.ticks] * timestep
+        recorded, here = (_period(v[:, places], time, term) for v in (found.recorded, found.here))
+        if recorded is None or here is None or abs(recorded - here) < 5e-3 * here:
+            text = f"recorded and recomputed values differ by {fit.before:.2g} of their size"
+            return [
+                ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)
+            ]
+        key = "frequency" if "frequency" in term.said else "period"
+        value = float(f"{1.0 / recorded if key == 'frequency' else recorded:.4g}")
+        return [
+            ReplayFinding(
+                "gait phase",
+                term.name,
+                float(f"{recorded:.4g}"),
+                float(f"{here:.4g}"),
+                f"the recorded phase turns once in {recorded:.4g} s, here in {here:.4g} s",
+                1.0,
+                (Edit("policy", f"{term.path}.{key}", value),),
+            )
+        ]
+
+
+def quaternion_finding(name: str, evidence: str, share: float) -> ReplayFinding:
+    """The base quaternion of the recording was read in the wrong order."""
+    other = next(n for n in QUATERNIONS if n != name)
+    return ReplayFinding("quaternion order", "base", name, other, evidence, share)
+
+
+def default_finding(
+    case: PolicyCase, change: dict[str, float], evidence: str, share: float
+) -> ReplayFinding:
+    """Another default pose: `change` is added to the pose here."""
+    pose = dict(case.policy.plant().joints.get("default_pose", {}))
+    new = {j: float(f"{pose.get(j, 0.0) + c:.6g}") for j, c in change.items()}
+    whole = [new.get(j, float(f"{pose.get(j, 0.0):.7g}")) for j in case.policy.joints]
+    return ReplayFinding(
+        "default_pose",
+        listed(list(new)) if len(new) <= 4 else f"{len(new)} joints",
+        new if len(new) > 1 else next(iter(new.values()), 0.0),
+        {j: pose.get(j, 0.0) for j in new} if len(new) > 1 else pose.get(next(iter(new), ""), 0.0),
+        evidence,
+        share,
+        (Edit("policy", "default", whole),),
+    )
+
+
+# Frames -----------------------------------------------------------------------------------------
+
+
+def _frames(
+    case: PolicyCase, layout: TermLayout, found: Recomputed
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Per term the present values: recorded, and recomputed here.
+
+    The last action and the current target are the recorded ones: a policy that sees something else
+    does something else, and that is not a second cause.
+    """
+    frames = []
+    for term, places in zip(layout.terms, layout.places(), strict=True):
+        here = found.here[:, places[0]]
+        if term.kind == "LastAction" and set(term.joints) <= set(case.policy.joints):
+            here = _last_actions(case, term, found)
+        elif term.kind == "JointTargetErrors" and case.match.recorded.commands is not None:
+            here = _target_errors(case, term, found)
+        frames.append((found.recorded[:, places[0]], here))
+    return frames
+
+
+def _last_actions(case: PolicyCase, term: Term, found: Recomputed) -> FloatArray:
+    """The actions of the recorded ticks before; zeros before the first."""
+    real = real_ticks(case.ticks)
+    earlier = {p: q for q, p in pairwise(real)}
+    columns = [case.policy.joints.index(j) for j in term.joints]
+    rows = [case.ticks.action[earlier[p]] if p in earlier else np.zeros(len(case.policy.joints))
+            for p in found.ticks.tolist()]  # fmt: skip
+    values = np.array(rows, dtype=np.float64)[:, columns]
+    action = case.said.get("action") or {}
+    clip = action.get("clip")
+    if action.get("last", "raw") == "clipped" and clip is not None and np.ndim(clip) <= 1:
+        low, high = (-clip, clip) if np.ndim(clip) == 0 else (clip[0], clip[1])
+        values = np.clip(values, low, high)
+    found_values: FloatArray = values * _spread(term.said.get("scale", 1.0), term.size)
+    return found_values
+
+
+def _target_errors(case: PolicyCase, term: Term, found: Recomputed) -> FloatArray:
+    """Recorded positions minus the recorded targets that were in force."""
+    recorded = case.match.recorded
+    at = {here.name: there.qpos.start for there, here in case.match.single}
+    steps = case.ticks.step[found.ticks]
+    rows = np.searchsorted(recorded.step, steps)
+    q = recorded.qpos[rows][:, [at[j] for j in term.joints]]
+    difference: FloatArray = q - case.targets_at(term.joints, steps - 1, "position")
+    return difference * _spread(term.said.get("scale", 1.0), term.size)
+
+
+def _misfit(
+    layout: TermLayout, found: Recomputed, here: list[FloatArray], order: str, by: str
+) -> float:
+    """Error of the recorded values of age 1, if they were arranged like that."""
+    consecutive = np.flatnonzero(np.diff(found.ticks) == 1)
+    parts = []
+    for term, values, places in zip(layout.terms, here, layout.places(order, by), strict=True):
+        parts.append((found.recorded[:, places[0]][consecutive + 1], values[consecutive + 1]))
+        if term.history > 1:
+            parts.append((found.recorded[:, places[1]][consecutive + 1], values[consecutive]))
+    a, b = (np.concatenate([p[i] for p in parts], axis=1) for i in (0, 1))
+    return error(a, b)
+
+
+def _period(values: FloatArray, time: FloatArray, term: Term) -> float | None:
+    """Seconds per turn of a phase; None: it does not turn."""
+    form, half = term.said.get("form", "sin_cos"), max(1, values.shape[1] // 2)
+    if form == "phase":
+        turns = np.unwrap(2.0 * np.pi * values[:, 0])
+    else:
+        sine, cosine = (0, half) if form == "sin_cos" else (half, 0)
+        moving = np.abs(values).max(axis=1) > 0.1
+        if moving.sum() < 5:
+            return None
+        time = time[moving]
+        turns = np.unwrap(np.arctan2(values[moving, sine], values[moving, cosine]))
+    slope = np.median(np.diff(turns) / np.diff(time)) if len(time) > 2 else 0.0
+    return float(2.0 * np.pi / slope) if abs(slope) > 1e-6 else None
+
+
+def _spread(value: object, size: int) -> FloatArray:
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)).copy()
+
+
+def _rounded(values: FloatArray) -> object:
+    """Numbers as a person would write them; one where all are the same."""
+    found = [float(f"{v:.5g}") for v in values]
+    return found[0] if len(set(found)) == 1 else found

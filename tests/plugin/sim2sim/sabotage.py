@@ -1,0 +1,550 @@
+"""Mistakes people make when they bring a policy or a recording to a simulation, one at a time.
+
+A `Fixture` is a run that is reproduced here; a mistake changes the scene, the policy file or the
+way the recording was read, and `judge` says whether the diagnosis names it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import yaml
+
+import mjrig
+from mjrig.components.importers.importing import import_policy
+from mjrig.control.plant import Plant
+from mjrig.errors import MjrigError
+from mjrig.recording.reading import read_recording
+from mjrig.recording.recording import ActorRecording, Recording
+from mjrig.sim2sim.compare.relabel import (
+    mirrored,
+    shifted,
+    with_names,
+    with_order,
+    with_quaternions,
+    with_signs,
+)
+from tests.places import ASSETS, SCENES, SHARED
+from tests.test_real_transfer import FIXTURES
+
+ROBOTS = SHARED / "robots"
+
+
+@dataclass
+class Fixture:
+    """A recording, the scene that reproduces it and, where there is one, its policy file."""
+
+    name: str
+    scene: Path
+    recording: Recording
+    policy: Path | None = None
+
+    @cached_property
+    def actor(self) -> ActorRecording:
+        return next(iter(self.recording.actors.values()))
+
+    @cached_property
+    def said(self) -> dict[str, Any]:
+        """The policy file, its paths absolute."""
+        assert self.policy is not None
+        data = yaml.safe_load(self.policy.read_text())
+        data["network"] = str((self.policy.parent / data["network"]).resolve())
+        return dict(data)
+
+    @property
+    def robot(self) -> str:
+        return mjrig.Scene.load(self.scene).actors[0].name
+
+
+def shared_fixture(name: str, folder: Path) -> Fixture:
+    """One of shared/robots, imported into a folder."""
+    about, scene = FIXTURES[name], folder / name / "scene.yaml"
+    if not scene.exists():
+        scene.parent.mkdir(parents=True, exist_ok=True)
+        import_policy(
+            [ROBOTS / "configs" / config for config in about.configs],
+            ROBOTS / "policies" / f"{name}.onnx",
+            ROBOTS / "models" / about.model / "scene.xml",
+            scene,
+        )
+    recording = read_recording(ROBOTS / "recordings" / f"{name}.npz", None)
+    return Fixture(name, scene, recording, scene.parent / "policy.yaml")
+
+
+def walk_fixture() -> Fixture:
+    """The bundled quadruped under its bundled policy."""
+    recording = read_recording(ASSETS / "walk" / "walk.npz", None)
+    return Fixture(
+        "walk", SCENES / "quadruped_walk.yaml", recording, ASSETS / "walk" / "policy.yaml"
+    )
+
+
+def driven_fixture(name: str, folder: Path, seconds: float = 2.0) -> Fixture:
+    """A bundled robot without a policy, moved by waves, recorded by mjrig itself."""
+    scene, path = SCENES / f"{name}.yaml", folder / f"{name}.h5"
+    if not path.exists():
+        world = mjrig.World(scene)
+        robot = next(r for r in world.articulations.values() if r.actuator_names)
+        rest = robot.setpoints.values[0].copy()
+        n, every = len(rest), max(1, round(0.02 / world.timestep))
+        # A tendon is moved by millimetres, a joint by tenths of a radian.
+        size = np.array([0.15 if b.on_joint else 0.005 for b in robot.actuators])
+        with mjrig.Recorder(world, path, overwrite=True):
+            for k in range(round(seconds / world.timestep / every)):
+                t = k * every * world.timestep
+                turns = (0.6 + 0.13 * np.arange(n)) * t
+                robot.set_targets(rest + size * np.sin(2 * np.pi * turns))
+                world.step(every)
+    return Fixture(name, scene, read_recording(path, None))
+
+
+# Mistakes ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Sabotaged:
+    """What a user would run after the mistake."""
+
+    recording: Recording
+    scene: mjrig.Scene
+    policy: Path | None = None
+    mode: str = "targets"
+    model: Callable[[Any], object] | None = None
+    execution: str = "auto"
+
+    def run(self) -> mjrig.Replay:
+        world = mjrig.World(self.scene, self.execution)
+        if self.model is not None:
+            self.model(world.model)
+            mujoco.mj_setConst(world.model, mujoco.MjData(world.model))
+            world.reset()
+        more: dict[str, Any] = {"resample": True}
+        if self.mode == "policy":
+            schedule = _schedule(self.recording)
+            more = {"trials": 0, "policy": self.policy, "schedule": schedule}
+        return mjrig.replay(self.recording, world, self.mode, **more)
+
+
+def _schedule(recording: Recording) -> list[tuple[float, list[float]]] | None:
+    actor = next(iter(recording.actors.values()))
+    meta = recording.attributes.get("meta", {})
+    if meta.get("command_schedule") and actor.policy is not None and actor.policy.command.any():
+        return list(meta["command_schedule"])
+    ticks = actor.policy
+    if ticks is None or not ticks.command.any():
+        return None
+    return [(0.0, ticks.command[-1].tolist())]
+
+
+Mistake = Callable[[Fixture, Path], Sabotaged | None]
+
+
+def plain(fixture: Fixture) -> Sabotaged:
+    return Sabotaged(fixture.recording, mjrig.Scene.load(fixture.scene), fixture.policy)
+
+
+def _controller(scene: mjrig.Scene) -> Any:
+    return next((c for c in scene.actors[0].components if hasattr(c, "kp")), None)
+
+
+def _gains(fixture: Fixture, what: str) -> dict[str, float] | None:
+    """The gains of the controller here; None: the model's own servos drive it."""
+    from mjrig.sim.plant_of import plant_of
+
+    scene = mjrig.Scene.load(fixture.scene)
+    if _controller(scene) is None:
+        return None
+    world = mjrig.World(scene)
+    robot = world.articulations[fixture.robot]
+    found = plant_of(world, robot).joints[what]
+    mine = {b.joint for c in robot.controllers for b in c.bindings}
+    return {j: v for j, v in found.items() if j in mine}
+
+
+def _busiest(fixture: Fixture) -> tuple[str, float]:
+    """The driven joint with the largest recorded effort, and that effort."""
+    actor = fixture.actor
+    assert actor.efforts is not None
+    most = np.abs(actor.efforts.effort).max(axis=0)
+    hinges = {j.name for j in actor.joints}
+    places = [i for i, n in enumerate(actor.driven) if n in hinges]
+    best = max(places, key=lambda i: most[i])
+    return actor.driven[best], float(most[best])
+
+
+def gain(what: str, factor: float, only_one: bool) -> Mistake:
+    def change(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        found, case = _gains(fixture, what), plain(fixture)
+        joint = _busiest(fixture)[0]
+        if found is None:
+            native = {"kp": (0, 1), "kv": (2,)}[what]
+
+            def model(m: Any) -> None:
+                rows = range(m.nu)
+                if only_one:
+                    rows = [i for i in rows if m.joint(m.actuator_trnid[i, 0]).name.endswith(joint)]
+                for i in rows:
+                    for place in native:
+                        if place == 0:
+                            m.actuator_gainprm[i, 0] *= factor
+                        elif place == 1:
+                            m.actuator_biasprm[i, 1] *= factor
+                        else:
+                            m.actuator_biasprm[i, 2] = min(m.actuator_biasprm[i, 2] * factor, -0.2)
+
+            case.model = model
+            return case
+        if joint not in found:
+            joint = next(iter(found))
+        new = {j: v * (factor if j == joint or not only_one else 1.0) for j, v in found.items()}
+        _controller(case.scene).assign({what: new})
+        return case
+
+    return change
+
+
+def limit(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """A limit of the controller; servos of a model have theirs in the model's own file."""
+    case, (joint, most) = plain(fixture), _busiest(fixture)
+    found = _gains(fixture, "torque_limit")
+    if found is None or joint not in found:
+        return None
+    kept = {j: v for j, v in found.items() if np.isfinite(v)}
+    _controller(case.scene).assign({"torque_limit": {**kept, joint: 0.6 * most}})
+    return case
+
+
+def armature(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case = plain(fixture)
+    case.scene.actors[0].assign({"dynamics": {"armature": {".*": 0.03}}})
+    return case
+
+
+def order(sides: str, change: Callable[..., Recording]) -> Mistake:
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        actor, case = fixture.actor, plain(fixture)
+        if sides == "shuffled":
+            found = np.random.default_rng(5).permutation(len(actor.driven))
+            if not all(actor.driven):
+                return None
+        else:
+            found = mirrored(actor.driven, sides)
+        if found is None:
+            return None
+        case.recording = change(case.recording, actor.name, found)
+        return case
+
+    return made
+
+
+def _mover(actor: ActorRecording) -> int:
+    """The column of the setpoint that is farthest from its own negative."""
+    assert actor.commands is not None
+    return int(np.abs(actor.commands.position).mean(axis=0).argmax())
+
+
+def sign(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case, actor = plain(fixture), fixture.actor
+    case.recording = with_signs(case.recording, actor.name, [_mover(actor)])
+    return case
+
+
+def timestep(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case = plain(fixture)
+    case.scene.set("sim.timestep", fixture.recording.timestep / 2)
+    return case
+
+
+def integrator(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case = plain(fixture)
+    case.scene.set("sim.integrator", "implicitfast")
+    return case
+
+
+def quaternion(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """A file with x, y, z, w read as if it were w, x, y, z."""
+    case = plain(fixture)
+    if not any(j.kind == "free" for j in fixture.actor.joints):
+        return None
+    case.recording = with_quaternions(case.recording, (1, 2, 3, 0))
+    return case
+
+
+def _decimation(fixture: Fixture) -> int:
+    ticks = fixture.actor.policy
+    if ticks is not None:
+        return int(np.median(np.diff(ticks.step)))
+    return max(1, round(0.02 / fixture.recording.timestep))
+
+
+def delay(ticks: int) -> Mistake:
+    """A delay in the controller here, or late setpoints where the model's servos drive."""
+
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        case, steps = plain(fixture), ticks * _decimation(fixture)
+        controller = _controller(case.scene)
+        if controller is None:
+            case.recording = shifted(case.recording, steps)
+        else:
+            controller.assign({"delay": {"steps": steps}})
+        return case
+
+    return made
+
+
+def late(steps: int) -> Mistake:
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        case = plain(fixture)
+        case.recording = shifted(case.recording, steps)
+        return case
+
+    return made
+
+
+def friction(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case = plain(fixture)
+
+    def model(m: Any) -> None:
+        m.geom_friction[:, 0] *= 0.5
+
+    case.model = model
+    return case
+
+
+def payload(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """On the trunk of a robot that walks, in the hand of one that is fixed."""
+    case = plain(fixture)
+    floats = any(j.kind == "free" for j in fixture.actor.joints[:1])
+
+    def model(m: Any) -> None:
+        heavy, last = int(np.argmax(m.body_mass)), int(np.flatnonzero(m.body_mass)[-1])
+        body = heavy if floats else last
+        extra = 0.1 * float(m.body_mass.sum())
+        m.body_inertia[body] *= (m.body_mass[body] + extra) / m.body_mass[body]
+        m.body_mass[body] += extra
+
+    case.model = model
+    return case
+
+
+# … in the policy file ---------------------------------------------------------------------------
+
+
+def policy(edit: Callable[[dict[str, Any], Fixture], object]) -> Mistake:
+    """A mistake in the policy file; an edit that returns False does not apply."""
+
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        if fixture.policy is None:
+            return None
+        data = yaml.safe_load(yaml.safe_dump(fixture.said))
+        if edit(data, fixture) is False:
+            return None
+        case = plain(fixture)
+        case.policy, case.mode = folder / "policy.yaml", "policy"
+        case.policy.write_text(yaml.safe_dump(data, sort_keys=False))
+        for component in case.scene.actors[0].components:
+            if type(component).__name__ == "Policy":
+                component.assign({"file": str(case.policy)})
+        return case
+
+    return made
+
+
+def _terms(data: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [t for t in data["observation"]["terms"] if t["type"] == kind]
+
+
+def _spread(data: Mapping[str, Any], value: Any) -> list[float]:
+    from mjrig.names import Slots
+
+    joints = data["joints"]
+    if isinstance(value, list):
+        return [float(v) for v in value]
+    if isinstance(value, dict):
+        found = Slots([(n,) for n in joints], "", "joint").spread(value)
+        return [float(found[i][1]) if i in found else 0.0 for i in range(len(joints))]
+    return [float(value)] * len(joints)
+
+
+def scale_of(kind: str, factor: float = 2.0) -> Mistake:
+    def edit(data: dict[str, Any], fixture: Fixture) -> object:
+        terms = _terms(data, kind)
+        for term in terms:
+            scale = term.get("scale", 1.0)
+            many = isinstance(scale, list)
+            term["scale"] = [s * factor for s in scale] if many else scale * factor
+        return bool(terms)
+
+    return policy(edit)
+
+
+def default_pose(data: dict[str, Any], fixture: Fixture) -> object:
+    values = _spread(data, data.get("default", 0.0))
+    values[1] += 0.1
+    data["default"] = values
+    uses = _terms(data, "JointPositions") or data.get("action", {}).get("mode") != "delta"
+    return bool(uses)
+
+
+def action_scale(data: dict[str, Any], fixture: Fixture) -> None:
+    action = data.setdefault("action", {})
+    action["scale"] = [2.0 * s for s in _spread(data, action.get("scale", 1.0))]
+
+
+def action_sign(data: dict[str, Any], fixture: Fixture) -> None:
+    action = data.setdefault("action", {})
+    scale = _spread(data, action.get("scale", 1.0))
+    scale[1] *= -1.0
+    action["scale"] = scale
+
+
+def decimation(data: dict[str, Any], fixture: Fixture) -> None:
+    data["decimation"] = 2 * int(data["decimation"])
+
+
+def phase(data: dict[str, Any], fixture: Fixture) -> None:
+    data["phase"] = "inside" if data.get("phase", "before") != "inside" else "before"
+
+
+def gait(data: dict[str, Any], fixture: Fixture) -> object:
+    terms = _terms(data, "GaitPhase")
+    for term in terms:
+        if "period" in term:
+            term["period"] *= 1.25
+        else:
+            term["frequency"] *= 0.8
+    return bool(terms)
+
+
+def history(data: dict[str, Any], fixture: Fixture) -> object:
+    kept = data["observation"].get("history") or {}
+    if kept.get("length", 1) < 2:
+        return False
+    newest = kept.get("order") == "newest_first"
+    kept["order"] = "oldest_first" if newest else "newest_first"
+    data["observation"]["history"] = kept
+    return True
+
+
+def joints(sides: str) -> Mistake:
+    def edit(data: dict[str, Any], fixture: Fixture) -> object:
+        names = data["joints"]
+        if sides == "shuffled":
+            found: Any = np.random.default_rng(3).permutation(len(names))
+        else:
+            found = mirrored(names, sides)
+        if found is None:
+            return False
+        for key in ("default",):
+            data[key] = _spread(data, data.get(key, 0.0))
+        data["joints"] = [names[i] for i in found]
+        data.pop("trained", None)
+        return True
+
+    return policy(edit)
+
+
+def unlisted(make: Mistake) -> Mistake:
+    """The same, with a recording that states no gains, limits and joint properties."""
+
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        case = make(fixture, folder)
+        if case is None:
+            return None
+        bare = replace(fixture.actor, plant=Plant())
+        case.recording = replace(case.recording, actors={bare.name: bare})
+        return case
+
+    return made
+
+
+#: Mistake → (what it is called in a finding, how it is made).
+MISTAKES: dict[str, tuple[tuple[str, ...], Mistake]] = {
+    "kp of one joint": (("kp",), gain("kp", 1.2, True)),
+    "kp of all": (("kp",), gain("kp", 0.8, False)),
+    "kd of all": (("kv", "damping"), gain("kv", 1.3, False)),
+    "torque limit": (("torque_limit",), limit),
+    "armature": (("armature",), armature),
+    "kp of one joint, not listed": (("kp",), unlisted(gain("kp", 1.2, True))),
+    "kd of all, not listed": (("kv", "damping"), unlisted(gain("kv", 1.3, False))),
+    "torque limit, not listed": (("torque_limit",), unlisted(limit)),
+    "delay, not listed": (("delay", "tick phase"), unlisted(delay(1))),
+    "sides swapped": (("joint order",), order("left and right", with_order)),
+    "sides swapped by name": (("joint order",), order("left and right", with_names)),
+    "setpoints shuffled": (("joint order",), order("shuffled", with_order)),
+    "sign of a setpoint": (("sign",), sign),
+    "timestep": (("timestep",), timestep),
+    "integrator": (("integrator",), integrator),
+    "quaternion order": (("quaternion order",), quaternion),
+    "delay of 1 tick": (("delay", "tick phase"), delay(1)),
+    "delay of 2 ticks": (("delay", "tick phase"), delay(2)),
+    "setpoints one step late": (("tick phase", "delay"), late(1)),
+    "setpoints three steps late": (("tick phase", "delay"), late(3)),
+    "ground friction": (("ground friction",), friction),
+    "payload": (("payload",), payload),
+    "action scale": (("action_scale",), policy(action_scale)),
+    "sign of an action": (("sign",), policy(action_sign)),
+    "default pose": (("default_pose",), policy(default_pose)),
+    "decimation": (("decimation",), policy(decimation)),
+    "tick phase": (("tick phase",), policy(phase)),
+    "scale of joint velocities": (("observation scale",), scale_of("JointVelocities")),
+    "scale of joint positions": (("observation scale",), scale_of("JointPositions")),
+    "scale of angular velocity": (("observation scale",), scale_of("BaseAngularVelocity")),
+    "scale of linear velocity": (("observation scale",), scale_of("BaseLinearVelocity")),
+    "scale of the last action": (("observation scale",), scale_of("LastAction", 0.25)),
+    "scale of the command": (("command scale",), scale_of("CommandTerm", 0.5)),
+    "gait period": (("gait phase",), policy(gait)),
+    "history order": (("history order",), policy(history)),
+    "joints of the policy swapped": (("joint order",), joints("left and right")),
+    "joints of the policy shuffled": (("joint order",), joints("shuffled")),
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One case: the place of the true cause among the findings, and claims that are wrong."""
+
+    fixture: str
+    mistake: str
+    place: int | None
+    wrong: str
+    seconds: float
+    said: str
+
+    @property
+    def first(self) -> bool:
+        return self.place == 0
+
+    @property
+    def near(self) -> bool:
+        return self.place is not None and self.place < 3
+
+
+def judge(fixture: Fixture, mistake: str, folder: Path) -> Judged | None:
+    """Make a mistake and look at the diagnosis; None: it cannot be made here, or has no effect."""
+    import time
+
+    names, make = MISTAKES[mistake]
+    case = make(fixture, folder)
+    if case is None:
+        return None
+    began = time.process_time()
+    try:
+        result = case.run()
+    except MjrigError as error:
+        # Refused before anything ran, with the cause: that is the first thing the user reads.
+        place = 0 if any(n in str(error) for n in names) else None
+        return Judged(fixture.name, mistake, place, "", time.process_time() - began, str(error))
+    seconds = time.process_time() - began
+    if result.bit_exact and not result.diagnosis:
+        return None
+    whats = [f.what for f in result.diagnosis]
+    place = next((i for i, what in enumerate(whats) if what in names), None)
+    first = result.diagnosis[0] if result.diagnosis else None
+    wrong = first.what if first is not None and first.confident and place != 0 else ""
+    said = "; ".join(f"{f.what} {f.where} {f.share}" for f in result.diagnosis[:3])
+    return Judged(fixture.name, mistake, place, wrong, seconds, said)

@@ -15,7 +15,6 @@ from mjrig.check.check import findings
 from mjrig.errors import SceneError
 from mjrig.model_files.model_size import MAX_ELEMENTS
 from tests.campaign import Tally
-from tests.conftest import LEGS
 from tests.mjcf_schema import documented
 from tests.resource_limits import TooLarge, TooSlow, cpu_limit, memory_limit
 
@@ -129,17 +128,6 @@ def test_letters_of_another_encoding_hide_nothing(folder: Path) -> None:
     (folder / "m.xml").write_bytes(text.encode("latin-1"))
     with pytest.raises(SceneError, match=ELEMENTS):
         mjrig.World(folder / "s.yaml")
-
-
-def test_copies_of_a_model_are_counted_before_they_are_made(folder: Path) -> None:
-    (folder / "m.xml").write_text(LEGS.replace("<worldbody>", "<worldbody>" + 20 * "<site/>"))
-    (folder / "s.yaml").write_text(
-        "mjrig: 1\nactors:\n  - {name: a, model: m.xml, replicate: {count: [40, 50, 1]}}\n"
-    )
-    with cpu_limit(60.0), pytest.raises(SceneError) as caught:
-        mjrig.World(folder / "s.yaml")
-    said = str(caught.value)
-    assert re.search(r"s.yaml:3:5: .*elements with 2000 actors of this model; at most", said)
 
 
 def test_what_models_really_have_is_taken(folder: Path) -> None:

@@ -202,13 +202,6 @@ BOMBS = {
     "stars": ACTOR + f'    joints: {{"{".*" * 30}b": 1}}\n',
     "long pattern": ACTOR + f'    joints: {{"{"a?" * 3000}": 1}}\n',
     "copies": ACTOR + "    replicate: {count: [1e9, 1e9, 1e9]}\n",
-    "copies in all": "mjrig: 1\nactors:\n" + "".join(
-        f"  - {{name: a{i}, prop: {{type: BoxProp}}, replicate: {{count: [1999, 1, 1]}}}}\n"
-        for i in range(50)
-    ),
-    "pairs": "mjrig: 1\nactors: [{name: a, prop: {type: BoxProp}, replicate: {count: [600]}}]\n"
-    "collision_groups: [{name: g, members: ['.*'], ignores: ['.*']}]\n",
-    "values in includes": "mjrig: 1\ninclude:\n" + "  - {file: values.yaml}\n" * 9,
     "iterations": "mjrig: 1\nsim: {iterations: 1e9}\n",
     "delay": ACTOR + "    components: [{type: PDController, delay: {steps: 1e15}}]\n",
     "seconds": ACTOR + "    components: [{type: PDController, delay: {seconds: 1e300}}]\n",
@@ -254,7 +247,6 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         parts = "".join(f"  - {{file: many{i + 1}.yaml, prefix: p{k}_}}\n" for k in range(20))
         (folder / f"many{i}.yaml").write_text(f"mjrig: 1\ninclude:\n{parts}")
     (folder / "many12.yaml").write_text("mjrig: 1\n")
-    (folder / "values.yaml").write_text(f"mjrig: 1\nvars: {{x: [{'0, ' * 9000}0]}}\n")
     return folder
 
 
@@ -263,4 +255,45 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_bombs_are_refused_with_their_place(bombs: Path, kind: str) -> None:
     (bombs / "s.yaml").write_text(BOMBS[kind])
     with cpu_limit(60.0), pytest.raises(SceneError, match=r"^/.*yaml:\d+:\d+: "):
+        mjrig.World(bombs / "s.yaml")
+
+
+#: What is bounded in all, the bound, and a scene just above it: small, so that it takes no time.
+TOGETHER = {
+    "copies": (
+        "mjrig.scene.placement.MAX_COPIES",
+        "mjrig: 1\nactors:\n"
+        "  - {name: a, prop: {type: BoxProp}, replicate: {count: [3]}}\n"
+        "  - {name: b, prop: {type: BoxProp}, replicate: {count: [3]}}\n",
+        r"s.yaml:4:\d+: .*b: a scene has at most 5 copies of actors, this one would have 6",
+    ),
+    "pairs": (
+        "mjrig.model.collision.MAX_PAIRS",
+        "mjrig: 1\nactors: [{name: a, prop: {type: BoxProp}, replicate: {count: [3]}}]\n"
+        "collision_groups: [{name: g, members: ['.*'], ignores: ['.*']}]\n",
+        r"s.yaml:3:\d+: .*the groups keep apart more than 5 pairs of bodies",
+    ),
+    "values": (
+        "mjrig.scene.load_context.MAX_NODES",
+        "mjrig: 1\ninclude: [many12.yaml]\n",
+        r"s.yaml:\d+:\d+: .*the scene and the files it includes have more than 5 values",
+    ),
+    "elements": (
+        "mjrig.model_files.world_size.MAX_ELEMENTS",
+        "mjrig: 1\nactors: [{name: a, model: long.xml, replicate: {count: [3]}}]\n",
+        r"s.yaml:2:\d+: .*elements with 3 actors of this model; at most 5",
+    ),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("kind", TOGETHER)
+def test_what_adds_up_is_bounded_in_all(
+    bombs: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit, text, problem = TOGETHER[kind]
+    (bombs / "s.yaml").write_text(text)
+    mjrig.World(bombs / "s.yaml")
+    monkeypatch.setattr(limit, 5)
+    with pytest.raises(SceneError, match=problem):
         mjrig.World(bombs / "s.yaml")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.files.writing import write_atomically
 from mjrig.sim2sim.compare.finding import ReplayFinding
@@ -20,18 +21,20 @@ def fix(state: EditorState, finding: ReplayFinding, robot: str = "") -> list[str
     mine = [e for e in finding.fix if e.file == "scene"]
     theirs = [e for e in finding.fix if e.file == "policy"]
     said = [f"{e.path} = {e.value}" for e in mine]
-    with state.session.edit(f"Fix {finding.what}") as scene:
+    with state.session.edit(tr("Fix {what}", what=finding.what)) as scene:
         for edit in mine:
             scene.set(edit.path, edit.value)
         if theirs:
             path = policy_file(scene, robot)
             if path is None:
-                raise MjrigError(f"{finding.what} is repaired in a policy file, and there is none")
+                raise MjrigError(
+                    tr("{what} is repaired in a policy file, and there is none", what=finding.what)
+                )
             text, changes = edited_policy(path, theirs)
             copy = _free(path)
             write_atomically(copy, text)
             scene.set(f"{policy_path(scene, robot)}.file", str(copy))
-            said += [*changes, f"written to {copy}"]
+            said += [*changes, tr("written to {copy}", copy=copy)]
     return said
 
 

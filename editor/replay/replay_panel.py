@@ -313,9 +313,9 @@ class ReplayPanel(Panel):
         for i, (text, finding) in enumerate(zip(answer.findings, answer.diagnosis, strict=True), 1):
             imgui.text_colored(AMBER, f"{i}. {text}")
             if finding.fix:
-                if imgui.small_button(f"Fix###fix {i}"):
+                if imgui.small_button(tr("Fix###fix {i}", i=i)):
                     self.state.attempt(partial(self.fix, finding))
-                imgui.set_item_tooltip("Make the edit that repairs it; Undo takes it back")
+                imgui.set_item_tooltip(tr("Make the edit that repairs it; Undo takes it back"))
         for note in answer.notes:
             imgui.text_colored(GREY, tr("note: {note}", note=note))
         imgui.pop_text_wrap_pos()
@@ -324,7 +324,7 @@ class ReplayPanel(Panel):
     def fix(self, finding: ReplayFinding) -> None:
         """Repair a finding in the scene."""
         for line in fix(self.state, finding, self.replaying.robot):
-            self.state.console.say(f"fixed: {line}")
+            self.state.console.say(tr("fixed: {line}", line=line))
 
     def _joints(self, answer: Answer) -> None:
         rows = answer.joints

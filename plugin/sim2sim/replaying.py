@@ -92,6 +92,7 @@ def replay(
             workers=workers,
         )
         if diagnose and recording is not None and looped:
+            assert not isinstance(chosen, Recording)
             found, notes = diagnose_recording(recording, world, robot, tolerance, policy=chosen)
             result.diagnosed(found, notes)
         return result

@@ -256,7 +256,8 @@ class _Compared:
         efforts, places = self.match.recorded.efforts, np.flatnonzero(self.match.columns == column)
         recorded = None
         if efforts is not None and len(places) == 1:
-            time = (efforts.step - self.match.recorded.step[0]) * track.timestep * self.ratio
+            steps = efforts.step - self.match.recorded.step[0]
+            time: FloatArray = steps.astype(float) * (track.timestep * self.ratio)
             recorded = time, efforts.effort[:, places[0]]
         return Curve(self.time, *q, target, mine, recorded)
 

@@ -1,6 +1,6 @@
 """Properties of the body that a recording does not list: payload, friction, armature, damping."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -170,7 +170,7 @@ def _repair(parameter: Parameter, change: float, edit: PlantEdit) -> None:
     parameter.change(edit, change)
 
 
-def _shift(what: str, values: dict[str, float], edit: PlantEdit, x: float) -> None:
+def _shift(what: str, values: Mapping[str, float], edit: PlantEdit, x: float) -> None:
     edit.set_joints(what, {j: max(0.0, v + x) for j, v in values.items()})
 
 

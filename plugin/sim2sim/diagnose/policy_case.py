@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import yaml
 
 from mjrig.arrays import FloatArray
@@ -74,7 +75,9 @@ class PolicyCase:
         terms = (self.said.get("observation") or {}).get("terms") or ()
         return any(t.get("sensor") for t in terms if isinstance(t, Mapping))
 
-    def targets_at(self, joints: Sequence[str], steps: FloatArray, row: str) -> FloatArray:
+    def targets_at(
+        self, joints: Sequence[str], steps: npt.NDArray[np.int64], row: str
+    ) -> FloatArray:
         """Recorded setpoints of joints at physics steps, (steps, joints)."""
         commands = self.match.recorded.commands
         assert commands is not None

@@ -47,7 +47,7 @@ def _phase(case: PolicyCase, recorded: int, here: int, off: int) -> ReplayFindin
     said = str(case.said.get("phase", "before"))
     late = "later" if off > 0 else "earlier"
     # Where the same interval leaves the first tick: 0 or d (before, after), d − 1 (inside).
-    fix = ()
+    fix: tuple[Edit, ...] = ()
     start = round(case.began / case.world.timestep)
     rest = (recorded - start) % case.policy.tick_steps
     wanted = "inside" if rest == case.policy.tick_steps - 1 else "before" if rest == 0 else ""

@@ -98,7 +98,8 @@ class Segments:
                         [data.qvel[h.dof] - recorded.qvel[end][t.dof] for t, h in self._pair.joints]
                     )
                 )
-        return np.nan_to_num(np.array(found), nan=1e3, posinf=1e3, neginf=-1e3)
+        errors: FloatArray = np.nan_to_num(np.array(found), nan=1e3, posinf=1e3, neginf=-1e3)
+        return errors
 
     def _run(self, player: TargetsPlayer, start: int, end: int) -> None:
         """From one recorded row to the step of another."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,8 @@ class TermChecks:
     ) -> ReplayFinding | None:
         """A base quaternion whose numbers were read in the wrong order."""
         places = [i for i, t in enumerate(layout.terms) if t.kind in TURNED]
-        rows = self._case.recomputed.sharp if self._case.recomputed is not None else []
+        recomputed = self._case.recomputed
+        rows: Any = recomputed.sharp if recomputed is not None else []
         before = max((error(*(x[rows] for x in frames[i])) for i in places), default=0.0)
         free = any(here.kind == "free" for _, here in self._case.match.joints)
         if before < SAME or not free:
@@ -195,7 +197,7 @@ class TermChecks:
         layout, timestep = self._case.layout, self._case.recording.timestep
         assert layout is not None
         places = layout.places()[term.index][0]
-        time = self._case.ticks.step[found.ticks] * timestep
+        time = self._case.ticks.step[found.ticks].astype(float) * timestep
         recorded, here = (_period(v[:, places], time, term) for v in (found.recorded, found.here))
         if recorded is None or here is None or abs(recorded - here) < 5e-3 * here:
             text = f"recorded and recomputed values differ by {fit.before:.2g} of their size"

@@ -8,7 +8,7 @@ from typing import Any
 
 from mjrig.files.replacing import whole_file
 from mjrig.sim2sim.report.html_page import html_page, html_table
-from mjrig.sim2sim.report.report import plain
+from mjrig.sim2sim.report.plain import plain
 from mjrig.sim2sim.report.svg import plot
 from mjrig.terminal.table import format_table
 from mjrig.tuning.responses.gain_suite import GainReport

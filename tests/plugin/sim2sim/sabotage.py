@@ -184,7 +184,7 @@ def gain(what: str, factor: float, only_one: bool) -> Mistake:
             native = {"kp": (0, 1), "kv": (2,)}[what]
 
             def model(m: Any) -> None:
-                rows = range(m.nu)
+                rows = list(range(m.nu))
                 if only_one:
                     rows = [i for i in rows if m.joint(m.actuator_trnid[i, 0]).name.endswith(joint)]
                 for i in rows:
@@ -228,7 +228,7 @@ def order(sides: str, change: Callable[..., Recording]) -> Mistake:
     def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
         actor, case = fixture.actor, plain(fixture)
         if sides == "shuffled":
-            found = np.random.default_rng(5).permutation(len(actor.driven))
+            found: Any = np.random.default_rng(5).permutation(len(actor.driven))
             if not all(actor.driven):
                 return None
         else:

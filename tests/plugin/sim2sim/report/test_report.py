@@ -10,7 +10,8 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.components import PDController
-from mjrig.sim2sim.report.report import plain, write_report
+from mjrig.sim2sim.report.plain import plain
+from mjrig.sim2sim.report.report import write_report
 from mjrig.sim2sim.report.svg import plot
 from tests.plugin.sim2sim.recorded import BIPED, biped, from_world, write_ticks
 

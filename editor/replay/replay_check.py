@@ -59,7 +59,7 @@ class Answer:
     @property
     def findings(self) -> list[str]:
         """The findings of the diagnosis, most important first."""
-        origin = "recording" if self.data["bit_exact"] is not None else "policy file"
+        origin = "recording" if self.data["bit_exact"] is not None else tr("policy file")
         return [sentence(found, origin) for found in self.diagnosis]
 
     @property

@@ -252,12 +252,13 @@ class _Compared:
             return Curve(self.time, *q)
         steps = np.minimum((self.time / track.timestep + 0.5).astype(np.int64), track.taken - 1)
         target = track.target[name][steps, 0, column]
-        mine = np.arange(track.taken) * track.timestep, track.effort[name][:, column]
+        times: FloatArray = np.arange(float(track.taken)) * track.timestep
+        mine = times, track.effort[name][:, column]
         efforts, places = self.match.recorded.efforts, np.flatnonzero(self.match.columns == column)
         recorded = None
         if efforts is not None and len(places) == 1:
-            steps = efforts.step - self.match.recorded.step[0]
-            time: FloatArray = steps.astype(float) * (track.timestep * self.ratio)
+            since = efforts.step - self.match.recorded.step[0]
+            time: FloatArray = since.astype(float) * (track.timestep * self.ratio)
             recorded = time, efforts.effort[:, places[0]]
         return Curve(self.time, *q, target, mine, recorded)
 

@@ -11,7 +11,7 @@ from mjrig.files.writing import write_atomically
 from mjrig.names import listed
 from mjrig.scene.scene_path import path_of
 from mjrig.scene_edit.scene import Scene
-from mjrig.sim2sim.compare.finding import Edit, ReplayFinding, short
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding, short
 from mjrig.sim2sim.compare.result import Replay
 from mjrig.yaml_text.yaml_document import Document
 from mjrig.yaml_text.yaml_edit import updated_text
@@ -77,7 +77,7 @@ def _policy(scene: Scene, robot: str) -> PolicyComponent | None:
     return found[0] if len(found) == 1 else None
 
 
-def edited_policy(path: Path, edits: Sequence[Edit]) -> tuple[str, list[str]]:
+def edited_policy(path: Path, edits: Sequence[RepairEdit]) -> tuple[str, list[str]]:
     """The text of a policy file after edits, and what changes, one line each.
 
     Raises:

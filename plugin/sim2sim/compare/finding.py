@@ -9,7 +9,7 @@ CONFIDENT = 0.8
 
 
 @dataclass(frozen=True)
-class Edit:
+class RepairEdit:
     """One value that repairs a finding: in the `scene`, or in the `policy` file.
 
     `path` is as `Scene.set` takes it (`robot.PDController.kp`), in a policy file the same from its
@@ -44,7 +44,7 @@ class ReplayFinding:
     here: object
     effect: str
     share: float | None = None
-    fix: tuple[Edit, ...] = ()
+    fix: tuple[RepairEdit, ...] = ()
 
     @property
     def confident(self) -> bool:
@@ -68,7 +68,7 @@ class ReplayFinding:
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """From report.json."""
         known = {n: data[n] for n in ("what", "where", "recorded", "here", "effect", "share")}
-        return cls(**known, fix=tuple(Edit(**edit) for edit in data.get("fix", ())))
+        return cls(**known, fix=tuple(RepairEdit(**edit) for edit in data.get("fix", ())))
 
 
 def sentence(finding: ReplayFinding, origin: str = "recording") -> str:

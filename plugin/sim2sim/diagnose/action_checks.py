@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import how_many, listed
-from mjrig.sim2sim.compare.finding import Edit, ReplayFinding
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.diagnose.policy_case import PolicyCase
 from mjrig.sim2sim.diagnose.recomputed import real_ticks
 from mjrig.sim2sim.diagnose.term_checks import default_finding
@@ -83,7 +83,7 @@ class ActionChecks:
             f"recorded targets are a straight line over recorded actions with these slopes; it "
             f"leaves {rest:.1g} rad",
             1.0,
-            (Edit("policy", "action.scale", whole),),
+            (RepairEdit("policy", "action.scale", whole),),
         )
 
     def _offsets(

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.finding import Edit, ReplayFinding
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Match
 from mjrig.sim2sim.diagnose.segments import EXACT, ParameterFit, Segments, size
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
@@ -33,7 +33,7 @@ SCAN = (-1.4, -1.0, -0.7, -0.35, -0.15, 0.15, 0.35, 0.7, 1.0, 1.4)
 
 
 @dataclass(frozen=True)
-class Parameter:
+class PlantParameter:
     """One number of the body: how to change it by x, and how to report that."""
 
     what: str
@@ -78,14 +78,16 @@ class BodyChecks:
                 break
         return sorted(found, key=lambda pair: -(pair[0].share or 0.0))
 
-    def _finding(self, parameter: Parameter, fit: ParameterFit) -> ReplayFinding:
+    def _finding(self, parameter: PlantParameter, fit: ParameterFit) -> ReplayFinding:
         new, old = parameter.here + fit.change, parameter.here
         if parameter.what == "ground friction":
             new = old * float(np.exp(fit.change))
         value = float(f"{new:.4g}")
-        fix: tuple[Edit, ...] = ()
+        fix: tuple[RepairEdit, ...] = ()
         if parameter.path:
-            fix = (Edit("scene", parameter.path, {j: value for j in parameter.joints} or value),)
+            fix = (
+                RepairEdit("scene", parameter.path, {j: value for j in parameter.joints} or value),
+            )
         return ReplayFinding(
             parameter.what,
             parameter.where,
@@ -99,7 +101,7 @@ class BodyChecks:
 
     # Parameters ---------------------------------------------------------------------------------
 
-    def _parameters(self) -> Iterator[Parameter]:
+    def _parameters(self) -> Iterator[PlantParameter]:
         yield from self._friction()
         yield from self._payload()
         listed = self._pair.recorded.plant.joints
@@ -112,7 +114,7 @@ class BodyChecks:
             joints = tuple(values)
             same = len(set(values.values())) == 1
             dynamic = what in ("armature", "damping", "frictionloss")
-            yield Parameter(
+            yield PlantParameter(
                 what,
                 f"{len(joints)} joints" if len(joints) > 1 else joints[0],
                 partial(_shift, what, values),
@@ -124,13 +126,13 @@ class BodyChecks:
                 joints,
             )
 
-    def _friction(self) -> Iterator[Parameter]:
+    def _friction(self) -> Iterator[PlantParameter]:
         model = self._world.model
         touching = (model.geom_contype > 0) | (model.geom_conaffinity > 0)
         if not touching.any():
             return
         ground = float(_ground_friction(model))
-        yield Parameter(
+        yield PlantParameter(
             "ground friction",
             "",
             lambda edit, x: edit.scale_friction(float(np.exp(x))),
@@ -140,7 +142,7 @@ class BodyChecks:
             SCAN,
         )
 
-    def _payload(self) -> Iterator[Parameter]:
+    def _payload(self) -> Iterator[PlantParameter]:
         model, prefix = self._world.model, self._pair.robot.model_map.prefix
         bodies = [
             i
@@ -155,7 +157,7 @@ class BodyChecks:
         chosen = {heavy} if floats else {heavy, bodies[-1]}
         for body in sorted(chosen):
             mass = float(model.body_mass[body])
-            yield Parameter(
+            yield PlantParameter(
                 "payload",
                 model.body(body).name.removeprefix(prefix),
                 partial(_load, body),
@@ -166,7 +168,7 @@ class BodyChecks:
             )
 
 
-def _repair(parameter: Parameter, change: float, edit: PlantEdit) -> None:
+def _repair(parameter: PlantParameter, change: float, edit: PlantEdit) -> None:
     parameter.change(edit, change)
 
 

@@ -7,28 +7,30 @@ import numpy as np
 from mjrig.control.articulation import Articulation
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.differences import PlantDifference
-from mjrig.sim2sim.compare.finding import Edit
+from mjrig.sim2sim.compare.finding import RepairEdit
 from mjrig.sim2sim.play.plant_edit import JOINT_FIELDS, PlantEdit
 
 #: Options of `sim:` under the names that a recording lists them by.
 _OPTIONS = ("timestep", "integrator", "solver", "iterations", "ls_iterations")
 
 
-def plant_fix(world: World, robot: Articulation, difference: PlantDifference) -> tuple[Edit, ...]:
+def plant_fix(
+    world: World, robot: Articulation, difference: PlantDifference
+) -> tuple[RepairEdit, ...]:
     """The edits that repair a difference; none: it is in the model's own file."""
     what, recorded = difference.what, difference.recorded
     if not difference.joints:
-        return (Edit("scene", f"sim.{what}", recorded),) if what in _OPTIONS else ()
+        return (RepairEdit("scene", f"sim.{what}", recorded),) if what in _OPTIONS else ()
     assert isinstance(recorded, Mapping)
     wanted = {j: float(recorded[j]) for j in difference.joints}
     if what in JOINT_FIELDS:
-        return (Edit("scene", f"{robot.name}.dynamics.{what}", wanted),)
+        return (RepairEdit("scene", f"{robot.name}.dynamics.{what}", wanted),)
     if what == "delay":
         return tuple(_delays(world, robot, wanted))
     return tuple(_gains(robot, what, wanted))
 
 
-def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[Edit]:
+def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[RepairEdit]:
     """All values of a gain of the controllers that own these joints."""
     found = []
     for component in robot.controllers:
@@ -40,11 +42,11 @@ def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[
             for j, v in zip(joints, gains[what], strict=True)
             if np.isfinite(wanted.get(j, float(v)))
         }
-        found.append(Edit("scene", f"{component.label}.{what}", values))
+        found.append(RepairEdit("scene", f"{component.label}.{what}", values))
     return found
 
 
-def _delays(world: World, robot: Articulation, wanted: Mapping[str, float]) -> list[Edit]:
+def _delays(world: World, robot: Articulation, wanted: Mapping[str, float]) -> list[RepairEdit]:
     """The delay of the controllers that own these joints."""
     found = []
     for component in robot.controllers:
@@ -54,7 +56,7 @@ def _delays(world: World, robot: Articulation, wanted: Mapping[str, float]) -> l
         tick = world.timestep * int(getattr(component, "decimation", 1))
         steps = round(max(wanted[j] for j in mine) / tick)
         value = {"steps": steps} if steps else None
-        found.append(Edit("scene", f"{component.label}.delay", value))
+        found.append(RepairEdit("scene", f"{component.label}.delay", value))
     return found
 
 

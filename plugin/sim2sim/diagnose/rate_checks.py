@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mjrig.names import how_many
-from mjrig.sim2sim.compare.finding import Edit, ReplayFinding
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.diagnose.policy_case import PolicyCase
 from mjrig.sim2sim.diagnose.recomputed import first_ticks, real_ticks
 
@@ -29,7 +29,7 @@ def check_rate(case: PolicyCase) -> Iterator[ReplayFinding]:
             f"recorded ticks are {every} steps apart ({hz[0]:g} Hz, {len(steps)} ticks), the "
             f"policy here ticks every {here} ({hz[1]:g} Hz)",
             1.0,
-            (Edit("policy", "decimation", every),),
+            (RepairEdit("policy", "decimation", every),),
         )
         return
     start = round(case.began / case.world.timestep)
@@ -47,14 +47,14 @@ def _phase(case: PolicyCase, recorded: int, here: int, off: int) -> ReplayFindin
     said = str(case.said.get("phase", "before"))
     late = "later" if off > 0 else "earlier"
     # Where the same interval leaves the first tick: 0 or d (before, after), d − 1 (inside).
-    fix: tuple[Edit, ...] = ()
+    fix: tuple[RepairEdit, ...] = ()
     start = round(case.began / case.world.timestep)
     rest = (recorded - start) % case.policy.tick_steps
     wanted = "inside" if rest == case.policy.tick_steps - 1 else "before" if rest == 0 else ""
     if wanted == "before" and recorded - start >= case.policy.tick_steps:
         wanted = "after"
     if wanted and wanted != said:
-        fix = (Edit("policy", "phase", wanted),)
+        fix = (RepairEdit("policy", "phase", wanted),)
     return ReplayFinding(
         "tick phase",
         "",
@@ -80,5 +80,5 @@ def check_names(case: PolicyCase) -> Iterator[ReplayFinding]:
         here,
         f"the recording lists the joints of the policy in another order: {', '.join(recorded)}",
         1.0,
-        (Edit("policy", "joints", recorded),),
+        (RepairEdit("policy", "joints", recorded),),
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
-from mjrig.sim2sim.compare.finding import Edit, ReplayFinding
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, match
 from mjrig.sim2sim.compare.relabel import with_quaternions
 from mjrig.sim2sim.diagnose.policy_case import PolicyCase
@@ -20,7 +20,7 @@ from mjrig.sim2sim.diagnose.term_layout import (
     NEWEST,
     OLDEST,
     TERM,
-    Term,
+    LayoutTerm,
     TermLayout,
 )
 
@@ -103,7 +103,7 @@ class TermChecks:
             f"{errors[best]:.2g} instead of {before:.2g} of their size, over "
             f"{len(found.ticks)} ticks",
             1.0 - errors[best] / before,
-            tuple(Edit("policy", f"observation.history.{n}", new[n]) for n in changed),
+            tuple(RepairEdit("policy", f"observation.history.{n}", new[n]) for n in changed),
         )
 
     # Quaternions --------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class TermChecks:
 
     # One term -----------------------------------------------------------------------------------
 
-    def _explained(self, term: Term, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
+    def _explained(self, term: LayoutTerm, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
         evidence = (
             f"recorded and recomputed values differ by {fit.before:.2g} of their size, "
             f"with it by {fit.after:.2g}, over {len(found.ticks)} ticks"
@@ -154,7 +154,7 @@ class TermChecks:
             flipped = np.flatnonzero(fit.values < 0.0)
             where = listed([*term.joints][i] if term.joints else str(i) for i in flipped)
             scale = _spread(term.said.get("scale", 1.0), term.size)
-            edit = Edit("policy", f"{term.path}.scale", _rounded(scale * fit.values))
+            edit = RepairEdit("policy", f"{term.path}.scale", _rounded(scale * fit.values))
             return [ReplayFinding("sign", f"{term.name}: {where}", "as recorded", "negated",
                                   evidence, fit.share, (edit,))]  # fmt: skip
         what = {"latency": "observation latency", "clip": "observation clip",
@@ -162,18 +162,18 @@ class TermChecks:
         value = _rounded(fit.values)
         recorded = f"{value:g} ticks old" if fit.kind == "latency" and isinstance(value, float) \
             else value  # fmt: skip
-        clip = (Edit("policy", f"{term.path}.clip", value),) if fit.kind == "clip" else ()
+        clip = (RepairEdit("policy", f"{term.path}.clip", value),) if fit.kind == "clip" else ()
         here = "present" if fit.kind == "latency" else "none"
         return [ReplayFinding(what, term.name, recorded, here, evidence, fit.share, clip)]
 
-    def _scale(self, term: Term, fit: TermFit, evidence: str) -> ReplayFinding:
+    def _scale(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
         what = "command scale" if term.kind == "CommandTerm" else "observation scale"
         said = _spread(term.said.get("scale", 1.0), term.size)
         new = _rounded(said * fit.values)
-        edit = Edit("policy", f"{term.path}.scale", new)
+        edit = RepairEdit("policy", f"{term.path}.scale", new)
         return ReplayFinding(what, term.name, new, _rounded(said), evidence, fit.share, (edit,))
 
-    def _default(self, term: Term, fit: TermFit, evidence: str) -> ReplayFinding:
+    def _default(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
         scale = _spread(term.said.get("scale", 1.0), term.size)
         shift = np.where(scale != 0.0, fit.values / np.where(scale != 0.0, scale, 1.0), 0.0)
         return default_finding(
@@ -183,16 +183,16 @@ class TermChecks:
             fit.share,
         )
 
-    def _order(self, term: Term, fit: TermFit, evidence: str) -> ReplayFinding:
+    def _order(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
         order: Indices = fit.values.astype(np.intp)
         names = list(term.joints) if term.joints else [str(i) for i in range(term.size)]
         new = [names[i] for i in order]
         whole = term.joints == tuple(self._case.policy.joints)
-        edit = (Edit("policy", "joints", new),) if whole else ()
+        edit = (RepairEdit("policy", "joints", new),) if whole else ()
         what = "joint order" if term.joints else "order of values"
         return ReplayFinding(what, term.name, new, names, evidence, fit.share, edit)
 
-    def _gait(self, term: Term, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
+    def _gait(self, term: LayoutTerm, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
         """The period of the recorded phase."""
         layout, timestep = self._case.layout, self._case.recording.timestep
         assert layout is not None
@@ -214,7 +214,7 @@ class TermChecks:
                 float(f"{here:.4g}"),
                 f"the recorded phase turns once in {recorded:.4g} s, here in {here:.4g} s",
                 1.0,
-                (Edit("policy", f"{term.path}.{key}", value),),
+                (RepairEdit("policy", f"{term.path}.{key}", value),),
             )
         ]
 
@@ -239,7 +239,7 @@ def default_finding(
         {j: pose.get(j, 0.0) for j in new} if len(new) > 1 else pose.get(next(iter(new), ""), 0.0),
         evidence,
         share,
-        (Edit("policy", "default", whole),),
+        (RepairEdit("policy", "default", whole),),
     )
 
 
@@ -265,7 +265,7 @@ def _frames(
     return frames
 
 
-def _last_actions(case: PolicyCase, term: Term, found: Recomputed) -> FloatArray:
+def _last_actions(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> FloatArray:
     """The actions of the recorded ticks before; zeros before the first."""
     real = real_ticks(case.ticks)
     earlier = {p: q for q, p in pairwise(real)}
@@ -282,7 +282,7 @@ def _last_actions(case: PolicyCase, term: Term, found: Recomputed) -> FloatArray
     return found_values
 
 
-def _target_errors(case: PolicyCase, term: Term, found: Recomputed) -> FloatArray:
+def _target_errors(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> FloatArray:
     """Recorded positions minus the recorded targets that were in force."""
     recorded = case.match.recorded
     at = {here.name: there.qpos.start for there, here in case.match.single}
@@ -307,7 +307,7 @@ def _misfit(
     return error(a, b)
 
 
-def _period(values: FloatArray, time: FloatArray, term: Term) -> float | None:
+def _period(values: FloatArray, time: FloatArray, term: LayoutTerm) -> float | None:
     """Seconds per turn of a phase; None: it does not turn."""
     form, half = term.said.get("form", "sin_cos"), max(1, values.shape[1] // 2)
     if form == "phase":

@@ -17,7 +17,7 @@ _PER_JOINT = ("JointPositions", "JointVelocities", "JointTargetErrors", "LastAct
 
 
 @dataclass(frozen=True)
-class Term:
+class LayoutTerm:
     """One term: its place in the file, its type, how many values it has and what is said of it."""
 
     index: int
@@ -43,7 +43,7 @@ class Term:
 class TermLayout:
     """All terms, and how their histories are arranged."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[LayoutTerm, ...]
     order: str = OLDEST
     by: str = TERM
 
@@ -97,7 +97,7 @@ def layout_of(
     elif known != size:
         return None
     terms = tuple(
-        Term(i, str(term.get("type")), own or 0, n, term, _joints(term, joints))
+        LayoutTerm(i, str(term.get("type")), own or 0, n, term, _joints(term, joints))
         for i, ((term, own), n) in enumerate(zip(found, lengths, strict=True))
     )
     return TermLayout(terms, str(kept.get("order", OLDEST)), str(kept.get("by", TERM)))

@@ -151,7 +151,8 @@ def test_swapped_sides_are_found(run: Recording) -> None:
     result = mjrig.replay(with_order(run, "robot", order), biped())
     assert result.diagnosis[0].what == "joint order"
     assert result.diagnosis[0].effect == (
-        "setpoints in another order (left and right swapped) remove 100% of the position error"
+        "setpoints in another order (left and right swapped) remove 100% of the position error; "
+        "the columns are [right_hip, right_knee, left_hip, left_knee]"
     )
 
 

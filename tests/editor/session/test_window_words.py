@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mjrig.editor.session.console import Console
 from mjrig.editor.session.window_words import window_words
-from tools.architecture import ROOT
+from tests.places import ROOT
 
 #: A call, an argument of one, or an option of a command.
 _API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")

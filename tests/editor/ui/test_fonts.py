@@ -9,7 +9,7 @@ from imgui_bundle import imgui
 from mjrig.properties import registry
 from mjrig.properties.component import Component
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
-from tools.architecture import FOLDERS, ROOT
+from tests.places import ROOT
 
 #: Signs that only the terminal draws, or that have no shape.
 _NOT_SHOWN = {"█", "\u200c", "\u200d"}
@@ -29,7 +29,9 @@ def _signs(path: Path) -> set[str]:
 
 
 def test_the_font_has_every_sign_of_the_texts() -> None:
-    paths = [p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py")]
+    paths = [
+        p for folder in ("plugin", "components", "editor") for p in (ROOT / folder).rglob("*.py")
+    ]
     signs = {sign: path.name for path in paths for sign in _signs(path)}
     for name in registry.names():  # tooltips show what they are
         doc = registry.get(name, Component).__doc__ or ""

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
+from mjrig.cli.main import main
 from tests.campaign import CAMPAIGN, Tally
 
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
@@ -40,6 +42,24 @@ SHORT = (
 def test_a_mistake_is_named_first(mistake: str, tmp_path: Path) -> None:
     found = judge(walk_fixture(), mistake, tmp_path)
     assert found is not None and found.first, found
+
+
+def test_the_fix_makes_the_edit_and_prints_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fixture = walk_fixture()
+    case = MISTAKES["scale of joint velocities"][1](fixture, tmp_path)
+    assert case is not None and case.policy is not None
+    scene, actor = tmp_path / "scene.yaml", case.scene.actors[0]
+    case.scene.set(f"{actor.name}.model", str((case.scene.base / str(actor.model)).resolve()))
+    case.scene.save(scene)
+    command = ["replay", str(fixture.recording.path), "--scene", str(scene), "--mode", "policy"]
+    assert main([*command, "--trials", "0", "--fix"]) == 0
+    assert "observation.terms[4].scale: 0.1 → 0.05" in capsys.readouterr().err
+    terms = yaml.safe_load(case.policy.read_text())["observation"]["terms"]
+    assert terms[4]["scale"] == 0.05
+    assert main([*command, "--trials", "0", "--fix"]) == 0
+    assert "nothing to fix" in capsys.readouterr().err
 
 
 def fixtures(folder: Path) -> list[Fixture]:

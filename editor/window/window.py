@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mjrig.editor.assets.pictures import Upload
 from mjrig.editor.check.check_panel import CheckPanel
 from mjrig.editor.console.console_panel import ConsolePanel
 from mjrig.editor.elements.element_inspector import ElementInspector
+from mjrig.editor.elements.page_parts import ElementPages
 from mjrig.editor.gains.gain_table import gain_panels
 from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.plots.plots import PlotsPanel
@@ -131,9 +133,9 @@ class Window:
         self.inspector = Inspector(state)
         self.inspector.sheet.browse = self._browse
         self.gains, self.response = gain_panels(state)
-        self.elements = ElementInspector(
-            state, self.gains.tuning, self.inspector.edits, lambda: bring_forward(self.gains.title)
-        )
+        show_gains = partial(bring_forward, self.gains.title)
+        pages = ElementPages(state, self.gains.tuning, self.inspector.edits, show_gains)
+        self.elements = ElementInspector(pages)
         self.inspector.draw_element = self.elements.draw
         self.tune = TunePanel(state, self.gains.tuning)
         self.tune.browse = self._browse

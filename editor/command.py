@@ -27,25 +27,63 @@ def add(commands: Any) -> None:
         help="file to open (none: an empty scene)",
     )
     add_trust(parser)
+    parser.add_argument(
+        "--web",
+        action="store_true",
+        help="show the editor in a browser instead of a window; no display is needed",
+    )
+    parser.add_argument(
+        "--port", type=int, default=0, metavar="N", help="port for --web (default: any free one)"
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen on with --web (default: %(default)s, this computer only)",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name under which browsers reach the server; can be repeated",
+    )
+    parser.add_argument(
+        "--view-link",
+        action="store_true",
+        help="with --web, print a second address that may only watch",
+    )
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.set_defaults(run=run)
     examples(
         parser,
         "mjrig edit config/scenes/quadruped.yaml",
-        "mjrig edit assets/arm/arm.xml",
+        "mjrig edit config/scenes/quadruped.yaml --web --port 8642",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the editor and stay until it is closed."""
-    for package in ("imgui_bundle", "glfw"):
+    for package in ("imgui_bundle",) if options.web else ("imgui_bundle", "glfw"):
         if find_spec(package) is None:
             raise MissingExtraError("the editor", "editor", f"{package} is not installed")
+    if options.web:
+        return _in_browser(options)
     if sys.platform == "linux" and not (os.environ.get("DISPLAY")):
         raise SceneError(
-            "there is no display to open a window on; `mjrig run` needs none, and "
-            "`xvfb-run -a mjrig edit …` opens an invisible one"
+            "there is no display to open a window on; `mjrig edit … --web` shows the editor in a "
+            "browser, and `mjrig run` needs neither"
         )
     from mjrig.editor.main import edit
 
     return edit(options.file, trust=options.trust)
+
+
+def _in_browser(options: argparse.Namespace) -> int:
+    from mjrig.editor.web.server import ServerSettings
+    from mjrig.editor.web_main import edit_in_browser
+
+    settings = ServerSettings(options.host, options.port, tuple(options.allow_host))
+    return edit_in_browser(
+        options.file, settings, trust=options.trust, has_view_link=options.view_link
+    )

@@ -12,13 +12,12 @@ from typing import Self
 
 from imgui_bundle import immapp  # before glfw and mujoco
 
-from mjrig.editor.main import accept_files
+from mjrig.editor.desktop import Desktop
+from mjrig.editor.screen import window_on
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
-from mjrig.editor.viewport import gl_view
-from mjrig.editor.window.window import Window
 from mjrig.errors import BindingError
 from mjrig.sim.world import World
 
@@ -44,9 +43,7 @@ class Viewer:
     def __init__(self, world: World) -> None:
         self._simulation = ScriptSimulation(world)
         self.state = EditorState(Session(world.scene, self._simulation))
-        self._window = Window(
-            self.state, gl_view.GLView, upload=gl_view.upload, on_start=accept_files
-        )
+        self._window = window_on(Desktop(), self.state)
         self._params = self._window.app.runner_params()
         self._next = 0.0
         self._steps = world.steps

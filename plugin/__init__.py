@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from mjrig.lazy import exports
 
 if TYPE_CHECKING:
+    from mjrig.cli.show import show as show
     from mjrig.control.articulation import Articulation as Articulation
     from mjrig.control.controller import ArticulationController as ArticulationController
     from mjrig.control.setpoints import Lease as Lease
@@ -72,6 +73,7 @@ _HOME = {
     "KinematicPlayer": "sim2sim.play.players",
     "TargetsPlayer": "sim2sim.play.players",
     "replay": "sim2sim.replaying",
+    "show": "cli.show",
     "Replay": "sim2sim.compare.result",
     "Snapshot": "sim.world",
     "World": "sim.world",

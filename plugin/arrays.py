@@ -12,3 +12,10 @@ def frozen(values: object) -> FloatArray:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+def as_slice(indices: npt.NDArray[np.intp]) -> slice | npt.NDArray[np.intp]:
+    """Indices that follow each other as a slice, which selects without a copy; others unchanged."""
+    if len(indices) and np.array_equal(indices, np.arange(indices[0], indices[0] + len(indices))):
+        return slice(int(indices[0]), int(indices[0]) + len(indices))
+    return indices

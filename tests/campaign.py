@@ -3,14 +3,28 @@
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
 
 #: Whether this is `make campaign`.
 CAMPAIGN = os.environ.get("MJRIG_CAMPAIGN", "") not in ("", "0")
 #: The seed of every generator, from `make campaign SEED=7`.
 SEED = int(os.environ.get("MJRIG_SEED", "0"))
+#: Minutes after which every generator ends at the latest, from `make campaign MINUTES=1`.
+MINUTES = float(os.environ.get("MJRIG_MINUTES") or "inf")
 #: Where a campaign's row of the summary is kept in a test's report.
 TALLY = "campaign"
+
+
+#: For a test that takes seconds and whose like is tried in `make test` at a smaller scale.
+campaign_only = pytest.mark.skipif(not CAMPAIGN, reason="takes long; runs in `make campaign`")
+
+
+def several(names: Sequence[str], usual: int) -> list[Any]:
+    """Parameters of a test: the first few in `make test`, all of them in `make campaign`."""
+    return [pytest.param(n, marks=() if i < usual else campaign_only) for i, n in enumerate(names)]
 
 
 def amount(usual: int, campaign: int) -> int:
@@ -39,9 +53,10 @@ class Tally:
             name: of the campaign, unique.
             usual: cases in `make test`.
             campaign: cases in `make campaign`.
-            minutes: after which a campaign ends early; `make test` always runs all of its cases.
+            minutes: after which a campaign ends early, MINUTES at the latest; `make test` always
+                runs all of its cases.
         """
-        self.name, end = name, time.monotonic() + 60 * minutes
+        self.name, end = name, time.monotonic() + 60 * min(minutes, MINUTES)
         for number in range(amount(usual, campaign)):
             if CAMPAIGN and time.monotonic() > end:
                 return

@@ -13,6 +13,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from html import escape
 from pathlib import Path
@@ -42,6 +43,11 @@ ROOMS = {
         "mjrig.gains",
         "mjrig.recording.integrity",
         "mjrig.recording",
+        "mjrig.robot_logs.messages",
+        "mjrig.robot_logs.containers",
+        "mjrig.robot_logs.mapping",
+        "mjrig.robot_logs.exchange",
+        "mjrig.robot_logs",
         "mjrig.sim2sim.compare",
         "mjrig.sim2sim.play",
         "mjrig.sim2sim.diagnose",
@@ -64,6 +70,8 @@ ROOMS = {
         "mjrig.components.props",
         "mjrig.components.policies.terms",
         "mjrig.components.policies",
+        "mjrig.components.bridges.dds",
+        "mjrig.components.bridges",
         "mjrig.components",
         "mjrig.components.importers.sources",
         "mjrig.components.importers.recordings",
@@ -84,9 +92,11 @@ ROOMS = {
         "mjrig.editor.check",
         "mjrig.editor.console",
         "mjrig.editor.replay",
+        "mjrig.editor.serve",
         "mjrig.editor.assets",
         "mjrig.editor.viewport",
         "mjrig.editor.window",
+        "mjrig.editor.web",
         "mjrig.editor",
     ),
 }
@@ -115,10 +125,16 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
     return found
 
 
-def imports(name: str, text: str, known: Iterable[str]) -> Iterator[Import]:
-    """Every import of a module of this tree in a source text."""
+@cache
+def parsed(path: Path) -> ast.Module:
+    """What is written in a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(name: str, tree: ast.Module, known: Iterable[str]) -> Iterator[Import]:
+    """Every import of a module of this tree in what is written in one of them."""
     known = set(known)
-    for node, how in _nodes(ast.parse(text), "top"):
+    for node, how in _nodes(tree):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -135,15 +151,20 @@ def imports(name: str, text: str, known: Iterable[str]) -> Iterator[Import]:
                 yield Import(name, target, node.lineno, kind)
 
 
-def _nodes(node: ast.AST, how: str) -> Iterator[tuple[ast.AST, str]]:
-    for child in ast.iter_child_nodes(node):
-        inner = how
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            inner = "function"
-        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            inner = "typing"
-        yield child, how
-        yield from _nodes(child, inner)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Every node in the order it is written, with where it stands."""
+    waiting = [(tree, "top")]
+    while waiting:
+        node, how = waiting.pop()
+        yield node, how
+        if isinstance(node, _FUNCTIONS):
+            how = "function"
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            how = "typing"
+        waiting += [(child, how) for child in reversed([*ast.iter_child_nodes(node)])]
 
 
 def graph(root: Path = ROOT) -> list[Import]:
@@ -156,7 +177,7 @@ def graph(root: Path = ROOT) -> list[Import]:
     return [
         found
         for name, path in known.items()
-        for found in imports(name, path.read_text(encoding="utf-8"), known)
+        for found in imports(name, parsed(path), known)
         if not (found.how == "string" and found.imported in groups)
     ]
 

@@ -25,6 +25,10 @@ EXEMPT = frozenset(
     {
         "editor/command.py",  # of the command line
         "editor/session/window_words.py",  # patterns in messages of the library
+        "editor/web/input_events.py",  # answers to programs that are no pages of the editor
+        "editor/web/requests.py",
+        "editor/web/server.py",
+        "editor/web/websocket.py",
     }
 )
 #: Functions whose texts are names for the program, not for people.

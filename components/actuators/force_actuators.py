@@ -142,7 +142,7 @@ class MuscleActuator(Actuator):
     range = Vector(
         [0.75, 1.05], min=0.0, structural=True, category="Law", doc="Operating lengths, in L0."
     )
-    force = Float(  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    force = Float(  # pyrefly: ignore[bad-override]
         -1.0,
         unit="N",
         structural=True,

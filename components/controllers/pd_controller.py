@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.arrays import FloatArray, frozen
 from mjrig.components.controllers.pipeline_controller import PipelineController
 from mjrig.components.laws.feedback import PD, SumOrder
 from mjrig.components.laws.law import Law
@@ -87,6 +88,57 @@ class PDController(PipelineController):
                     )
                 spread = np.broadcast_to(array, (size,)) if self.is_bound else array
                 self.property_named(name).assign(self, spread)
+
+    # Gains from outside -------------------------------------------------------------------------
+
+    def _own_prepare(self) -> None:
+        super()._own_prepare()
+        self._outside: dict[str, FloatArray] = {}
+        self._outside_holder = ""
+
+    def use_gains(self, kp: npt.ArrayLike, kv: npt.ArrayLike, holder: str) -> None:
+        """Run the law with a client's gains; what was authored stays, and is what is saved.
+
+        They are in force until `return_gains`, or until an edit of the same gains. Cheap enough
+        for every step. One value per binding, joint units.
+
+        Args:
+            holder: who sends them, for tables.
+
+        Raises:
+            ValueError: another length, or a value that is negative or not finite.
+        """
+        given = {"kp": frozen(kp), "kv": frozen(kv)}
+        for name, values in given.items():
+            if values.shape != (self.num_bindings,):
+                raise PropertyError(
+                    f"{self.label}.{name}: must have {self.num_bindings} values, one per actuator, "
+                    f"got shape {values.shape}"
+                )
+            if not (np.isfinite(values).all() and (values >= 0.0).all()):
+                raise PropertyError(f"{self.label}.{name}: must be finite and >= 0, got {values}")
+        self.__dict__.update(given)
+        self._outside, self._outside_holder = given, holder
+        self._gains_swapped()
+
+    def return_gains(self) -> None:
+        """Run the law with the authored gains again."""
+        if self._outside:
+            self._outside = {}
+            self._resolve(("kp", "kv"))
+            self._gains_swapped()
+
+    def sender_of(self, gain: str) -> str:
+        """Who sends a gain that is in force; empty: it is the authored one."""
+        given = self._outside.get(gain)
+        return self._outside_holder if given is not None and self.__dict__[gain] is given else ""
+
+    def _gains_swapped(self) -> None:
+        ran_as = self._execution
+        self._own_on_change(("kp", "kv"))
+        if self._execution is not ran_as and self._parent is not None:
+            self._parent._child_changed(self)  # it left its execution: other calls in a step
+        self._notify(())
 
     def make_law(self) -> Law:
         return PD(order=self.order)

@@ -16,7 +16,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.finite_guard import LARGEST
 from mjrig.errors import PropertyError
 from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.properties.per_actuator import PerActuator, patch, resolved
+from mjrig.properties.per_actuator import PerActuator, authored, patch, resolved
 from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
 
 
@@ -133,6 +133,11 @@ class PipelineOwner(ArticulationController):
             return super().gains()
         # The gains of its own law are not in use.
         return {"torque_limit": self.torque_limit} | resolved(self.law)
+
+    def authored_gains(self) -> dict[str, FloatArray]:
+        if self.law is None:
+            return super().authored_gains()
+        return {"torque_limit": self.torque_limit} | authored(self.law)
 
     def patch(self, **values: object) -> None:
         """Merge values into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.

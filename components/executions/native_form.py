@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, as_slice
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, twin
 from mjrig.components.laws.feedback import PID
@@ -128,9 +128,9 @@ class NativeEfforts(EffortLog):
         self._clamps = [twin(clamp) for clamp in pipe.clamps]
         self._space = pipe.space
         self._gear = np.array([b.gear for b in bindings])
-        self._qpos = np.array([b.qpos_address for b in bindings], dtype=np.intp)
-        self._dof = np.array([b.dof_address for b in bindings], dtype=np.intp)
-        self._inputs = lowered.inputs
+        self._qpos = as_slice(np.array([b.qpos_address for b in bindings], dtype=np.intp))
+        self._dof = as_slice(np.array([b.dof_address for b in bindings], dtype=np.intp))
+        self._shape, self._inputs = lowered.inputs.shape, as_slice(lowered.inputs.ravel())
         self._act = lowered.activations if isinstance(pipe.law, PID) else None
         delay = controller.delay
         self._lags = None if delay is None else delay.lags(controller._tick)
@@ -152,8 +152,9 @@ class NativeEfforts(EffortLog):
 
     def _commands(self, rows: StepRows) -> FloatArray:
         """(3, rows, n) position, velocity and feedforward that acted in these rows."""
-        given = rows.ctrl[:, self._inputs]  # (rows, n, 3)
+        given = rows.ctrl[:, self._inputs].reshape(len(rows.ctrl), *self._shape)  # (rows, n, 3)
         if self._lags is not None:
+            given = given.copy()
             for k, (lag, past) in enumerate(zip(self._lags.tolist(), self._pasts, strict=True)):
                 if lag:
                     delayed = np.concatenate([past[len(past) - lag :], given[:, k]])

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mjrig.check.finding import Finding, error, note, warning
@@ -13,13 +12,13 @@ from mjrig.names import listed
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.sim2sim.diagnose.order_probe import (
-    DECLARED,
     TURNS,
     OrderProbe,
-    doubt,
+    better_order,
     order_probe,
     suspicion,
     telling_command,
+    unclear,
 )
 
 #: How far outside of its range a default position may be [rad or m].
@@ -74,16 +73,13 @@ def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) ->
 
 def about_runs(probes: Sequence[OrderProbe], command: Sequence[float] | None) -> Iterator[Finding]:
     """What probe runs show, and what they cannot."""
-    against, best = suspicion(probes), probes[0]
-    if against and not doubt([replace(best, name=DECLARED)], command):
-        fix = f"--joints {','.join(best.joints)}"
-        yield warning("order-probe", ACTOR, (), against, fix)
-    elif against or doubt(probes, command):
-        run = doubt([next(p for p in probes if p.name == DECLARED)], command) or against
-        what = run.partition(":")[0].partition(", and no other")[0]
-        others = "no other joint order that was tried does all that a healthy run does"
-        text = f"unclear: {what}; {others}, so that its cause cannot be told from this run"
-        yield warning("unclear", ACTOR, (), text, _GUESSES)
+    better, doubtful = better_order(probes, command), unclear(probes, command)
+    if better is not None:
+        yield warning(
+            "order-probe", ACTOR, (), suspicion(probes), f"--joints {','.join(better.joints)}"
+        )
+    elif doubtful:
+        yield warning("unclear", ACTOR, (), doubtful, _GUESSES)
     else:
         text = (
             "a healthy run of a few seconds speaks for order, signs and scales; not judged: effort "

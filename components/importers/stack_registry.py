@@ -1,7 +1,7 @@
 """Registry of the stacks whose files can be read, built-in and third-party, by entry point.
 
 A stack is a module with `recognises(source) -> bool` and `read(source) -> FoundPolicy`, registered
-in the group `mjrig.stacks`.
+in the group `mjrig.stacks`. `KEYS`, where it has them, are the keys that tell its files.
 """
 
 from importlib.metadata import entry_points
@@ -15,6 +15,17 @@ from mjrig.names import listed, suggestion
 GROUP = "mjrig.stacks"
 #: Tried last: a network that nothing else describes.
 LAST = "mujoco_playground"
+#: Files of other tools by their keys, and what to give instead.
+OTHER_KINDS: dict[tuple[str, ...], str] = {
+    ("actions", "articulations", "observations"): "a list of IO descriptors of Isaac Lab",
+    ("sim", "scene", "decimation", "episode_length_s"): "an environment of Isaac Lab or mjlab",
+    ("algorithm", "num_steps_per_env"): "a training configuration of rsl_rl",
+    ("models", "pipeline"): "a LEAPP bundle",
+}
+INSTEAD = (
+    "give the deploy.yaml of unitree_rl_lab, a network with metadata (mjlab, BeyondMimic), or a "
+    "policy.yaml written by hand (docs/policies.md)"
+)
 
 
 class Stack(Protocol):
@@ -60,4 +71,27 @@ def recognised(source: PolicySource, wanted: str = "") -> str:
         if stack_named(name).recognises(source):
             return name
     known = wanted or f"a known stack ({listed(names())})"
-    raise SceneError(f"{listed(source.files)}: not a configuration of {known}")
+    why = _nearly(source, [wanted] if wanted else names()) or _other_kind(source)
+    raise SceneError(f"{listed(source.files)}: not a configuration of {known}{why}")
+
+
+def _nearly(source: PolicySource, stacks: list[str]) -> str:
+    """The stack that lacks least, where most of what it is recognised by is there."""
+    lacks: list[tuple[int, str]] = []
+    for name in stacks:
+        for keys in getattr(stack_named(name), "KEYS", ()):
+            for config in source.configs:
+                missing = [k for k in keys if not config.has(k)]
+                if len(keys) > 2 and 0 < len(missing) < len(keys) / 2:
+                    text = f"; {config.path.name} would be of {name}, but lacks {listed(missing)}"
+                    lacks.append((len(missing), text))
+    return min(lacks, default=(0, ""))[1]
+
+
+def _other_kind(source: PolicySource) -> str:
+    """What a file is that describes a training, not a policy that runs."""
+    for config in source.configs:
+        for keys, kind in OTHER_KINDS.items():
+            if config.has(*keys):
+                return f"; {config.path.name} is {kind}, which is not imported: {INSTEAD}"
+    return ""

@@ -79,6 +79,7 @@ def write_policy(
         OSError: it cannot be written.
     """
     data = policy_data(found, matched, robot, source, network)
+    motion_of(path).unlink(missing_ok=True)  # of an import that this one replaces
     if found.motion:
         np.savez_compressed(motion_of(path), allow_pickle=False, **found.motion)
         data["motion"] = {"file": motion_of(path).name, **data["motion"]}

@@ -211,9 +211,7 @@ class AssetPanel(Panel):
     def _about(self, asset: Asset) -> str:
         lines = [asset.name, asset.doc, str(asset.path or asset.root)]
         if asset.path is not None and self.thumbnails.why_not(asset.path):
-            lines.append(
-                tr("no picture: {thumbnails}", thumbnails=self.thumbnails.why_not(asset.path))
-            )
+            lines.append(tr("no picture: {why}", why=self.thumbnails.why_not(asset.path)))
         return "\n".join(line for line in lines if line)
 
     def use(self, asset: Asset) -> bool:

@@ -77,7 +77,9 @@ def bundled_roots() -> list[Root]:
     """The folders that come with mjrig."""
     config = Path(str(files("mjrig.config")))
     roots = [Root(tr("mjrig assets"), Path(str(files("mjrig.assets"))))]
-    return roots + [Root(tr("mjrig {n}", n=n), config / n) for n in ("scenes", "parts", "gains")]
+    return roots + [
+        Root(tr("mjrig {kind}", kind=n), config / n) for n in ("scenes", "parts", "gains")
+    ]
 
 
 def roots_of(scene: Scene, own: Iterable[Path] = ()) -> list[Root]:
@@ -103,9 +105,9 @@ def scan(root: Root, stop: Callable[[], bool] = lambda: False) -> FoundAssets:
         if count == FILES:
             notes.append(
                 tr(
-                    "{label}: only the first {files} files were looked at",
-                    label=root.label,
-                    files=FILES,
+                    "{folder}: only the first {count} files were looked at",
+                    folder=root.label,
+                    count=FILES,
                 )
             )
             break
@@ -127,7 +129,7 @@ def _walk(folder: Path, notes: list[str]) -> Iterator[Path]:
         depth = len(Path(here).relative_to(folder).parts)
         kept = [n for n in folders if not n.startswith(".") and n not in _SKIPPED]
         if depth >= DEPTH and kept:
-            notes.append(tr("{here}: folders below it were not looked at", here=here))
+            notes.append(tr("{folder}: folders below it were not looked at", folder=here))
             kept = []
         folders[:] = sorted(kept)
         for name in sorted(names):

@@ -343,4 +343,4 @@ def _drop_policy(state: EditorState, paths: Sequence[Path], target: str | None) 
 
 
 def _belongs_on_a_plot(value: str) -> None:
-    raise PropertyError(tr("{value} can be plotted; drop it on a plot", value=value))
+    raise PropertyError(tr("{signal} can be plotted; drop it on a plot", signal=value))

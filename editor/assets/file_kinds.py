@@ -54,7 +54,7 @@ def classify(path: Path) -> str:
         return look(path, head)
     except OSError as error:
         raise FileKindError(
-            tr("{name!r} cannot be read: {strerror}", name=path.name, strerror=error.strerror)
+            tr("{name!r} cannot be read: {reason}", name=path.name, reason=error.strerror)
         ) from error
 
 
@@ -71,10 +71,10 @@ def _unknown(path: Path) -> str:
         else tr("files without a suffix")
     )
     return tr(
-        "{name!r}: {what} are not supported; supported: {value}",
+        "{name!r}: {what} are not supported; supported: {known}",
         name=path.name,
         what=what,
-        value=listed((*KINDS, *LOOSE)),
+        known=listed((*KINDS, *LOOSE)),
     )
 
 

@@ -16,6 +16,7 @@ from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui import icons
 from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.scale import px
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, unique
 from mjrig.scene.pose import Pose
@@ -31,6 +32,8 @@ _NODE = (
 )
 
 
+#: How far parts of a thing stand to its right [pixels at scale 1].
+_INDENT = 12.0
 #: Up to this many actors are expanded at first.
 _FEW = 3
 #: Where a copy is put beside the original [m].
@@ -73,7 +76,13 @@ class Hierarchy(Panel):
             self._reveal = self._seen[-1] if self._seen else ""
         imgui.set_next_item_width(-1)
         _, self._filter = imgui.input_text_with_hint("##filter", tr("search"), self._filter)
-        scene = self.state.scene
+        imgui.push_style_var(imgui.StyleVar_.indent_spacing, px(_INDENT))
+        self._contents(self.state.scene)
+        imgui.pop_style_var()
+        self._keys()
+        self._reveal = ""
+
+    def _contents(self, scene: Scene) -> None:
         self._node("scene", "Scene", leaf=True)
         for actor in scene.actors:
             self._actor(actor)
@@ -87,8 +96,6 @@ class Hierarchy(Panel):
             listed = enumerate(scene.collision_groups)
             groups = [(f"collision_groups[{i}]", group.name) for i, group in listed]
             self._group(tr("Collision groups"), groups, icons.GROUP)
-        self._keys()
-        self._reveal = ""
 
     def _included(self, name: str) -> None:
         """An actor of another file, or a copy: what it has can be seen, not edited."""
@@ -140,10 +147,10 @@ class Hierarchy(Panel):
         joints = [(joint_path(name, j), j) for j in robot.joint_names]
         actuators = [(actuator_path(name, b.actuator), b.actuator) for b in robot.actuators]
         self._group(
-            tr("Joints ({count})##{name}", count=len(joints), name=name), joints, icons.JOINT
+            tr("Joints ({count})##{actor}", count=len(joints), actor=name), joints, icons.JOINT
         )
         self._group(
-            tr("Actuators ({count})##{name}", count=len(actuators), name=name),
+            tr("Actuators ({count})##{actor}", count=len(actuators), actor=name),
             actuators,
             icons.ACTUATOR,
         )
@@ -314,7 +321,7 @@ def delete(state: EditorState, *paths: str) -> None:
         for name in names:
             gone += _remove(scene, name)
     for text in gone:
-        state.console.say(tr("also removed: {text}", text=text))
+        state.console.say(tr("also removed: {what}", what=text))
     state.selection.paths = [p for p in state.selection.paths if p not in paths]
 
 

@@ -145,22 +145,22 @@ class ImportDialog(Dialog):
         imgui.pop_text_wrap_pos()
         data = self._data
         takes = (
-            tr(", the network takes {data}", data=data["network_input"])
+            tr(", the network takes {size}", size=data["network_input"])
             if data["network_input"]
             else ""
         )
         imgui.separator_text(
-            tr("Observation: {data} values{takes}", data=data["observation_size"], takes=takes)
+            tr("Observation: {size} values{takes}", size=data["observation_size"], takes=takes)
         )
         terms = data["observation"]
         assert isinstance(terms, list)
         imgui.text_wrapped(", ".join(f"{t['type']} {t['size']}" for t in terms))
         imgui.text(
             tr(
-                "{data:g} s × {data2} steps, {data3} the step",
-                data=data["timestep"],
-                data2=data["decimation"],
-                data3=data["phase"],
+                "{timestep:g} s × {decimation} steps, {phase} the step",
+                timestep=data["timestep"],
+                decimation=data["decimation"],
+                phase=data["phase"],
             )
         )
 

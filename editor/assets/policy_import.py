@@ -109,7 +109,9 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
     """What accepting it changes in the scene, as lines of text."""
     actor = state.scene[offer.actor]
     gone, off = _leaving(actor, offer)
-    said = [tr("{c} with the policy's gains", c=c["type"]) for c in offer.controllers]
+    said = [
+        tr("{controller} with the policy's gains", controller=c["type"]) for c in offer.controllers
+    ]
     lines = [tr("add {names}", names=", ".join([*said, "Policy"]))]
     lines += [tr("remove {label}", label=c.label) for c in gone]
     lines += [tr("disable {label}", label=c.label) for c in off]
@@ -124,7 +126,7 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
             )
         )
     if not offer.is_own:
-        lines.append(tr("write {state}", state=policy_path(state, offer)))
+        lines.append(tr("write {path}", path=policy_path(state, offer)))
     return lines
 
 
@@ -189,7 +191,7 @@ def _write(path: Path, offer: Offer) -> Path:
         write_policy(path, imported.found, imported.matched, source.robot, source, network)
     except OSError as error:
         raise MjrigError(
-            tr("{path}: cannot be written: {strerror}", path=path, strerror=error.strerror)
+            tr("{path}: cannot be written: {reason}", path=path, reason=error.strerror)
         ) from error
     return path
 

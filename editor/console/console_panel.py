@@ -64,7 +64,7 @@ class ConsolePanel(Panel):
         if not rows:
             hidden = len(self.state.console.lines)
             text = (
-                tr("{hidden} lines, all filtered out", hidden=hidden)
+                tr("{count} lines, all filtered out", count=hidden)
                 if hidden
                 else tr("nothing happened yet")
             )

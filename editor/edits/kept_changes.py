@@ -136,9 +136,9 @@ def _about(data: Any, kind: str) -> str:
     if kind != "actors":
         return ""
     return (
-        tr("model {data}", data=data["model"])
+        tr("model {model}", model=data["model"])
         if "model" in data
-        else tr("prop {data}", data=data["prop"]["type"])
+        else tr("prop {kind}", kind=data["prop"]["type"])
     )
 
 

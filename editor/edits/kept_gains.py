@@ -27,7 +27,7 @@ class ActuatorGainChange:
     def text(self) -> str:
         """In one line."""
         place = tr(
-            "{paths} of {actuator}", paths=self.row.paths[self.gain], actuator=self.row.actuator
+            "{path} of {actuator}", path=self.row.paths[self.gain], actuator=self.row.actuator
         )
         before, after = f"{self.before:g}", f"{self.row.values[self.gain]:g}"
         return str(Difference(Change.CHANGED, "property", place, before, after))

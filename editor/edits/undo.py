@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from mjrig.editor.edits.change_text import change_text
@@ -21,6 +22,9 @@ class UndoEntry:
     edits: tuple[Edit, ...]
     #: Edits that follow each other with one key are one entry, until `seal`.
     merge: str | None = None
+    #: What file names in them are relative to, and whether the scene had no file of its own then.
+    folder: Path = Path()
+    is_of_new_scene: bool = False
 
     @cached_property
     def size(self) -> int:
@@ -42,18 +46,18 @@ class UndoStack:
         self._saved: int | None = 0
         self._forgotten = 0
 
-    def push(self, name: str, edits: Sequence[Edit], merge: str | None = None) -> None:
+    def push(self, entry: UndoEntry) -> None:
         """Note edits that were made; what was undone before it is forgotten."""
         if self._saved is not None and self._saved > self._done:
             self._saved = None  # the saved state can no longer be reached
         del self._entries[self._done :]
         last = self._entries[-1] if self._entries else None
-        if merge is not None and last is not None and last.merge == merge:
-            self._entries[-1] = UndoEntry(name, merged(last.edits, edits), merge)
+        if entry.merge is not None and last is not None and last.merge == entry.merge:
+            self._entries[-1] = replace(entry, edits=merged(last.edits, entry.edits))
             if self._saved == self._done:
                 self._saved = None
         else:
-            self._entries.append(UndoEntry(name, tuple(edits), merge))
+            self._entries.append(entry)
             self._done += 1
         self._forget_oldest()
 

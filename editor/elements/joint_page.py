@@ -137,7 +137,7 @@ def _angle(quaternion: FloatArray) -> float:
 
 def _other(q: float, *, degrees: bool) -> str:
     """An angle in the unit that is not chosen."""
-    return tr("{q:+.3f} rad", q=q) if degrees else f"{math.degrees(q):+.1f}°"
+    return tr("{position:+.3f} rad", position=q) if degrees else f"{math.degrees(q):+.1f}°"
 
 
 def _scaled(ends: tuple[float, float] | None, factor: float) -> tuple[float, float] | None:

@@ -280,7 +280,7 @@ class Tuning:
         laws = {b.actuator for c in robot.controllers if c.follows_pose for b in c.bindings}
         bad = [r.actuator for r in chosen if r.actuator not in laws and not r.is_native]
         if bad:
-            return tr("{bad}: its controller does not track positions", bad=bad[0])
+            return tr("{actuator}: its controller does not track positions", actuator=bad[0])
         off = {c.role for c in robot.controllers if not c.enabled}
         return next(
             (

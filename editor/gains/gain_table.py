@@ -6,6 +6,7 @@ from typing import Any
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
+from mjrig.editor.gains.gain_columns import HEADERS, GainColumns, unit_of
 from mjrig.editor.gains.gain_edits import mirror_row
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.gain_toolbar import GainToolbar
@@ -18,12 +19,10 @@ from mjrig.editor.ui.dragging import drag_source
 from mjrig.editor.ui.number_cell import no_tab_stop, number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.scale import px, size
-from mjrig.gains.gain_rows import LIMIT, GainRow, columns
+from mjrig.gains.gain_rows import LIMIT, GainRow
 
 #: Colours of values by where they come from.
 _COLOURS = {"default": GREY, "random": VIOLET}
-_HEADERS = {"torque_limit": "limit", "integral_max": "I max"}
-_UNITS = {"kp": "/rad", "kv": "·s/rad", "ki": "/(rad·s)", "torque_limit": ""}
 _CLAMP = int(imgui.SliderFlags_.always_clamp)
 _FLAGS = (
     imgui.TableFlags_.sortable
@@ -48,7 +47,10 @@ class GainTable(Panel):
         self.tuning = tuning or Tuning(state)
         self._order: list[str] = []
         self._dragged = ""
-        self._drawn = False
+        self._drawn = self._is_of_several = False
+        #: Widths that columns of texts were given last, by their contents.
+        self._fitted: dict[str, float] = {}
+        self._columns = GainColumns()
         self._toolbar = GainToolbar(self.tuning)
 
     def draw(self) -> None:
@@ -56,6 +58,7 @@ class GainTable(Panel):
         tuning.refresh()
         rows = tuning.visible
         self._drawn = False
+        self._is_of_several = len({row.actor for row in tuning.rows}) > 1
         self._toolbar.draw(rows)
         if not rows:
             imgui.text_disabled(self._why_empty())
@@ -77,9 +80,8 @@ class GainTable(Panel):
     # Table --------------------------------------------------------------------------------------
 
     def _table(self, rows: Sequence[GainRow]) -> None:
-        gains = columns(rows)
-        names = ["on", "actuator", *gains, "f", "ζ", "sat", "error", "from"]
-        widths = {name: px(_WIDTHS.get(name, 62.0)) for name in names}
+        self._columns.fit(rows, self._label, self._origins)
+        gains, names, widths = self._columns.gains, self._columns.names, self._columns.widths
         padding = 2.0 * imgui.get_style().cell_padding.x * len(names)
         is_wide = sum(widths.values()) + padding > imgui.get_content_region_avail().x
         # Without it columns that do not fit would be cut to nothing.
@@ -87,14 +89,7 @@ class GainTable(Panel):
         # The id has the columns in it: imgui keeps widths and order by id.
         if not imgui.begin_table(f"gains {len(gains)}", len(names), flags, ImVec2(0, 0)):
             return
-        imgui.table_setup_scroll_freeze(2, 1)
-        for name in names:
-            column = imgui.TableColumnFlags_
-            off = column.no_sort if name in ("on", "from") else 0
-            hidden = column.default_hide if name not in _SHOWN and name not in names[-5:] else 0
-            header = _HEADERS.get(name, name)
-            imgui.table_setup_column(header, int(off) | int(hidden), widths[name])
-        imgui.table_headers_row()
+        self._headers()
         imgui.push_style_var(imgui.StyleVar_.frame_padding, size(4, 1))
         ordered = self._sorted(rows, names)
         held = next((i for i, r in enumerate(ordered) if self._dragged.startswith(r.key)), None)
@@ -105,6 +100,27 @@ class GainTable(Panel):
             imgui.pop_id()
         imgui.pop_style_var()
         imgui.end_table()
+
+    def _headers(self) -> None:
+        """Names, and below them units; columns of texts are as wide as what is in them."""
+        names, widths = self._columns.names, self._columns.widths
+        imgui.table_setup_scroll_freeze(2, 2)
+        for name in names:
+            column = imgui.TableColumnFlags_
+            off = column.no_sort if name in ("on", "from") else 0
+            hidden = column.default_hide if name not in _SHOWN and name not in names[-5:] else 0
+            header = HEADERS.get(name, name)
+            imgui.table_setup_column(header, int(off) | int(hidden), widths[name])
+        fitted = {name: widths[name] for name in ("actuator", "from")}
+        is_new = imgui.internal.get_current_table().min_column_width == 0.0  # it has them anyway
+        for name in fitted if fitted != self._fitted and not is_new else ():
+            imgui.internal.table_set_column_width(names.index(name), fitted[name])
+        self._fitted = fitted
+        imgui.table_headers_row()
+        imgui.table_next_row(imgui.TableRowFlags_.none)
+        for name in names:
+            imgui.table_next_column()
+            imgui.text_disabled(self._columns.units[name])
 
     def _sorted(self, rows: Sequence[GainRow], names: Sequence[str]) -> list[GainRow]:
         """The rows in the order of the header; while a value is dragged the order stays."""
@@ -156,12 +172,16 @@ class GainTable(Panel):
         self._light(row)
         imgui.table_next_column()
         imgui.text(f"{tuning.monitor.error(row):+.4f}")
-        imgui.set_item_tooltip(tr("Setpoint minus position, now [rad or m]."))
+        _tooltip(lambda: tr("Setpoint minus position, now [rad or m]."))
         imgui.table_next_column()
-        found = {gain: tuning.origin(row, gain) for gain in gains if gain in row.values}
-        short = (origin.partition(" from ")[0] for origin in found.values())
-        imgui.text_disabled(", ".join(dict.fromkeys(short)))
-        imgui.set_item_tooltip("\n".join(f"{gain}: {origin}" for gain, origin in found.items()))
+        imgui.text_disabled(self._origins(row))
+        _tooltip(lambda: "\n".join(f"{gain}: {tuning.origin(row, gain)}" for gain in row.values))
+
+    def _origins(self, row: GainRow) -> str:
+        """Where its gains come from, in short: the tooltip names files and ranges."""
+        found = (self.tuning.origin(row, gain).partition(" from ")[0] for gain in row.values)
+        short = (o.split()[0] if o.startswith(("model ", "scene ")) else o for o in found)
+        return ", ".join(dict.fromkeys(short))
 
     def _switch(self, row: GainRow) -> None:
         can = LIMIT in row.values and not row.locked and not row.is_native
@@ -169,28 +189,39 @@ class GainTable(Panel):
         if imgui.checkbox("##on", row.is_on)[0]:
             self.tuning.switch(row)
         imgui.end_disabled()
+        _tooltip(lambda: self._about_switch(row) if can else self._why_no_switch(row))
+
+    def _about_switch(self, row: GainRow) -> str:
         text = tr("Off sets its effort limit to 0 and keeps the gains; on restores the limit.")
         if not row.is_on:
             live = self.state.live(f"{row.actor}.{row.component}")
             before = self.tuning.switches.limit_before(row, live)
             text += tr("\nThe limit was {before:g} {unit}.", before=before, unit=row.unit)
-        why_not = tr("a native actuator has no switch: its forcerange cannot be 0")
-        if not row.is_native:
-            why_not = row.locked or tr("its controller has no effort limit")
-        _tooltip(text if can else why_not)
+        return text
+
+    @staticmethod
+    def _why_no_switch(row: GainRow) -> str:
+        if row.is_native:
+            return tr("a native actuator has no switch: its forcerange cannot be 0")
+        return row.locked or tr("its controller has no effort limit")
 
     def _name(self, row: GainRow) -> None:
         tuning = self.tuning
-        single = len({r.actor for r in tuning.rows}) < 2
-        label = row.actuator if single else f"{row.actor}.{row.actuator}"
-        if imgui.selectable(f"{label}###name", row.key in tuning.chosen)[0]:
+        if imgui.selectable(f"{self._label(row)}###name", row.key in tuning.chosen)[0]:
             tuning.choose(row, add=imgui.get_io().key_ctrl)
         if row.key == tuning.revealed:
             tuning.revealed = ""
             if not imgui.is_item_visible():
                 imgui.set_scroll_here_y()
         drag_source(self.state, "actuator", f"{row.actor}.{row.actuator}", row.actuator)
-        other = mirror_row(row, tuning.rows)
+        _tooltip(lambda: self._about_name(row))
+
+    def _label(self, row: GainRow) -> str:
+        """Its actuator, of several actors with the actor."""
+        return f"{row.actor}.{row.actuator}" if self._is_of_several else row.actuator
+
+    def _about_name(self, row: GainRow) -> str:
+        other = mirror_row(row, self.tuning.rows)
         lines = [
             f"{row.actor}.{row.component}",
             tr("joint {joint}", joint=row.joint) if row.joint else tr("no joint"),
@@ -198,30 +229,34 @@ class GainTable(Panel):
             tr("Click: select its joint, and choose it for response tests; Ctrl+click: add."),
             tr("Drag onto a plot: setpoint and position."),
         ]
-        imgui.set_item_tooltip("\n".join([*lines, row.locked] if row.locked else lines))
+        return "\n".join([*lines, row.locked] if row.locked else lines)
 
     def _gain_cell(self, row: GainRow, gain: str) -> None:
         value = _shown(row, gain)
         origin = self.tuning.origin(row, gain)
         key = f"{row.key}.{gain}"
         colour = RED if key in self.state.problems else _COLOURS.get(origin)
+        new = self._cell(
+            key, gain, value, bool(row.locked), lambda: self._about_gain(row, gain), colour
+        )
+        if new is not None:
+            self.tuning.set_gain(row, gain, new, merge=True)
+
+    def _about_gain(self, row: GainRow, gain: str) -> str:
+        origin, key = self.tuning.origin(row, gain), f"{row.key}.{gain}"
         tip = tr(
-            "{gain} in force: {value:g} {unit}{units}\nfrom: {origin}\n{value2}",
+            "{gain} in force: {value:g} {unit}\nfrom: {origin}\n{path}",
             gain=gain,
-            value=value,
-            unit=row.unit,
-            units=_UNITS.get(gain, ""),
+            value=_shown(row, gain),
+            unit=unit_of(row, gain),
             origin=origin,
-            value2=row.paths.get(gain) or row.locked,
+            path=row.paths.get(gain) or row.locked,
         )
         if gain == "kv" and "dampratio" in row.values:
             tip += "\n" + tr("made of dampratio {ratio:g}", ratio=row.values["dampratio"])
         if gain == LIMIT:
             tip = self._about_limit(row, origin)
-        tip += f"\n{self.state.problems[key]}" if key in self.state.problems else ""
-        new = self._cell(key, gain, value, bool(row.locked), tip, colour)
-        if new is not None:
-            self.tuning.set_gain(row, gain, new, merge=True)
+        return f"{tip}\n{self.state.problems[key]}" if key in self.state.problems else tip
 
     def _about_limit(self, row: GainRow, origin: str) -> str:
         lines = [tr("Neither the law nor the model limits its effort.")]
@@ -246,31 +281,42 @@ class GainTable(Panel):
     ) -> None:
         if value is None or (name == "ζ" and not row.values.get("kp")):
             imgui.text_disabled("-")
-            why = (
-                tr("its law does not act on a joint")
-                if row.dof < 0
-                else tr("its law has no kp and kv")
-            )
-            imgui.set_item_tooltip(why)
+            without = tr("its law does not act on a joint")
+            _tooltip(lambda: without if row.dof < 0 else tr("its law has no kp and kv"))
             return
+        new = self._cell(
+            f"{row.key}.{name}",
+            name,
+            value,
+            bool(row.locked),
+            lambda: self._about_derived(row, name, value, unit),
+            None,
+        )
+        if new is not None:
+            apply(row, new, merge=True)
+
+    def _about_derived(self, row: GainRow, name: str, value: float, unit: str) -> str:
         which = "M_ii" if self.tuning.held_inertia else "1 / inv(M)_ii"
         sets = (
             tr("Sets kp, and kv so that ζ stays.") if name == "f" else tr("Sets kv; 1 is critical.")
         )
-        tip = tr(
-            "{value:.4g} {unit} with the inertia {which} = {tuning:.4g}\n{sets}",
+        return tr(
+            "{value:.4g} {unit} with the inertia {formula} = {inertia:.4g}\n{sets}",
             value=value,
             unit=unit,
-            which=which,
-            tuning=self.tuning.inertia(row),
+            formula=which,
+            inertia=self.tuning.inertia(row),
             sets=sets,
         )
-        new = self._cell(f"{row.key}.{name}", name, value, bool(row.locked), tip, None)
-        if new is not None:
-            apply(row, new, merge=True)
 
     def _cell(
-        self, key: str, name: str, value: float, locked: bool, tip: str, colour: ImVec4 | None
+        self,
+        key: str,
+        name: str,
+        value: float,
+        locked: bool,
+        tip: Callable[[], str],
+        colour: ImVec4 | None,
     ) -> float | None:
         """A number that can be dragged or typed; returns the new one if it changed."""
         imgui.set_next_item_width(-1)
@@ -306,12 +352,12 @@ class GainTable(Panel):
             middle, radius, imgui.color_convert_float4_to_u32(colour)
         )
         imgui.dummy(ImVec2(2 * radius + px(4), imgui.get_text_line_height()))
-        imgui.set_item_tooltip(
-            tr(
+        _tooltip(
+            lambda: tr(
                 "Saturated in {share:.0%} of the last second.\n"
-                "Effort now {monitor:.3g} of {limit:g} {unit}",
+                "Effort now {effort:.3g} of {limit:g} {unit}",
                 share=share,
-                monitor=self.tuning.monitor.effort(row),
+                effort=self.tuning.monitor.effort(row),
                 limit=row.limit,
                 unit=row.unit,
             )
@@ -319,7 +365,6 @@ class GainTable(Panel):
 
 
 _SHOWN = ("on", "actuator", "kp", "kv", "ki", "dampratio", LIMIT)
-_WIDTHS = {"on": 24.0, "actuator": 100.0, "sat": 24.0, "f": 52.0, "ζ": 52.0, "from": 110.0}
 
 
 def _shown(row: GainRow, gain: str) -> float:
@@ -327,11 +372,11 @@ def _shown(row: GainRow, gain: str) -> float:
     return row.limit if gain == LIMIT else row.values[gain]
 
 
-def _tooltip(text: str) -> None:
-    """A tooltip that disabled items show too."""
+def _tooltip(text: Callable[[], str]) -> None:
+    """A tooltip that disabled items show too; made only where it is seen."""
     flags = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled
     if imgui.is_item_hovered(flags):
-        imgui.set_tooltip(text)
+        imgui.set_tooltip(text())
 
 
 def gain_panels(state: EditorState) -> tuple["GainTable", ResponsePanel]:

@@ -57,8 +57,8 @@ class GainToolbar:
             tr(
                 "The inertia that f and ζ are computed with; click to change.\n"
                 "free, 1 / inv(M)_ii: the other joints and the base are free to move.\n"
-                "held, M_ii: they are locked. Evaluated in the pose at t = {at}.",
-                at=at,
+                "held, M_ii: they are locked. Evaluated in the pose at t = {time}.",
+                time=at,
             )
         )
         imgui.same_line()

@@ -147,13 +147,19 @@ class ResponsePanel(Panel):
 
     def _numbers(self, result: Result, before: Result | None) -> None:
         flags = int(_TABLE | imgui.TableFlags_.scroll_x | imgui.TableFlags_.scroll_y)
-        height = imgui.get_text_line_height_with_spacing() * min(len(result.responses) + 2, 9)
+        height = imgui.get_text_line_height_with_spacing() * min(len(result.responses) + 3, 9)
         if not imgui.begin_table("numbers", len(_NUMBERS) + 1, flags, ImVec2(0, height)):
             return
+        imgui.table_setup_scroll_freeze(1, 2)
         imgui.table_setup_column("")
         for name, _, _ in _NUMBERS:
-            imgui.table_setup_column(name + _UNITS.get(name, ""))
+            imgui.table_setup_column(name)
         imgui.table_headers_row()
+        imgui.table_next_row()
+        imgui.table_next_column()
+        for name, _, _ in _NUMBERS:
+            imgui.table_next_column()
+            imgui.text_disabled(_UNITS.get(name, ""))
         for response in result.responses:
             if response.metrics is None:
                 continue
@@ -192,7 +198,7 @@ _NUMBERS = (
     ("rmse", "rmse", deferred("RMS tracking error [rad or m].")),
     ("sat", "saturation", deferred("Fraction of steps in saturation.")),
 )
-_UNITS = {"rise": " [s]", "settle": " [s]", "error": " [rad, m]", "rmse": " [rad, m]"}
+_UNITS = {"rise": "s", "settle": "s", "error": "rad, m", "rmse": "rad, m"}
 _SHARES = ("overshoot", "saturation")
 #: Final value and target closer than this share of the step are one line.
 _SAME = 0.002

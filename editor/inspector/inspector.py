@@ -106,7 +106,7 @@ class Inspector(Panel):
         doc = (type(first.obj).__doc__ or "").strip()
         if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
             imgui.set_tooltip("\n".join([*(t.path for t in targets), "", doc]))
-        left_out = tr("; {others} of another kind not shown", others=others) if others else ""
+        left_out = tr("; {count} of another kind not shown", count=others) if others else ""
         imgui.push_style_color(imgui.Col_.text, GREY)
         imgui.text_wrapped(f"{kind}: {doc.partition(chr(10))[0]}{left_out}")
         imgui.pop_style_color()

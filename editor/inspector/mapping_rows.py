@@ -130,12 +130,10 @@ def _summary(field: Field, form: Form | None, data: Any) -> str:
         return f"{prop.fallback_value(field.obj):g}"
     count = len(data)
     if form is Form.LIST:
-        return tr("{count} value{value}", count=count, value="s" * (count != 1))
-    return (
-        MIXED
-        if field.is_mixed
-        else tr("{count} pattern{value}", count=count, value="s" * (count != 1))
-    )
+        return tr("1 value") if count == 1 else tr("{count} values", count=count)
+    if field.is_mixed:
+        return MIXED
+    return tr("1 pattern") if count == 1 else tr("{count} patterns", count=count)
 
 
 def per_actuator_rows(field: Field, sheet: Sheet) -> None:
@@ -211,13 +209,9 @@ def _patch(field: Field, patch: dict[str, Any]) -> None:
 def mapping_value(field: Field, sheet: Sheet) -> None:
     """How many entries there are."""
     count = len(field.data()[0] or {})
-    text = (
-        MIXED
-        if field.is_mixed
-        else tr("{count} entr{value}", count=count, value="ies" if count != 1 else "y")
-    )
+    text = tr("1 entry") if count == 1 else tr("{count} entries", count=count)
     imgui.align_text_to_frame_padding()
-    imgui.text_colored(GREY, text)
+    imgui.text_colored(GREY, MIXED if field.is_mixed else text)
 
 
 def pattern_map_rows(field: Field, sheet: Sheet) -> None:

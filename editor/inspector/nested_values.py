@@ -53,12 +53,8 @@ def list_value(row: Field) -> None:
     imgui.set_item_tooltip(tr("Add one"))
     imgui.same_line()
     count = counts.pop() if len(counts) == 1 else None
-    imgui.text_colored(
-        GREY,
-        MIXED
-        if count is None
-        else tr("{count} item{value}", count=count, value="s" * (count != 1)),
-    )
+    text = tr("1 item") if count == 1 else tr("{count} items", count=count)
+    imgui.text_colored(GREY, MIXED if count is None else text)
     if imgui.begin_popup("types"):
         for name in registry.names(prop.base):
             if imgui.menu_item_simple(name):

@@ -114,7 +114,9 @@ class PropertyRows:
                 pressed = imgui.arrow_button("##reset", imgui.Dir.left)
             if pressed:
                 row.reset()
-            imgui.set_item_tooltip(tr("Back to the default: {prop}", prop=row.prop.default_text()))
+            imgui.set_item_tooltip(
+                tr("Back to the default: {default}", default=row.prop.default_text())
+            )
         self._note_hovered(row, top)
         self._problem(row)
         if opened:

@@ -72,12 +72,12 @@ def _write(console: Console, path: Path, series: Series, units: Mapping[str, str
             console.say(tr("wrote {path}", path=path))
         else:
             console.say(
-                tr("wrote {path} ({path2} rows)", path=path, path2=write_csv(path, series, units))
+                tr("wrote {path} ({count} rows)", path=path, count=write_csv(path, series, units))
             )
     except (OSError, ImportError) as error:
         console.fail(tr("the plot cannot be exported: {error}", error=error))
     except Exception as error:
         text = tr(
-            "the plot cannot be exported: {name}: {error}", name=type(error).__name__, error=error
+            "the plot cannot be exported: {kind}: {error}", kind=type(error).__name__, error=error
         )
         console.fail(text, traceback.format_exc())

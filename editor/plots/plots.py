@@ -204,7 +204,7 @@ class PlotsPanel(Panel):
         begin, end = limits.x.min, limits.x.max
         self._seen[plot.key] = (begin, end)
         self.inside[plot.key] = (implot.get_plot_pos().x, implot.get_plot_size().x)
-        points = min(POINTS, 2 * max(int(size.x), 50))
+        points = min(POINTS, max(int(size.x), 100))  # least and greatest of every two pixels
         samples, former = self.board.samples(plot, begin), self.board.former(plot)
         for i, path in enumerate(plot.signals):
             colour = implot.get_colormap_color(i)

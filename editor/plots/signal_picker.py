@@ -41,10 +41,10 @@ class SignalPicker:
         imgui.same_line()
         imgui.text_disabled(
             tr(
-                "{count} of {count2} listed, {count3} plotted",
-                count=len(found),
-                count2=len(offered),
-                count3=len(plot.signals),
+                "{listed} of {offered} listed, {plotted} plotted",
+                listed=len(found),
+                offered=len(offered),
+                plotted=len(plot.signals),
             )
         )
         if imgui.begin_child("list", size(420, 260)):

@@ -168,5 +168,5 @@ def _watch(frame: PolicyFrame) -> None:
         imgui.separator_text(tr("{name}: {size} values", name=name, size=values.size))
         imgui.plot_lines(f"##{name}", np.ascontiguousarray(values), graph_size=ImVec2(-1, px(48)))
         imgui.text_disabled(
-            tr("from {values:+.3g} to {values2:+.3g}", values=values.min(), values2=values.max())
+            tr("from {least:+.3g} to {greatest:+.3g}", least=values.min(), greatest=values.max())
         )

@@ -73,7 +73,7 @@ class Driving:
 
     def _described(self, actor: str, frame: PolicyFrame) -> Driven:
         robot = self.state.simulation.world.articulations.get(actor)
-        names = tuple(tr("command {value}", value=i + 1) for i in range(frame.command.size))
+        names = tuple(tr("command {number}", number=i + 1) for i in range(frame.command.size))
         ranges = (USUAL,) * frame.command.size
         for component in robot.components if robot is not None else ():
             if isinstance(component, Policy) and component.policy_file.command is not None:

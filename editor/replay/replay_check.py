@@ -41,19 +41,19 @@ class Answer:
         data, lines = self.data, [str(self.data["evidence"])]
         error, first = data["max_abs_position_error"], data["first_divergence"]
         if data["bit_exact"]:
-            lines.append(tr("bit-exact over {data:g} s", data=data["duration"]))
+            lines.append(tr("bit-exact over {duration:g} s", duration=data["duration"]))
         elif error is not None:
             lines.append(tr("largest position error {error} rad or m", error=_number(error)))
         if first is not None:
             lines.append(
                 tr(
-                    "first beyond the tolerance: {first} at {first2:.3f} s",
-                    first=first["joint"],
-                    first2=first["time"],
+                    "first beyond the tolerance: {joint} at {time:.3f} s",
+                    joint=first["joint"],
+                    time=first["time"],
                 )
             )
         if data["fell"]:
-            lines.append(tr("fell at {data:.2f} s", data=data["fell_at"]))
+            lines.append(tr("fell at {time:.2f} s", time=data["fell_at"]))
         return lines
 
     @property
@@ -99,9 +99,9 @@ class Answer:
         except OSError as error:
             raise MjrigError(
                 tr(
-                    "{folder}: cannot be written: {strerror}",
+                    "{folder}: cannot be written: {reason}",
                     folder=folder,
-                    strerror=error.strerror,
+                    reason=error.strerror,
                 )
             ) from error
         return folder / "report.html"

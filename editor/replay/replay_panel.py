@@ -68,6 +68,8 @@ class ReplayPanel(Panel):
         self.trials = 0
         self.check: Check | None = None
         self.answer: Answer | None = None
+        #: Whether the answer just came, and is to be seen.
+        self._reveals = False
         self._held: Check | None = None
         #: Opens a page in the browser.
         self.show_page: Callable[[str], object] = webbrowser.open
@@ -110,6 +112,7 @@ class ReplayPanel(Panel):
             if self._held is not None:
                 self._held.close()
             self.answer, self._held = found[0], check  # its files are needed for the report
+            self._reveals = True
             self.state.console.say(f"{found[0].data['source']}: {found[0].verdict}")
         else:
             check.close()
@@ -299,10 +302,14 @@ class ReplayPanel(Panel):
         assert path is not None and self.answer is not None
         page = self.answer.save(path.resolve().with_name(f"{path.stem}-report"))
         self.state.console.say(tr("report: {page}", page=page))
+        self.state.offer_file(page)
         self.show_page(page.as_uri())
 
     def _show(self, answer: Answer) -> None:
         imgui.separator()
+        if self._reveals:
+            imgui.set_scroll_here_y(0.0)
+            self._reveals = False
         imgui.text_colored(_TONES[answer.tone], answer.verdict)
         imgui.push_text_wrap_pos(0.0)
         for i, line in enumerate(answer.figures):
@@ -313,7 +320,7 @@ class ReplayPanel(Panel):
         for i, (text, finding) in enumerate(zip(answer.findings, answer.diagnosis, strict=True), 1):
             imgui.text_colored(AMBER, f"{i}. {text}")
             if finding.fix:
-                if imgui.small_button(tr("Fix###fix {i}", i=i)):
+                if imgui.small_button(tr("Fix###fix {number}", number=i)):
                     self.state.attempt(partial(self.fix, finding))
                 imgui.set_item_tooltip(tr("Make the edit that repairs it; Undo takes it back"))
         for note in answer.notes:

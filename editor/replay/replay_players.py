@@ -129,7 +129,7 @@ class PolicyStart:
         without = [m.robot.name for m in self._matches if not policies(m.robot)]
         if without:
             raise RecordingError(
-                tr("{without}: has no policy; drop one on it", without=listed(without))
+                tr("{actors}: has no policy; drop one on it", actors=listed(without))
             )
         self.steps = max(1, round(recording.duration / world.timestep))
 

@@ -51,8 +51,10 @@ class Replaying:
         """Read a recording, and show its first pose when it is there."""
         self.close()
         self.path, self.robot = path, robot
-        given = dict(hints or {})
-        self._reading = Background(lambda: read_recording(path, given), "mjrig-reading")
+        given, step = dict(hints or {}), self.state.simulation.world.timestep
+        self._reading = Background(
+            lambda: read_recording(path, given, timestep=step), "mjrig-reading"
+        )
 
     def close(self) -> None:
         """Stop acting on the world, and close the recording."""
@@ -215,6 +217,6 @@ def parse_hints(text: str) -> dict[str, object]:
     for part in filter(None, (p.strip() for p in text.split(";"))):
         key, equals, value = part.partition("=")
         if not equals:
-            raise RecordingError(tr("{part}: write KEY=VALUE, as in fps=50", part=part))
+            raise RecordingError(tr("{hint}: write KEY=VALUE, as in fps=50", hint=part))
         hints[key.strip()] = parse_value(value)
     return hints

@@ -46,7 +46,7 @@ class EventTeller:
         if not told.more:
             del self._told[message]
             return
-        times = "once" if told.more == 1 else tr("{more} times", more=told.more)
+        times = "once" if told.more == 1 else tr("{count} times", count=told.more)
         self._write(told.event, tr("{event} (again, {times})", event=told.event, times=times))
         told.at, told.more = now, 0
 

@@ -162,5 +162,8 @@ def named(values: Values) -> str:
         return f"{verb} {next(iter(values), 'nothing')}"
     owners, last = [p.rpartition(".")[0] for p in values], {p.rpartition(".")[2] for p in values}
     return tr(
-        "{verb} {last} of {dict}", verb=verb, last=listed(last), dict=listed(dict.fromkeys(owners))
+        "{verb} {names} of {owners}",
+        verb=verb,
+        names=listed(last),
+        owners=listed(dict.fromkeys(owners)),
     )

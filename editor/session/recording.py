@@ -81,9 +81,9 @@ class RunRecording:
         except OSError as error:
             raise MjrigError(
                 tr(
-                    "{parent}: cannot be made: {strerror}",
-                    parent=path.parent,
-                    strerror=error.strerror,
+                    "{folder}: cannot be made: {reason}",
+                    folder=path.parent,
+                    reason=error.strerror,
                 )
             ) from error
 
@@ -110,6 +110,7 @@ class RunRecording:
         if self.state.attempt(recorder.stop):
             self._last = recorder.path
             self.state.console.say(f"{said} {how_many(recorder.steps, 'step')}: {recorder.path}")
+            self.state.offer_file(recorder.path)
 
     def look(self) -> None:
         """Once per frame: report a recorder that failed."""

@@ -6,14 +6,14 @@ there is one undo entry or none.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from mjrig.editor.edits.apply_edits import apply
 from mjrig.editor.edits.edits import Data, Edit, inverse
 from mjrig.editor.edits.live_edits import assign_live, edited_properties
 from mjrig.editor.edits.scene_tracker import SceneTracker, followed
-from mjrig.editor.edits.undo import UndoStack
+from mjrig.editor.edits.undo import UndoEntry, UndoStack
 from mjrig.editor.session.carry_state import carry
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.texts.texts import tr
@@ -55,7 +55,11 @@ class Session:
             yield self.scene
         self._note_paused(edits)
         if edits:
-            self.undo_stack.push(name, edits, merge)
+            self._push(name, edits, merge)
+
+    def _push(self, name: str, edits: Sequence[Edit], merge: str | None = None) -> None:
+        folder, is_new = self.scene.base, self.scene.path is None
+        self.undo_stack.push(UndoEntry(name, tuple(edits), merge, folder, is_new))
 
     def seal(self) -> None:
         """End a merged edit: the mouse button was released."""
@@ -80,7 +84,7 @@ class Session:
         entry = self.undo_stack.undoable
         if entry is None:
             return None
-        with self._following() as edits:
+        with self._following() as edits, self._naming_as(entry):
             apply(self.scene, inverse(entry.edits))
         self._note_paused(edits)
         self.undo_stack.step_back()
@@ -91,11 +95,19 @@ class Session:
         entry = self.undo_stack.redoable
         if entry is None:
             return None
-        with self._following() as edits:
+        with self._following() as edits, self._naming_as(entry):
             apply(self.scene, entry.edits)
         self._note_paused(edits)
         self.undo_stack.step_forward()
         return entry.name
+
+    def _naming_as(self, entry: UndoEntry) -> AbstractContextManager[None]:
+        """Take names of files for what they meant when the edit was made: the scene may have moved.
+
+        Saving a new scene shortens them; so are those that an older edit brings back.
+        """
+        shorten = entry.is_of_new_scene and self.scene.path is not None
+        return self.scene.names_from(entry.folder, shorten=shorten)
 
     @property
     def data(self) -> Data:
@@ -208,7 +220,7 @@ class Session:
         self._tracker.accept(edits)
         self._note_paused(edits)
         if edits:
-            self.undo_stack.push(tr("Reload the file"), edits, None)
+            self._push(tr("Reload the file"), edits)
         self.undo_stack.mark_saved()
 
     def renew(self) -> None:

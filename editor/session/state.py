@@ -95,6 +95,8 @@ class EditorState:
         self.wants_to_import: tuple[list[Path], str] | None = None
         #: A controller that was added and drives nothing.
         self.wants_motors: Idle | None = None
+        #: Brings a file that was written within the user's reach; by the window, from any thread.
+        self.offer_file: Callable[[Path], object] = lambda path: None
         self._teller = EventTeller(self.console)
         self._elements: tuple[World, Elements] | None = None
 
@@ -172,9 +174,9 @@ class EditorState:
                 )
             if placed.name == name:
                 return tr(
-                    "{name} is a copy of {name2}: edit that one",
+                    "{name} is a copy of {original}: edit that one",
                     name=name,
-                    name2=placed.original.name,
+                    original=placed.original.name,
                 )
         return ""
 

@@ -121,7 +121,8 @@ def catalogue(world: World) -> Iterator[SignalInfo]:
             yield SignalInfo(
                 f"{name}.{binding.actuator}.clamp", "", tr("Whether a clamp acts: 1 or 0.")
             )
-        bound = {binding.actuator: binding for binding in robot.bindings}
+        scaled = {servo.binding.actuator for servo in robot.servos if servo.scale != 1.0}
+        bound = {b.actuator: b for b in _drives(robot) if b.actuator not in scaled}
         for actuator in robot.actuator_names:
             for kind, (units, doc) in _PER_ACTUATOR.items():
                 unit = units_of(world, bound.get(actuator), units)

@@ -162,7 +162,7 @@ class Tune:
     def cancel(self) -> None:
         """Cancel the running task; the last result stays."""
         if self.running is not None:
-            self.state.console.say(tr("{running}: cancelled", running=self.running))
+            self.state.console.say(tr("{task}: cancelled", task=self.running))
         self.running = None
         self.runner.cancel()
 
@@ -275,6 +275,7 @@ class Tune:
         def write() -> None:
             write_report(self.found[TuneTask.TEST].result, path)
             self.state.console.say(tr("report written to {path}", path=path))
+            self.state.offer_file(path)
 
         return self.state.attempt(write, key_of(TuneTask.TEST))
 

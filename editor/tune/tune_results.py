@@ -69,8 +69,8 @@ def show_responses(tune: Tune, finished: Finished) -> None:
     if len(responses) > tune_plots.JOINTS:
         _note(
             tr(
-                "the first {joints} of {count} are drawn",
-                joints=tune_plots.JOINTS,
+                "the first {drawn} of {count} are drawn",
+                drawn=tune_plots.JOINTS,
                 count=len(responses),
             )
         )
@@ -91,14 +91,14 @@ def show_plan(tune: Tune, finished: Finished) -> None:
     heads = [_UNITS.get(name, name) for name in _PLAN]
     _table("plan", heads, [[row[i] for i in order] for row in rows])
     for skipped in plan.skipped:
-        _note(tr("skipped {skipped}", skipped=skipped))
+        _note(tr("skipped {joints}", joints=skipped))
     for note in plan.notes:
         _note(note)
     if plan.unstable:
         _note(
             tr(
-                "{unstable}: unstable in some pose by other gains; see `mjrig check`",
-                unstable=listed(plan.unstable),
+                "{joints}: unstable in some pose by other gains; see `mjrig check`",
+                joints=listed(plan.unstable),
             )
         )
 
@@ -155,7 +155,9 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
         first = next((row.error or row.status for row in swept.results), "nothing")
         _note(tr("every point failed; the first: {first}", first=first))
         return
-    text = how_many(len(swept.ranking), "point") + (tr(", {bad} failed", bad=bad) if bad else "")
+    text = how_many(len(swept.ranking), "point") + (
+        tr(", {count} failed", count=bad) if bad else ""
+    )
     _note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
     _ranking(tune, swept, job.space.names)
     draw_sweep(_picture(finished), tune.picked, _height())

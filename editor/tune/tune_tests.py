@@ -117,7 +117,7 @@ def _verdicts(tune: Tune, report: GainReport) -> None:
         if results:
             _results(tune, report, results)
     for skipped in report.skipped:
-        _note(tr("not tested {which}", which=skipped))
+        _note(tr("not tested {joints}", joints=skipped))
 
 
 def _shown(tune: Tune, report: GainReport) -> GainResult | None:

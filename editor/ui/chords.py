@@ -22,6 +22,11 @@ def global_chord(text: str) -> int | None:
     return chord(*(_MODIFIERS[m] for m in modifiers), getattr(imgui.Key, name))
 
 
+def escape_pressed() -> bool:
+    """Whether Escape was pressed in this frame; holding it closes one thing only."""
+    return imgui.is_key_pressed(imgui.Key.escape, False)
+
+
 #: Keys by what they are called, where imgui calls them otherwise.
 _NAMES = {
     "Right": "right_arrow",

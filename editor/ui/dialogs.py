@@ -10,17 +10,21 @@ from mjrig.editor.edits.edits import Edit
 from mjrig.editor.edits.kept_changes import KeptChange, drop, kept_changes
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui.chords import escape_pressed
 from mjrig.editor.ui.scale import px
 from mjrig.gains.gain_rows import gain_rows
 
+_ITSELF = imgui.FocusedFlags_.root_and_child_windows | imgui.FocusedFlags_.no_popup_hierarchy
 #: More lines than this scroll.
 _SHOWN = 12
 
 
 class Dialog:
-    """A modal that is open from `open` until one of its buttons is pressed."""
+    """A modal that is open from `open` until one of its buttons, or Escape, is pressed."""
 
     title = "Dialog"
+    #: Whether Escape closes it also while a text is typed in it, which is lost then.
+    escapes_from_text = False
     #: When it is centred; a dialog that grows uses `always`.
     centred = imgui.Cond_.appearing
 
@@ -49,12 +53,20 @@ class Dialog:
         centre = imgui.get_main_viewport().get_center()
         imgui.set_next_window_pos(centre, self.centred, imgui.ImVec2(0.5, 0.5))
         if imgui.begin_popup_modal(tr(self.title), None, flags)[0]:
+            is_typing = imgui.is_any_item_active()  # then Escape is meant for the text
             self.content()
+            is_meant = self.escapes_from_text or not is_typing
+            if imgui.is_window_focused(_ITSELF) and is_meant and escape_pressed():
+                self.escape()
             if not self.is_open:
                 imgui.close_current_popup()
             imgui.end_popup()
         else:
             self.is_open = False  # another question took its place
+
+    def escape(self) -> None:
+        """What Escape does: the answer that changes nothing."""
+        self.close()
 
     def content(self) -> None:
         """Build what is in it."""

@@ -68,9 +68,9 @@ def plugin_panels(state: EditorState) -> list[Panel]:
             found.append(_made(point.load(), state))
         except Exception as error:
             text = tr(
-                "the panel {name!r} cannot be loaded: {name2}: {error}",
+                "the panel {name!r} cannot be loaded: {kind}: {error}",
                 name=point.name,
-                name2=type(error).__name__,
+                kind=type(error).__name__,
                 error=error,
             )
             state.console.fail(text, traceback.format_exc())
@@ -86,9 +86,9 @@ def _made(kind: object, state: EditorState) -> Panel:
     if kind.place not in PLACES:
         raise ValueError(
             tr(
-                "its place is {place!r}; {place2}",
+                "its place is {place!r}; {hint}",
                 place=kind.place,
-                place2=suggestion(kind.place, PLACES),
+                hint=suggestion(kind.place, PLACES),
             )
         )
     made = kind(state)

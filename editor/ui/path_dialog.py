@@ -18,6 +18,7 @@ class PathDialog(Dialog):
     """Asks for a file to open or to write; folders are entered by a click."""
 
     title = "Choose a file"
+    escapes_from_text = True
 
     def __init__(self, state: EditorState) -> None:
         super().__init__(state)
@@ -35,7 +36,7 @@ class PathDialog(Dialog):
         Args:
             verb: label of the button.
             start: a folder, or a file to begin with.
-            suffixes: suffixes of the listed files.
+            suffixes: suffixes of the listed files; the first is that of a file without one.
             then: called with the chosen file.
         """
         self._verb, self._suffixes, self._then = verb, suffixes, then
@@ -44,6 +45,8 @@ class PathDialog(Dialog):
         self.open()
 
     def content(self) -> None:
+        if imgui.is_window_appearing():  # Enter takes the suggestion
+            imgui.set_keyboard_focus_here()
         imgui.set_next_item_width(px(560))
         flags = imgui.InputTextFlags_.enter_returns_true
         entered, self._text = imgui.input_text("##path", self._text, flags)
@@ -53,7 +56,7 @@ class PathDialog(Dialog):
             if imgui.selectable(label, str(path) == self._text)[0]:
                 self._text = str(path) + (os.sep if path.is_dir() else "")
         imgui.end_child()
-        chosen = Path(self._text)
+        chosen = self._chosen()
         replaces = self._verb == "Save" and chosen.is_file() and chosen != self._start
         if replaces:
             imgui.text_colored(_WARNING, tr("{name} already exists", name=chosen.name))
@@ -64,6 +67,12 @@ class PathDialog(Dialog):
         imgui.same_line()
         if imgui.button(tr("Cancel")):
             self.close()
+
+    def _chosen(self) -> Path:
+        """The file that the text means: one to write has a suffix, whether it is typed or not."""
+        path = Path(self._text)
+        is_bare = self._verb == "Save" and path.name and not path.suffix and not path.is_dir()
+        return path.with_suffix(self._suffixes[0]) if is_bare else path
 
 
 def listing(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, Path]]:

@@ -69,7 +69,10 @@ class ReloadDialog(Dialog):
         imgui.set_item_tooltip(about)
         imgui.same_line()
         if imgui.button(f"{no}###keep"):
-            self.close()
-            self._decline()
+            self.escape()
         if self._loses:
             imgui.set_item_tooltip(tr("The file stays as it is; Save asks what to do with it"))
+
+    def escape(self) -> None:
+        self.close()
+        self._decline()

@@ -87,5 +87,5 @@ def text(drawing: Drawing) -> str:
     if kind == int(_TYPE.mjCAMERA_FIXED):
         return str(names(drawing)[drawing.camera.fixedcamid])
     if kind == int(_TYPE.mjCAMERA_TRACKING):
-        return tr("follow {value}", value=drawing.actor_of(drawing.camera.trackbodyid) or "?")
+        return tr("follow {actor}", actor=drawing.actor_of(drawing.camera.trackbodyid) or "?")
     return "free"

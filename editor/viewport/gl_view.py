@@ -9,6 +9,8 @@ import OpenGL
 OpenGL.ERROR_CHECKING = False  # must be set before OpenGL.GL is imported
 from OpenGL import GL  # noqa: E402
 
+from mjrig.editor.viewport.views import Photographed  # noqa: E402
+
 #: Names of renderers that have no GPU.
 _SOFTWARE = (
     b"llvmpipe",
@@ -93,6 +95,10 @@ class GLView:
         self._leave()
         picture = np.frombuffer(raw, np.uint8).reshape(height, width, 3)
         return picture[::-1].copy()
+
+    def photograph(self, then: Photographed) -> None:
+        """Call with a (height, width, 3) picture of what was drawn last."""
+        then(self.pixels())
 
     def _leave(self) -> None:
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, 0)

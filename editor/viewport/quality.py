@@ -4,7 +4,7 @@ from collections import deque
 
 from mjrig.editor.texts.texts import tr
 
-SCALES = (0.5, 0.6, 0.75, 0.9, 1.0)
+SCALES = (0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
 #: Frames shorter than this leave room for a finer picture, longer ones ask for a coarser [s].
 FAST, SLOW = 1 / 50, 1 / 27
 _WINDOW = 20
@@ -24,7 +24,7 @@ class Quality:
     def use(self, *, software: bool) -> None:
         """What draws is known now: the CPU, or a GPU."""
         self.software = software
-        self._index = 0 if software else len(SCALES) - 1
+        self._index = 1 if software else len(SCALES) - 1
         self._times.clear()
 
     @property

@@ -1,8 +1,12 @@
 """SceneRenderer, the interface of a view, and NullView, for windows without OpenGL."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
+
+Picture = np.ndarray[Any, np.dtype[np.uint8]]
+Photographed = Callable[[Picture], object]
 
 
 class SceneRenderer(Protocol):
@@ -12,9 +16,8 @@ class SceneRenderer(Protocol):
         """Draw a scene and return the texture that shows it."""
         ...
 
-    def pixels(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """(height, width, 3) picture of what was drawn last."""
-        ...
+    def photograph(self, then: Photographed) -> None:
+        """Call with a (height, width, 3) picture of what was drawn last, now or a little later."""
 
     def free(self) -> None:
         """Free all resources."""
@@ -33,9 +36,9 @@ class NullView:
         self._size = (width, height)
         return 1
 
-    def pixels(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    def photograph(self, then: Photographed) -> None:
         """A black picture."""
-        return np.zeros((self._size[1], self._size[0], 3), np.uint8)
+        then(np.zeros((self._size[1], self._size[0], 3), np.uint8))
 
     def free(self) -> None:
         """Nothing to free."""

@@ -1,6 +1,7 @@
 """App: the window itself, its loop, docking and shortcuts."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from imgui_bundle import glfw_utils, hello_imgui, imgui, immapp
@@ -20,6 +21,7 @@ _SPLITS = (
     ("MainDockSpace", "right", imgui.Dir.right, 0.28),
     ("MainDockSpace", "left", imgui.Dir.left, 0.19),
 )
+_BACKGROUND = imgui.Col_.window_bg
 _SPACES = {place: place for place in PLACES} | {"centre": "MainDockSpace"}
 
 
@@ -50,6 +52,7 @@ class App:
         self.state = state
         self._pace = pace or Pace(lambda: self.state.simulation.playing)
         self.panels = [*panels, *plugin_panels(state)]
+        self._docked: set[str] = set()
         self._menus, self._toolbar, self._status = menus, toolbar, status
         self._each_frame, self._on_start, self._on_end = each_frame, on_start, on_end
 
@@ -103,11 +106,28 @@ class App:
             window = hello_imgui.DockableWindow()
             window.label = panel.title
             window.dock_space_name = _SPACES[panel.place]
-            window.gui_function = panel.guarded
+            window.gui_function = partial(self._draw_panel, panel)
             window.imgui_window_flags = panel.window_flags
             windows.append(window)
         rp.docking_params.docking_splits = splits
+        rp.docking_params.main_dock_space_node_flags = 0  # "passthru" fills all of it once more
         rp.docking_params.dockable_windows = windows
+
+    def _draw_panel(self, panel: Panel) -> None:
+        """Draw a panel; a docked one has the window's background, which needs no filling.
+
+        Where the processor draws, every filled pixel counts.
+        """
+        node = imgui.internal.get_current_window().dock_node
+        root = None if node is None else imgui.internal.dock_node_get_root_node(node)
+        is_docked = root is not None and root.is_dock_space()
+        if is_docked != (panel.title in self._docked):
+            self._docked ^= {panel.title}
+            no_background = imgui.WindowFlags_.no_background if is_docked else 0
+            for window in hello_imgui.get_runner_params().docking_params.dockable_windows:
+                if window.label == panel.title:
+                    window.imgui_window_flags = panel.window_flags | no_background
+        panel.guarded()
 
     def _safely(self, name: str, draw: Callable[[], None]) -> Callable[[], None]:
         """Guard a part of the window that is not a panel: its exceptions go to the console."""
@@ -118,6 +138,10 @@ class App:
         part = Part(self.state)
         part.draw = draw  # type: ignore[method-assign]
         return part.guarded
+
+    def interval(self, since_input: float) -> float:
+        """Time until the next frame, for a loop of one's own; input asks for one at once [s]."""
+        return self._pace.interval(since_input)
 
     def frame(self) -> None:
         """Work of every frame before the widgets; its errors do not end the window."""
@@ -132,6 +156,7 @@ class App:
             while not rp.app_shall_exit:
                 self.frame()
                 self._pace.set(rp.fps_idling)
+                rp.imgui_window_params.background_color = imgui.get_style().color_(_BACKGROUND)
                 immapp.manual_render.render()
                 if self.state.wants_to_close:
                     rp.app_shall_exit = True

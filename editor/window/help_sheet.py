@@ -4,6 +4,7 @@ from imgui_bundle import imgui
 
 from mjrig.editor.replay.commands_panel import drive_keys
 from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui.chords import escape_pressed
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.scale import px
 from mjrig.editor.ui.text_filter import matches
@@ -41,11 +42,14 @@ class HelpSheet:
 
     def __init__(self) -> None:
         self.is_open = False
+        #: Whether Escape is meant for it.
+        self.is_focused = False
         self._search = ""
 
     def toggle(self) -> None:
         """Show or hide it."""
         self.is_open = not self.is_open
+        self.is_focused = False
 
     def rows(self, commands: WindowCommands) -> list[tuple[str, str, str]]:
         """What is listed: where, what it does, with which keys."""
@@ -62,8 +66,12 @@ class HelpSheet:
         imgui.set_next_window_size(imgui.ImVec2(px(640), px(460)), imgui.Cond_.appearing)
         shown, stays = imgui.begin(_TITLE, True, imgui.WindowFlags_.no_docking)
         self.is_open = bool(stays)
+        is_typing = imgui.is_any_item_active()
         if shown:
             self._content(commands)
+        self.is_focused = imgui.is_window_focused(imgui.FocusedFlags_.root_and_child_windows)
+        if self.is_focused and not is_typing and escape_pressed():
+            self.is_open = self.is_focused = False
         imgui.end()
 
     def _content(self, commands: WindowCommands) -> None:

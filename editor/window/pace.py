@@ -39,3 +39,9 @@ class Pace:
         fps.time_active_after_last_event = ATTENTIVE
         pointing = not moving and self._is_software() and not imgui.is_any_mouse_down()
         fps.fps_max = POINTING_FRAMES if pointing else MOST_FRAMES
+
+    def interval(self, since_input: float) -> float:
+        """Time until the next frame that no input asks for, where nobody else keeps it [s]."""
+        if self._is_moving() or since_input < ATTENTIVE:
+            return 1.0 / MOST_FRAMES
+        return 1.0 / (AWAITING_FRAMES if self._is_awaiting() else IDLE_FRAMES)

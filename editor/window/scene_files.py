@@ -1,5 +1,6 @@
 """Scene files of the window: open, save, reload, recover, with their dialogs."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ class SceneFiles:
         self.trust = TrustDialog(state)
         self.hot = HotReload(state)
         self._autosave = Autosave(state.scene.path)
+        self._is_interrupted = False
         #: Files that were opened or saved last, newest first.
         self.recent = recent_files()
 
@@ -67,6 +69,8 @@ class SceneFiles:
         self._autosave = Autosave(state.scene.path)
         state.console.say(tr("saved {path}", path=state.scene.path))
         self.note_recent(state.scene.path)
+        if state.scene.path is not None:
+            state.offer_file(state.scene.path)
         return True
 
     def note_recent(self, path: Path | None) -> None:
@@ -101,7 +105,7 @@ class SceneFiles:
         start = self.state.scene.path or free_file(Path.cwd(), "scene", ".yaml")
 
         def write(path: Path) -> None:
-            if self.save(path if path.suffix else path.with_suffix(".yaml")):
+            if self.save(path):
                 then()
 
         self.choose.ask("Save", start.resolve(), SCENES, write)
@@ -156,6 +160,12 @@ class SceneFiles:
         """Write unsaved changes where the next start finds them, every few seconds."""
         self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
 
+    def keep_for_next_start(self) -> None:
+        """The window is interrupted: unsaved changes are written now, and not given up."""
+        self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty, now=math.inf)
+        self._is_interrupted = True
+
     def close(self) -> None:
-        """The window closes, and nothing is to be recovered."""
-        self._autosave.done()
+        """The window closes, and nothing is to be recovered, unless it was interrupted."""
+        if not self._is_interrupted:
+            self._autosave.done()

@@ -177,7 +177,7 @@ class StatusBar:
         imgui.text(tr("step {steps}", steps=frame.steps))
         imgui.same_line(spacing=px(24))
         factor = (
-            tr("real time {real_time_factor:.2f}x", real_time_factor=frame.real_time_factor)
+            tr("real time {factor:.2f}x", factor=frame.real_time_factor)
             if frame.playing
             else "paused"
         )
@@ -185,12 +185,10 @@ class StatusBar:
         imgui.same_line(spacing=px(24))
         imgui.text(commanders(self.state))
         imgui.same_line(spacing=px(24))
-        fps = (
-            tr("{framerate:.0f} fps, ", framerate=imgui.get_io().framerate) if frame.playing else ""
-        )
+        fps = tr("{rate:.0f} fps, ", rate=imgui.get_io().framerate) if frame.playing else ""
         scale = self.quality.scale if frame.playing else self.quality.still
         imgui.text(tr("{fps}view {scale:.0%}", fps=fps, scale=scale))
-        imgui.set_item_tooltip(tr("{text}\nChange it under Draw.", text=self.quality.text))
+        imgui.set_item_tooltip(tr("{quality}\nChange it under Draw.", quality=self.quality.text))
         imgui.same_line(spacing=px(24))
         entry = self.state.session.undo_stack.undoable
         saved = "unsaved: " + (entry.name if entry else "changes")
@@ -203,7 +201,7 @@ class StatusBar:
         text, level = self.preflight.badge
         imgui.same_line(spacing=px(24))
         imgui.text_colored(
-            TEXT if level is None else COLOURS[level], tr("check: {text}", text=text)
+            TEXT if level is None else COLOURS[level], tr("check: {result}", result=text)
         )
         found = self.preflight.latest.findings if self.preflight.latest is not None else []
         lines = [self.preflight.problem] if self.preflight.problem else [str(f) for f in found[:5]]
@@ -238,7 +236,7 @@ def commanders(state: EditorState) -> str:
     for name, robot in state.simulation.frame.robots.items():
         holders = [holder.removeprefix(f"{name}.") for holder in robot.holders]
         who = (
-            tr("holds {held}", held=robot.held)
+            tr("holds {pose}", pose=robot.held)
             if robot.held
             else ", ".join(holders) or tr("manual control")
         )

@@ -8,6 +8,7 @@ from mjrig.editor.session.user_files import free_file
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.viewport.quality import Quality
 from mjrig.editor.viewport.viewport import Viewport
+from mjrig.editor.viewport.views import Picture
 from mjrig.editor.window.capture import Video, save_picture
 from mjrig.errors import MjrigError
 
@@ -19,6 +20,8 @@ class ViewportCapture:
         self.state, self.viewport, self.quality = state, viewport, quality
         self._video: Video | None = None
         self._scale_before_video: float | None = None
+        #: Whether a picture for the video is being taken; in a browser that takes a while.
+        self._is_awaiting = False
 
     @property
     def is_filming(self) -> bool:
@@ -31,8 +34,18 @@ class ViewportCapture:
             self.stop_video()  # report it once, not with every frame
 
     def _film(self) -> None:
-        if self._video is not None and self.viewport.view is not None:
-            self._video.add(self.viewport.view.pixels(), self.state.simulation.frame.time)
+        view = self.viewport.view
+        if self._video is None or view is None or self._is_awaiting:
+            return
+        video, time = self._video, self.state.simulation.frame.time
+        self._is_awaiting = True
+
+        def add(picture: Picture) -> None:
+            self._is_awaiting = False
+            if video is self._video:
+                video.add(picture, time)
+
+        view.photograph(add)
 
     def take_picture(self) -> None:
         """Write what the viewport shows to a PNG."""
@@ -41,8 +54,12 @@ class ViewportCapture:
             self.state.console.warn(tr("no picture: the viewport has not been drawn yet"))
             return
         path = free_file(Path.cwd(), f"mjrig-{datetime.now():%Y%m%d-%H%M%S}", ".png")
-        if self.state.attempt(lambda: save_picture(view.pixels(), path)):
+        self.state.attempt(lambda: view.photograph(lambda picture: self._keep(picture, path)))
+
+    def _keep(self, picture: Picture, path: Path) -> None:
+        if self.state.attempt(lambda: save_picture(picture, path)):
             self.state.console.say(tr("picture: {path}", path=path))
+            self.state.offer_file(path)
 
     def toggle_video(self) -> None:
         """Begin or end a video of the viewport."""
@@ -56,10 +73,15 @@ class ViewportCapture:
         view = self.viewport.view
         if view is None:
             raise MjrigError(tr("no video: the viewport has not been drawn yet"))
-        height, width = view.pixels().shape[:2]
-        self._video = Video(path, (width, height))
-        self._scale_before_video = self.quality.fixed
-        self.quality.fixed = self.quality.scale  # the picture keeps its size
+
+        def begin(picture: Picture) -> None:
+            height, width = picture.shape[:2]
+            self._video = Video(path, (width, height))
+            self._scale_before_video = self.quality.fixed
+            self.quality.fixed = self.quality.scale  # the picture keeps its size
+            self._is_awaiting = False
+
+        view.photograph(begin)
 
     def stop_video(self) -> None:
         """End the video, if one is being made."""
@@ -70,3 +92,4 @@ class ViewportCapture:
                 self.state.console.say(
                     tr("video: {path} ({frames} frames)", path=video.path, frames=video.frames)
                 )
+                self.state.offer_file(video.path)

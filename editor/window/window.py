@@ -24,11 +24,12 @@ from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.plots.plots import PlotsPanel
 from mjrig.editor.replay.commands_panel import CommandsPanel
 from mjrig.editor.replay.replay_panel import ReplayPanel
+from mjrig.editor.serve.serve_panel import ServePanel
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_panel import TunePanel
-from mjrig.editor.ui.dialogs import KeepDialog
+from mjrig.editor.ui.dialogs import Dialog, KeepDialog
 from mjrig.editor.ui.panel import Panel, bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.viewport import cameras
@@ -84,7 +85,13 @@ class Window:
         self.motors = MotorsDialog(state)
         self.files = SceneFiles(state, self.choose, self.viewport.start_over, self.show_recording)
         self.captures = ViewportCapture(state, self.viewport, self.quality)
-        self._dialogs = (*self.files.dialogs, self.keep, self.choose, self.importing, self.motors)
+        self._dialogs: tuple[Dialog, ...] = (
+            *self.files.dialogs,
+            self.keep,
+            self.choose,
+            self.importing,
+            self.motors,
+        )
         self._last = time.perf_counter()
         self.keep_alive: object = None
         self.theme = Theme(state)
@@ -106,6 +113,7 @@ class Window:
             self.theme,
             self.choose,
             self.hierarchy,
+            self.serve.served,
         )
         self.sheet = HelpSheet()
         self.tour = Tour(state)
@@ -146,6 +154,7 @@ class Window:
         self.replay.last_take = self.recording.last_take
         self.check = CheckPanel(state)
         self.commands = CommandsPanel(state, lambda: self.viewport.takes_keys)
+        self.serve = ServePanel(state)
         return [
             self.viewport,
             self.hierarchy,
@@ -158,6 +167,7 @@ class Window:
             self.assets,
             self.replay,
             self.check,
+            self.serve,
             self.console,
         ]
 
@@ -187,6 +197,7 @@ class Window:
         self._take_up_files()
         self.recording.look()
         self.replay.tick()
+        self.serve.served.tick()
         self.importing.tick()
         self.check.preflight.tick()
         self._open_what_is_wanted()
@@ -257,12 +268,16 @@ class Window:
         self._menus.draw()
         self.commands.tick()
         if not any(dialog.is_open for dialog in self._dialogs):  # a question wants an answer first
-            self._keys.take()
+            self._keys.take(escape=not self.sheet.is_focused)
         for dialog in self._dialogs:
             dialog.draw()
         self.palette.draw()
         self.sheet.draw(self.all_commands)
         self.tour.draw()
+
+    def add_dialog(self, dialog: Dialog) -> None:
+        """Draw one more dialog, above everything else while it is open."""
+        self._dialogs = (*self._dialogs, dialog)
 
     def _find(self) -> None:
         self.palette.open()

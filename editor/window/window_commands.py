@@ -128,6 +128,9 @@ class WindowCommands:
         yield Command(
             "Run", tr("Reset"), reset, "Backspace", notice=lambda: tr("Reset to the start")
         )
+        served = parts.served
+        possible = served.is_on or served.is_possible
+        yield Command("Run", tr("Serve"), served.toggle, enabled=possible, is_on=served.is_on)
         slower, faster = partial(self._change_speed, -1), partial(self._change_speed, 1)
         told = partial(self._tell_speed, "=")
         yield Command("Run", tr("Slower"), slower, "-", section="-", notice=told)
@@ -192,7 +195,6 @@ class WindowCommands:
         parts = self.parts
 
         def begin(path: Path) -> None:
-            path = path if path.suffix else path.with_suffix(SUFFIX)
             parts.state.attempt(lambda: parts.recording.start(path, overwrite=True))
 
         parts.choose.ask("Save", parts.recording.suggested(), (SUFFIX,), begin)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mjrig.editor.assets.hierarchy import Hierarchy
 from mjrig.editor.replay.commands_panel import CommandsPanel
+from mjrig.editor.serve.served import Served
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import bring_forward
@@ -33,6 +34,7 @@ class WindowParts:
     theme: Theme
     choose: PathDialog
     hierarchy: Hierarchy
+    served: Served
 
     def rename(self) -> None:
         """Begin to rename the selected actor, in the hierarchy."""

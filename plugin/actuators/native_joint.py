@@ -37,14 +37,14 @@ class NativeJoint:
     @classmethod
     def of(cls, element: Any) -> Self:
         """What a spec's joint has."""
-        values = {name: getattr(element, name) for name in _WRITTEN}
-        arrays = {n: tuple(v.tolist()) for n, v in values.items() if isinstance(v, np.ndarray)}
+        values: dict[str, Any] = {name: getattr(element, name) for name in _WRITTEN}
+        values |= {n: tuple(v.tolist()) for n, v in values.items() if isinstance(v, np.ndarray)}
         return cls(
             element.name,
             element.type,
             bool(element.compiler.degree),
             springdamper=bool(np.all(element.springdamper > 0.0)),
-            **{**values, **arrays},
+            **values,
         )
 
     def write_to(self, element: Any) -> None:

@@ -106,12 +106,18 @@ def _limited(binding: ActuatorBinding) -> bool:
 
 
 def _about_ranges(robot: Articulation, model: Any) -> Iterator[Finding]:
-    """NOTE: with autolimits MuJoCo compiles an inverted range as no range at all."""
+    """NOTE: with autolimits MuJoCo compiles an inverted range as no range at all.
+
+    The ranges of a native controller's actuators are those of the controller: what the model says
+    is known from its spec.
+    """
+    specs = robot.model_map.natives.now
     for binding in robot.actuators:
         i, ctrl = binding.actuator_id, binding.ctrl_address
-        ranges = {"forcerange": model.actuator_forcerange[i]}
+        spec = specs.get(binding.actuator)
+        ranges = {"forcerange": model.actuator_forcerange[i] if spec is None else spec.forcerange}
         if binding.ctrl_count:
-            ranges["ctrlrange"] = model.actuator_ctrlrange[ctrl]
+            ranges["ctrlrange"] = model.actuator_ctrlrange[ctrl] if spec is None else spec.ctrlrange
         yield from _upside_down(robot, binding.actuator, ranges)
     for joint in robot.model_map.joint_ids:
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, int(joint)) or ""

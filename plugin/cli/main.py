@@ -17,6 +17,7 @@ from mjrig.errors import MjrigError
 from mjrig.terminal.help import GroupedCommands, Program, examples
 from mjrig.terminal.outputs import add_output, prepared
 from mjrig.terminal.printable import printing_safely
+from mjrig.terminal.run_options import add_execution, add_recording
 from mjrig.terminal.scene_options import (
     add_scene,
     add_scene_options,
@@ -134,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     examples(listing, "mjrig components", "mjrig components PDController")
     schema = _command(commands, "schema", _schema, "print the JSON Schema of scene files")
     schema.add_argument("--policy", action="store_true", help="the schema of policy files instead")
+    schema.add_argument("--log", action="store_true", help="the schema of log.yaml instead")
     examples(schema, "mjrig schema > scene.schema.json", "mjrig schema --policy")
     _add_export(_command(commands, "export", _export, "write a scene as a plain MuJoCo model"))
     for point in sorted(entry_points(group=COMMANDS), key=lambda p: p.name):
@@ -157,25 +159,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration", type=number_from_zero, default=5.0, metavar="S", help="simulated seconds (5)"
     )
-    parser.add_argument(
-        "--execution",
-        default="auto",
-        choices=("auto", "python", "native", "compiled"),
-        help="execution mode of the controllers (auto)",
-    )
+    add_execution(parser)
     png = {"metavar": "F.png", "suffixes": (".png",)}
     add_output(parser, "--picture", help="image of the final state", **png)
     add_output(parser, "--plot", help="plot of setpoints and efforts", **png)
-    add_output(
-        parser,
-        "--record",
-        metavar="F.h5",
-        help="record every physics step",
-        suffixes=(".h5", ".hdf5"),
-        keeps=True,
-        needs=("recording", "h5py", "record"),
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
+    add_recording(parser)
     add_scene_options(parser)
     parser.add_argument(
         "--call",
@@ -343,7 +331,11 @@ def _components(options: argparse.Namespace) -> int:
 
 def _schema(options: argparse.Namespace) -> int:
     from mjrig.cli.schema import file_schema, scene_schema
+    from mjrig.robot_logs.mapping.map_schema import map_schema
 
-    schema = file_schema("PolicyFile") if options.policy else scene_schema()
+    if options.log:
+        schema = map_schema()
+    else:
+        schema = file_schema("PolicyFile") if options.policy else scene_schema()
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

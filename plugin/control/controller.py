@@ -17,7 +17,7 @@ from mjrig.model.binding import ActuatorBinding, BindingTable
 from mjrig.names import Slots, is_literal
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.has_properties import put_back
-from mjrig.properties.per_actuator import resolved
+from mjrig.properties.per_actuator import authored, resolved
 from mjrig.properties.scalar_kinds import Bool, Choice, Patterns
 from mjrig.readings.effort_log import EffortLog, SeenEfforts
 
@@ -319,6 +319,14 @@ class ArticulationController(ActorComponent):
     def gains(self) -> dict[str, FloatArray]:
         """The resolved per-actuator properties by name, for tables."""
         return resolved(self)
+
+    def authored_gains(self) -> dict[str, FloatArray]:
+        """The same as authored: without what a policy has in place while the robot stands."""
+        return authored(self)
+
+    def sender_of(self, gain: str) -> str:
+        """Hook: who sends a gain that is in force from outside; empty: it is the authored one."""
+        return ""
 
     def effort_log(self) -> EffortLog | None:
         """Hook: how its efforts get into a recording; None: from ctrl."""

@@ -184,7 +184,7 @@ class Setpoints:
             ValueError: an array of another length.
         """
         rows = {POSITION: position, VELOCITY: velocity, FEEDFORWARD: feedforward}
-        staged = [(row, *self._spread(v)) for row, v in rows.items() if v is not None]
+        staged = [(row, *self.spread(v)) for row, v in rows.items() if v is not None]
         for _, indices, _ in staged:
             self._check_right(indices, lease)
         for row, indices, values in staged:
@@ -202,7 +202,13 @@ class Setpoints:
             self._check_right([int(c) for c in columns], None)
             self.values[row, columns] = values
 
-    def _spread(self, targets: Mapping[str, float] | npt.ArrayLike) -> tuple[list[int], FloatArray]:
+    def spread(self, targets: Mapping[str, float] | npt.ArrayLike) -> tuple[list[int], FloatArray]:
+        """Columns and values of targets by pattern, or of a whole array.
+
+        Raises:
+            BindingError: a pattern matches nothing, two disagree, or a value is no number.
+            ValueError: an array of another length.
+        """
         if not isinstance(targets, Mapping):
             try:
                 array = np.asarray(targets, dtype=np.float64)

@@ -38,7 +38,7 @@ def _inside(name: str, places: Sequence[str]) -> list[str]:
     if imported is not None:
         return list(getattr(imported, "__path__", ()))
     spec = PathFinder.find_spec(name, places) or _editable(name)
-    return list((spec and spec.submodule_search_locations) or ())
+    return [] if spec is None else list(spec.submodule_search_locations or ())
 
 
 def _editable(name: str) -> ModuleSpec | None:

@@ -72,7 +72,7 @@ def _locked(folder: int, name: Path) -> bool:
     end = time.monotonic() + PATIENCE_S
     while True:
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)  # pyrefly: ignore[missing-attribute]
             return True
         except BlockingIOError:
             if time.monotonic() > end:

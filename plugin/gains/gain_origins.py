@@ -19,6 +19,9 @@ def sources(live: HasProperties, name: str) -> list[str]:
     robot = _above(live, Articulation)
     if controller is None or robot is None:
         return found
+    sender = controller.sender_of(name) if live is controller else ""
+    if sender:
+        return [f"outside from {sender}"] * controller.num_bindings
     origin, trained = _trained(robot, name)
     values = live.__dict__[name]
     for i, binding in enumerate(controller.bindings):

@@ -10,6 +10,7 @@ from typing import Any
 import mujoco
 
 from mjrig.errors import PropertyError
+from mjrig.model_files.binary_size import check_binary_size
 from mjrig.model_files.model_source import is_binary, model_file
 from mjrig.names import listed
 from mjrig.scene.actor import ActorDescription
@@ -75,6 +76,10 @@ def load_binary(actor: ActorDescription, sim: SimOptions) -> Any:
         PropertyError: the file is not a model of this MuJoCo, or `pose` has nothing to move.
     """
     path = model_file(actor)
+    try:
+        check_binary_size(path)
+    except PropertyError as error:
+        raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
     with _warnings() as warnings:
         try:
             model = mujoco.MjModel.from_binary_path(str(path))

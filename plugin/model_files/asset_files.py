@@ -7,6 +7,7 @@ from typing import Any
 
 from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate
+from mjrig.model_files.images import Pixels
 from mjrig.model_files.mesh_formats import CONVERTED, convert
 from mjrig.names import suggestion
 
@@ -22,17 +23,21 @@ def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
         gate: is asked about every file; None: they may all be read.
 
     Raises:
-        PropertyError: one is missing, the message lists where it was searched; or the gate
-            refuses it.
+        PropertyError: one is missing, the message lists where it was searched; the gate refuses
+            it; or its images are too large.
         MissingExtraError: one needs a package that is not installed.
     """
+    pixels = Pixels(repr(model.name))
     for kind, asset in _assets(spec):
         for file in _files(kind, asset):
             path = asset_path(spec, model, kind, file)
             if gate is not None:
                 gate.admit(path, file)
             is_resource = ":" in file.partition("/")[0]  # another provider may know it
-            if os.path.isfile(path) or (is_resource and gate is None):
+            if os.path.isfile(path):
+                pixels.add_file(path)
+                continue
+            if is_resource and gate is None:
                 continue
             what = f"{kind} {asset.name!r}" if asset.name else kind
             there = "there" if str(path) == file else f"at {str(path)!r}"

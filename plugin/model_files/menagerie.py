@@ -118,7 +118,8 @@ def _description_modules() -> Iterator[tuple[str, str]]:
     if not installed:
         return
     spec = find_spec(PACKAGE)
-    meant = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
+    places = None if spec is None else spec.submodule_search_locations
+    meant = [Path(place) for place in places or ()]
     if meant != installed:
         raise PropertyError(
             f"{str(meant[0] if meant else PACKAGE)!r} is not the installed {PACKAGE}, and is not "

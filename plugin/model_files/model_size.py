@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from mjrig.errors import PropertyError
 from mjrig.files.paths import read_limited, shortened
+from mjrig.model_files.images import HEAD, Pixels
 
 #: Elements of a model or of a world, copies counted.
 MAX_ELEMENTS = 50_000
@@ -22,7 +23,7 @@ MAX_REPLICAS = 10_000
 #: Bytes of what a model describes by numbers alone: height fields, textures, user data, histories.
 MAX_GENERATED = 100_000_000
 #: Bytes of a number in the state of a world, which is copied: a robot keeps some for itself.
-_IN_STATE = 40
+IN_STATE = 40
 #: Bytes of the XML of a model.
 MAX_BYTES = 64_000_000
 MAX_FILES = 1000
@@ -113,6 +114,11 @@ def _members(path: Path) -> dict[str, bytes]:
             models = [e for e in entries if e.filename.lower().endswith(_SUFFIXES)]
             if sum(entry.file_size for entry in models) > MAX_BYTES:
                 raise PropertyError(f"{path.name!r} has more than {MAX_BYTES} bytes of XML")
+            pixels = Pixels(repr(path.name))
+            for entry in entries:
+                if entry.filename.lower().endswith(".png"):
+                    with archive.open(entry) as image:
+                        pixels.add(entry.filename, image.read(HEAD), entry.file_size)
             return {entry.filename: archive.read(entry) for entry in models}
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError):  # MuJoCo says what is wrong
         return {}
@@ -144,7 +150,7 @@ class _Total:
                 self._add_inner(size, name, inner, times, attached=True)
         self._open.pop()
         size.generated += 8 * size.each * size.elements
-        size.generated += _IN_STATE * size.pixels * size.cameras_read
+        size.generated += IN_STATE * size.pixels * size.cameras_read
         _check(size, repr(Path(name).name))
         self._known[key] = size
         return size
@@ -227,7 +233,7 @@ def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int, where:
         case "mesh" if given.get("builtin"):
             _check_mesh(given, where)
         case "size":
-            size.generated += _IN_STATE * _product(given, "nuserdata")
+            size.generated += IN_STATE * _product(given, "nuserdata")
             size.each += sum(_product(given, n) for n in given if n.startswith("nuser_"))
             size.elements += _KEY * _product(given, "nkey")
         case "camera":
@@ -236,7 +242,7 @@ def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int, where:
             size.cameras_read += copies
         case _ if any(name in given for name in _BUFFERS):
             numbers = math.prod(max(1, _product(given, n)) for n in _BUFFERS)
-            size.generated += _IN_STATE * copies * numbers
+            size.generated += IN_STATE * copies * numbers
 
 
 def _check_mesh(given: Mapping[str, str], where: str) -> None:

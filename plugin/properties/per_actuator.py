@@ -360,6 +360,15 @@ def resolved(obj: HasProperties) -> dict[str, FloatArray]:
     return {p.name: obj.__dict__[p.name] for p in obj.properties() if isinstance(p, PerActuator)}
 
 
+def authored(obj: HasProperties) -> dict[str, FloatArray]:
+    """The same as written by its owner: without values that are in place for a while."""
+    slots = obj._slots
+    if slots is None:
+        return resolved(obj)
+    own = [p for p in obj.properties() if isinstance(p, PerActuator)]
+    return {p.name: p.resolve(obj, slots)[0] for p in own}
+
+
 def patch(obj: HasProperties, values: Mapping[str, object]) -> None:
     """Merge values into what was authored, all or nothing.
 

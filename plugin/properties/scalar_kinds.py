@@ -176,7 +176,8 @@ class Choice(Property[E]):
 
     def __init__(self, default: E, **about: Any) -> None:
         super().__init__(default, **about)
-        self.choices = tuple(type(default))
+        kind: type[E] = type(default)
+        self.choices = tuple(kind)
 
     def __set__(self, obj: HasProperties, value: E | str) -> None:
         self.assign(obj, value)

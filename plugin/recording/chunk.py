@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, as_slice
 from mjrig.readings.effort_log import Columns, EffortLog, StepRows
 from mjrig.readings.sampler import BindingReader
 
@@ -47,12 +47,12 @@ class ActorPlan:
     def efforts(self, rows: StepRows, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Raw effort and effort (rows, n) of some steps; `noted` (rows, 2, n) is of them."""
         effort = np.zeros((len(noted), noted.shape[2]))
-        effort[:, self.by_ctrl] = self.reader.commanded_effort(rows.ctrl[rows.first :])
+        effort[:, as_slice(self.by_ctrl)] = self.reader.commanded_effort(rows.ctrl[rows.first :])
         if len(self.direct):
             effort[:, self.direct] = noted[:, 1, noted.shape[2] - len(self.direct) :]
         raw = effort.copy()
         for log, where in self.logs:
-            columns = log.columns
+            columns = as_slice(log.columns)
             efforts = log.efforts(rows, noted[:, :, where], effort[:, columns])
             raw[:, columns], effort[:, columns] = efforts
         return raw, effort

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
 from mjrig.control.policy import PolicyComponent
 from mjrig.recording.h5_file import FORMAT, VERSION
 from mjrig.recording.recording import Recording
@@ -73,7 +75,7 @@ def about_actor(world: World, robot: Articulation) -> dict[str, object]:
     facts: dict[str, object] = {
         "joints": _joints(world.model, robot),
         "actuators": _actuators(robot),
-        "gains": {name: to_json(values) for name, values in gains_of(robot).items()},
+        "gains": authored_gains_of(robot),
         "plant": plain(asdict(plant_of(world, robot))),
         "act": robot.model_map.act.tolist(),
         "ctrl": [robot.model_map.ctrl.start, robot.model_map.ctrl.stop],
@@ -99,7 +101,7 @@ def _joints(model: Any, robot: Articulation) -> list[dict[str, object]]:
 def _actuators(robot: Articulation) -> list[dict[str, object]]:
     """Every actuator; the columns of setpoints and efforts are those with one output."""
     owners = {b.actuator_id: c for c in robot.controllers for b in c.bindings}
-    found = []
+    found: list[dict[str, object]] = []
     for b in robot.actuators:
         owner = owners.get(b.actuator_id)
         found.append(
@@ -119,12 +121,24 @@ def _actuators(robot: Articulation) -> list[dict[str, object]]:
     return found
 
 
+def authored_gains_of(robot: Articulation) -> dict[str, list[Any]]:
+    """The robot's own gains as JSON: those that a policy sets while it stands are a change."""
+    found = _by_name(robot, lambda controller: controller.authored_gains())
+    return {name: to_json(values) for name, values in found.items()}
+
+
 def gains_of(robot: Articulation) -> dict[str, FloatArray]:
     """The gains in force by property, over `actuator_names`; not a number where there is none."""
+    return _by_name(robot, lambda controller: controller.gains())
+
+
+def _by_name(
+    robot: Articulation, values_of: Callable[[ArticulationController], Mapping[str, FloatArray]]
+) -> dict[str, FloatArray]:
     gains: dict[str, FloatArray] = {}
     for controller in robot.controllers:
         if controller.enabled:
-            for name, values in controller.gains().items():
+            for name, values in values_of(controller).items():
                 row = gains.setdefault(name, np.full(len(robot.actuator_names), np.nan))
                 row[controller.columns] = values
     return gains

@@ -5,7 +5,7 @@ from typing import Any
 
 from mjrig.control.articulation import Articulation
 from mjrig.properties.has_properties import HasProperties
-from mjrig.recording.description import gains_of
+from mjrig.recording.description import authored_gains_of, gains_of
 from mjrig.recording.values import plain, to_json
 
 
@@ -22,7 +22,8 @@ class Journal:
         self._edits: list[tuple[HasProperties, str]] = []
         self._components: list[HasProperties] = []
         self._unwatch: list[Callable[[], None]] = []
-        self._gains = self._all_gains()
+        # What is in force at the first step and is not the robot's own is the first change.
+        self._gains = {r.name: authored_gains_of(r) for r in robots}
         self._watch()
 
     def close(self) -> None:

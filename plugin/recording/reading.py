@@ -21,17 +21,29 @@ HINTS = {
     "robot": "name of the robot",
     "episode": "which of several episodes in one file",
     "columns": "what the columns of a table are: {time: t, position: q_{joint}, …}",
+    "map": "file that says what the fields of a robot's log are: log.yaml",
+    "offset": "added to the stamps of a log's commands [s]",
+    "span": "seconds of a log that are read: [first, last]",
 }
+#: The reader of any table, tried after those of known formats.
+LAST = "robot_log"
 
 Reader = Callable[[Path, Mapping[str, object]], Recording | None]
 
 
-def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) -> Recording:
+def read_recording(
+    path: str | Path,
+    hints: Mapping[str, object] | None = None,
+    *,
+    timestep: float | None = None,
+) -> Recording:
     """Read a recording of any known format.
 
     Args:
         path: a file.
         hints: see `HINTS`; for formats that need them.
+        timestep: physics timestep that logs of robots are brought to [s]; other formats have
+            their own. None: the usual time between their states.
 
     Raises:
         RecordingError: there is no such file, no reader knows its format, or it is damaged.
@@ -40,6 +52,8 @@ def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) 
     for name in hints:
         if name not in HINTS:
             raise RecordingError(f"unknown hint {name!r}; {suggestion(name, HINTS)}")
+    if timestep is not None:
+        hints["physics_timestep"] = timestep
     check_regular(path)
     if path.is_file() and not path.stat().st_size:
         raise RecordingError(f"{path}: is empty")
@@ -49,6 +63,8 @@ def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) 
             recording = read(path, hints)
             if recording is not None:
                 check_recording(recording)
+        except IsADirectoryError:
+            recording = None  # a reader of files
         except OSError as error:
             raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
         except MjrigError:
@@ -65,7 +81,8 @@ def read_recording(path: str | Path, hints: Mapping[str, object] | None = None) 
 def readers() -> dict[str, Reader]:
     """The registered readers by name, mjrig's own first."""
     points = sorted(
-        entry_points(group=GROUP), key=lambda p: (not p.name.startswith("mjrig"), p.name)
+        entry_points(group=GROUP),
+        key=lambda p: (not p.name.startswith("mjrig"), p.name == LAST, p.name),
     )
     found: dict[str, Reader] = {}
     for point in points:

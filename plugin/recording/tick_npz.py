@@ -39,7 +39,7 @@ NEEDED = (
     "final_qpos",
     "final_qvel",
 )
-META = ("timestep", "n_physics_steps", "nq", "nv", "joint_names_mj", "actuator_names", "tau_dofs")
+META = ("timestep", "n_physics_steps", "nq", "nv", "joint_names_mj", "actuator_names")
 INTEGRATORS = {
     "mjINT_EULER": "Euler",
     "mjINT_RK4": "RK4",
@@ -152,6 +152,9 @@ class _TickFile:
         return tuple(found)
 
     def _driven(self) -> tuple[str, ...]:
+        """The joint of each actuator: by `tau_dofs`, else by name, with or without `_joint`."""
+        if self.meta.get("tau_dofs") is None:
+            return tuple(self._driven_by(name) for name in self.actuators)
         by_dof = {j.dof.start: j.name for j in self.joints}
         dofs = self.meta["tau_dofs"]
         if (
@@ -163,6 +166,18 @@ class _TickFile:
                 f"meta.tau_dofs does not name one joint for each of {len(self.actuators)} actuators"
             )
         return tuple(by_dof[d] for d in dofs)
+
+    def _driven_by(self, actuator: str) -> str:
+        names = {j.name for j in self.joints}
+        bare = actuator.removesuffix("_act").removesuffix("_motor")
+        tried = (actuator, f"{actuator}_joint", bare, f"{bare}_joint")
+        found = next((n for n in tried if n in names), None)
+        if found is None:
+            raise self._fail(
+                f"the joint of the actuator {actuator!r} is not known by its name; meta.tau_dofs "
+                "lists the dof of each actuator"
+            )
+        return found
 
     def _order(self) -> npt.NDArray[np.int64]:
         """Actuator of each policy joint."""
@@ -326,8 +341,9 @@ class _TickFile:
                 values = np.abs(spread) if name == "kv" else spread
                 found[name] = dict(zip(policy, values.tolist(), strict=True))
         if meta.get("torque_limit") is not None:
-            limits = self._numbers("torque_limit", len(self.driven))
-            found["torque_limit"] = dict(zip(self.driven, limits.tolist(), strict=True))
+            owners = policy if meta.get("torque_limit_order") == "policy" else self.driven
+            limits = self._numbers("torque_limit", len(owners))
+            found["torque_limit"] = dict(zip(owners, limits.tolist(), strict=True))
         overall: dict[str, object] = {
             k: meta[k] for k in ("timestep", "decimation", "mujoco") if k in meta
         }

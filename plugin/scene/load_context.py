@@ -10,7 +10,8 @@ from mjrig.errors import LocatedError, PropertyError, SceneError
 from mjrig.files.paths import read_limited
 from mjrig.files.sandbox import Sandbox
 from mjrig.names import suggestion
-from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, MAX_NODES
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
+from mjrig.yaml_text.yaml_nodes import MAX_NODES
 
 #: Whether the code beside a scene may be run: in its own folder, in another, or in several.
 Trust = bool | str | Path | Sequence[Path]

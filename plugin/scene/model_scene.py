@@ -1,16 +1,22 @@
-"""A model file where a scene goes: what is written for the one actor it stands for."""
+"""A model file where a scene goes, and how scenes name files."""
 
+import logging
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from mjrig.errors import SceneError
 from mjrig.files.file_content import Content, content_of, head_of, kind_of, root_element
 from mjrig.files.paths import is_in_package
-from mjrig.names import unique
+from mjrig.names import listed, unique
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.actor import MODELS
+
+_logger = logging.getLogger("mjrig")
 
 #: File names that describe nothing; the folder's name is used instead.
 _VAGUE = ("scene", "model", "robot", "main", "index")
@@ -105,3 +111,50 @@ def moved(file: Path, old: Path, new: Path, *, shorten: bool = False) -> Path:
         return Path(Path(os.path.relpath(whole, folder)).as_posix())
     except ValueError:  # on another drive there is no relative path
         return Path(whole)
+
+
+def warn_of_lost(files: Iterable[Path], base: Path, target: Path) -> None:
+    """Say which names of files lead nowhere in a scene saved to another folder as it was."""
+    folder = target.parent
+    lost = dict.fromkeys(str(file) for file in files if _is_lost(file, base, folder))
+    if lost:
+        _logger.warning(
+            "%s: from there no file is found by %s; move_to(%r) before save() lets the scene name "
+            "the same files", target, listed(lost), str(folder),
+        )  # fmt: skip
+
+
+def _is_lost(file: Path, old: Path, new: Path) -> bool:
+    """Whether a name leads to a file from the folder `old`, and to none from `new`."""
+    if is_in_package(file) or ":" in file.parts[0] or file.is_absolute():
+        return False
+    return os.path.exists(old / file) and not os.path.exists(new / file)
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file that an object of a scene names in one of its properties."""
+
+    obj: HasProperties
+    name: str
+    file: Path
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Where it is named."""
+        return id(self.obj), self.name
+
+    def move(self, old: Path, new: Path, *, shorten: bool) -> None:
+        """Name the file that it means in the folder `old` as a scene in `new` does."""
+        name = moved(self.file, old, new, shorten=shorten)
+        if name != self.file:
+            self.obj.property_named(self.name).assign(self.obj, str(name))
+
+
+def named_files(objects: Iterable[HasProperties]) -> Iterator[NamedFile]:
+    """Every file that they name."""
+    for obj in objects:
+        for prop in obj.properties():
+            value = obj.__dict__[prop.name]
+            if isinstance(prop, FilePath) and value is not None:
+                yield NamedFile(obj, prop.name, value)

@@ -33,8 +33,8 @@ class Copy:
             self._follow(item)
         if self.index is not None:
             assert item.replicate is not None
-            item.pose = item.pose or Pose()
-            item.pose.position = item.pose.position + np.array(self.cell) * item.replicate.spacing
+            item.pose = pose = item.pose or Pose()
+            pose.position = pose.position + np.array(self.cell) * item.replicate.spacing
             item.unset("replicate")
 
     def _follow(self, item: ActorDescription) -> None:

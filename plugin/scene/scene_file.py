@@ -19,7 +19,6 @@ from mjrig.errors import (
 from mjrig.files.sandbox import Sandbox
 from mjrig.files.writing import folder_lock
 from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.apply_data import update
 from mjrig.scene.load_context import (
     Elsewhere,
@@ -31,7 +30,13 @@ from mjrig.scene.load_context import (
     sandbox_of,
     trusted_by,
 )
-from mjrig.scene.model_scene import actor_name, holds_model, moved, refuse_model
+from mjrig.scene.model_scene import (
+    actor_name,
+    holds_model,
+    named_files,
+    refuse_model,
+    warn_of_lost,
+)
 from mjrig.scene.scene_text import FORMAT, SceneText, new_text
 from mjrig.yaml_text.yaml_document import Keys
 
@@ -171,6 +176,7 @@ class SceneFile(HasProperties):
     def save(self, path: str | Path | None = None, *, overwrite: bool = False) -> None:
         """Write the scene; an untouched one comes out byte for byte as it was read.
 
+        Also in another folder: `move_to` that first, if files are named relative to the old one.
         The previous content is kept beside the file, in `scene.yaml~`.
 
         Args:
@@ -198,6 +204,7 @@ class SceneFile(HasProperties):
                     lock.replace(text, backup=True)
         except OSError as error:
             raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
+        warn_of_lost((n.file for n in named_files(self._family())), self._base, target)
         written = SceneText.read(text, str(target), self.overrides)
         self._text = written.understood_as(self.to_data())
         self._path, self._digest = target, _digest(content)
@@ -224,15 +231,25 @@ class SceneFile(HasProperties):
             folder: the one that names are relative to from now on.
             shorten: also write absolute names relative to it, of files that lie in it or below.
         """
+        names = list(named_files(self._family()))
+        before, self._base = self._base, folder  # included files are read from there at once
+        try:
+            with self.changes():
+                for named in names:
+                    named.move(before, folder, shorten=shorten)
+        except BaseException:
+            self._base = before
+            raise
+
+    @contextmanager
+    def names_from(self, folder: Path, *, shorten: bool = False) -> Iterator[None]:
+        """Take the file names that are assigned inside for those of a scene in another folder."""
+        before = {n.place: n.file for n in named_files(self._family())}
+        yield
         with self.changes():
-            for obj in self._family():
-                for prop in obj.properties():
-                    value = obj.__dict__[prop.name]
-                    if isinstance(prop, FilePath) and value is not None:
-                        name = moved(value, self._base, folder, shorten=shorten)
-                        if name != value:
-                            prop.assign(obj, str(name))
-        self._base = folder
+            for named in list(named_files(self._family())):
+                if before.get(named.place) is not named.file:
+                    named.move(folder, self._base, shorten=shorten)
 
     def to_text(self) -> str:
         """The scene as YAML, with the comments, order and style of the text it was read from."""

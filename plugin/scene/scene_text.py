@@ -48,12 +48,12 @@ class SceneText:
         if "mjrig" not in document.data:
             raise document.error((), f"the format version is missing; begin with 'mjrig: {FORMAT}'")
         try:
-            Resolved(document.data, {})
+            resolved = Resolved(document.data, {})
         except PropertyError as error:
             raise document.error(
                 error.keys, str(error), at=error.at, about_key=error.about_key
             ) from error
-        return cls(document, Resolved(document.data, overrides))
+        return cls(document, Resolved(document.data, overrides) if overrides else resolved)
 
     @property
     def data(self) -> dict[str, Any]:

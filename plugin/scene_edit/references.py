@@ -3,7 +3,7 @@
 Which properties hold names is declared on them (`refers`); nothing here lists fields.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -75,10 +75,7 @@ class Local:
         """The same after elements of a kind were renamed."""
         new = {kind: [names.get(n, n) for n in self.names[kind]]}
         fields = {"actuator": ("actuator", "alias"), "joint": ("joint",)}.get(kind, ())
-        actuators = tuple(
-            replace(b, **{f: names.get(getattr(b, f), getattr(b, f)) for f in fields})
-            for b in self.actuators
-        )
+        actuators = tuple(replace(b, **_renamed_fields(b, fields, names)) for b in self.actuators)
         return replace(self, names={**self.names, **new}, actuators=actuators)
 
     def which(self, actor: ActorDescription, element: str) -> tuple[str, str]:
@@ -135,6 +132,13 @@ def unrenamed_names(actor: ActorDescription) -> LocalNames:
 def kept_names(actor: ActorDescription) -> LocalNames:
     """The names of an actor's edited model, whatever is authored on top of it."""
     return _bare_names(actor)
+
+
+def _renamed_fields(
+    binding: ActuatorBinding, fields: Sequence[str], names: Mapping[str, str]
+) -> dict[str, Any]:
+    written = {field: getattr(binding, field) for field in fields}
+    return {field: names.get(name, name) for field, name in written.items()}
 
 
 def _bare_names(actor: ActorDescription, *without: str) -> LocalNames:

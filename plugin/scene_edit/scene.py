@@ -13,7 +13,7 @@ class Scene(SceneDescription):
     """Actors and simulation options, made in Python or read from a file."""
 
     # Narrower than in the description; assigning any other type is refused at run time.
-    actors: NestedList[Actor] = NestedList(  # pyright: ignore[reportIncompatibleVariableOverride]
+    actors: NestedList[Actor] = NestedList(  # pyrefly: ignore[bad-override]
         Actor, polymorphic=False, structural=True, doc="Actors of the scene."
     )
 

@@ -22,6 +22,7 @@ from mjrig.scene.placement import Placements
 from mjrig.scene.sim_options import Actuation
 from mjrig.scene_edit.motors import with_motors
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.crowding import MAX_CONTACTS, crowded_body
 from mjrig.sim.draft import Draft, Key, Recipe, draft
 from mjrig.sim.native_compile import compile_lowered, lower
 
@@ -185,15 +186,24 @@ def _try_forward(built: Built, data: Any) -> None:
     """Compute forces for the first time; MuJoCo finds here what it does not look at in compiling.
 
     Raises:
-        SceneError, PropertyError: it cannot simulate this combination of options.
+        SceneError, PropertyError: it cannot simulate this combination of options, or there are
+            more contacts than can be solved.
     """
+    placed = built.placements.actors
     try:
-        mujoco.mj_forward(built.model, data)
+        body = crowded_body(built.model, data)
+        if body is None:
+            mujoco.mj_forward(built.model, data)
+            return
     except mujoco.FatalError as error:
         problem = PropertyError(f"MuJoCo cannot simulate the model: {one_line(error)}", ("model",))
-        placed = built.placements.actors
         with placed[0].locating() if placed else nullcontext():
             raise problem from error
+    with next((p for p in placed if p.name == body.partition("/")[0]), placed[0]).locating():
+        raise PropertyError(
+            f"the world would begin with more than {MAX_CONTACTS} contacts, most of them at the "
+            f"body {body!r}: move bodies that lie in each other apart, or let them not collide"
+        )
 
 
 def link_actuators(assembly: Assembly) -> None:

@@ -31,7 +31,10 @@ _OPTIONS = ("timestep", "impratio", "tolerance", "ls_tolerance", "gravity", "win
 
 
 def plant_of(world: World, robot: Articulation) -> Plant:
-    """The plant of one robot as it is now: gains, limits, joints, solver."""
+    """The plant of one robot as it is now: gains, limits, joints, solver.
+
+    Gains are the authored ones, also while a policy that stands has others in place.
+    """
     owners = dict(_owners(robot))
     joints: dict[str, dict[str, float]] = {}
     enforced: dict[str, str] = {}
@@ -140,7 +143,7 @@ def _gains(
 ) -> dict[str, float]:
     """kp and kv at the joint, of a controller or of the model's own servo."""
     if controller is not None:
-        gains = controller.gains()
+        gains = controller.authored_gains()
         return {n: float(gains[n][index]) for n in ("kp", "kv") if n in gains}
     if binding.kind in ("position", "velocity", "general"):
         bias = world.model.actuator_biasprm[binding.actuator_id]

@@ -125,8 +125,10 @@ class Stepper:
         elif notes is None and all(robot.is_idle for robot in robots):
             quiet = robots[0].quiet_step if len(robots) == 1 else None
             inner = self._idle() if quiet is None else self._quiet(quiet)
+        elif notes is not None and len(robots) == 1:
+            inner = self._recorded(robots[0], notes.before_step)
         else:
-            lean = robots[0].lean_step if len(robots) == 1 and notes is None else None
+            lean = robots[0].lean_step if len(robots) == 1 else None
             inner = self._controlled() if lean is None else self._lean(lean)
         if is_rk4(self._model) and any(robot.follows_stages for robot in robots):
             inner = self._following(inner)
@@ -203,6 +205,32 @@ class Stepper:
                     take()
                 for call in calls:
                     call()
+                mj_step(model, data)
+            self.steps += n
+            if data.time < (n + 0.5) * timestep:
+                self._look_for_divergence(n)
+            return n
+
+        return advance
+
+    def _recorded(self, robot: Articulation, note: Callable[[], None]) -> Advance:
+        """The same with an observer, who is called in front of every step."""
+        quiet, lean = robot.quiet_step, robot.lean_step
+        if robot.is_idle and quiet is not None:
+            return self._quiet_recorded(quiet, note)
+        if lean is None:
+            return self._controlled()
+        return self._lean(lean._replace(calls=(*lean.calls, note)))
+
+    def _quiet_recorded(self, robot: QuietStep, note: Callable[[], None]) -> Advance:
+        model, data, timestep = self._model, self._data, self._timestep
+        values, setpoints, ctrl, guard, busy = robot
+
+        def advance(n: int = 1) -> int:
+            for _ in _ONCE if n == 1 else range(_checked(n)):
+                if values() != setpoints.seen or ctrl() != guard.ctrl:
+                    busy()
+                note()
                 mj_step(model, data)
             self.steps += n
             if data.time < (n + 0.5) * timestep:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MjrigError
+from mjrig.recording.command import add_hints, hints_of
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
-from mjrig.terminal.scene_options import add_scene_options, assignment, number_from_zero, split
+from mjrig.terminal.run_options import add_execution
+from mjrig.terminal.scene_options import add_scene_options, number_from_zero, split
 
 
 def add(commands: Any) -> None:
@@ -111,21 +113,9 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--execution",
-        default="auto",
-        choices=("auto", "python", "native", "compiled"),
-        help="execution mode of the controllers (auto)",
-    )
+    add_execution(parser)
     add_scene_options(parser)
-    parser.add_argument(
-        "--hint",
-        action="append",
-        type=assignment,
-        default=[],
-        metavar="NAME=VALUE",
-        help="what a recording does not state: fps=50, quaternion=xyzw, joints=[a, b]",
-    )
+    add_hints(parser)
 
 
 def _numbers(text: str) -> list[float]:
@@ -159,12 +149,13 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "duration": options.duration,
         "trials": options.trials,
         "seed": options.seed,
-        "hints": dict(split(text) for text in options.hint),
+        "hints": hints_of(options),
     }
 
 
 def run(options: argparse.Namespace) -> int:
     """Replay one file, or all of a folder."""
+    from mjrig.robot_logs.containers.opening import is_log_folder
     from mjrig.sim2sim.folder import ReplayJob, replay_folder, workers_of
 
     job = ReplayJob(
@@ -176,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
         trust=options.trust,
         settings={**settings(options), "workers": workers_of(options.workers)},
     )
-    if options.source.is_dir():
+    if options.source.is_dir() and not is_log_folder(options.source):
         if options.fix:
             raise MjrigError("--fix repairs after one replay: give a file, not a folder")
         return _run_folder(options, job, replay_folder)

@@ -8,6 +8,7 @@ from typing import Any
 from mjrig.errors import MjrigError, RecordingError
 from mjrig.recording.recorded_scene import scene_of
 from mjrig.recording.recording import Recording
+from mjrig.robot_logs.log_recording import FORMAT as LOG
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
@@ -54,6 +55,8 @@ class ReplayJob:
         for text in self.sets:
             scene.set(*split(text))
         world = World(scene, self.execution, seed=recorded_seed(recording))
+        if recording is not None and recording.format == LOG and source.exists():
+            what = as_recording(source, self.settings.get("hints"), world.timestep)
         return replay(what, world, **self.settings)
 
 

@@ -74,7 +74,7 @@ def replay(
     if mode not in MODES:
         raise RecordingError(f"unknown mode {mode!r}; {suggestion(mode, MODES)}")
     if mode == "policy":
-        recording = None if is_policy(source) else as_recording(source, hints)
+        recording = None if is_policy(source) else as_recording(source, hints, world.timestep)
         chosen = policy if policy is not None else source if is_policy(source) else None
         looped = recording is not None and has_ticks(recording)
         result = replay_policy(
@@ -98,7 +98,7 @@ def replay(
         return result
     if is_policy(source):
         raise RecordingError(f"{source}: a policy is replayed in the mode policy, not {mode}")
-    recording = as_recording(source, hints)
+    recording = as_recording(source, hints, world.timestep)
     if mode == "kinematic":
         return replay_poses(recording, world, robot=robot)
     return replay_targets(

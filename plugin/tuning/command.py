@@ -10,6 +10,7 @@ from typing import Any
 
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
+from mjrig.terminal.run_options import add_execution
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene
 from mjrig.tuning.fitting import fit_command
 from mjrig.tuning.responses import gain_command
@@ -125,12 +126,7 @@ def _add_respond(parser: argparse.ArgumentParser) -> None:
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
     """How responses are computed."""
-    parser.add_argument(
-        "--execution",
-        default="auto",
-        choices=("auto", "python", "native", "compiled"),
-        help="execution mode of the controllers (auto)",
-    )
+    add_execution(parser)
     parser.add_argument(
         "--workers", type=_count, metavar="N", help="worker processes (one per core)"
     )

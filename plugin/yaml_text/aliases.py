@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from mjrig.yaml_text.comparison import same
-from mjrig.yaml_text.yaml_document import AliasNode
+from mjrig.yaml_text.yaml_nodes import AliasNode
 
 #: The tag of `<<`, whose value is merged into the mapping.
 MERGE = "tag:yaml.org,2002:merge"

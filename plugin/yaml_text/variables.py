@@ -12,7 +12,8 @@ from typing import Any
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
 from mjrig.yaml_text.comparison import matched, same
-from mjrig.yaml_text.yaml_document import MAX_NESTING, MAX_NODES, Keys
+from mjrig.yaml_text.yaml_document import Keys
+from mjrig.yaml_text.yaml_nodes import MAX_NESTING, MAX_NODES
 
 MAX_DEPTH = 50
 _MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
@@ -129,7 +130,9 @@ class Resolved:
             raise PropertyError("'${' has no '}'; write '$${' for a plain '${'", written)
         value = self._value(mark[1], written)
         if value is None or isinstance(value, Mapping | list):
-            what = {type(None): "empty", list: "a list"}.get(type(value), "a mapping")
+            what = (
+                "empty" if value is None else "a list" if isinstance(value, list) else "a mapping"
+            )
             raise PropertyError(
                 f"the variable {mark[1]!r} is {what}; it cannot be part of a longer text", written
             )

@@ -9,16 +9,22 @@ import yaml
 from yaml.constructor import SafeConstructor
 
 from mjrig.errors import SceneError
+from mjrig.yaml_text.yaml_nodes import (
+    MAX_NESTING,
+    MAX_NODES,
+    TOO_DEEP,
+    TOO_MANY,
+    AliasNode,
+    composed,
+    counted,
+)
 
 MAX_CHARACTERS = 4_000_000
-MAX_NODES = 50_000
 MAX_DIGITS = 300
-MAX_NESTING = 100
+BYTE_ORDER_MARK = "\ufeff"
 _TAGS = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
 )
-_TOO_MANY = f"has more than {MAX_NODES} values"
-_TOO_DEEP = f"nested more than {MAX_NESTING} deep"
 _VARIABLE_HINT = '; between brackets a variable needs quotes: "${name}"'
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 
@@ -33,37 +39,6 @@ class TextPlace:
     value: tuple[int, int]
 
 
-class AliasNode(yaml.Node):
-    """`*name`, at its own place in the text; `target` is the node it refers to."""
-
-    id = "alias"
-
-    def __init__(self, target: Any, event: Any) -> None:
-        self.target, self.tag, self.value = target, target.tag, target.value
-        self.start_mark, self.end_mark = event.start_mark, event.end_mark
-
-
-class _Loader(yaml.SafeLoader):
-    """Composes as the safe loader does, but keeps the places of aliases and limits the size."""
-
-    _composed = 0
-    _depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        self._composed += 1
-        if self._composed > MAX_NODES or self._depth > MAX_NESTING:
-            problem = _TOO_MANY if self._composed > MAX_NODES else _TOO_DEEP
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            return AliasNode(super().compose_node(parent, index), event)
-        self._depth += 1
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-
 class Document:
     """A parsed text: `data` in plain Python, `root` as nodes with marks.
 
@@ -76,7 +51,9 @@ class Document:
     def __init__(
         self, text: str, file: str, take: Callable[[int], None] = lambda count: None
     ) -> None:
-        self.text = text
+        #: A byte order mark in front of the text, which some editors write; no place counts it.
+        self.mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+        self.text = text = text.removeprefix(self.mark)
         self.file = file
         self.places: dict[Keys, TextPlace] = {}
         self._visited = 0
@@ -86,8 +63,9 @@ class Document:
                 f"{file}:1:1: has {len(text)} characters; at most {MAX_CHARACTERS} are read"
             )
         try:
-            take(_counted(text))
-            self.root: Any = yaml.compose(text, Loader=_Loader)
+            yaml.reader.Reader(text)  # refuses control characters
+            take(counted(text))
+            self.root: Any = composed(text)
             self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
             hint = _VARIABLE_HINT if _at_variable(error, text) else ""
@@ -119,12 +97,12 @@ class Document:
 
     def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
         if len(path) > MAX_NESTING:  # through aliases
-            raise self._fail(node, path, _TOO_DEEP)
+            raise self._fail(node, path, TOO_DEEP)
         if isinstance(node, AliasNode):
             return self._aliased(node, path, key)
         self._visited += 1
         if self._visited > MAX_NODES:  # nested aliases can grow exponentially
-            raise self._fail(node, path, _TOO_MANY)
+            raise self._fail(node, path, TOO_MANY)
         self.places[path] = TextPlace(key, _mark(node.start_mark))
         if node.tag not in _TAGS and node.tag != "tag:yaml.org,2002:timestamp":
             tag = node.tag.replace("tag:yaml.org,2002:", "!!")
@@ -192,32 +170,6 @@ class Document:
         return SceneError(f"{self.file}:{line}:{column}: {where}{message}")
 
 
-def _counted(text: str) -> int:
-    """The number of values, by the fast parser if there is one; 0: it cannot tell.
-
-    Too many are refused, and too deep nesting.
-
-    Raises:
-        yaml.MarkedYAMLError: with the place; anything else that is wrong is found later.
-    """
-    loader = getattr(yaml, "CSafeLoader", None)
-    count = depth = 0
-    events = iter(yaml.parse(text, Loader=loader)) if loader is not None else iter(())
-    while True:
-        try:
-            event = next(events, None)
-        except yaml.YAMLError:
-            return 0
-        if event is None:
-            return count
-        count += isinstance(event, yaml.NodeEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if count > MAX_NODES or depth > MAX_NESTING + 1:
-            problem = _TOO_MANY if count > MAX_NODES else _TOO_DEEP
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
-
-
 def format_path(path: Keys) -> str:
     """`actors[0].components[1].kp`."""
     text = ""
@@ -256,7 +208,8 @@ def _line_and_column(text: str, position: int) -> tuple[int, int]:
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:
-    if error.problem in (_TOO_MANY, _TOO_DEEP):
-        return error.problem
-    parts = [p for p in (error.problem, error.context) if p]
+    problem = error.problem or ""
+    if problem in (TOO_MANY, TOO_DEEP):
+        return problem
+    parts = [p for p in (problem, error.context) if p]
     return "not valid YAML: " + ", ".join(parts)

@@ -18,7 +18,8 @@ from mjrig.yaml_text.comparison import Plan, matched, same
 from mjrig.yaml_text.entry_edits import Entry, EntryEdits
 from mjrig.yaml_text.formatting import dump, format_block, format_flow, format_inside_flow, is_flat
 from mjrig.yaml_text.text_places import BLANK, Splice, TextPlaces
-from mjrig.yaml_text.yaml_document import AliasNode, Document
+from mjrig.yaml_text.yaml_document import Document
+from mjrig.yaml_text.yaml_nodes import AliasNode
 
 
 def updated_text(document: Document, data: Any) -> str:
@@ -45,7 +46,7 @@ def updated_text(document: Document, data: Any) -> str:
             f"{document.file}:1:1: the change cannot be written without rewriting the file; "
             "does it touch a value shared by a YAML alias? write that value out"
         )
-    return text
+    return document.mark + text
 
 
 @dataclass(frozen=True)

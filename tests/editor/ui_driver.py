@@ -6,6 +6,7 @@ the whole window on the null backend, driven by the imgui test engine.
 
 import faulthandler
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -133,6 +134,7 @@ def run_ui_tests(app: App, *tests: Callable[[Any], None], null: bool = True) -> 
     """Level 2: run functions of a TestContext against the whole window; raises what failed."""
     rp = app.runner_params()
     rp.ini_disable = True
+    rp.fps_idling.fps_max = 0.0  # a test need not wait for a screen
     if null:
         backend = hello_imgui.PlatformBackendType.null, hello_imgui.RendererBackendType.null
         rp.platform_backend_type, rp.renderer_backend_type = backend
@@ -179,6 +181,13 @@ def run_ui_tests(app: App, *tests: Callable[[Any], None], null: bool = True) -> 
     failed = {name: log for name, (status, log) in results.items() if status != "success"}
     lines = [line.text for line in app.state.console.lines if line.detail]
     assert not failed, f"{failed}\nconsole: {lines}"
+
+
+def wait_until(ctx: Any, is_done: Callable[[], object]) -> None:
+    """Let frames pass, at the pace of a screen, until something in the background is done."""
+    while not is_done():
+        time.sleep(1 / 60)
+        ctx.yield_()
 
 
 def app_with(state: EditorState, panels: Sequence[Panel]) -> App:

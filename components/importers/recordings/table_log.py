@@ -6,7 +6,6 @@ those of time (s, ms, us, ns), position, velocity and command (rad, deg).
 """
 
 import csv
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -29,42 +28,25 @@ from mjrig.names import listed, suggestion
 from mjrig.recording.recording import ActorRecording, Efforts, RecordedCommands, Recording
 
 JOINT = "{joint}"
-_TIMES = ("time", "t", "timestamp", "__time", "stamp", "sec", "seconds", "#time")
 #: Units → how many of the SI unit they are, by quantity.
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
 _UNITS = {"time": _TIME_UNITS, "position": _ANGLES, "velocity": _ANGLES, "command": _ANGLES}
-#: Words in the names of columns → what they hold; longer words first.
-_WORDS = {
-    "command": ("q_des", "pos_des", "des_dof_pos", "dof_pos_target", "target_position", "command",
-                "desired", "target", "setpoint", "action", "cmd", "des", "ref"),
-    "velocity": ("joint_velocity", "velocity", "dof_vel", "joint_vel", "qvel", "speed", "vel", "dq",
-                 "qd"),
-    "effort": ("tau_est", "torque", "effort", "tau"),
-    "position": ("joint_position", "position", "dof_pos", "joint_pos", "qpos", "angle", "pos", "q"),
-}  # fmt: skip
-_MARK = r"[._/ \-]"
 
 
 def read(path: Path, hints: Hints) -> Recording | None:
     """A table with a header, by the hint `columns`.
 
     Raises:
-        RecordingError: the hint is missing or does not fit; the message offers one.
+        RecordingError: the hint does not fit.
     """
-    if path.suffix.lower() not in (".csv", ".tsv") and "columns" not in hints:
+    if "columns" not in hints:
         return None
     rows = _rows(path)
     if len(rows) < 1 or not _is_header(rows[0]) or is_urlab(rows[0], rows[1:]):
         return None
     header = [name.strip() for name in rows[0]]
-    said = hints.get("columns")
-    if said is None:
-        raise RecordingError(
-            f"{path.name}: is a table, and no recording of a known format; say what its columns "
-            f"are. By their names it could be: --hint 'columns={guess(header)}'"
-        )
-    return _Table(path, header, rows[1:], hints).recording(said)
+    return _Table(path, header, rows[1:], hints).recording(hints["columns"])
 
 
 def _rows(path: Path) -> list[list[str]]:
@@ -95,68 +77,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# Offering a mapping -----------------------------------------------------------------------------
-
-
-def guess(header: Sequence[str]) -> str:
-    """A mapping by the names of columns, as a hint is written; patterns where they cover it."""
-    said: dict[str, Any] = {}
-    units: dict[str, str] = {}
-    found: dict[str, dict[str, str]] = {}
-    for name in header:
-        bare, unit = _without_unit(name)
-        if bare.lower() in _TIMES and unit in ("", *_TIME_UNITS) and "time" not in said:
-            said["time"] = name
-            units |= {"time": unit} if unit else {}
-        elif name and unit in ("", *_ANGLES):
-            what, joint = _meaning(bare)
-            found.setdefault(what, {}).setdefault(joint, name)
-            units |= {what: unit} if unit and what in _UNITS else {}
-    for what in ("position", "velocity", "effort", "command"):
-        if what in found:
-            others = [name for name in header if name != said.get("time")]
-            said[what] = _pattern(found[what], others) or found[what]
-    return json.dumps({**said, **({"units": units} if units else {})}, ensure_ascii=False)
-
-
-def _without_unit(name: str) -> tuple[str, str]:
-    """`pos_hip_deg` → `pos_hip`, deg; any other short unit, as of a current, is one too."""
-    hit = re.fullmatch(r"(.+)_(s|ms|us|ns|rad|deg|A|mA|V|C|Nm)", name)
-    if not hit:
-        return name, ""
-    return hit.group(1), "" if hit.group(2) == "Nm" else hit.group(2)
-
-
-def _meaning(name: str) -> tuple[str, str]:
-    """What a column holds, and of which joint: `dq_left_knee` → velocity of left_knee."""
-    for what, words in _WORDS.items():
-        for word in words:
-            before = re.fullmatch(rf"[/\-\s]*{word}{_MARK}+(.+)", name, re.IGNORECASE)
-            after = re.fullmatch(rf"(.+?){_MARK}+{word}", name, re.IGNORECASE)
-            numbered = re.fullmatch(rf"{word}(\[?\d+\]?)", name, re.IGNORECASE)
-            hit = before or after or numbered
-            if hit:
-                return what, hit.group(1)
-    return "position", name
-
-
-def _pattern(places: Mapping[str, str], header: Sequence[str]) -> str:
-    """The pattern all these columns share, if it matches no other one; else empty."""
-    patterns = {_with_joint(name, joint) for joint, name in places.items()}
-    if len(patterns) != 1:
-        return ""
-    (pattern,) = patterns
-    return pattern if set(_matching(pattern, header)) == set(places) else ""
-
-
-def _with_joint(name: str, joint: str) -> str:
-    """The name of a column with {joint} for the joint's."""
-    if name.startswith(joint):
-        return JOINT + name.removeprefix(joint)
-    before, _, after = name.rpartition(joint)
-    return before + JOINT + after
 
 
 def _matching(pattern: str, header: Sequence[str]) -> dict[str, str]:
@@ -193,7 +113,7 @@ class _Table:
     def recording(self, said: object) -> Recording:
         """The recording by a mapping of its columns."""
         if not isinstance(said, Mapping):
-            wanted = guess(self._header)
+            wanted = f'{{time: {self._header[0]}, position: "q_{JOINT}"}}'
             raise self._fail(f"the hint columns must be a mapping, as in {wanted}; got {said!r}")
         known = ("time", "position", "velocity", "effort", "command", "units")
         for what in said:

@@ -14,6 +14,7 @@ from mjrig.names import listed
 
 _TRAINING = ("init_state", "control", "normalization")
 _REAL = ("common", "policy", "mech")
+KEYS = (_TRAINING, _REAL)
 #: Sensors the stack reads; without them the state of the base is taken.
 ORIENTATION, ANGULAR_VELOCITY = "orientation", "angular-velocity"
 

@@ -1,9 +1,11 @@
-"""unitree_rl_gym: one YAML beside a TorchScript or ONNX network; joints by index, no names.
+"""unitree_rl_gym and its forks: one YAML beside a TorchScript or ONNX network; joints by index.
 
-The file for the real robot (`control_dt`, `leg_joint2motor_idx`) names their motors.
+The file for the real robot (`control_dt`, `leg_joint2motor_idx`) names their motors. Forks name
+joints (`model_joint_names`), leave the gait's phase out and stack frames: the sizes tell.
 """
 
 import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.sources import terms
@@ -11,14 +13,17 @@ from mjrig.components.importers.sources.found import Begin, FoundPolicy, Held, T
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 
+KEYS = (("kps", "kds", "default_angles", "num_actions"),)
 #: Period of the gait in the code of the stack [s].
 GAIT = 0.8
+#: The joints in the order of the network, in forks of the stack.
+NAMES = "model_joint_names"
 _HOME = re.compile(r"(?:robots|pre_train)/([^/]+)")
 
 
 def recognises(source: PolicySource) -> bool:
     """By the keys every file of the stack has."""
-    return source.one("kps", "kds", "default_angles", "num_actions") is not None
+    return source.one(*KEYS[0]) is not None
 
 
 def read(source: PolicySource) -> FoundPolicy:
@@ -27,7 +32,7 @@ def read(source: PolicySource) -> FoundPolicy:
     Raises:
         SceneError: a key is missing or has a wrong value.
     """
-    config = source.one("kps", "kds", "default_angles", "num_actions")
+    config = source.one(*KEYS[0])
     assert config is not None
     root = config.root
     count = root.whole("num_actions")
@@ -39,12 +44,19 @@ def read(source: PolicySource) -> FoundPolicy:
     if "leg_joint2motor_idx" in root and len(source.robot.motors) > count:
         order = ValueOrder.MOTORS
         motors = tuple(root.indices("leg_joint2motor_idx", count, len(source.robot.motors)))
+    names = tuple(root.texts(NAMES, distinct=True)) if NAMES in root else ()
+    if names:
+        order = ValueOrder.NAMES
+        if len(names) != count:
+            raise root.at(NAMES).error(f"has {len(names)} joints, num_actions is {count}")
     scale = root.number("action_scale")
+    layout = _layout(root, source, gait_terms(root, count))
     return FoundPolicy(
         stack="unitree_rl_gym",
         robot=_robot(root),
         count=count,
         order=order,
+        names=names,
         motors=motors,
         timestep=timestep,
         tick=tick,
@@ -52,18 +64,55 @@ def read(source: PolicySource) -> FoundPolicy:
         kp=root.numbers("kps", count),
         kv=root.numbers("kds", count),
         default=root.numbers("default_angles", count),
-        terms=gait_terms(root, count),
+        terms=layout.terms,
+        history=layout.history,
         action={"scale": scale, "dtype": "float32"},
         command=_command(root),
         begin=Begin.RESET,
-        size=root.whole("num_obs") if "num_obs" in root else None,
+        size=layout.declared,
         held=_held(root),
         notes=("the target is the default pose until the first tick, after one tick's time",),
-        assumed=(
-            "the file has no joint names: its order is taken to be the model's",
-            f"the gait's period is {GAIT:g} s, as in the code of the stack",
-        ),
+        assumed=(*(() if names else (_BY_PLACE,)), *layout.assumed),
     )
+
+
+_BY_PLACE = "the file has no joint names: its order is taken to be the model's"
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The terms of the observation, and how frames of it are stacked."""
+
+    terms: list[Term]
+    declared: int | None
+    history: dict[str, Any]
+    assumed: tuple[str, ...]
+
+
+def _layout(root: VendorEntry, source: PolicySource, whole: list[Term]) -> _Layout:
+    """What fits the declared size and the network: with or without a phase, one frame or more."""
+    declared = root.whole("num_obs") if "num_obs" in root else None
+    network = source.network
+    takes = network.width(network.observation) if network is not None else None
+    for found in (whole, whole[:-1]):
+        size = sum(t.size for t in found)
+        frames = 1 if takes is None else takes // size
+        if (takes is None or takes == frames * size) and declared in (None, size, frames * size):
+            break
+    else:  # neither fits: the pre-flight says so
+        found, size, frames = whole, 0, 1
+    assumed = (f"the gait's period is {GAIT:g} s, as in the code of the stack",)
+    if found is not whole:
+        assumed = (f"the observation has no gait phase: {size} values are those of the others",)
+    if frames < 2:
+        return _Layout(found, declared, {}, assumed)
+    text = (
+        f"the network takes {frames} frames of {size} values: frame by frame, the oldest first, "
+        "zeros before the first tick (observation.history in policy.yaml)"
+    )
+    stacked = [replace(t, history=frames) for t in found]
+    history = {"order": "oldest_first", "fill": "zeros", "by": "frame"}
+    return _Layout(stacked, None, history, (*assumed, text))
 
 
 def gait_terms(scales: VendorEntry, count: int) -> list[Term]:

@@ -16,9 +16,12 @@ from mjrig.names import suggestion
 USUAL_STEP = 0.002
 
 
+KEYS = (("joint_ids_map", "step_dt", "observations"),)
+
+
 def recognises(source: PolicySource) -> bool:
     """By the keys every deploy.yaml has."""
-    return source.one("joint_ids_map", "step_dt", "observations") is not None
+    return source.one(*KEYS[0]) is not None
 
 
 def read(source: PolicySource) -> FoundPolicy:
@@ -27,7 +30,7 @@ def read(source: PolicySource) -> FoundPolicy:
     Raises:
         SceneError: a key is missing or has a wrong value.
     """
-    config = source.one("joint_ids_map", "step_dt", "observations")
+    config = source.one(*KEYS[0])
     assert config is not None
     root = config.root
     count = len(root.numbers("joint_ids_map"))

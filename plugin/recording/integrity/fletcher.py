@@ -11,48 +11,37 @@ import numpy.typing as npt
 
 #: Bytes that the filter adds to a chunk.
 SIZE = 4
-#: Two words in the lower halves of 32 bits each, so that sums of 8 bytes at a time do not overflow.
-_LANES, _LANE, _HALF, _WORD = (np.uint64(n) for n in (0x0000FFFF0000FFFF, 0xFFFFFFFF, 32, 16))
-#: 8-byte numbers per row of a piece, and rows: pieces that fit into a processor's cache.
-_ROW, _ROWS = 128, 128
+#: Words per row of a piece, and rows: sums of so many are exact in 32-bit floats, fast to add.
+_ROW = _ROWS = 256
+_PLACES = np.arange(256.0)
 
 
 def fletcher32(block: npt.NDArray[Any]) -> bytes:
     """The checksum of an array of 8-byte numbers, as the filter stores it."""
-    numbers = np.ascontiguousarray(block).reshape(-1).view(np.uint64)
+    words = np.ascontiguousarray(block).reshape(-1).view(np.uint16)
+    piece = np.empty((_ROWS, _ROW), np.float32)
     total = weighted = 0
-    for first in range(0, len(numbers), _ROW * _ROWS):
-        piece = numbers[first : first + _ROW * _ROWS]
-        plain, by_place = _sums(piece)
+    for first in range(0, len(words), _ROW * _ROWS):
+        plain, by_place = _sums(words[first : first + _ROW * _ROWS], piece)
         total += plain
-        weighted += by_place + 4 * first * plain
-    return _encoded(4 * len(numbers) * total - weighted, total)
+        weighted += by_place + first * plain
+    return _encoded(len(words) * total - weighted, total)
 
 
-def _sums(numbers: npt.NDArray[np.uint64]) -> tuple[int, int]:
-    """The sum of the words of a piece, and the sum of each times its place."""
-    if len(numbers) % _ROW:
-        padded = np.zeros(-(-len(numbers) // _ROW) * _ROW, np.uint64)
-        padded[: len(numbers)] = numbers
-        numbers = padded
-    table = numbers.reshape(-1, _ROW)
-    even, odd = table & _LANES, (table >> _WORD) & _LANES
-    first, third = _lanes(even.sum(axis=0))
-    second, fourth = _lanes(odd.sum(axis=0))
-    even += odd
-    rows = np.add(*_lanes(even.sum(axis=1)))
-    columns = first + second + third + fourth
-    numbered = _ROW * _weighted(rows) + _weighted(columns)
-    inside = int(second.sum()) + 2 * int(third.sum()) + 3 * int(fourth.sum())
-    return int(rows.sum()), 4 * numbered + inside
+def _sums(words: npt.NDArray[np.uint16], piece: npt.NDArray[np.float32]) -> tuple[int, int]:
+    """The sum of some words, and the sum of each times its place; `piece` is room for them."""
+    count = len(words)
+    if count < piece.size:
+        piece = piece[: -(-count // _ROW)]
+        piece.reshape(-1)[count:] = 0
+    piece.reshape(-1)[:count] = words
+    rows = np.add.reduce(piece, 1).astype(np.float64)
+    columns = np.add.reduce(piece, 0).astype(np.float64)
+    return int(rows.sum()), _ROW * _weighted(rows) + _weighted(columns)
 
 
-def _lanes(sums: Any) -> tuple[Any, Any]:
-    return sums & _LANE, sums >> _HALF
-
-
-def _weighted(sums: Any) -> int:
-    return int((np.arange(len(sums), dtype=np.uint64) * sums).sum())
+def _weighted(sums: npt.NDArray[np.float64]) -> int:
+    return int((_PLACES[: len(sums)] * sums).sum())
 
 
 def _encoded(second: int, first: int) -> bytes:

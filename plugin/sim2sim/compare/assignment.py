@@ -18,37 +18,41 @@ LEAST = 20
 class MatchSamples:
     """Targets, positions, velocities and efforts of the driven joints, row by row.
 
-    `effort` and `velocity` are None where they were not recorded.
+    `effort` and `velocity` are None where they were not recorded. `places` are the columns among
+    all actuators of the recording; None: all of them.
     """
 
     target: FloatArray
     position: FloatArray
     velocity: FloatArray | None = None
     effort: FloatArray | None = None
+    places: Indices | None = None
 
 
 def samples_of(actor: ActorRecording) -> MatchSamples | None:
     """Recorded setpoints and the joints they drive, at the same steps.
 
-    With efforts: only the steps they were recorded at. None where an actuator drives no joint that
-    was recorded.
+    With efforts: only the steps they were recorded at. Actuators that drive no recorded joint, such
+    as those on tendons, are left out; None where all are.
     """
     commands = actor.commands
     at = {j.name: j for j in actor.joints if j.kind in ("hinge", "slide")}
-    if commands is None or not actor.driven or any(n not in at for n in actor.driven):
+    places = np.array([i for i, n in enumerate(actor.driven) if n in at], dtype=np.intp)
+    if commands is None or not len(places):
         return None
-    qpos = [at[n].qpos.start for n in actor.driven]
-    dof = [at[n].dof.start for n in actor.driven]
+    qpos = [at[actor.driven[i]].qpos.start for i in places]
+    dof = [at[actor.driven[i]].dof.start for i in places]
     rows = np.flatnonzero(actor.step >= commands.step[0])
     effort = None
     if actor.efforts is not None and actor.qvel is not None:
         _, states, used = np.intersect1d(actor.step, actor.efforts.step, return_indices=True)
         good = actor.step[states] >= commands.step[0]
         if good.sum() >= LEAST:
-            rows, effort = states[good], actor.efforts.effort[used[good]]
+            rows, effort = states[good], actor.efforts.effort[used[good]][:, places]
     held = np.searchsorted(commands.step, actor.step[rows], side="right") - 1
     velocity = None if actor.qvel is None else actor.qvel[rows][:, dof]
-    return MatchSamples(commands.position[held], actor.qpos[rows][:, qpos], velocity, effort)
+    target = commands.position[held][:, places]
+    return MatchSamples(target, actor.qpos[rows][:, qpos], velocity, effort, places)
 
 
 def likely_order(samples: MatchSamples) -> Indices:
@@ -102,7 +106,8 @@ def flipped(samples: MatchSamples) -> list[int]:
     """Columns that fit their joint much better with the other sign."""
     as_is, negated = np.diag(costs(samples)), np.diag(costs(samples, -1.0))
     moving = samples.target.std(axis=0) > STILL
-    return [int(i) for i in np.flatnonzero(moving & (negated < 0.5 * as_is))]
+    against = np.flatnonzero(moving & (negated < 0.5 * as_is))
+    return [int(i) for i in (against if samples.places is None else samples.places[against])]
 
 
 def assign(cost: FloatArray) -> Indices:

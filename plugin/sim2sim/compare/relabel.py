@@ -69,7 +69,12 @@ def with_signs(recording: Recording, robot: str, flipped: Sequence[int]) -> Reco
     signs = np.ones(actor.commands.position.shape[1])
     signs[list(flipped)] = -1.0
     c = actor.commands
-    moved = RecordedCommands(c.step, c.position * signs, c.velocity * signs, c.feedforward * signs)
+    moved = replace(
+        c,
+        position=c.position * signs,
+        velocity=c.velocity * signs,
+        feedforward=c.feedforward * signs,
+    )
     return _with(recording, replace(actor, commands=moved))
 
 

@@ -16,8 +16,10 @@ def is_policy(source: object) -> bool:
     return isinstance(source, PolicyComponent)
 
 
-def as_recording(source: object, hints: dict[str, object] | None = None) -> Recording:
-    """A recording, read from its file if need be.
+def as_recording(
+    source: object, hints: dict[str, object] | None = None, timestep: float | None = None
+) -> Recording:
+    """A recording, read from its file if need be; logs of robots are brought to `timestep` [s].
 
     Raises:
         RecordingError: it cannot be read.
@@ -26,7 +28,7 @@ def as_recording(source: object, hints: dict[str, object] | None = None) -> Reco
         return source
     if not isinstance(source, str | Path):
         raise RecordingError(f"a recording or a file is needed, got {source!r}")
-    return read_recording(Path(source), hints)
+    return read_recording(Path(source), hints, timestep=timestep)
 
 
 def scene_name(world: World) -> str:

@@ -1,19 +1,25 @@
 """From recorded actions to recorded targets: scale, offset, sign; and whether the network is it."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import how_many, listed
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
+from mjrig.sim2sim.diagnose.action_filter import (
+    ALIKE,
+    ActionLine,
+    action_line,
+    recorded_filter,
+)
 from mjrig.sim2sim.diagnose.policy_case import PolicyCase
 from mjrig.sim2sim.diagnose.recomputed import real_ticks
 from mjrig.sim2sim.diagnose.term_checks import default_finding
 
-#: Largest error of a target that a straight line leaves [rad or m].
-STRAIGHT = 1e-3
 #: Relative difference of scales, and difference of offsets [rad or m], that counts.
 SCALE, OFFSET = 5e-3, 1e-3
 #: Actions that agree to this are of the same network.
@@ -38,6 +44,13 @@ class ActionChecks:
 
     def _compared(self) -> Iterator[ReplayFinding]:
         case, joints = self._case, list(self._case.policy.joints)
+        if self._targets_between_ticks():
+            self.open.append(
+                "action to target: targets change between ticks too, as filtered or interpolated "
+                "at the physics rate"
+            )
+            return
+        yield from self._filter()
         plant = case.policy.plant().joints
         scale = np.array([plant["action_scale"][j] for j in joints])
         lines = [self._line(j) for j in joints]
@@ -48,15 +61,23 @@ class ActionChecks:
                 yield order
                 return
         if not straight:
+            mode = list(self._other_mode(joints))
+            if mode:
+                yield from mode
+                return
             self.open.append("action to target: targets do not follow actions on a straight line")
             return
         fitted = {i: line for i, line in enumerate(lines) if line is not None}
-        wrong = [i for i in straight if abs(fitted[i][0] - scale[i]) > SCALE * abs(scale[i])]
-        signs = [i for i in wrong if abs(fitted[i][0] + scale[i]) < SCALE * abs(scale[i])]
+        wrong = [i for i in straight if abs(fitted[i].slope - scale[i]) > SCALE * abs(scale[i])]
+        signs = [i for i in wrong if abs(fitted[i].slope + scale[i]) < SCALE * abs(scale[i])]
         if wrong and signs == wrong:
             yield self._scales("sign", wrong, fitted, scale, joints)
+        elif wrong and all(_is_degrees(fitted[i].slope / scale[i]) for i in wrong):
+            yield self._scales("units", wrong, fitted, scale, joints)
         elif wrong:
             yield self._scales("action_scale", wrong, fitted, scale, joints)
+        if not wrong:
+            yield from self._clips(fitted, joints)
         # A wrong slope moves the offset too; where the slope is right, the offset can be judged.
         yield from self._offsets({i: f for i, f in fitted.items() if i not in wrong}, joints)
         if not wrong:
@@ -66,14 +87,14 @@ class ActionChecks:
         self,
         what: str,
         wrong: list[int],
-        fitted: dict[int, tuple[float, float, float]],
+        fitted: dict[int, ActionLine],
         scale: FloatArray,
         joints: list[str],
     ) -> ReplayFinding:
-        new = {joints[i]: float(f"{fitted[i][0]:.5g}") for i in wrong}
+        new = {joints[i]: float(f"{fitted[i].slope:.5g}") for i in wrong}
         old = {joints[i]: float(f"{scale[i]:.7g}") for i in wrong}
         whole = [new.get(j, float(f"{s:.7g}")) for j, s in zip(joints, scale, strict=True)]
-        rest = max(fitted[i][2] for i in wrong)
+        rest = max(fitted[i].rest for i in wrong)
         alike = len(set(new.values())) == len(set(old.values())) == 1
         return ReplayFinding(
             what,
@@ -86,24 +107,93 @@ class ActionChecks:
             (RepairEdit("policy", "action.scale", whole),),
         )
 
-    def _offsets(
-        self, fitted: dict[int, tuple[float, float, float]], joints: list[str]
-    ) -> Iterator[ReplayFinding]:
+    def _offsets(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
         action = self._case.said.get("action") or {}
         absolute = action.get("mode", "absolute") == "absolute"
-        if not absolute or action.get("offset", "default") != "default":
-            return
         pose = self._case.policy.plant().joints.get("default_pose", {})
         kinds = self._velocities
+        if not absolute:
+            return
+        if action.get("offset", "default") != "default":
+            yield from self._own_offsets(fitted, joints, pose)
+            return
         change = {
-            joints[i]: offset - pose.get(joints[i], 0.0)
-            for i, (_, offset, _) in fitted.items()
-            if joints[i] not in kinds and abs(offset - pose.get(joints[i], 0.0)) > OFFSET
+            joints[i]: line.offset - pose.get(joints[i], 0.0)
+            for i, line in fitted.items()
+            if joints[i] not in kinds and abs(line.offset - pose.get(joints[i], 0.0)) > OFFSET
         }
         if change:
             yield default_finding(
                 self._case, change, "recorded targets at an action of zero are there", 1.0
             )
+
+    def _own_offsets(
+        self, fitted: dict[int, ActionLine], joints: list[str], pose: Mapping[str, float]
+    ) -> Iterator[ReplayFinding]:
+        """Offsets that the file states, where they are numbers."""
+        said = self._said["offset"]
+        if isinstance(said, Mapping) or np.size(said) not in (1, len(joints)):
+            return
+        here = np.broadcast_to(np.asarray(said, dtype=np.float64), len(joints))
+        off = {i: f.offset for i, f in fitted.items() if abs(f.offset - here[i]) > OFFSET}
+        if not off:
+            return
+        as_pose = all(abs(f.offset - pose.get(joints[i], 0.0)) < OFFSET for i, f in fitted.items())
+        new: object = "default" if as_pose else [
+            float(f"{off.get(i, here[i]):.6g}") for i in range(len(joints))
+        ]  # fmt: skip
+        yield ReplayFinding(
+            "action offset",
+            listed([joints[i] for i in off]) if len(off) <= 4 else how_many(len(off), "joint"),
+            "the default pose" if as_pose else new,
+            said,
+            "recorded targets at an action of zero are there",
+            1.0,
+            (RepairEdit("policy", "action.offset", new),),
+        )
+
+    def _clips(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
+        """A clip of the actions here that recorded targets do not show, or the other way round."""
+        clip: Any = self._said.get("clip")
+        if self._beta < 1.0 or np.size(clip) > 2 or isinstance(clip, str):
+            return
+        bound, most, stopped = _bound(clip), 0.0, []
+        for i, line in fitted.items():
+            action = self._actions[:, self._case.joints.index(joints[i])]
+            reached = (self._moved(joints[i]) - line.offset) / line.slope
+            free = np.abs(reached - action) < 1e-3 * np.maximum(np.abs(action), 1.0)
+            most = max(most, float(np.abs(action[free]).max(initial=0.0)))
+            less = np.abs(reached[~free & (np.abs(reached) < np.abs(action))])
+            if len(less) > 2 and np.ptp(less) < 1e-3 * less.max():
+                stopped.append(float(less.mean()))
+        if most > bound * (1.0 + 1e-3):
+            text = f"recorded targets follow actions up to {most:.4g}, here they end at {bound:.4g}"
+            edit = RepairEdit("policy", "action.clip", None)
+            yield ReplayFinding("action clip", "", f"not below {most:.4g}", bound, text, 1.0,
+                                (edit,))  # fmt: skip
+        elif stopped and np.ptp(stopped) < 1e-2 * max(stopped) and min(stopped) < 0.99 * bound:
+            value = float(f"{np.mean(stopped):.4g}")
+            count = how_many(len(stopped), "joint")
+            text = f"recorded targets of {count} stop at actions of {value:g}"
+            edit = RepairEdit("policy", "action.clip", [-value, value])
+            here = "none" if not np.isfinite(bound) else bound
+            yield ReplayFinding("action clip", "", value, here, text, 1.0, (edit,))
+
+    def _other_mode(self, joints: list[str]) -> Iterator[ReplayFinding]:
+        """Targets that follow actions as another mode has it."""
+        here = str(self._said.get("mode", "absolute"))
+        other = {"absolute": "delta", "delta": "absolute"}.get(here)
+        if other is None:
+            return
+        lines = [
+            action_line(self._actions[:, self._case.joints.index(j)], self._moved(j, other))
+            for j in joints
+        ]
+        found = [line for line in lines if line is not None]
+        if len(found) > 0.5 * len(joints):
+            text = f"recorded targets follow actions on straight lines with it, {len(found)} joints"
+            edit = RepairEdit("policy", "action.mode", other)
+            yield ReplayFinding("action mode", "", other, here, text, 1.0, (edit,))
 
     def _order(self, joints: list[str]) -> ReplayFinding | None:
         """Targets that follow the actions of other joints: the setpoints are in another order."""
@@ -138,39 +228,78 @@ class ActionChecks:
         still = (np.ptp(q, axis=0) < 1e-9) & (np.ptp(v, axis=0) > 1e-6)
         return {j for j, s in zip(joints, still, strict=True) if s}
 
-    def _line(self, joint: str, other: str = "") -> tuple[float, float, float] | None:
-        """Slope, offset and largest error of a joint's target over its action; None: none fits.
+    def _line(self, joint: str, other: str = "") -> ActionLine | None:
+        """The line of a joint's targets over its actions, or those of an`other`; None: none."""
+        if self._said.get("mode") == "measured":
+            return None
+        action = self._actions[:, self._case.joints.index(other or joint)]
+        return action_line(action, self._moved(joint), _bound(self._said.get("clip")), self._beta)
 
-        With `other`, over the action of that joint.
-        """
+    @cached_property
+    def _said(self) -> Mapping[str, Any]:
+        return self._case.said.get("action") or {}
+
+    @cached_property
+    def _actions(self) -> FloatArray:
+        """Recorded actions, (ticks, recorded columns)."""
+        ticks = self._case.ticks
+        return ticks.action[real_ticks(ticks)].astype(np.float64)
+
+    def _moved(self, joint: str, mode: str = "") -> FloatArray:
+        """What an action of a joint turned into at each tick: its target, or the change of it."""
         case = self._case
-        rows = np.array(real_ticks(case.ticks))
-        steps = case.ticks.step[rows]
-        action = case.ticks.action[rows][:, case.joints.index(other or joint)].astype(np.float64)
+        steps = case.ticks.step[real_ticks(case.ticks)]
         row = "velocity" if joint in self._velocities else "position"
         target = case.targets_at([joint], steps, row)[:, 0]
-        said = case.said.get("action") or {}
-        if said.get("mode") == "delta":
+        if (mode or self._said.get("mode")) == "delta":
             target = target - case.targets_at([joint], steps - 1, row)[:, 0]
-        elif said.get("mode") == "measured":
+        return target
+
+    # Filters ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _recorded_beta(self) -> float | None:
+        """The filter between recorded actions and targets; None: it is not known."""
+        if self._said.get("mode") == "measured":
             return None
-        return line(action, target, _bound(said.get("clip")))
+        joints = list(self._case.policy.joints)
+        actions = self._actions[:, [self._case.joints.index(j) for j in joints]]
+        targets = np.stack([self._moved(j) for j in joints], axis=1)
+        return recorded_filter(actions, targets, _bound(self._said.get("clip")))
+
+    @property
+    def _beta(self) -> float:
+        return 1.0 if self._recorded_beta is None else self._recorded_beta
+
+    def _filter(self) -> Iterator[ReplayFinding]:
+        here, recorded = float(self._said.get("smoothing", 1.0)), self._recorded_beta
+        if recorded is None or abs(recorded - here) < ALIKE:
+            return
+        how = "actions" if recorded == 1.0 else f"actions smoothed with β = {recorded:g}"
+        yield filter_finding(recorded, here, f"recorded targets are straight lines over {how}")
+
+    def _targets_between_ticks(self) -> bool:
+        """Whether setpoints move at most steps, not only at ticks."""
+        case, commands = self._case, self._case.match.recorded.commands
+        assert commands is not None
+        if case.policy.tick_steps < 3:
+            return False
+        moved = np.abs(np.diff(commands.position, axis=0)).max(axis=1) > 1e-9
+        changes = commands.step[1:][moved]
+        steps = case.ticks.step[real_ticks(case.ticks)]
+        inside = changes[(changes > steps[0]) & (changes <= steps[-1])]
+        return len(inside) > 2 * len(steps)
 
 
-def line(action: FloatArray, target: FloatArray, bound: float) -> tuple[float, float, float] | None:
-    """A straight line through most points: clipped ones lie off it."""
-    keep = np.abs(action) < bound
-    for _ in range(4):
-        if keep.sum() < 5 or np.ptp(action[keep]) < 1e-4 or np.ptp(target[keep]) < 1e-6:
-            return None
-        columns = np.stack([action[keep], np.ones(int(keep.sum()))], axis=1)
-        (slope, offset), *_ = np.linalg.lstsq(columns, target[keep], rcond=None)
-        rest = np.abs(slope * action + offset - target)
-        worst = float(rest[keep].max())
-        if worst < STRAIGHT:
-            return float(slope), float(offset), worst
-        keep &= rest < max(np.median(rest[keep]) * 2.0, 1e-9)
-    return None
+def filter_finding(recorded: float, here: float, evidence: str) -> ReplayFinding:
+    """Another filter of the actions; 1: none."""
+    there, now = (f"β {b:g}" if b < 1.0 else "none" for b in (recorded, here))
+    edit = RepairEdit("policy", "action.smoothing", recorded)
+    return ReplayFinding("action filter", "", there, now, evidence, 1.0, (edit,))
+
+
+def _is_degrees(ratio: float) -> bool:
+    return abs(math.radians(ratio) - 1.0) < SCALE
 
 
 def _bound(clip: object) -> float:
@@ -194,6 +323,11 @@ def check_network(case: PolicyCase, *, terms_agree: bool) -> tuple[list[ReplayFi
     off = float(np.abs(first[0] - np.clip(first[1], *_range(case))).max()) / size
     if off < AGREES:
         return [], ""
+    beta = recorded_filter(found.action_here, found.action_recorded, np.inf)
+    here = float((case.said.get("action") or {}).get("smoothing", 1.0))
+    if beta is not None and beta < 1.0 and abs(beta - here) > ALIKE:
+        text = f"recorded actions are those of the network here, smoothed with β = {beta:g}"
+        return [filter_finding(beta, here, text)], ""
     text = (
         f"on the same observations its actions differ by {off:.2g} of their size in the first "
         f"{len(first[0])} ticks: another network, or another recurrent state"

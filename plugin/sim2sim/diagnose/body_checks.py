@@ -7,10 +7,12 @@ from functools import partial
 import mujoco
 import numpy as np
 
+from mjrig.arrays import FloatArray
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Match
+from mjrig.sim2sim.diagnose.plant_fix import dynamics_fix
 from mjrig.sim2sim.diagnose.segments import EXACT, ParameterFit, Segments, size
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 
@@ -23,6 +25,10 @@ GROSS = 1.5
 SUSPICION, SUSPECTED = 0.9, 0.6
 #: With this share no other parameter is fitted.
 CERTAIN = 0.98
+#: A parameter whose slope promises less is not fitted.
+HOPELESS = 0.02
+#: Joints whose properties are tried one by one: those pushed most; and how many are fitted.
+PUSHED, SINGLE = 3, 2
 #: Properties of joints that are fitted where the recording does not list them, with a first step.
 JOINTS = {"armature": 2e-3, "damping": 2e-2, "frictionloss": 2e-2, "kp": 1.0, "kv": 0.05}
 #: Changes of a mass to begin from, as shares of the robot's; of a joint's property, of its own.
@@ -30,6 +36,8 @@ MASSES = (-0.3, -0.2, -0.1, -0.05, 0.05, 0.1, 0.2, 0.3)
 SHARES = (-0.9, -0.7, -0.4, 0.5, 1.5)
 #: Factors of friction to begin from, as logarithms: half, double, …
 SCAN = (-1.4, -1.0, -0.7, -0.35, -0.15, 0.15, 0.35, 0.7, 1.0, 1.4)
+
+Repair = Callable[[PlantEdit], object]
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,10 @@ class PlantParameter:
     step: float
     low: float = -np.inf
     scan: tuple[float, ...] = ()
-    path: str = ""
+    repairable: bool = False
     joints: tuple[str, ...] = ()
+    #: Its effect is not smooth: a slope says nothing about it.
+    scans_always: bool = False
 
 
 class BodyChecks:
@@ -54,29 +64,67 @@ class BodyChecks:
         self._segments, self._world = segments, world
         self._pair: Match = segments.pair
 
-    def run(self) -> list[tuple[ReplayFinding, Callable[[PlantEdit], object]]]:
+    def run(self) -> list[tuple[ReplayFinding, Repair]]:
         """Findings and how to repair them in this world, the one that explains most first."""
         before = self._segments.miss()
         if not EXACT < size(before) < GROSS:
             return []
-        found = []
-        edit = PlantEdit(self._world, self._pair.robot)
+        found: list[tuple[ReplayFinding, Repair]] = []
         for parameter in self._parameters():
-            try:
-                fit = self._segments.fit(
-                    partial(parameter.change, edit), edit.undo, parameter.step, before,
-                    low=parameter.low, scan=parameter.scan,
-                )  # fmt: skip
-            except CannotEdit:
-                continue
-            finally:
-                edit.undo()
-            if fit.share > NAMED:
-                repair = partial(_repair, parameter, fit.change)
-                found.append((self._finding(parameter, fit), repair))
-            if fit.share > CERTAIN:
+            found += self._fitted(parameter, before)
+            if found and (found[-1][0].share or 0.0) > CERTAIN:
                 break
+        else:
+            for parameter in self._promising(before):
+                found += self._fitted(parameter, before)
         return sorted(found, key=lambda pair: -(pair[0].share or 0.0))
+
+    def _fitted(
+        self, parameter: PlantParameter, before: FloatArray
+    ) -> list[tuple[ReplayFinding, Repair]]:
+        """The finding of one parameter, if it explains enough."""
+        edit = PlantEdit(self._world, self._pair.robot)
+        change = partial(parameter.change, edit)
+        try:
+            hopeless = not parameter.scans_always and (
+                self._segments.promise(change, edit.undo, parameter.step, before) < HOPELESS
+            )
+            if hopeless:
+                return []
+            fit = self._segments.fit(
+                change, edit.undo, parameter.step, before, low=parameter.low, scan=parameter.scan
+            )
+        except CannotEdit:
+            return []
+        finally:
+            edit.undo()
+        if fit.share <= NAMED:
+            return []
+        return [(self._finding(parameter, fit), partial(_repair, parameter, fit.change))]
+
+    def _promising(self, before: FloatArray) -> list[PlantParameter]:
+        """The best guesses of what is wrong with a single joint, of those that are pushed most."""
+        push, edit = self._segments.efforts(before), PlantEdit(self._world, self._pair.robot)
+        single = [h for _, h in self._pair.joints if h.kind in ("hinge", "slide")]
+        worst = sorted(single, key=lambda h: -push[h.dof.start])[:PUSHED]
+        hopes: list[tuple[float, PlantParameter]] = []
+        for place, joint in enumerate(worst):
+            for parameter in self._of_joints((joint.name,)):
+                change = partial(parameter.change, edit)
+                # With contacts a slope depends on its side: both, where it is most likely.
+                ways = (1.0, -1.0) if place == 0 else (1.0,)
+                try:
+                    hope = max(
+                        self._segments.promise(change, edit.undo, w * parameter.step, before)
+                        for w in ways
+                    )
+                except CannotEdit:
+                    continue
+                finally:
+                    edit.undo()
+                hopes.append((hope, parameter))
+        hopes = [h for h in hopes if h[0] > HOPELESS]
+        return [p for _, p in sorted(hopes, key=lambda h: -h[0])[:SINGLE]]
 
     def _finding(self, parameter: PlantParameter, fit: ParameterFit) -> ReplayFinding:
         new, old = parameter.here + fit.change, parameter.here
@@ -84,10 +132,9 @@ class BodyChecks:
             new = old * float(np.exp(fit.change))
         value = float(f"{new:.4g}")
         fix: tuple[RepairEdit, ...] = ()
-        if parameter.path:
-            fix = (
-                RepairEdit("scene", parameter.path, {j: value for j in parameter.joints} or value),
-            )
+        if parameter.repairable:
+            wanted = dict.fromkeys(parameter.joints, value)
+            fix = (dynamics_fix(self._world, self._pair.robot, parameter.what, wanted),)
         return ReplayFinding(
             parameter.what,
             parameter.where,
@@ -104,26 +151,29 @@ class BodyChecks:
     def _parameters(self) -> Iterator[PlantParameter]:
         yield from self._friction()
         yield from self._payload()
+        yield from self._of_joints(())
+
+    def _of_joints(self, only: tuple[str, ...]) -> Iterator[PlantParameter]:
+        """Properties that the recording does not list, of all joints together or of some."""
         listed = self._pair.recorded.plant.joints
         here = plant_of(self._world, self._pair.robot).joints
-        name = self._pair.robot.name
         for what, step in JOINTS.items():
-            values = here.get(what, {})
+            values = {j: v for j, v in here.get(what, {}).items() if not only or j in only}
             if what in listed or not values:
                 continue
-            joints = tuple(values)
+            joints, mean = list(values), float(np.mean(list(values.values())))
             same = len(set(values.values())) == 1
             dynamic = what in ("armature", "damping", "frictionloss")
             yield PlantParameter(
                 what,
                 f"{len(joints)} joints" if len(joints) > 1 else joints[0],
                 partial(_shift, what, values),
-                float(np.mean(list(values.values()))),
+                mean,
                 step,
                 -min(values.values()),
-                tuple(share * float(np.mean(list(values.values()))) for share in SHARES),
-                f"{name}.dynamics.{what}" if dynamic and same else "",
-                joints,
+                tuple(share * mean for share in SHARES),
+                dynamic and same,
+                tuple(joints),
             )
 
     def _friction(self) -> Iterator[PlantParameter]:
@@ -140,14 +190,17 @@ class BodyChecks:
             0.05,
             -3.0,
             SCAN,
+            scans_always=True,
         )
 
     def _payload(self) -> Iterator[PlantParameter]:
         model, prefix = self._world.model, self._pair.robot.model_map.prefix
+        # An actor may have loose things beside its robot: a cube on a table carries no payload.
+        roots = {int(model.body_rootid[model.jnt_bodyid[j]]) for j in self._driven_joints()}
         bodies = [
             i
             for i in range(1, model.nbody)
-            if model.body(i).name.startswith(prefix) and model.body_mass[i] > 0.0
+            if int(model.body_rootid[i]) in roots and model.body_mass[i] > 0.0
         ]
         if not bodies:
             return
@@ -165,7 +218,11 @@ class BodyChecks:
                 0.01 * total,
                 -0.9 * mass,
                 tuple(share * total for share in MASSES if share * total > -0.9 * mass),
+                scans_always=True,
             )
+
+    def _driven_joints(self) -> list[int]:
+        return [b.joint_id for b in self._pair.robot.actuators if b.joint and b.on_joint]
 
 
 def _repair(parameter: PlantParameter, change: float, edit: PlantEdit) -> None:

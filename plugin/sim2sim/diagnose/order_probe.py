@@ -154,19 +154,38 @@ def suspicion(probes: Sequence[OrderProbe]) -> str:
     )
 
 
-def doubt(probes: Sequence[OrderProbe], command: Sequence[float] | None = None) -> str:
-    """Problems with the declared order when no other is better, as text; empty: none.
+def better_order(
+    probes: Sequence[OrderProbe], command: Sequence[float] | None = None
+) -> OrderProbe | None:
+    """The order to name instead of the declared one: with it the policy does all that is healthy.
 
-    With the `command` of the runs, a robot that misses it is reported too.
+    With the `command` of the runs, it must follow that too. None: there is no such order.
     """
-    bad = _bad(_declared(probes), command)
-    if not bad:
+    best = probes[0]
+    healthy = not _bad(best, command)
+    return best if healthy and suspicion(probes) else None
+
+
+def unclear(probes: Sequence[OrderProbe], command: Sequence[float] | None = None) -> str:
+    """What is wrong with the declared order's run where no other can be named; empty: nothing."""
+    if better_order(probes, command) is not None:
         return ""
-    tried = ", and no other order that was tried does well" if len(probes) > 1 else ""
-    return (
-        f"as declared it {bad}{tried}: the joint order, the start, the gains or the observation "
-        "are not those it was trained with"
-    )
+    declared, against = _declared(probes), suspicion(probes)
+    bad = _bad(declared, command)
+    if not bad and not against:
+        return ""
+    run = f"as declared it {bad}" if bad else against.partition(":")[2].partition(", with")[0]
+    others = "no other joint order that was tried does all that a healthy run does"
+    return f"unclear: {run.strip()}; {others}, so that its cause cannot be told from this run"
+
+
+def has_goal(policy: Path) -> bool:
+    """Whether a policy turns something to a goal that it sees.
+
+    Raises:
+        RecordingError: the file is not a policy file.
+    """
+    return bool(_goals(read_policy(policy)))
 
 
 def _declared(probes: Sequence[OrderProbe]) -> OrderProbe:

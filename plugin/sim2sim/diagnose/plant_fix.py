@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mjrig.control.articulation import Articulation
+from mjrig.names import Slots
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.differences import PlantDifference
 from mjrig.sim2sim.compare.finding import RepairEdit
@@ -24,17 +25,64 @@ def plant_fix(
     assert isinstance(recorded, Mapping)
     wanted = {j: float(recorded[j]) for j in difference.joints}
     if what in JOINT_FIELDS:
-        return (RepairEdit("scene", f"{robot.name}.dynamics.{what}", wanted),)
+        return (dynamics_fix(world, robot, what, wanted),)
     if what == "delay":
         return tuple(_delays(world, robot, wanted))
-    return tuple(_gains(robot, what, wanted))
+    return (*_gains(robot, what, wanted), *_native_gains(world, robot, what, wanted))
+
+
+def dynamics_fix(
+    world: World, robot: Articulation, what: str, wanted: Mapping[str, float]
+) -> RepairEdit:
+    """The edit that gives joints another armature, damping or friction; the others keep theirs."""
+    slots = Slots([(j,) for j in robot.joint_names], robot.name, "joint")
+    return _pattern_edit(world, robot, "dynamics", what, slots, wanted)
+
+
+def _native_gains(
+    world: World, robot: Articulation, what: str, wanted: Mapping[str, float]
+) -> list[RepairEdit]:
+    """Gains and limits of the model's own servos among these joints."""
+    ruled = {b.actuator_id for c in robot.controllers if c.enabled for b in c.bindings}
+    servos = [
+        b
+        for b in robot.actuators
+        if b.joint in wanted and b.on_joint and b.kind == "position" and b.actuator_id not in ruled
+    ]
+    attribute = {"kp": "kp", "kv": "kv", "torque_limit": "forcerange"}.get(what)
+    if attribute is None or not servos:
+        return []
+    values: dict[str, object] = {}
+    for servo in servos:
+        value, gear = wanted[servo.joint], abs(servo.gear)
+        if not np.isfinite(value):
+            return []  # a limit of the model can be moved, not removed
+        bound = value / gear
+        values[servo.actuator] = [-bound, bound] if what == "torque_limit" else value / gear**2
+    slots = Slots([b.names for b in robot.actuators], robot.name)
+    return [_pattern_edit(world, robot, "native_gains", attribute, slots, values)]
+
+
+def _pattern_edit(
+    world: World, robot: Articulation, part: str, what: str, slots: Slots,
+    wanted: Mapping[str, object],
+) -> RepairEdit:  # fmt: skip
+    """New values in a mapping of patterns: what it says about others stays."""
+    actor = next((a for a in world.scene.actors if a.name == robot.name), None)
+    said = getattr(getattr(actor, part, None), what, None) or {}
+    taken = {i for name in wanted for i in slots.match(name)}
+    kept = {k: v for k, v in slots.without(said, taken).items()} if said else {}
+    return RepairEdit("scene", f"{robot.name}.{part}.{what}", {**kept, **wanted})
 
 
 def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[RepairEdit]:
     """All values of a gain of the controllers that own these joints."""
     found = []
     for component in robot.controllers:
-        gains, joints = component.gains(), [b.joint or b.actuator for b in component.bindings]
+        gains, joints = (
+            component.authored_gains(),
+            [b.joint or b.actuator for b in component.bindings],
+        )
         if what not in gains or not set(joints) & set(wanted):
             continue
         values = {

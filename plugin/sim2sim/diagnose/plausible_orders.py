@@ -11,9 +11,13 @@ from mjrig.sim2sim.compare.relabel import SIDES, mirrored
 
 
 def plausible_orders(actor: ActorRecording) -> list[tuple[str, Indices]]:
-    """Orders worth trying, with their names; each once."""
-    names = actor.driven
-    if len(names) != len(actor.actuators) or not all(names):
+    """Orders of all actuators worth trying, with their names; each once.
+
+    Only actuators on joints change places: what drives a tendon is not confused with a joint.
+    """
+    on_joints = np.array([i for i, n in enumerate(actor.driven) if n], dtype=np.intp)
+    names = [actor.driven[i] for i in on_joints]
+    if len(actor.driven) != len(actor.actuators) or not names:
         return []
     found: list[tuple[str, Indices]] = []
     for sides in SIDES:
@@ -26,9 +30,16 @@ def plausible_orders(actor: ActorRecording) -> list[tuple[str, Indices]]:
         found.append(("the joints' order instead of the actuators'", by_joint))
         found.append(("the actuators' order instead of the joints'", np.argsort(by_joint)))
     samples = samples_of(actor)
-    if samples is not None:
+    if samples is not None and samples.target.shape[1] == len(names):
         found.append(("as setpoints fit what was measured", likely_order(samples)))
-    return _different(found)
+    return _different([(name, _among_all(actor, on_joints, o)) for name, o in found])
+
+
+def _among_all(actor: ActorRecording, places: Indices, order: Indices) -> Indices:
+    """An order of some actuators as an order of all."""
+    whole = np.arange(len(actor.driven))
+    whole[places] = places[order]
+    return whole
 
 
 def _different(orders: Sequence[tuple[str, Indices]]) -> list[tuple[str, Indices]]:

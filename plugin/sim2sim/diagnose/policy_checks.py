@@ -11,8 +11,8 @@ from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import match
 from mjrig.sim2sim.diagnose.action_checks import ActionChecks, check_network
 from mjrig.sim2sim.diagnose.policy_case import PolicyCase, read_policy
-from mjrig.sim2sim.diagnose.rate_checks import check_names, check_rate
-from mjrig.sim2sim.diagnose.recomputed import schedule_of
+from mjrig.sim2sim.diagnose.rate_checks import check_names, check_rate, check_velocities
+from mjrig.sim2sim.diagnose.recomputed import real_ticks, schedule_of
 from mjrig.sim2sim.diagnose.term_checks import TermChecks
 from mjrig.sim2sim.play.policy_loop import in_the_loop, policies
 
@@ -35,7 +35,8 @@ def check_policy(
         if len(own) != 1:
             return [], []
         policy = own[0]
-    if matches[0].recorded.policy is None:
+    ticks = matches[0].recorded.policy
+    if ticks is None or not real_ticks(ticks):
         return [], ["the policy: no observations and actions were recorded"]
     path = _file(policy)
     if path is None:
@@ -63,6 +64,9 @@ def _file(policy: PolicyComponent | Path | str) -> Path | None:
 
 
 def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
+    wrong = list(check_velocities(case))
+    if wrong:
+        return wrong, ["terms and actions: recorded velocities are not those of the joints"]
     found = [*check_rate(case), *check_names(case)]
     if any(f.what == "joint order" for f in found):
         return found, ["terms and actions: they are in another order"]

@@ -67,6 +67,34 @@ def _phase(case: PolicyCase, recorded: int, here: int, off: int) -> ReplayFindin
     )
 
 
+def check_velocities(case: PolicyCase) -> Iterator[ReplayFinding]:
+    """Recorded velocities against the change of recorded positions, where every step is there."""
+    recorded = case.match.recorded
+    columns = [j for j, _ in case.match.single]
+    if recorded.qvel is None or not columns:
+        return
+    rows = np.flatnonzero(np.diff(recorded.step) == 1)
+    q = recorded.qpos[:, [j.qpos.start for j in columns]]
+    v = recorded.qvel[:, [j.dof.start for j in columns]][rows + 1]
+    moved = (q[rows + 1] - q[rows]) / case.recording.timestep
+    size = float(np.sum(moved * moved))
+    if len(rows) < 10 or size < 1e-6:
+        return
+    factor = float(np.sum(v * moved)) / size
+    rest = float(np.sqrt(np.sum((v - factor * moved) ** 2) / np.sum(v * v))) if v.any() else 1.0
+    if abs(factor - 1.0) > 0.1 and rest < 0.1:
+        unit = ", as degrees are of radians" if abs(factor - np.degrees(1.0)) < 0.5 else ""
+        yield ReplayFinding(
+            "velocity units",
+            "",
+            f"{factor:.4g} times the change of positions",
+            "the change of positions",
+            f"recorded joint velocities are {factor:.4g} times as large as recorded positions "
+            f"change{unit}; that leaves {rest:.1g} of their size",
+            1.0,
+        )
+
+
 def check_names(case: PolicyCase) -> Iterator[ReplayFinding]:
     """The order of the joints, where the recording states it."""
     here, recorded = list(case.policy.joints), list(case.joints)

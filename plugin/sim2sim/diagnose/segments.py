@@ -7,6 +7,7 @@ What it misses there is smooth in every parameter, so that a parameter can be fi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
@@ -110,6 +111,37 @@ class Segments:
         data.time = float(recorded.step[start]) * self._world.timestep
         player.seek(int(recorded.step[start] - recorded.step[0]))
         self._world.step(int(recorded.step[end] - recorded.step[start]))
+
+    def efforts(self, miss: FloatArray) -> FloatArray:
+        """What pushed where: misses times the mass matrix, their mean size per dof.
+
+        An error of one joint's own, whatever it is, pushes at that joint, although all move.
+        """
+        recorded, model = self._pair.recorded, self._world.model
+        data, pushes = mujoco.MjData(model), []
+        for (_, end), row in zip(self._rows.tolist(), miss, strict=True):
+            self._pair.qpos(recorded.qpos[end], data.qpos)
+            mujoco.mj_fwdPosition(model, data)
+            velocity, push, at = np.zeros(model.nv), np.zeros(model.nv), 0
+            for _, here in self._pair.joints:
+                count = here.dof.stop - here.dof.start
+                velocity[here.dof], at = row[at : at + count], at + count
+            mujoco.mj_mulM(model, data, push, velocity)
+            pushes.append(np.abs(push))
+        found: FloatArray = np.mean(pushes, axis=0)
+        return found
+
+    def promise(
+        self, apply: Callable[[float], object], undo: Callable[[], object], step: float,
+        before: FloatArray,
+    ) -> float:  # fmt: skip
+        """The share of the miss that a parameter would remove if all were linear in it."""
+        apply(step)
+        try:
+            slope = (self.miss() - before) / step
+        finally:
+            undo()
+        return 1.0 - size(before + _newton(before, slope) * slope) / size(before)
 
     def fit(
         self, apply: Callable[[float], object], undo: Callable[[], object], step: float,

@@ -1,8 +1,8 @@
 """Observation terms, recomputed from recorded states and compared with the recorded ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mjrig.sim2sim.compare.matching import Indices, match
 from mjrig.sim2sim.compare.relabel import with_quaternions
 from mjrig.sim2sim.diagnose.policy_case import PolicyCase
 from mjrig.sim2sim.diagnose.recomputed import Recomputed, real_ticks
-from mjrig.sim2sim.diagnose.term_fit import SAME, TermFit, best_fit, error
+from mjrig.sim2sim.diagnose.term_fit import EXACT, SAME, TermFit, best_fit, error
 from mjrig.sim2sim.diagnose.term_layout import (
     FRAME,
     NEWEST,
@@ -28,6 +28,10 @@ from mjrig.sim2sim.diagnose.term_layout import (
 TURNED = ("ProjectedGravity", "BaseLinearVelocity", "BaseAngularVelocity", "RelativeRotation")
 #: Orders of the four numbers of a quaternion that was read wrongly: xyzw as wxyz, and back.
 QUATERNIONS = {"x, y, z, w": (3, 0, 1, 2), "w, x, y, z": (1, 2, 3, 0)}
+#: Terms that can be in another order at most; all orders of these are tried.
+MOVED = 6
+#: The share of what may be a coincidence.
+SUSPECTED = 0.6
 
 
 class TermChecks:
@@ -45,9 +49,10 @@ class TermChecks:
             self.open.append("observation terms: " + self._why())
             return []
         frames = _frames(case, layout, found)
-        history = list(self._history(layout, found, frames))
-        if history:
-            return history
+        for look in (self._clip, self._term_order, self._history):
+            explained = list(look(layout, found, frames))
+            if explained:
+                return explained
         quaternion = self._quaternion(layout, frames)
         if quaternion is not None:
             return [quaternion]
@@ -60,7 +65,8 @@ class TermChecks:
             elif term.kind == "GaitPhase":
                 findings += self._gait(term, fit, found)
             elif fit.kind == "unknown":
-                self.open.append(f"{term.name}: differs by {fit.before:.0%}, for no known reason")
+                text = f"differs by {fit.before:.2g} of its size, for no known reason"
+                self.open.append(f"{term.name}: {text}")
             else:
                 findings += self._explained(term, fit, found)
         return sorted(findings, key=lambda f: -(f.share or 0.0))
@@ -72,10 +78,51 @@ class TermChecks:
             return "no states at policy ticks, or observations of another size were recorded"
         return "ticks here fall on other steps than in the recording"
 
+    # The whole vector ---------------------------------------------------------------------------
+
+    def _clip(
+        self, layout: TermLayout, found: Recomputed, frames: Sequence[tuple[FloatArray, FloatArray]]
+    ) -> Iterator[ReplayFinding]:
+        """A clip here that recorded values exceed."""
+        clip = (self._case.said.get("observation") or {}).get("clip")
+        if clip is None or np.size(clip) > 2:
+            return
+        bound, most = float(np.max(np.abs(clip))), float(np.abs(found.recorded).max())
+        if most > bound * (1.0 + 1e-6):
+            yield ReplayFinding(
+                "observation clip", "", f"not below {most:.4g}", bound,
+                f"recorded observations reach {most:.4g}, here they end at {bound:.4g}", 1.0,
+                (RepairEdit("policy", "observation.clip", None),),
+            )  # fmt: skip
+
+    def _term_order(
+        self, layout: TermLayout, found: Recomputed, frames: Sequence[tuple[FloatArray, FloatArray]]
+    ) -> Iterator[ReplayFinding]:
+        """Terms in another order in which all of them agree."""
+        rows = found.sharp
+        wrong = [i for i, (a, b) in enumerate(frames) if error(a[rows], b[rows]) > SAME]
+        if not 2 <= len(wrong) <= MOVED:
+            return
+        here = {t.index: values for t, (_, values) in zip(layout.terms, frames, strict=True)}
+        for order in permutations(wrong):
+            terms = list(layout.terms)
+            for place, i in zip(wrong, order, strict=True):
+                terms[place] = layout.terms[i]
+            moved = replace(layout, terms=tuple(terms))
+            pairs = zip(terms, moved.places(), strict=True)
+            if all(
+                error(found.recorded[rows][:, p[0]], here[t.index][rows]) < SAME for t, p in pairs
+            ):
+                there, now = ([t.name for t in both] for both in (terms, layout.terms))
+                text = f"in this order all terms agree over {len(rows)} ticks"
+                edit = RepairEdit("policy", "observation.terms", [dict(t.said) for t in terms])
+                yield ReplayFinding("term order", "", there, now, text, 1.0, (edit,))
+                return
+
     # History ------------------------------------------------------------------------------------
 
     def _history(
-        self, layout: TermLayout, found: Recomputed, frames: list[tuple[FloatArray, FloatArray]]
+        self, layout: TermLayout, found: Recomputed, frames: Sequence[tuple[FloatArray, FloatArray]]
     ) -> Iterator[ReplayFinding]:
         """Another arrangement of earlier values that fits much better."""
         if not layout.has_history:
@@ -164,7 +211,10 @@ class TermChecks:
             else value  # fmt: skip
         clip = (RepairEdit("policy", f"{term.path}.clip", value),) if fit.kind == "clip" else ()
         here = "present" if fit.kind == "latency" else "none"
-        return [ReplayFinding(what, term.name, recorded, here, evidence, fit.share, clip)]
+        # The mean of anything is an offset: without an exact fit it proves nothing.
+        weak = fit.kind == "offset" and fit.after > EXACT
+        share = min(fit.share, SUSPECTED) if weak else fit.share
+        return [ReplayFinding(what, term.name, recorded, here, evidence, share, clip)]
 
     def _scale(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
         what = "command scale" if term.kind == "CommandTerm" else "observation scale"
@@ -197,6 +247,13 @@ class TermChecks:
         layout, timestep = self._case.layout, self._case.recording.timestep
         assert layout is not None
         places = layout.places()[term.index][0]
+        if _halves_swapped(found.recorded[:, places], found.here[:, places], term):
+            forms = ("sin_cos", "cos_sin")
+            said = str(term.said.get("form", "sin_cos"))
+            new = forms[1 - forms.index(said)]
+            text = "with sine and cosine exchanged, recorded and recomputed values agree"
+            edit = RepairEdit("policy", f"{term.path}.form", new)
+            return [ReplayFinding("gait phase", term.name, new, said, text, 1.0, (edit,))]
         time = self._case.ticks.step[found.ticks].astype(float) * timestep
         recorded, here = (_period(v[:, places], time, term) for v in (found.recorded, found.here))
         if recorded is None or here is None or abs(recorded - here) < 5e-3 * here:
@@ -321,6 +378,13 @@ def _period(values: FloatArray, time: FloatArray, term: LayoutTerm) -> float | N
         turns = np.unwrap(np.arctan2(values[moving, sine], values[moving, cosine]))
     slope = np.median(np.diff(turns) / np.diff(time)) if len(time) > 2 else 0.0
     return float(2.0 * np.pi / slope) if abs(slope) > 1e-6 else None
+
+
+def _halves_swapped(recorded: FloatArray, here: FloatArray, term: LayoutTerm) -> bool:
+    if term.said.get("form", "sin_cos") not in ("sin_cos", "cos_sin"):
+        return False
+    half = here.shape[1] // 2
+    return error(recorded, np.concatenate([here[:, half:], here[:, :half]], axis=1)) < SAME
 
 
 def _spread(value: object, size: int) -> FloatArray:

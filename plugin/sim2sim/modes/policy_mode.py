@@ -16,12 +16,19 @@ from mjrig.readings.sampler import BindingReader, by_column
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import compare
-from mjrig.sim2sim.compare.finding import ReplayFinding
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import match, match_robot
-from mjrig.sim2sim.compare.result import FAILS, REMARKS, STAYS_UP, TRANSFERS, Replay
+from mjrig.sim2sim.compare.result import FAILS, REMARKS, STAYS_UP, TRANSFERS, UNCLEAR, Replay
 from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import Track, saturation
-from mjrig.sim2sim.diagnose.order_probe import order_probe, suspicion, telling_command
+from mjrig.sim2sim.diagnose.order_probe import (
+    better_order,
+    has_goal,
+    order_probe,
+    suspicion,
+    telling_command,
+    unclear,
+)
 from mjrig.sim2sim.diagnose.policy_diagnosis import PolicyDiagnosis
 from mjrig.sim2sim.modes.targets_mode import describe
 from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
@@ -113,11 +120,19 @@ def _suspect_order(
     """Try other orders of the joints: with a wrong one some robots fall late, or never."""
     if policy is None:
         return
-    probes = order_probe(policy, world, actor.name, command=telling_command(policy))
-    text = suspicion(probes)
-    if text:
-        finding = ReplayFinding("joint order", "", "as recorded", probes[0].name, text, 1.0)
+    if result.base_start is None and not has_goal(policy):
+        result.notes.append(f"{UNCLEAR}the joint order: without a floating base nothing falls")
+        return
+    command = telling_command(policy)
+    probes = order_probe(policy, world, actor.name, command=command)
+    better, doubtful = better_order(probes, command), unclear(probes, command)
+    if better is not None:
+        text = f"{suspicion(probes)}; it is {', '.join(better.joints)}"
+        fix = (RepairEdit("policy", "joints", list(better.joints)),)
+        finding = ReplayFinding("joint order", "", "as recorded", better.name, text, 1.0, fix)
         result.diagnosis.insert(0, finding)
+    elif doubtful:
+        result.notes.append(doubtful)
 
 
 def _again(

@@ -86,8 +86,8 @@ class OneStep:
                     f"velocity jumps by {jumped.max():.3g} in {int(jumps.sum())} of "
                     f"{len(jumps)} steps, first at {when:.3f} s",
                     "no such jump",
-                    "all other steps agree: the source loop wrote into its state, so its "
-                    "setpoints alone cannot reproduce the run",
+                    "all other steps agree: something acted at these only, as where a source loop "
+                    "writes into its state; setpoints alone cannot reproduce it",
                 )
             )
         elif np.median(worst) > SAME:

@@ -111,7 +111,7 @@ class PlantEdit:
         self, controller: ArticulationController, what: str, left: dict[str, float]
     ) -> None:
         """Values of the joints a controller owns; takes them out of `left`."""
-        array = np.array(controller.gains()[what])
+        array = np.array(controller.authored_gains()[what])
         names = [(i, _name_in(b, left)) for i, b in enumerate(controller.bindings)]
         mine = [(i, name) for i, name in names if name is not None]
         if not mine:
@@ -148,8 +148,9 @@ class PlantEdit:
         for controller in self._controllers():
             if "torque_limit" in controller.gains():
                 self._assign(controller, "torque_limit", left)
+        limited = model.actuator_forcelimited
         fields = (model.actuator_ctrlrange, model.actuator_forcerange, model.jnt_actfrcrange)
-        self._keep(*fields)
+        self._keep(*fields, limited)
         lowered = {
             b.actuator_id for c in robot.controllers if c.lowered is not None for b in c.bindings
         }
@@ -160,7 +161,10 @@ class PlantEdit:
             ranges = model_ranges(binding)
             if not np.isfinite(limit):
                 limit = 1e9
-            if i in lowered or "forcerange" in ranges:
+            unlimited = not ranges and binding.joint in left
+            if unlimited:  # a servo without any range of its own
+                limited[i] = True
+            if i in lowered or "forcerange" in ranges or unlimited:
                 model.actuator_forcerange[i] = np.array([-limit, limit]) / abs(binding.gear)
             if i not in lowered and "ctrlrange" in ranges:
                 at = binding.ctrl_address

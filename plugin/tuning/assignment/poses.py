@@ -100,7 +100,13 @@ class SampledPoses:
 
         count = max(STRAINED, STARTS_TIMES_JOINTS // max(len(search.every), 1))
         starts = sorted(self._starts, key=relief)[:count]
-        found = [search.best(relief, search.every, start)[1] for start in starts]
+        # A search over whole ranges ends in the worst pose; those that are nearly as bad, such as
+        # the elbow turned the other way, are found by searches that stay near.
+        found = [
+            search.best(relief, search.every, start, is_near=is_near)[1]
+            for is_near in (False, True)
+            for start in starts
+        ]
         self._starts += found
         return [group for _ in self._visit(found) for group in groups(self.world)]
 
@@ -161,15 +167,22 @@ class _PoseSearch:
         return self.best(lambda pose: sign * self._inertia(dof, pose), own, start)
 
     def best(
-        self, cost: Callable[[FloatArray], float], joints: Sequence[_Reach], start: FloatArray
+        self,
+        cost: Callable[[FloatArray], float],
+        joints: Sequence[_Reach],
+        start: FloatArray,
+        *,
+        is_near: bool = False,
     ) -> tuple[float, FloatArray]:
-        """The least cost from a pose on, and its pose."""
+        """The least cost from a pose on, and its pose; `is_near`: of those around it."""
         pose = start.copy()
         least = cost(pose)
         for _ in range(ROUNDS):
             before = least
             for _, at, low, high in joints:
-                least = _along(cost, pose, at, low, high, least)
+                width = (high - low) / (TRIED - 1)
+                tried = _around(pose[at], width, low, high) if is_near else None
+                least = _along(cost, pose, at, low, high, least, tried)
             if before - least <= CONVERGED * abs(before):
                 break
         return least, pose
@@ -215,19 +228,28 @@ def _along(
     low: float,
     high: float,
     least: float,
+    tried: FloatArray | None = None,
 ) -> float:
-    """Move one joint to where the cost is least; the pose is changed."""
+    """Move one joint to where the cost is least; the pose is changed.
+
+    Positions all over the range are `tried` first, or those that are given; then finer ones.
+    """
     best, width = float(pose[at]), (high - low) / (TRIED - 1)
-    tried = np.linspace(low, high, TRIED)
+    tried = np.linspace(low, high, TRIED) if tried is None else tried
     for _ in range(FINER):
         for value in tried:
             pose[at] = value
             if (now := cost(pose)) < least:
                 best, least = float(value), now
-        tried = np.clip(best + width * np.array([-0.5, -0.25, 0.25, 0.5]), low, high)
+        tried = _around(best, 0.5 * width, low, high)
         width *= 0.25
     pose[at] = best
     return least
+
+
+def _around(value: float, width: float, low: float, high: float) -> FloatArray:
+    """Four positions on both sides of one, at most `width` away."""
+    return np.clip(value + width * np.array([-1.0, -0.5, 0.5, 1.0]), low, high)
 
 
 def own_passive(world: World, dofs: Indices) -> tuple[FloatArray, FloatArray]:

@@ -125,8 +125,11 @@ def fit(
     if evidence not in EVIDENCE:
         raise FitError(f"unknown evidence {evidence!r}; {suggestion(evidence, EVIDENCE)}")
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
-    read = [r if isinstance(r, Recording) else read_recording(r, hints) for r in recordings]
     world = World(scene)
+    read = [
+        r if isinstance(r, Recording) else read_recording(r, hints, timestep=world.timestep)
+        for r in recordings
+    ]
     strip(world)
     world.reset()
     drives = drives_of(world, actor or _only(world))

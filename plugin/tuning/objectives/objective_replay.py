@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
+from mjrig.sim2sim.compare.source import as_recording
 from mjrig.sim2sim.replaying import replay
 from mjrig.tuning.objectives.objective_hosts import Host, WorldHost
 from mjrig.tuning.objectives.variation import Randomisation
@@ -60,7 +63,8 @@ class ReplayTest:
 
 def replay_score(world: World, recording: Path) -> dict[str, float]:
     """The numbers of a replay in targets mode."""
-    found = replay(recording, world, mode="targets", diagnose=False)
+    source = _read(recording, recording.stat().st_mtime_ns, world.timestep)
+    found = replay(source, world, mode="targets", diagnose=False)
     joints = list(found.joints.values())
 
     def rms(name: str) -> float:
@@ -75,3 +79,10 @@ def replay_score(world: World, recording: Path) -> dict[str, float]:
         "max_error": float(found.max_abs_position_error or 0.0),
         "fell": float(found.fell),
     }
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, changed: int, timestep: float) -> Recording:
+    """The recording, read once for all trials; `changed` is when the file was."""
+    del changed
+    return as_recording(path, timestep=timestep)

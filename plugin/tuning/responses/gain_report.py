@@ -63,8 +63,8 @@ def table(results: Sequence[GainResult]) -> Table:
     case = CASES.get(results[0].test)
     names = list(dict.fromkeys(m.name for result in results for m in result.measures))
     columns = [_column([m for r in results for m in r.measures if m.name == n]) for n in names]
-    header = ("joint", *([case] if case else []), *columns, "result")
-    rows = []
+    header: tuple[str, ...] = ("joint", *([case] if case else []), *columns, "result")
+    rows: list[tuple[str, ...]] = []
     for result in results:
         values = {m.name: m.text for m in result.measures}
         cells = [values.get(name, "-") for name in names]

@@ -37,7 +37,7 @@ class LocalScene:
         """A scene as it is now, with what was not saved; `extra` files count in the digest."""
         text, overrides = scene.to_text(), tuple(sorted(scene.reading.vars.items()))
         sandbox = scene.reading.sandbox
-        files = [*_files(scene), *(Path(os.path.abspath(p)) for p in extra)]
+        files = [*_files(scene), *_whole(extra)]
         hashes = sorted(sha256(_content(path)).hexdigest() for path in files)
         digest = sha256("\n".join([text, repr(overrides), *hashes]).encode()).hexdigest()
         base = Path(os.path.abspath(scene.base))
@@ -87,7 +87,7 @@ class Bundle:
         """
         _refuse_absolute(scene)
         base = Path(os.path.abspath(scene.base))
-        paths = sorted({*_files(scene), *(Path(os.path.abspath(p)) for p in extra)})
+        paths = sorted({*_files(scene), *_whole(extra)})
         top = Path(os.path.commonpath([base, *(p.parent for p in paths)]))
         files = tuple((p.relative_to(top).as_posix(), _content(p)) for p in paths)
         if (size := sum(len(content) for _, content in files)) > MAX_BYTES:
@@ -183,6 +183,13 @@ def _refuse_absolute(scene: Scene) -> None:
 
 def _label(obj: HasProperties) -> str:
     return obj.label
+
+
+def _whole(extra: Sequence[Path]) -> list[Path]:
+    """Files, and those in folders: a robot's log may be one."""
+    paths = [Path(os.path.abspath(p)) for p in extra]
+    inside = [sorted(f for f in p.rglob("*") if f.is_file()) if p.is_dir() else [p] for p in paths]
+    return [file for files in inside for file in files]
 
 
 def _content(path: Path) -> bytes:

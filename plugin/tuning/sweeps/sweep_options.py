@@ -147,7 +147,7 @@ def scenario_of(options: argparse.Namespace) -> "Scenario":
     if options.signal is None and (options.joint or options.together):
         raise PropertyError("--joint and --together are for --signal")
     if options.replay is not None:
-        if not options.replay.is_file():
+        if not options.replay.exists():
             raise MjrigError(f"{options.replay}: there is no such file")
         return ReplayTest(options.replay.absolute())
     if options.signal is None:

@@ -18,7 +18,7 @@ from mjrig.components import (
     PIDController,
     PositionTable,
 )
-from tests.campaign import amount
+from tests.campaign import amount, campaign_only
 from tests.components.executions.chains import (
     CURVE,
     FAST,
@@ -44,7 +44,9 @@ pytest.importorskip("numba", reason="needs the extra 'fast'")
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("stack", ["pd", "pid saturated", "delay 3", "pid and delay"])
-@pytest.mark.parametrize("robot", ["pendulum", "quadruped", "humanoid", "arm"])
+@pytest.mark.parametrize(
+    "robot", ["pendulum", "quadruped", pytest.param("humanoid", marks=campaign_only), "arm"]
+)
 def test_a_bundled_robot_moves_the_same_however_it_is_executed(robot: str, stack: str) -> None:
     scene = bundled(robot, stack)
     assert mjrig.World(scene).execution == "native"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import mjrig
 from mjrig.check.finding import Finding
@@ -15,6 +16,7 @@ from mjrig.cli.main import main
 from mjrig.components.importers.importing import Imported, RefusedError, import_policy
 from mjrig.components.importers.order_checks import about_runs
 from mjrig.components.importers.sources.overrides import Overrides
+from mjrig.components.importers.stack_registry import OTHER_KINDS
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.sim2sim.diagnose.order_probe import DECLARED, OrderProbe
 from tests.components.importers import biped
@@ -268,7 +270,11 @@ def test_what_is_there_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
         gym(tmp_path)
     assert str(caught.value) == f"{scene} is there already; --overwrite replaces it"
     assert scene.read_text() == "mine\n"
+    # The motion of a policy that was there before is not the new one's.
+    motion = scene.with_name("policy_motion.npz")
+    motion.write_bytes(b"old")
     gym(tmp_path, overwrite=True)
+    assert not motion.exists()
     assert scene.read_text().startswith("# Imported from unitree_rl_gym: walker.yaml, policy.onnx.")
 
 
@@ -683,3 +689,50 @@ def test_the_command_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (data["observation_size"], data["network_input"]) == (23, 23)
     assert [j["joint"] for j in data["joints"]] == list(biped.JOINTS)
     assert {"level", "code", "where", "text", "fix"} == set(data["findings"][0])
+
+
+# Forks of unitree_rl_gym ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("declared", [21, None, "whole"])
+@pytest.mark.parametrize("frames", [1, 3])
+def test_sizes_tell_whether_a_fork_has_a_phase_and_stacks_frames(
+    declared: int | str | None, frames: int, tmp_path: Path
+) -> None:
+    size = 21 * frames if declared == "whole" else declared
+    text = biped.GYM.replace("num_obs: 23", "" if size is None else f"num_obs: {size}")
+    imported = gym(tmp_path, text, size=21 * frames)
+    data = yaml.safe_load(imported.policy.read_text())["observation"]
+    assert "GaitPhase" not in [t["type"] for t in data["terms"]]
+    if frames == 1:
+        assert "history" not in data
+    else:
+        assert data["history"] == {
+            "length": 3, "order": "oldest_first", "fill": "zeros", "by": "frame"
+        }  # fmt: skip
+        assert any("3 frames of 21 values" in f.text for f in found(imported, "assumed"))
+
+
+def test_joint_names_of_a_fork_decide_its_order(tmp_path: Path) -> None:
+    names = [biped.JOINTS[i] for i in (2, 3, 0, 1)]
+    imported = gym(tmp_path, f"{biped.GYM}model_joint_names: {names}\n")
+    assert list(imported.matched.joints) == names
+    assert not found(imported, "order-by-place")
+    with pytest.raises(mjrig.SceneError, match=r"model_joint_names.* has 3 joints, num_actions is"):
+        gym(tmp_path, f"{biped.GYM}model_joint_names: {names[:3]}\n", overwrite=True)
+
+
+@pytest.mark.parametrize("key", ["kps", "kds", "default_angles", "num_actions"])
+def test_a_file_that_lacks_one_key_of_a_stack_is_told_which(key: str, tmp_path: Path) -> None:
+    lines = [line for line in biped.GYM.splitlines() if not line.startswith(f"{key}:")]
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, "\n".join(lines))
+    told = f"; walker.yaml would be of unitree_rl_gym, but lacks {key}"
+    assert str(caught.value).endswith(told)
+
+
+@pytest.mark.parametrize("keys", list(OTHER_KINDS))
+def test_a_file_of_a_training_is_told_as_such(keys: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(mjrig.SceneError) as caught:
+        gym(tmp_path, "".join(f"{key}: {{}}\n" for key in keys))
+    assert f"walker.yaml is {OTHER_KINDS[keys]}, which is not imported: give" in str(caught.value)

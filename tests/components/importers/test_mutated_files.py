@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.components.importers.recordings.table_log import guess, read
+from mjrig.components.importers.importing import import_policy
+from mjrig.components.importers.recordings.table_log import read
 from mjrig.components.importers.sources.metadata import Metadata
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
@@ -15,6 +16,7 @@ from mjrig.components.importers.sources.source import open_files
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.errors import MjrigError
+from mjrig.recording.reading import read_recording
 from tests.campaign import Tally
 from tests.components.importers import biped
 from tests.components.importers.test_importing import CHECKPOINTS
@@ -44,6 +46,9 @@ def test_mutated_configurations_are_read_or_refused(tmp_path: Path, tally: Tally
         try:
             source = open_files([config], network, made, Overrides())
             stack_named(recognised(source)).read(source)
+            import_policy(
+                [config], network, made.path, tmp_path / "s.yaml", overwrite=True, probe=False
+            )
         except MjrigError:
             pass
         except Exception as error:
@@ -69,7 +74,7 @@ def test_mutated_metadata_and_weights_are_read_or_refused(tmp_path: Path, tally:
             partial(said.pairs, "c", 3),
             partial(is_torchscript, path),
             partial(what_else, path),
-            partial(guess, table.read_text().split(",")[:5]),
+            partial(read_recording, table),
             partial(read, table, {"columns": {"time": "time", "position": "q_{joint}"}}),
         ]
         for ask in asked:

@@ -12,11 +12,12 @@ from mjrig.components.importers.importing import Imported, import_policy
 from mjrig.sim2sim.compare.relabel import mirrored
 from mjrig.sim2sim.diagnose.order_probe import (
     DECLARED,
-    doubt,
     order_probe,
     suspicion,
     telling_command,
+    unclear,
 )
+from tests.campaign import several
 from tests.components.importers.test_real_imports import CONFIGS, FIXTURES, ROBOTS
 
 pytestmark = pytest.mark.skipif(not ROBOTS.is_dir(), reason="no shared/robots beside the checkout")
@@ -40,7 +41,8 @@ def order_findings(imported: Imported) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", several(list(FIXTURES), 1))
 def test_the_right_order_raises_no_alarm_and_others_do(name: str, tmp_path: Path) -> None:
     imported = run_import(name, tmp_path / "scene.yaml", probe=True)
     assert order_findings(imported) == []
@@ -60,7 +62,7 @@ def test_the_right_order_raises_no_alarm_and_others_do(name: str, tmp_path: Path
         probes = order_probe(policy, world, command=command, seconds=2.0)
         best = "left and right swapped" if how == "swapped" else RIGHT[name]
         assert f"with {best} it costs only" in suspicion(probes)
-        assert doubt([p for p in probes if p.name == DECLARED], command)
+        assert unclear([p for p in probes if p.name == DECLARED], command)
 
 
 def test_motors_swapped_in_the_map_of_unitree_rl_lab_are_told(tmp_path: Path) -> None:

@@ -394,7 +394,7 @@ def test_step_into_reads_targets_at_their_own_indices() -> None:
 def test_indices_out_of_range_are_refused(indices: dict[str, Any], message: str) -> None:
     pipe = Pipeline(PD(kp=1.0), size=3)
     out = np.zeros(3)
-    chosen = {"pos_indices": [0, 1, 2], "vel_indices": [0, 1, 2], **indices}
+    chosen: dict[str, Any] = {"pos_indices": [0, 1, 2], "vel_indices": [0, 1, 2], **indices}
     with pytest.raises(ValueError, match="indices") as caught:
         pipe.step_into(ZEROS, ZEROS, ZEROS, ZEROS, ZEROS, out, **chosen)
     assert str(caught.value) == message

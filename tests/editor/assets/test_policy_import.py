@@ -16,7 +16,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.gains.gain_rows import gain_rows
 from mjrig.scene_edit.scene import Scene
 from tests.components.importers import biped
-from tests.editor.ui_driver import editor_state
+from tests.editor.ui_driver import editor_state, wait_until
 from tests.editor.windows import Bench
 
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
@@ -78,8 +78,7 @@ def test_settings_and_network_are_one_import_and_one_edit(scene: Path, tmp_path:
     def accepts(ctx: Any) -> None:
         assert drop_files(bench.state, files(tmp_path), "walker") == [True, True]
         ctx.yield_(2)
-        while bench.window.importing.offer is None:
-            ctx.yield_()
+        wait_until(ctx, lambda: bench.window.importing.offer)
         ctx.yield_(3)
         seen.append(list(bench.window.importing._changes))
         ctx.item_click("//Import a policy/###add")
@@ -137,8 +136,7 @@ def test_what_does_not_fit_is_shown_and_cannot_be_added(scene: Path, tmp_path: P
     def looks(ctx: Any) -> None:
         drop_files(bench.state, files(tmp_path, size=40), "walker")
         ctx.yield_(2)
-        while bench.window.importing.offer is None:
-            ctx.yield_()
+        wait_until(ctx, lambda: bench.window.importing.offer)
         ctx.yield_(3)
         ctx.item_click("//Import a policy/Cancel")
 
@@ -162,17 +160,16 @@ def test_what_is_refused_can_be_overridden_in_the_dialog(scene: Path, tmp_path: 
         drop_files(bench.state, [settings, network], "walker")
         ctx.yield_(2)
         dialog = bench.window.importing
-        while dialog.offer is None:
-            ctx.yield_()
+        wait_until(ctx, lambda: dialog.offer)
         ctx.yield_(2)
+        assert dialog.offer is not None
         seen.append(dialog.offer.refused)
         ctx.item_click("//Import a policy/###said")
         ctx.yield_(2)
         dialog.said |= {"joints": order, "scale": "0.5", "height": "0.9"}
         ctx.item_click("//Import a policy/###again")
         ctx.yield_(2)
-        while dialog.offer is None:
-            ctx.yield_()
+        wait_until(ctx, lambda: dialog.offer)
         ctx.yield_(3)
         ctx.item_click("//Import a policy/###add")
         ctx.yield_(2)

@@ -1,6 +1,5 @@
 """The check panel: findings of the scene as it is edited, and a badge in the status bar."""
 
-import time
 from typing import Any
 
 from mjrig.check.check import findings
@@ -8,15 +7,14 @@ from mjrig.check.finding import Level
 from mjrig.editor.check import preflight
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from tests.editor.ui_driver import wait_until
 from tests.editor.windows import SWINGS, Bench
 
 
 def checked(bench: Bench, ctx: Any) -> None:
     """Let frames pass until the check of the present scene ended."""
-    end = time.monotonic() + 60.0
     ctx.yield_(2)
-    while bench.window.check.preflight.is_running and time.monotonic() < end:
-        ctx.yield_()
+    wait_until(ctx, lambda: not bench.window.check.preflight.is_running)
 
 
 def test_an_edit_is_checked_and_undone_again(monkeypatch: Any) -> None:

@@ -11,7 +11,7 @@ from mjrig.editor.edits import undo
 from mjrig.editor.edits.apply_edits import apply
 from mjrig.editor.edits.edits import UNSET, Edit, inverse, merged
 from mjrig.editor.edits.scene_tracker import SceneTracker
-from mjrig.editor.edits.undo import UndoStack
+from mjrig.editor.edits.undo import UndoEntry, UndoStack
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import MjrigError, PropertyError
@@ -269,7 +269,7 @@ def test_old_entries_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(undo, "MAX_ENTRIES", 3)
     stack = UndoStack()
     for i in range(5):
-        stack.push(f"edit {i}", [_edit(i)])
+        stack.push(UndoEntry(f"edit {i}", (_edit(i),)))
     assert stack.names == ["edit 2", "edit 3", "edit 4"]
     assert (stack.position, stack.forgotten) == (5, 2)
     assert stack.is_dirty
@@ -281,14 +281,14 @@ def test_old_entries_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_edits_are_forgotten_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(undo, "MAX_VALUES", 100)
     stack = UndoStack()
-    stack.push("small", [_edit(1)])
+    stack.push(UndoEntry("small", (_edit(1),)))
     stack.mark_saved()
-    stack.push("large", [_edit(list(range(60)))])
+    stack.push(UndoEntry("large", (_edit(list(range(60))),)))
     assert len(stack) == 2
-    stack.push("drag", [_edit(list(range(20)))], merge="x")
-    stack.push("drag", [_edit(list(range(30)))], merge="x")
+    stack.push(UndoEntry("drag", (_edit(list(range(20))),), merge="x"))
+    stack.push(UndoEntry("drag", (_edit(list(range(30))),), merge="x"))
     assert stack.names == ["small", "large", "drag"]
-    stack.push("larger", [_edit({"a": list(range(500))})])
+    stack.push(UndoEntry("larger", (_edit({"a": list(range(500))}),)))
     assert stack.names == ["larger"]  # the last edit can always be undone
     assert (stack.position, stack.forgotten) == (4, 3)
     stack.step_back()
@@ -301,9 +301,9 @@ def test_the_saved_state_is_known_while_it_is_kept(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(undo, "MAX_ENTRIES", 3)
     stack = UndoStack()
     for i in range(3):
-        stack.push(f"edit {i}", [_edit(i)])
+        stack.push(UndoEntry(f"edit {i}", (_edit(i),)))
     stack.mark_saved()
-    stack.push("edit 3", [_edit(3)])
+    stack.push(UndoEntry("edit 3", (_edit(3),)))
     assert stack.is_dirty
     stack.step_back()
     assert not stack.is_dirty

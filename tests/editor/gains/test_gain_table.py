@@ -1,6 +1,7 @@
 """The gain table and the response panel: what clicks, drags and typed values do."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
+from mjrig.editor.gains.gain_columns import unit_of, unit_of_column
 from mjrig.editor.gains.gain_table import GainTable, gain_panels
 from mjrig.editor.gains.response_panel import (
     ResponsePanel,
@@ -18,12 +20,22 @@ from mjrig.editor.gains.response_panel import (
 )
 from mjrig.editor.gains.signal_inputs import changed
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.viewport.views import NullView
+from mjrig.editor.window.window import Window
 from mjrig.gains.bench import Response
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import GainRow
 from mjrig.gains.response import Kind, Metrics, Signal, Trace, measure
 from tests.editor.gains.test_gain_edits import legs, rows_of
-from tests.editor.ui_driver import app_with, plain_imgui, run_ui_tests
+from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
+
+DOG = """
+mjrig: 1
+actors:
+  - name: dog
+    model: package:mjrig.assets/quadruped/quadruped.xml
+    components: [{type: PDController, kp: {".*calf": 220}, kv: 5}]
+"""
 
 
 class Bench:
@@ -366,3 +378,36 @@ def test_a_slider_jogs_the_joint(bench: Bench) -> None:
     assert holders == [("jog",)]
     assert state.simulation.frame.robots["dog"].setpoint[0, 1] > 0.05
     assert state.simulation.frame.robots["dog"].holders == ()
+
+
+# Columns ----------------------------------------------------------------------------------------
+
+
+def test_units_follow_what_actuators_act_on(bench: Bench) -> None:
+    hinge = bench.row("left_hip")
+    slide, tendon = replace(hinge, unit="N"), replace(hinge, unit="")
+    assert [unit_of(hinge, c) for c in ("kp", "kv", "ki")] == [
+        "N·m/rad",
+        "N·m·s/rad",
+        "N·m/(rad·s)",
+    ]
+    assert [unit_of(slide, c) for c in ("kp", "torque_limit", "error")] == ["N/m", "N", "m"]
+    assert unit_of(tendon, "kp") == "" and unit_of(tendon, "f") == "Hz"
+    assert unit_of_column([hinge, tendon], "kp") == "N·m/rad"
+    assert unit_of_column([hinge, slide], "kp") == "mixed"
+
+
+def test_no_column_is_cut_where_the_window_is_1280_pixels_wide() -> None:
+    whole = Window(editor_state(DOG), NullView)
+    hidden: list[float] = []
+
+    def looks(ctx: Any) -> None:
+        ctx.yield_(4)
+        table = imgui.internal.table_find_by_id(ctx.get_id("//Gains/gains 3"))
+        texts = [whole.gains._origins(row) for row in whole.gains.tuning.rows]
+        need = max(imgui.calc_text_size(text).x for text in texts)
+        hidden.append(need - whole.gains._fitted["from"])
+        hidden.append(table.columns_given_width - table.inner_clip_rect.get_width())
+
+    run_ui_tests(whole.app, looks)
+    assert hidden[0] <= 0.0 and hidden[1] <= 0.0

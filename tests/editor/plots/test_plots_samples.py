@@ -3,13 +3,17 @@
 import threading
 from collections.abc import Callable
 from math import isnan
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mjrig.editor.plots.curves import thinned, value_at
 from mjrig.editor.signals.ring import Ring
+from mjrig.editor.signals.signals import catalogue
 from mjrig.editor.ui.text_filter import matches
+from mjrig.scene_edit.scene import Scene
+from mjrig.sim.world import World
 
 
 def filled(ring: Ring, *times: float) -> Ring:
@@ -160,3 +164,17 @@ def test_words_match_in_any_order_and_case() -> None:
     assert matches("", "anything") and matches("  ", "x")
     assert matches("EFFORT fl", "dog.FL_hip.raw_effort")
     assert not matches("effort rr", "dog.FL_hip.raw_effort")
+
+
+def test_setpoints_of_native_servos_have_the_unit_of_their_joint(tmp_path: Path) -> None:
+    """Unless they are counted in other units, as those of a gripper from 0 to 255."""
+    model = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/>
+    <body><joint name="b" type="slide"/><geom size=".1"/></body></body></worldbody><actuator>
+    <position name="a" joint="a" kp="9"/><position name="b" joint="b" kp="9"/>
+    <general name="c" joint="b" gainprm="2" biastype="affine" biasprm="0 -9"/>
+    </actuator></mujoco>"""
+    (tmp_path / "r.xml").write_text(model)
+    scene = Scene()
+    scene.add_actor("r", model=str(tmp_path / "r.xml"))
+    units = {info.path: info.unit for info in catalogue(World(scene))}
+    assert [units[f"r.{name}.setpoint"] for name in "abc"] == ["rad", "m", "rad or m"]

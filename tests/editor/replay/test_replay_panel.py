@@ -12,6 +12,7 @@ from mjrig.editor.replay.recorded_signals import KINDS, recorded_curves, unit_of
 from mjrig.recording.recorder import Recorder
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from tests.editor.ui_driver import wait_until
 from tests.editor.windows import SWINGS, Bench
 
 pytest.importorskip("h5py")
@@ -33,15 +34,20 @@ def bench(tmp_path: Path) -> Bench:
     return bench
 
 
-def wait_until(ctx: Any, done: Any) -> None:
-    while not done():
-        ctx.yield_()
+def fixed_and_undone(ctx: Any, bench: Bench) -> tuple[str, str]:
+    """The scene after the first finding was fixed, and after that was undone."""
+    ctx.item_click(PANEL + "###fix 1")
+    fixed = bench.state.scene.to_text()
+    bench.state.session.undo()
+    ctx.yield_(2)
+    return fixed, bench.state.scene.to_text()
 
 
 def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Path) -> None:
     panel, replaying = bench.window.replay, bench.window.replay.replaying
     seen: dict[str, Any] = {}
     pages: list[str] = []
+    fixed: list[str] = []
     panel.show_page = pages.append
 
     def works(ctx: Any) -> None:
@@ -63,6 +69,7 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
         seen["runs"] = panel.check is not None
         wait_until(ctx, lambda: panel.check is None)
         ctx.yield_(3)
+        fixed.extend(fixed_and_undone(ctx, bench))
         ctx.item_click(PANEL + "Open report")
         ctx.item_click(PANEL + "Close")
         seen["closed"] = replaying.path
@@ -83,6 +90,9 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
     assert answer.verdict == "differs"
     assert answer.findings[0].startswith("kp of swing is 24 here, 20 in the recording:")
     assert answer.joints[0][0].endswith("swing")
+    assert fixed[0] == SCENE.replace("kp: 20", "kp: {swing: 20.0}")
+    assert fixed[1] == SCENE.replace("kp: 20", "kp: 24")
+    assert len(bench.entries) == 2 and bench.entries[-1].startswith("Fix ")
     report = tmp_path / "take-report" / "report.html"
     assert pages == [report.as_uri()]
     assert json.loads(report.with_suffix(".json").read_text())["verdict"] == "differs"

@@ -1,5 +1,6 @@
 """Sessions: every edit reaches the running world, can be undone, or changes nothing."""
 
+import os
 import random
 from pathlib import Path
 
@@ -224,3 +225,68 @@ def test_what_takes_a_new_world() -> None:
     assert set(edited) == {EditedProperty(1, 0, "kp"), EditedProperty(1, 0, "delay")}
     scene.set("right.pose.position", [0, 3, 0])
     assert edited_properties(tracker.edits()) is None
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+def _files(session: Session) -> dict[str, str]:
+    """The very file each actor's model is."""
+    scene = session.scene
+    return {a.name: os.path.abspath(scene.base / a.model) for a in scene.actors if a.model}
+
+
+@pytest.mark.campaign
+def test_undo_and_redo_mean_the_same_files_wherever_the_scene_was_saved(
+    tmp_path: Path, tally: Tally
+) -> None:
+    folders = [tmp_path, tmp_path / "a", tmp_path / "a" / "b", tmp_path / "c"]
+    for i, folder in enumerate(folders):
+        folder.mkdir(exist_ok=True)
+        (folder / f"box{i}.xml").write_text(BOX)
+    boxes = [folder / f"box{i}.xml" for i, folder in enumerate(folders)]
+    for rng in tally.cases("files of a moved scene", 3, 200):
+        session = _session("mjrig: 1\n", rng.choice(folders))
+        meant = [_files(session)]
+        for step in range(8):
+            _edit_at_random(session, rng, step, boxes)
+            meant.append(_files(session))
+            if rng.random() < 0.4:
+                session.save(rng.choice(folders) / "scene.yaml", overwrite=True)
+                assert _files(session) == meant[-1]
+        for names in reversed(meant[:-1]):
+            session.undo()
+            assert _files(session) == names
+            if rng.random() < 0.2:
+                session.save(rng.choice(folders) / "scene.yaml", overwrite=True)
+        for names in meant[1:]:
+            session.redo()
+            assert _files(session) == names
+
+
+def _edit_at_random(session: Session, rng: random.Random, step: int, boxes: list[Path]) -> None:
+    """Add an actor, take one out, or give one another model, by a relative or absolute name."""
+    scene, box = session.scene, rng.choice(boxes)
+    written = rng.choice((str(box), os.path.relpath(box, scene.base)))
+    names = [actor.name for actor in scene.actors]
+    with session.edit(f"edit {step}"):
+        kind = rng.choice(("add", "remove", "set")) if names else "add"
+        if kind == "add":
+            scene.add_actor(f"box{step}", model=written)
+        elif kind == "remove":
+            scene.remove(rng.choice(names))
+        else:
+            name = rng.choice(names)
+            scene.set(f"{name}.model", written)
+            scene.set(f"{name}.pose.position", [0, 0, step])  # so that there is an edit
+
+
+def test_what_a_new_scene_had_is_named_shortly_once_it_has_a_file(tmp_path: Path) -> None:
+    (tmp_path / "box.xml").write_text(BOX)
+    session = _session("mjrig: 1\n", tmp_path.parent)
+    with session.edit("Add box") as scene:
+        scene.add_actor("box", model=str(tmp_path / "box.xml"))
+    session.undo()
+    session.save(tmp_path / "scene.yaml")
+    session.redo()
+    assert "model: box.xml" in session.scene.to_text()

@@ -11,9 +11,10 @@ from tests.places import ROOT
 
 #: A call, an argument of one, or an option of a command.
 _API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")
-#: Modules whose errors a command alone shows: it parses options, or writes its results.
+#: Modules whose errors a command alone shows: it parses options, writes its results, or serves.
 _COMMANDS = re.compile(
-    r"command\.py|_options\.py|/terminal/|/cli/|load_context|sweeps/(results|study)|fit_report|npz_"
+    r"command\.py|_options\.py|/terminal/|/cli/|load_context|sweeps/(results|study)"
+    r"|fit_report|npz_|/web/"
 )
 
 

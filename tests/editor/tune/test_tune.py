@@ -11,7 +11,7 @@ from mjrig.gains.gain_presets import read_preset
 from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.sweeps.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS, authored, rows_of
-from tests.editor.tune.tuned import STEP, recorded, tune_legs, tune_on, work
+from tests.editor.tune.tuned import SINE, recorded, tune_legs, tune_on, work
 from tests.editor.ui_driver import editor_state
 
 
@@ -284,7 +284,7 @@ def test_replays_and_free_runs_are_tests_too(tune: Tune, tmp_path: Path) -> None
     tune.sweep.test, tune.sweep.seconds = "run", 0.1
     assert "travel" in swept(tune, kp=GainAxis(20, 80, 2)).plan.job.scenario.metrics
     tune.sweep.test, tune.sweep.recording = "replay", tmp_path / "walk.npz"
-    tune.sweep.signal = STEP
+    tune.sweep.signal = SINE
     assert "max_error" in tune.job(TuneTask.SWEEP).scenario.metrics  # type: ignore[attr-defined]
 
 

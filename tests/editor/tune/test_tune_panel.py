@@ -15,8 +15,8 @@ from mjrig.gains.response import Kind, Signal
 from mjrig.tuning.responses.gain_test import GainTest, GainVerdict
 from mjrig.tuning.sweeps.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS
-from tests.editor.tune.tuned import CHIRP, STEP, recorded, tune_legs, work
-from tests.editor.ui_driver import plain_imgui
+from tests.editor.tune.tuned import CHIRP, SINE, STEP, recorded, tune_legs, work
+from tests.editor.ui_driver import plain_imgui, wait_until
 from tests.editor.windows import Bench
 
 
@@ -139,8 +139,7 @@ def open_task(ctx: Any, task: TuneTask) -> None:
 
 
 def wait(ctx: Any, tune: Tune) -> None:
-    while tune.running is not None:
-        ctx.yield_()
+    wait_until(ctx, lambda: tune.running is None)
     ctx.yield_(2)
 
 
@@ -187,8 +186,7 @@ def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
         tune.respond.signal = Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5000.0)
         open_task(ctx, TuneTask.RESPOND)
         ctx.item_click("//Tune/**/Run")
-        while tune.runner.progress.share is None:
-            ctx.yield_()
+        wait_until(ctx, lambda: tune.runner.progress.share is not None)
         CHECK(tune.running is TuneTask.RESPOND)
         ctx.item_click("//Tune/**/Cancel")
         ctx.yield_(2)
@@ -210,7 +208,7 @@ def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
         CHECK(tune.preset_path("tuned").is_file())
 
     def sweep_while_hidden(ctx: Any) -> None:
-        tune.sweep.signal = STEP
+        tune.sweep.signal = SINE
         open_task(ctx, TuneTask.SWEEP)
         ctx.item_click("//Tune/**/kp/kp")
         ctx.yield_(2)

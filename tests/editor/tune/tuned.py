@@ -1,6 +1,8 @@
 """A small robot, and the Tune panel's work done at once instead of in a process."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -13,21 +15,30 @@ from mjrig.errors import MjrigError
 from mjrig.gains.response import Kind, Signal
 from mjrig.recording.npz_file import write_npz
 from mjrig.sim.world import World
+from mjrig.tuning.sweeps import sweep
+from mjrig.tuning.sweeps.executors import Pool, open_pool
 from tests.editor.gains.test_gain_edits import legs
 from tests.plugin.tuning.fitting.fit_worlds import noisy, record, with_others
 
 #: A chirp that is over soon.
 CHIRP = Signal(Kind.CHIRP, 0.05, 2.0, 20.0, 0.3)
 STEP = Signal(Kind.STEP, 0.05, duration=0.1)
+#: A sweep of it is over soon: a step is followed until the legs are still.
+SINE = Signal(Kind.SINE, 0.05, duration=0.1)
+
+
+def _here(*_: object) -> "AbstractContextManager[Pool]":
+    return open_pool("inline")
 
 
 class AtOnce(Runner):
-    """Does a job in `start`."""
+    """Does a job in `start`, in this process; the runner's own tests start others."""
 
     def start(self, job: TuneJob) -> None:
         self.told: list[tuple[float | None, str]] = []
         try:
-            result = job.run(lambda share, text: self.told.append((share, text)))
+            with patch.object(sweep, "open_pool", _here):
+                result = job.run(lambda share, text: self.told.append((share, text)))
             self._finished = Finished(job, result)
         except MjrigError as error:
             self._finished = Finished(job, None, str(error))
@@ -38,7 +49,7 @@ def tune_on(state: EditorState, actor: str | None = "dog") -> Tune:
     tune = Tune(state, Tuning(state), AtOnce())
     if actor is not None:
         state.selection.only(actor)
-    tune.respond.signal, tune.sweep.signal = CHIRP, STEP
+    tune.respond.signal, tune.sweep.signal = CHIRP, SINE
     tune.assign.poses = 2
     tune.refresh()
     return tune

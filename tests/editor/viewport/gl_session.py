@@ -8,16 +8,17 @@ saves it, and leaves pictures and `result.json` in the folder.
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from imgui_bundle import imgui  # before glfw and mujoco
 
-from mjrig.editor.main import accept_files
+from mjrig.editor.desktop import Desktop
+from mjrig.editor.screen import window_on
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.viewport import gl_view
 from mjrig.editor.viewport.gizmo import Tool
 from mjrig.editor.window.capture import save_picture
 from mjrig.editor.window.window import Window
@@ -34,9 +35,7 @@ class _Work:
         scene = Scene.load(folder / "scene.yaml")
         self.simulation = SimThread(World(scene))
         self.state = EditorState(Session(scene, self.simulation))
-        self.window = Window(
-            self.state, gl_view.GLView, upload=gl_view.upload, on_start=accept_files
-        )
+        self.window = window_on(Desktop(), self.state)
         self.window.quality.fixed = 0.5  # pictures are compared
         self.result: dict[str, Any] = {}
         self._wanted = ""
@@ -59,7 +58,7 @@ class _Work:
 
     def _take(self) -> None:
         assert self.window.viewport.view is not None
-        self._taken = self.window.viewport.view.pixels()
+        self.window.viewport.view.photograph(partial(setattr, self, "_taken"))
         save_picture(self._taken, self.folder / f"{self._wanted}.png")
         self._wanted = ""
 

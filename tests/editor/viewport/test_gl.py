@@ -133,10 +133,10 @@ EDIT = """
 import sys, threading, time
 from pathlib import Path
 from mjrig.editor import main
-from mjrig.editor.window.window import Window
+from mjrig.editor.desktop import Desktop
 
-def when_dropped(window):
-    main_accept(window)
+def when_dropped(screen, window):
+    accept(screen, window)
     def wait():
         end = time.monotonic() + 40
         while time.monotonic() < end and len(window.state.scene.actors) < 2:
@@ -147,7 +147,7 @@ def when_dropped(window):
     threading.Thread(target=wait, daemon=True).start()
     print("ready", flush=True)
 
-main_accept, main.accept_files = main.accept_files, when_dropped
+accept, Desktop.start = Desktop.start, when_dropped
 main.edit(Path(sys.argv[1]))
 """
 

@@ -16,7 +16,7 @@ def test_slow_frames_are_drawn_coarser_and_fast_ones_finer() -> None:
     _feed(quality, FAST / 2)
     assert quality.scale == 1.0
     _feed(quality, 2 * SLOW)
-    assert quality.scale == SCALES[0] == 0.5
+    assert quality.scale == SCALES[0] == 0.4
 
 
 def test_a_gpu_draws_in_full_from_the_first_frame_on_however_long_frames_take() -> None:
@@ -49,7 +49,7 @@ def test_the_name_of_the_renderer_tells_whether_there_is_a_gpu(
 def test_between_the_two_it_stays() -> None:
     quality = Quality(software=True)
     _feed(quality, (FAST + SLOW) / 2)
-    assert quality.scale == SCALES[0]
+    assert quality.scale == 0.5
     assert quality.text == "view 50% auto, software GL"
 
 

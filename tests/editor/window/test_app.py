@@ -42,3 +42,31 @@ def test_a_panel_that_raises_is_shown_and_the_others_go_on() -> None:
     run_ui_tests(app_with(state, [_Broken(state), _Works(state)]), clicks)
     assert _Works.clicks == 1
     assert "Broken: RuntimeError: no such thing" in [line.text for line in state.console.lines]
+
+
+def test_only_a_panel_that_floats_fills_its_background() -> None:
+    """A docked one has the window's: filling it again would cost half of a frame without a GPU."""
+    state = editor_state(SCENE)
+    fills: list[bool] = []
+    no_background = int(imgui.WindowFlags_.no_background)
+
+    def look(ctx: Any) -> None:
+        ctx.yield_(3)
+        flags = imgui.internal.find_window_by_name("Works").flags
+        fills.append(not int(flags) & no_background)
+
+    def floats(ctx: Any) -> None:
+        look(ctx)
+        ctx.undock_window("//Works")
+        look(ctx)
+        ctx.dock_into("//Works", "//Other")
+        look(ctx)
+
+    class Other(_Works):
+        title = "Other"
+        place = "left"
+
+    app = app_with(state, [_Works(state), Other(state)])
+    run_ui_tests(app, floats)
+    assert fills == [False, True, False]
+    assert not app.runner_params().docking_params.main_dock_space_node_flags

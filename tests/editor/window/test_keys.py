@@ -1,5 +1,7 @@
 """Single keys act on the viewport only while they are meant for it, and tell what they did."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,6 +100,39 @@ def test_escape_is_meant_for_an_open_popup_first() -> None:
     assert bench.window.viewport.notice.text.startswith("Camera free")
 
 
+def test_escape_answers_a_question_and_closes_the_sheet_and_nothing_else(tmp_path: Path) -> None:
+    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    window, declined = bench.window, list[str]()
+    asked: dict[str, Callable[[], object]] = {
+        "save": window.files.ask_save,
+        "unsaved": window.files.unsaved.open,
+        "changed": window.files.changed.open,
+        "reload": lambda: window.files.hot.dialog.ask(
+            [tmp_path], loses=False, take=lambda: None, decline=lambda: declined.append("no")
+        ),
+        "keys": window.sheet.toggle,
+    }
+    stayed: list[str] = []
+
+    def escapes(ctx: Any) -> None:
+        ctx.yield_(2)
+        cameras.follow(bench.drawing, "left")
+        for name, ask in asked.items():
+            ask()
+            ctx.yield_(3)
+            ctx.mouse_move_to_pos(imgui.ImVec2(200, 100))  # over the viewport
+            is_open = [*(d.is_open for d in window._dialogs), window.sheet.is_open]
+            press(ctx, KEY.escape)
+            is_closed = not any([*(d.is_open for d in window._dialogs), window.sheet.is_open])
+            if not any(is_open) or not is_closed or cameras.is_free(bench.drawing):
+                stayed.append(name)
+        ctx.yield_(2)
+
+    bench.run(escapes)
+    assert not stayed
+    assert declined == ["no"]
+
+
 def test_every_key_that_is_listed_exists_and_means_one_thing() -> None:
     bench = Bench.on(SWINGS)
     commands: list[Command] = []
@@ -113,3 +148,38 @@ def test_every_key_that_is_listed_exists_and_means_one_thing() -> None:
         assert global_chord(key) is not None or single_key(key)[0] is not None
     everywhere = [c for c in commands if global_chord(c.keys) is None or c.over_viewport]
     assert all(c.notice is not None for c in everywhere if not c.repeats and c.keys != "Del")
+
+
+def test_enter_takes_the_file_that_is_suggested(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    bench = Bench.on(SWINGS, tmp_path)
+
+    def saves(ctx: Any) -> None:
+        press(ctx, KEY.mod_ctrl, KEY.s)
+        ctx.yield_(3)
+        press(ctx, KEY.enter)
+
+    bench.run(saves)
+    assert (tmp_path / "scene.yaml").is_file()
+    assert not bench.state.session.is_dirty
+
+
+def test_a_name_without_suffix_replaces_nothing_unasked(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("mjrig: 1   # of somebody else\n")
+    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    written: list[str] = []
+
+    def types(ctx: Any) -> None:
+        for name in ("other", "new"):
+            press(ctx, KEY.mod_ctrl, KEY.mod_shift, KEY.s)
+            ctx.yield_(3)
+            ctx.item_input("//$FOCUSED/##path")
+            ctx.key_chars_replace_enter(str(tmp_path / name))
+            ctx.yield_(2)
+            written.append((tmp_path / "other.yaml").read_text())
+            if bench.window.choose.is_open:
+                press(ctx, KEY.escape)
+
+    bench.run(types)
+    assert written == ["mjrig: 1   # of somebody else\n"] * 2
+    assert (tmp_path / "new.yaml").read_text() == SWINGS

@@ -20,7 +20,7 @@ from mjrig.editor.window.window import Window
 from mjrig.gains.gain_rows import gain_rows
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from tests.editor.ui_driver import run_ui_tests
+from tests.editor.ui_driver import run_ui_tests, wait_until
 from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, point_at_viewport, press
 
 KEY = imgui.Key
@@ -805,8 +805,7 @@ def test_a_window_on_a_thread_that_plays(here: Path) -> None:
         def plays(ctx: Any) -> None:
             point_at_viewport(ctx)
             press(ctx, KEY.space)
-            while simulation.frame.time < 0.05:
-                ctx.yield_()
+            wait_until(ctx, lambda: simulation.frame.time >= 0.05)
             for i in range(5):
                 state.session.set("left.pose.position", [i, 0, 0])
                 state.session.set("left.PDController.kp", 30 + i)

@@ -137,9 +137,14 @@ def test_a_delayed_command_changes_nothing() -> None:
 
 def one_joint(kp: float, kv: float, every: int = 1, **plant: Any) -> tuple[LinearPlant, list[Loop]]:
     one = np.ones((1, 1))
-    given = {"damping": 0.0 * one, "stiffness": 0.0 * one, "step": 0.001, "integrator": "Euler"}
+    given: dict[str, Any] = {
+        "damping": 0.0 * one,
+        "stiffness": 0.0 * one,
+        "step": 0.001,
+        "integrator": "Euler",
+    }
     loop = Loop(one, np.array([kp]), np.array([kv]), np.zeros(1), every, Carrier.HELD)
-    return LinearPlant(mass=0.01 * one, **{**given, **plant}), [loop]
+    return LinearPlant(mass=0.01 * one, **given | plant), [loop]
 
 
 @pytest.mark.parametrize(

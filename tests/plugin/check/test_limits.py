@@ -109,9 +109,11 @@ def test_an_actuator_driven_directly_without_any_limit() -> None:
     assert told("no-limit", hinge('<position name="servo" joint="swing" ctrlrange="-1 1"/>')) == []
 
 
+@pytest.mark.parametrize("limit", [{}, {"torque_limit": 1.0}])
 @pytest.mark.parametrize("name", ["ctrlrange", "forcerange"])
-def test_a_range_of_an_actuator_upside_down(name: str) -> None:
-    assert told("inverted-range", hinge(motor(f'{name}="2 -3"')), PDController(**SOFT)) == [
+def test_a_range_of_an_actuator_upside_down(name: str, limit: dict[str, float]) -> None:
+    law = PDController(**SOFT, **limit)
+    assert told("inverted-range", hinge(motor(f'{name}="2 -3"')), law) == [
         f"robot.drive: {name} 2 -3 is inverted: MuJoCo silently ignores it; {name} -3 2"
     ]
 

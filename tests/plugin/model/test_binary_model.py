@@ -225,7 +225,7 @@ def test_it_is_not_exported_again(exported: Path, tmp_path: Path) -> None:
     [
         (lambda data: b"", "mj_loadModel: failed to load from mjb"),
         (lambda data: b"not a model" * 20, "Model missing header ID"),
-        (lambda data: data[: len(data) // 2], "Truncated model file - ran out of data"),
+        (lambda data: data[:-1], "Truncated model file - ran out of data"),
         (lambda data: data + b"more", "Model file is too large"),
         (
             lambda data: data[:12] + bytes([data[12] ^ 1]) + data[13:],
@@ -246,6 +246,17 @@ def test_a_broken_file_is_refused_with_mujocos_reason(
     )
     assert message.endswith("; export it again")
     assert capfd.readouterr().err == ""  # MuJoCo's own warning is in the message
+
+
+def test_a_file_that_is_cut_off_is_not_loaded(tmp_path: Path) -> None:
+    path = compiled(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    message = said(path)
+    assert message.startswith(
+        f"<text>:4:12: actors[0].model: robot.model: {path.name!r} is damaged or cut off: "
+    )
+    assert message.endswith(f"and it has {len(whole) // 2}; export it again")
 
 
 def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 import random
 import re
+import struct
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
+from zlib import crc32
 
 import mujoco
 import numpy as np
@@ -12,7 +14,8 @@ import pytest
 
 import mjrig
 from mjrig.check.check import findings
-from mjrig.errors import SceneError
+from mjrig.errors import PropertyError, SceneError
+from mjrig.model_files.images import Pixels
 from mjrig.model_files.model_size import MAX_ELEMENTS
 from tests.campaign import Tally
 from tests.mjcf_schema import documented
@@ -121,6 +124,61 @@ def test_an_archive_is_looked_into(folder: Path) -> None:
     (folder / "s.yaml").write_text(SCENE.replace("m.xml", "m.mjz"))
     with pytest.raises(SceneError, match=ELEMENTS):
         mjrig.World(folder / "s.yaml")
+
+
+def png(width: int, height: int) -> bytes:
+    """The beginning of an image, and nothing in it."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunk = b"IHDR" + header
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + chunk + struct.pack(">I", crc32(chunk))
+
+
+IMAGES = {
+    "texture": ('<texture type="2d" file="a.png"/>', [(9000, 9000)]),
+    "height field": ('<hfield name="h" file="a.png" size="1 1 1 1"/>', [(9000, 9000)]),
+    "cube": (
+        '<texture fileright="a.png" fileleft="b.png" fileup="b.png" filedown="b.png"'
+        ' filefront="b.png" fileback="b.png"/>',
+        [(4000, 4000), (4000, 4000)],
+    ),
+    "two": (
+        '<texture type="2d" file="a.png"/><texture name="b" type="2d" file="b.png"/>',
+        [(6000, 6000), (6000, 6000)],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", IMAGES)
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_images_are_not_unpacked_if_they_are_too_large(
+    folder: Path, kind: str, is_archive: bool
+) -> None:
+    assets, images = IMAGES[kind]
+    text = model("", f"<asset>{assets}</asset>")
+    files = {f"{name}.png": png(*size) for name, size in zip("ab", images, strict=False)}
+    if is_archive:
+        if kind == "cube":
+            files["b.png"] = png(9000, 9000)  # there it counts once
+        with zipfile.ZipFile(folder / "m.mjz", "w") as archive:
+            archive.writestr("m.xml", text)
+            for name, content in files.items():
+                archive.writestr(name, content)
+        (folder / "s.yaml").write_text(SCENE.replace("m.xml", "m.mjz"))
+    else:
+        (folder / "m.xml").write_text(text)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    with memory_limit(100.0), pytest.raises(SceneError, match=r"s.yaml:2:27: .*unpacks to \d000 x"):
+        mjrig.World(folder / "s.yaml")
+
+
+def test_an_image_that_is_large_on_disk_may_have_many_pixels(folder: Path) -> None:
+    pixels = Pixels("'m'")
+    for _ in range(20):
+        pixels.add("a.png", png(8192, 8192)[:24], 33_554_432)
+    with pytest.raises(PropertyError, match="unpacks to 8192 x 8192 pixels"):
+        for _ in range(2):
+            pixels.add("a.png", png(8192, 8192)[:24], 1000)
 
 
 def test_letters_of_another_encoding_hide_nothing(folder: Path) -> None:

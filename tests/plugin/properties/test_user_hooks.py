@@ -124,4 +124,4 @@ def test_an_exception_of_mjrig_itself_keeps_its_traceback(monkeypatch: pytest.Mo
 def test_an_attribute_that_is_no_property_says_how_to_name_it() -> None:
     made = Derived()
     with pytest.raises(PropertyError, match=r"as an attribute of your own name it '_addresses'$"):
-        made.addresses = [1]  # pyright: ignore[reportAttributeAccessIssue]
+        made.addresses = [1]

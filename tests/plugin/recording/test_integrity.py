@@ -15,6 +15,7 @@ import mjrig
 from mjrig.cli.main import main
 from mjrig.components import PDController
 from mjrig.recording.csv_file import write_csv
+from mjrig.recording.h5_file import Column, H5File
 from mjrig.recording.integrity import limits
 from mjrig.recording.integrity.fletcher import fletcher32
 from mjrig.recording.npz_file import write_npz
@@ -62,6 +63,21 @@ def test_the_checksum_is_the_one_hdf5_computes(tmp_path: Path, shape: tuple[int,
             column = file.create_dataset(f"{i}", shape, "f8", chunks=shape, fletcher32=True)
             column.id.write_direct_chunk((0, 0), block.tobytes() + fletcher32(block))
             assert column[:].tobytes() == block.tobytes()
+
+
+def test_chunks_that_differ_in_one_bit_are_written_as_they_are(tmp_path: Path) -> None:
+    """A chunk like the one before keeps its checksum: it must be like it in every bit."""
+    first = np.zeros((64, 3))
+    changed = [first, first.copy(), first.copy(), first.copy(), np.full((64, 3), np.nan)]
+    changed[1][31, 1] = -0.0
+    changed[2][5, 2] = np.nan
+    changed.append(changed[-1].copy())
+    file = H5File(tmp_path / "a.h5", [Column("x", 3, rows=64)], {})
+    for number, block in enumerate(changed):
+        file.put_block("x", number, block, len(block))
+    file.close()
+    with h5py.File(tmp_path / "a.h5", "r") as found:  # HDF5 compares every checksum
+        assert found["x"][:].tobytes() == np.concatenate(changed).tobytes()
 
 
 @pytest.mark.parametrize("name", ["qpos", "time", "actors/robot/effort", "states/state"])

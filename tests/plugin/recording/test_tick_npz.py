@@ -89,7 +89,9 @@ def test_other_files_are_not_claimed(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"tick_qvel": None}, "lacks the array tick_qvel"),
-        ({"meta_tau_dofs": "gone"}, "lacks the key of meta tau_dofs"),
+        ({"meta_tau_dofs": "gone", "meta_actuator_names": ["left_hip", "m1", "m2", "m3"]},
+         "the joint of the actuator 'm1' is not known by its name; meta.tau_dofs lists the dof of "
+         "each actuator"),
         ({"meta": "{"}, "meta is not JSON: Expecting property name enclosed in double quotes: "
                         "line 1 column 2 (char 1)"),
         ({"meta": "[]"}, "meta is not a JSON object"),
@@ -141,3 +143,12 @@ def test_objects_are_never_unpickled(tmp_path: Path) -> None:
     path = write_ticks(tmp_path / "a.npz", policy_cmd=np.array([{}, []], dtype=object))
     with pytest.raises(mjrig.RecordingError, match="allow_pickle"):
         read(path, {})
+
+
+@pytest.mark.parametrize("suffix", ["", "_motor", "_act"])
+def test_actuators_are_known_by_name_without_tau_dofs(suffix: str, tmp_path: Path) -> None:
+    joints = ["left_hip", "left_knee", "right_hip", "right_knee"]
+    named = [f"{j}{suffix}" for j in joints]
+    path = write_ticks(tmp_path / "a.npz", meta_tau_dofs="gone", meta_actuator_names=named)
+    found = read(path, {})
+    assert found is not None and list(found.actors["biped"].driven) == joints

@@ -8,7 +8,8 @@ import pytest
 
 import mjrig
 from mjrig.errors import SceneError
-from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, MAX_NODES, Document
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document
+from mjrig.yaml_text.yaml_nodes import MAX_NODES
 from tests.conftest import HINGE
 from tests.resource_limits import cpu_limit
 

@@ -287,3 +287,34 @@ def test_what_was_not_edited_stays_in_the_words_of_the_file(models: Path) -> Non
     scene.set("vars.odd", 4)
     assert scene.to_text().startswith("mjrig: 1\nvars: {odd: 4}   # not a number\n")
     assert "refsite: null, sensors: actuatorfrc, gear: 5}   # one" in scene.to_text()
+
+
+def test_a_copy_in_another_folder_says_which_files_it_does_not_find(
+    models: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (models / "parts").mkdir()
+    (models / "parts" / "p.yaml").write_text("mjrig: 1\nactors: [{name: p, model: ../legs.xml}]\n")
+    (models / "s.yaml").write_text(
+        "mjrig: 1\nsim: {timestep: 0.001}\ninclude: [{file: parts/p.yaml, prefix: x_}]\n"
+        "vars: {m: hinge.xml}\nactors:\n"
+        '  - {name: a, model: "${m}"} # mine\n  - {name: b, model: hinge.xml}\n'
+        "  - {name: c, model: package:mjrig.assets/pendulum/pendulum.xml}\n"
+    )
+    text, there = (models / "s.yaml").read_text(), models / "x" / "y"
+    there.mkdir(parents=True)
+    scene = mjrig.Scene.load(models / "s.yaml")
+    scene.save(models / "t.yaml")
+    assert not caplog.records
+    scene.save(there / "s.yaml")
+    assert (there / "s.yaml").read_text() == text  # as it was, to the byte
+    assert caplog.messages == [
+        f"{there}/s.yaml: from there no file is found by parts/p.yaml, hinge.xml; "
+        f"move_to({str(there)!r}) before save() lets the scene name the same files"
+    ]
+    scene = mjrig.Scene.load(models / "s.yaml")
+    scene.move_to(there)
+    scene.save(there / "s.yaml")
+    assert len(caplog.records) == 1
+    assert "{file: ../../parts/p.yaml, prefix: x_}" in (there / "s.yaml").read_text()
+    world = mjrig.World(there / "s.yaml")
+    assert list(world.articulations) == ["x_p", "a", "b", "c"]

@@ -208,29 +208,57 @@ def gain(what: str, factor: float, only_one: bool) -> Mistake:
 
 
 def limit(fixture: Fixture, folder: Path) -> Sabotaged | None:
-    """A limit of the controller; servos of a model have theirs in the model's own file."""
+    """A tighter limit of the controller, or of the model's own servo."""
     case, (joint, most) = plain(fixture), _busiest(fixture)
     found = _gains(fixture, "torque_limit")
-    if found is None or joint not in found:
+    if found is None:
+        world = mjrig.World(case.scene)
+        servo = next(b for b in world[fixture.robot].actuators if b.joint.endswith(joint))
+        bound = 0.6 * most / abs(servo.gear)
+        ranges = {servo.actuator: [-bound, bound]}
+        case.scene.actors[0].assign({"native_gains": {"forcerange": ranges}})
+        return case
+    if joint not in found:
         return None
     kept = {j: v for j, v in found.items() if np.isfinite(v)}
     _controller(case.scene).assign({"torque_limit": {**kept, joint: 0.6 * most}})
     return case
 
 
-def armature(fixture: Fixture, folder: Path) -> Sabotaged | None:
+def limited_there(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """The run was recorded with a limit that is not here."""
+    tight = limit(fixture, folder)
+    if tight is None:
+        return None
+    world, path = mjrig.World(tight.scene), folder / "limited.npz"
+    with mjrig.TargetsPlayer(fixture.recording, world) as player:
+        player.start()
+        with mjrig.Recorder(world, path):
+            world.step(min(player.steps, round(2.0 / world.timestep)))
     case = plain(fixture)
-    case.scene.actors[0].assign({"dynamics": {"armature": {".*": 0.03}}})
+    case.recording = read_recording(path, None)
     return case
+
+
+def armature(only_one: bool) -> Mistake:
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        case, pattern = plain(fixture), ".*"
+        if only_one:
+            pattern = _busiest(fixture)[0]
+        case.scene.actors[0].assign({"dynamics": {"armature": {pattern: 0.03}}})
+        return case
+
+    return made
 
 
 def order(sides: str, change: Callable[..., Recording]) -> Mistake:
     def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
         actor, case = fixture.actor, plain(fixture)
         if sides == "shuffled":
-            found: Any = np.random.default_rng(5).permutation(len(actor.driven))
-            if not all(actor.driven):
-                return None
+            # What drives a tendon cannot be taken for a joint: units and sizes differ.
+            places = np.flatnonzero([bool(n) for n in actor.driven])
+            found: Any = np.arange(len(actor.driven))
+            found[places] = np.random.default_rng(5).permutation(places)
         else:
             found = mirrored(actor.driven, sides)
         if found is None:
@@ -319,11 +347,14 @@ def payload(fixture: Fixture, folder: Path) -> Sabotaged | None:
     """On the trunk of a robot that walks, in the hand of one that is fixed."""
     case = plain(fixture)
     floats = any(j.kind == "free" for j in fixture.actor.joints[:1])
+    moved = [j.name for j in fixture.actor.joints if j.kind in ("hinge", "slide")]
 
     def model(m: Any) -> None:
-        heavy, last = int(np.argmax(m.body_mass)), int(np.flatnonzero(m.body_mass)[-1])
-        body = heavy if floats else last
-        extra = 0.1 * float(m.body_mass.sum())
+        root = next(m.body_rootid[m.jnt_bodyid[j]] for j in range(m.njnt)
+                    if m.joint(j).name.endswith(moved[0]))  # fmt: skip
+        mine = [i for i in range(m.nbody) if m.body_rootid[i] == root and m.body_mass[i]]
+        body = max(mine, key=lambda i: float(m.body_mass[i])) if floats else mine[-1]
+        extra = 0.1 * float(m.body_mass[mine].sum())
         m.body_inertia[body] *= (m.body_mass[body] + extra) / m.body_mass[body]
         m.body_mass[body] += extra
 
@@ -380,6 +411,73 @@ def scale_of(kind: str, factor: float = 2.0) -> Mistake:
         return bool(terms)
 
     return policy(edit)
+
+
+def action_filter(data: dict[str, Any], fixture: Fixture) -> None:
+    data.setdefault("action", {})["smoothing"] = 0.5
+
+
+def action_clip(data: dict[str, Any], fixture: Fixture) -> object:
+    """A clip that half of the recorded actions exceed."""
+    assert fixture.actor.policy is not None
+    bound = float(np.abs(fixture.actor.policy.action).max()) / 2
+    data.setdefault("action", {})["clip"] = [-bound, bound]
+    return True
+
+
+def action_offset(data: dict[str, Any], fixture: Fixture) -> object:
+    data.setdefault("action", {})["offset"] = 0.0
+    moves = any(abs(v) > 0.01 for v in _spread(data, data.get("default", 0.0)))
+    return moves and data["action"].get("mode", "absolute") == "absolute"
+
+
+def action_mode(data: dict[str, Any], fixture: Fixture) -> None:
+    action = data.setdefault("action", {})
+    action["mode"] = "delta" if action.get("mode", "absolute") == "absolute" else "absolute"
+
+
+def observation_clip(data: dict[str, Any], fixture: Fixture) -> None:
+    data["observation"]["clip"] = 0.3
+
+
+def term_order(data: dict[str, Any], fixture: Fixture) -> None:
+    terms = data["observation"]["terms"]
+    terms[0], terms[1] = terms[1], terms[0]
+
+
+def phase_form(data: dict[str, Any], fixture: Fixture) -> object:
+    terms = _terms(data, "GaitPhase")
+    for term in terms:
+        term["form"] = "sin_cos" if term.get("form", "sin_cos") == "cos_sin" else "cos_sin"
+    return bool(terms)
+
+
+def velocities_in_degrees(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case, actor = plain(fixture), fixture.actor
+    if fixture.policy is None or actor.qvel is None:
+        return None
+    degrees = replace(actor, qvel=np.degrees(actor.qvel))
+    case.recording = replace(case.recording, actors={actor.name: degrees}, states=None)
+    case.mode = "policy"
+    return case
+
+
+def there(mistake: Callable[[dict[str, Any], Fixture], object], seconds: float = 2.0) -> Mistake:
+    """The same on the other side: the run was recorded with it, the policy file here lacks it."""
+
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        other = policy(mistake)(fixture, folder)
+        if other is None:
+            return None
+        path = folder / "there.npz"
+        world = mjrig.World(other.scene)
+        with mjrig.Recorder(world, path):
+            world.step(round(seconds / world.timestep))
+        case = plain(fixture)
+        case.recording, case.policy, case.mode = read_recording(path, None), None, "policy"
+        return case
+
+    return made
 
 
 def default_pose(data: dict[str, Any], fixture: Fixture) -> object:
@@ -455,7 +553,7 @@ def unlisted(make: Mistake) -> Mistake:
         case = make(fixture, folder)
         if case is None:
             return None
-        bare = replace(fixture.actor, plant=Plant())
+        bare = replace(next(iter(case.recording.actors.values())), plant=Plant())
         case.recording = replace(case.recording, actors={bare.name: bare})
         return case
 
@@ -468,10 +566,14 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Mistake]] = {
     "kp of all": (("kp",), gain("kp", 0.8, False)),
     "kd of all": (("kv", "damping"), gain("kv", 1.3, False)),
     "torque limit": (("torque_limit",), limit),
-    "armature": (("armature",), armature),
+    "armature": (("armature",), armature(False)),
+    "armature of one joint": (("armature",), armature(True)),
+    "armature of one joint, not listed": (("armature",), unlisted(armature(True))),
     "kp of one joint, not listed": (("kp",), unlisted(gain("kp", 1.2, True))),
     "kd of all, not listed": (("kv", "damping"), unlisted(gain("kv", 1.3, False))),
     "torque limit, not listed": (("torque_limit",), unlisted(limit)),
+    "torque limit in the recording": (("torque_limit",), limited_there),
+    "torque limit in the recording, not listed": (("torque_limit",), unlisted(limited_there)),
     "delay, not listed": (("delay", "tick phase"), unlisted(delay(1))),
     "sides swapped": (("joint order",), order("left and right", with_order)),
     "sides swapped by name": (("joint order",), order("left and right", with_names)),
@@ -489,6 +591,15 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Mistake]] = {
     "action scale": (("action_scale",), policy(action_scale)),
     "sign of an action": (("sign",), policy(action_sign)),
     "default pose": (("default_pose",), policy(default_pose)),
+    "action filter": (("action filter",), policy(action_filter)),
+    "action filter in the recording": (("action filter",), there(action_filter)),
+    "action clip": (("action clip",), policy(action_clip)),
+    "action offset": (("action offset",), policy(action_offset)),
+    "action mode": (("action mode",), policy(action_mode)),
+    "observation clip": (("observation clip",), policy(observation_clip)),
+    "order of terms": (("term order",), policy(term_order)),
+    "sine and cosine": (("gait phase",), policy(phase_form)),
+    "velocities in degrees": (("velocity units",), velocities_in_degrees),
     "decimation": (("decimation",), policy(decimation)),
     "tick phase": (("tick phase",), policy(phase)),
     "scale of joint velocities": (("observation scale",), scale_of("JointVelocities")),
@@ -524,6 +635,11 @@ class Judged:
         return self.place is not None and self.place < 3
 
 
+def _same_motion(result: mjrig.Replay) -> bool:
+    """Whether nothing moved noticeably otherwise, and it is not called anything else."""
+    return result.mode == "targets" and result.verdict == "matches within tolerance"
+
+
 def judge(fixture: Fixture, mistake: str, folder: Path) -> Judged | None:
     """Make a mistake and look at the diagnosis; None: it cannot be made here, or has no effect."""
     import time
@@ -540,7 +656,7 @@ def judge(fixture: Fixture, mistake: str, folder: Path) -> Judged | None:
         place = 0 if any(n in str(error) for n in names) else None
         return Judged(fixture.name, mistake, place, "", time.process_time() - began, str(error))
     seconds = time.process_time() - began
-    if result.bit_exact and not result.diagnosis:
+    if not result.diagnosis and (result.bit_exact or _same_motion(result)):
         return None
     whats = [f.what for f in result.diagnosis]
     place = next((i for i, what in enumerate(whats) if what in names), None)

@@ -10,6 +10,7 @@ from mjrig.components import PDController
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.recording.tick_npz import read
 from mjrig.sim2sim.compare.relabel import mirrored, with_names, with_order
+from tests.campaign import campaign_only
 from tests.places import SHARED
 from tests.worlds import pd_of
 
@@ -80,6 +81,8 @@ def test_the_engines_order_of_operations_differs_by_rounding_only() -> None:
     assert any(n.startswith("the difference comes from rounding") for n in result.notes)
 
 
+@pytest.mark.campaign
+@campaign_only
 @needs_robots
 def test_the_same_robot_of_another_vendor_is_matched_and_told_apart() -> None:
     result = mjrig.replay(

@@ -1,10 +1,12 @@
 """The sabotage table: how often the diagnosis names the mistake that was made."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+import mjrig
 from mjrig.cli.main import main
 from tests.campaign import CAMPAIGN, Tally
 
@@ -27,9 +29,16 @@ FIRST, THREE, WRONG = 0.80, 0.90, 0.02
 #: In `make test`: the cheap ones, one of each stage.
 SHORT = (
     "kp of one joint",
+    "torque limit in the recording, not listed",
     "quaternion order",
     "delay of 1 tick",
     "action scale",
+    "action filter in the recording",
+    "action clip",
+    "action offset",
+    "observation clip",
+    "order of terms",
+    "velocities in degrees",
     "default pose",
     "scale of joint velocities",
     "scale of the command",
@@ -60,6 +69,30 @@ def test_the_fix_makes_the_edit_and_prints_it(
     assert terms[4]["scale"] == 0.05
     assert main([*command, "--trials", "0", "--fix"]) == 0
     assert "nothing to fix" in capsys.readouterr().err
+
+
+def test_gains_of_a_policy_that_stands_are_not_taken_for_the_robots(tmp_path: Path) -> None:
+    fixture = walk_fixture()
+    data: dict[str, Any] = {**fixture.said, "start": {"duration": 0.1, "kp": 80.0, "kv": 8.0}}
+    data["network"] = str(Path(data["network"]).resolve())
+    file, path = tmp_path / "policy.yaml", tmp_path / "run.npz"
+    file.write_text(yaml.safe_dump(data))
+    scene = mjrig.Scene.load(fixture.scene)
+    actor = scene.actors[0]
+    policy = next(c for c in actor.components if type(c).__name__ == "Policy")
+    policy.assign({"file": str(file)})
+    world = mjrig.World(scene)
+    with mjrig.Recorder(world, path):
+        world.step(400)
+    assert mjrig.replay(path, mjrig.World(scene)).bit_exact
+    controller = next(c for c in actor.components if hasattr(c, "kp"))
+    controller.assign({"kv": 6.5})
+    found = mjrig.replay(path, mjrig.World(scene)).diagnosis[0]
+    assert (found.what, found.recorded, found.here, found.confident) == ("kv", 5.0, 6.5, True)
+    controller.assign({"kv": {"FL_pitch_calf": 6.5, "default": 5.0}})
+    found = mjrig.replay(path, mjrig.World(scene)).diagnosis[0]
+    assert (found.what, found.where, found.confident) == ("kv", "FL_pitch_calf", True)
+    assert set(found.fix[0].value.values()) == {5.0}  # type: ignore[attr-defined]
 
 
 def fixtures(folder: Path) -> list[Fixture]:
@@ -98,12 +131,16 @@ def figures(rows: list[Judged]) -> tuple[float, float, float]:
 
 
 def table(rows: list[Judged]) -> str:
-    """The figures, and every case that was not named first."""
-    first, near, wrong = figures(rows)
-    longest = max((r.seconds for r in rows), default=0.0)
-    lines = [
-        f"{len(rows)} cases: cause first {first:.0%}, in the first three {near:.0%}, "
-        f"wrong with confidence {wrong:.1%}; longest {longest:.0f} s of CPU"
-    ]
+    """The figures of each fixture and of all, and every case that was not named first."""
+    names = list(dict.fromkeys(r.fixture for r in rows))
+    lines = [f"{'':22}cases  first  three  wrong  CPU of one diagnosis: median, most [s]"]
+    for name in [*names, "all"]:
+        mine = [r for r in rows if name in (r.fixture, "all")]
+        first, near, wrong = figures(mine)
+        seconds = sorted(r.seconds for r in mine)
+        lines.append(
+            f"{name:22}{len(mine):5}  {first:5.0%}  {near:5.0%}  {wrong:5.1%}  "
+            f"{seconds[len(mine) // 2]:.1f}, {seconds[-1]:.1f}"
+        )
     lines += [f"{r.fixture:22}{r.mistake:32}{r.said[:90]}" for r in rows if not r.first]
     return "\n".join(lines)

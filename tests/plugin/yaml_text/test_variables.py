@@ -12,7 +12,7 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.errors import PropertyError
 from mjrig.yaml_text.variables import MAX_DEPTH, Resolved, escaped
-from mjrig.yaml_text.yaml_document import MAX_NODES
+from mjrig.yaml_text.yaml_nodes import MAX_NODES
 from tests.worlds import refused
 
 TEXT = """\

@@ -9,13 +9,8 @@ import yaml
 
 from mjrig.errors import SceneError
 from mjrig.yaml_text import yaml_document
-from mjrig.yaml_text.yaml_document import (
-    MAX_NESTING,
-    Document,
-    TextPlace,
-    format_path,
-    parse_value,
-)
+from mjrig.yaml_text.yaml_document import Document, TextPlace, format_path, parse_value
+from mjrig.yaml_text.yaml_nodes import MAX_NESTING
 
 
 def read(text: str) -> Any:

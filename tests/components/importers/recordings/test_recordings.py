@@ -181,53 +181,6 @@ def table(folder: Path, header: str, *rows: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("header", "guessed"),
-    [
-        ("time,shoulder,elbow", {"time": "time", "position": "{joint}"}),
-        (
-            "t,q_a,q_b,dq_a,dq_b,tau_a,tau_b,cmd_a,cmd_b",
-            {"time": "t", "position": "q_{joint}", "velocity": "dq_{joint}",
-             "effort": "tau_{joint}", "command": "cmd_{joint}"},
-        ),
-        ("stamp;a.position;a.velocity", {"time": "stamp", "position": "{joint}.position",
-                                         "velocity": "{joint}.velocity"}),
-        (
-            "time_us,pos_a_deg,pos_b_deg,cur_a_A",
-            {"time": "time_us", "position": "pos_{joint}_deg",
-             "units": {"time": "us", "position": "deg"}},
-        ),
-        # Seven positions are no pose, whatever their brackets.
-        (",".join(["time", *(f"position[{i}]" for i in range(7))]),
-         {"time": "time", "position": "position{joint}"}),
-        ("/joint_states/a/position,/joint_states/b/position",
-         {"position": "{joint}/position"}),
-        ("voltage,hip,hip_vel", {"position": {"voltage": "voltage", "hip": "hip"},
-                                 "velocity": "{joint}_vel"}),
-    ],
-)  # fmt: skip
-def test_a_table_of_another_header_is_offered_a_mapping(
-    tmp_path: Path, header: str, guessed: dict[str, Any]
-) -> None:
-    separator = ";" if ";" in header else ","
-    rows = [separator.join([str(0.1 * i)] * len(header.split(separator))) for i in range(3)]
-    text = refused(table(tmp_path, header, *rows))
-    assert text.startswith(
-        "log.csv: is a table, and no recording of a known format; say what its columns are. By "
-        "their names it could be: --hint 'columns="
-    )
-    offered = json.loads(text.partition("columns=")[2].removesuffix("'"))
-    assert offered == guessed
-    # What is offered can be given as it is.
-    hints: dict[str, Any] = {"columns": offered, "timestep": 0.1}
-    if "units" in offered:
-        hints["timestep"] = 1e-7
-    actor = only(read_recording(tmp_path / "log.csv", hints))
-    assert len(actor.joints) == len(actor.qpos[0]) > 0
-    assert (actor.qvel is not None) == (guessed.get("velocity") in ("dq_{joint}",
-                                                                   "{joint}.velocity"))  # fmt: skip
-
-
 def test_a_table_gives_commands_efforts_and_units(tmp_path: Path) -> None:
     header = "t_ms,q_a,q_b,w_a,w_b,tau_b,tau_a,go_a,go_b,volts"
     path = table(tmp_path, header, "0,90,180,1,2,5,6,7,8,0", "10,45,0,3,4,7,8,9,10,0")

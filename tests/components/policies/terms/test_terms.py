@@ -202,9 +202,9 @@ def test_a_gait_may_hold_given_phases_while_it_runs_on(tmp_path: Path) -> None:
     assert gait(tmp_path, 31, **turning) == [0.5, 0.25]
     # The magnitude of the command decides, not its parts.
     assert gait(tmp_path, 11, **turning, threshold=1.0) == [0.5, 0.25]
-    assert gait(tmp_path, 11, **{**turning, "held": [0.1]}, threshold=1.0) == [0.1, 0.1]
+    assert gait(tmp_path, 11, **turning | {"held": [0.1]}, threshold=1.0) == [0.1, 0.1]
     with pytest.raises(mjrig.MjrigError, match=r"held: must have 1 or 2 values, .*got 3"):
-        gait(tmp_path, 1, **{**turning, "held": [0, 0, 0]})
+        gait(tmp_path, 1, **turning | {"held": [0, 0, 0]})
 
 
 def test_a_gait_may_be_faster_at_larger_commands(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from mjrig.control.policy import PolicyComponent
 from mjrig.properties.scalar_kinds import Bool, Float, Int
 from mjrig.recording.recording import PolicyTicks, Recording
 from mjrig.sim2sim.play.trials import KINDS, perturbations, tracking
+from tests.campaign import campaign_only
 from tests.plugin.sim2sim.recorded import BIPED, biped, from_world
 from tests.worlds import hinge, make_world, make_worlds, refused
 
@@ -153,6 +154,8 @@ def test_trials_perturb_in_turn_and_repeat_with_their_seed() -> None:
     assert np.array_equal(world.model.geom_friction, before[1])
 
 
+@pytest.mark.campaign
+@campaign_only
 @pytest.mark.slow
 def test_trials_on_processes_are_the_same_trials() -> None:
     pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")

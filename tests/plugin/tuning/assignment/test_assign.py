@@ -16,6 +16,7 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.assignment.assign import Assignment, AssignmentPlan, Wish, assign
 from mjrig.tuning.responses.respond import respond
+from tests.campaign import campaign_only
 from tests.plugin.tuning.scenes import BUNDLED, PD, scene, write_scene
 from tests.worlds import GRIPPER, arm, hinge, refused
 
@@ -114,7 +115,10 @@ def test_joints_that_are_not_asked_for_may_be_unstable(tmp_path: Path) -> None:
     assert one(plan).hertz == 3.0
 
 
-@pytest.mark.parametrize("name", ["pendulum", "arm", "quadruped", "humanoid"])
+@pytest.mark.campaign
+@pytest.mark.parametrize(
+    "name", ["pendulum", "arm", "quadruped", pytest.param("humanoid", marks=campaign_only)]
+)
 def test_robots_with_assigned_gains_pass_the_check(name: str) -> None:
     described = Scene.load(BUNDLED / f"{name}.yaml")
     assign(described, Wish(8.0), poses=0).put(described)

@@ -10,9 +10,12 @@ import mujoco
 import numpy as np
 import pytest
 
+import mjrig
+from mjrig.gains.choice import Chosen
 from mjrig.tuning.assignment.assign import Wish, assign
 from mjrig.tuning.assignment.assign_report import assign_report
 from mjrig.tuning.assignment.mirror import mirrored_names
+from mjrig.tuning.assignment.poses import SampledPoses
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.tuning.responses.test_delay_margin import chain
 from tests.plugin.tuning.scenes import scene, write_scene
@@ -280,3 +283,24 @@ def test_equality_constraints_are_said_to_be_left_out(tmp_path: Path, active: bo
     expected = ["robot: an equality constraint (tie): left out of M, Hz, ζ and the stability bound"]
     assert [note.split(";")[0] for note in plan.notes] == expected * active
     assert ("left out of M" in assign_report(plan)) is active
+
+
+#: An arm whose elbow is nearly as unstable turned one way as turned the other.
+ELBOW = """
+<mujoco><compiler angle="radian"/><option timestep="0.004" gravity="0 0 0"/><worldbody><body>
+  <joint name="j0" axis="0.521 -0.125 -1.161" armature="0.01"/>
+  <geom type="capsule" size=".02" fromto="0 0 0 .3 0 0" mass="0.56"/><body pos="0.3 0 0">
+    <joint name="j1" axis="1.235 1.338 0.330" armature="0.01"/>
+    <geom type="capsule" size=".02" fromto="0 0 0 .3 0 0" mass="1.62"/>
+  </body></body></worldbody>
+  <actuator><motor name="m0" joint="j0"/><motor name="m1" joint="j1"/></actuator></mujoco>"""
+
+
+def test_poses_nearly_as_unstable_as_the_worst_are_searched_for_too(tmp_path: Path) -> None:
+    world = mjrig.World(write_scene(tmp_path, ELBOW, SOFT), execution="python")
+    (robot,) = world.articulations.values()
+    chosen = [Chosen(robot, robot.controllers[0], index) for index in range(2)]
+    poses = SampledPoses(world, 8, 0)
+    found = poses.strained(chosen, np.array([18.4, 3.25]))
+    coupling = [group.plant.mass[0, 1] for group in found]
+    assert min(coupling) < -0.05 and max(coupling) > 0.05

@@ -14,6 +14,7 @@ from mjrig.errors import FitError
 from mjrig.recording.recording import Recording
 from mjrig.tuning.fitting.fit import Fit, fit
 from mjrig.tuning.fitting.fit_report import fit_report
+from tests.campaign import campaign_only
 from tests.plugin.tuning.fitting.fit_worlds import (
     SWING,
     TUMBLER,
@@ -117,7 +118,8 @@ def test_without_efforts_the_motion_of_a_free_robot_must_do_and_a_note_says_so(
 # Noise ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.8])
+@pytest.mark.campaign
+@pytest.mark.parametrize("memory", [pytest.param(0.0, marks=campaign_only), 0.8])
 def test_nineteen_of_twenty_intervals_hold_the_truth(scene: mjrig.Scene, memory: float) -> None:
     """Intervals of 95 % have 20 hits of 24 or more in 99 of 100 cases, those of 80 % in 46."""
     clean = swung(scene, {**TRUE, f"{PD}.torque_limit": 8.0}, 1000)

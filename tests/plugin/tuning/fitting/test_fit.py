@@ -10,6 +10,7 @@ import mjrig
 from mjrig.arrays import FloatArray
 from mjrig.recording.recording import Recording
 from mjrig.tuning.fitting.fit import Fit, fit
+from tests.campaign import campaign_only
 from tests.plugin.tuning.fitting.fit_worlds import chirp, edited, noisy, record, swing, with_others
 from tests.plugin.tuning.scenes import BUNDLED
 
@@ -35,7 +36,8 @@ def recorded(
     return record(world, chirp(amplitude, 0.5, 4.0, duration), duration)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
+@campaign_only
 @pytest.mark.parametrize(("memory", "duration"), [(0.0, 0.5), (0.9, 1.0)])
 def test_nineteen_of_twenty_intervals_hold_the_truth(
     scene: mjrig.Scene, memory: float, duration: float

@@ -53,7 +53,7 @@ def test_what_is_found_is_written_into_the_scene(
     assert controller.delay.steps.tolist() == [2.0]  # type: ignore[attr-defined]
 
 
-def test_a_table_is_fitted_with_the_hints_of_a_replay(
+def test_a_table_is_fitted_by_its_names_or_by_hints(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene, recording = files
@@ -68,12 +68,14 @@ def test_a_table_is_fitted_with_the_hints_of_a_replay(
     ]
     np.savetxt(table, np.stack(columns, axis=1), delimiter=",", header="t,q_Swing_Joint,"
                "dq_Swing_Joint,cmd_Swing_Joint", comments="", fmt="%.12g")  # fmt: skip
-    assert main(["tune", "fit", scene, str(table)]) == 1
-    offer = capsys.readouterr().err.partition("--hint 'columns=")[2].strip().removesuffix("'")
-    command = ["tune", "fit", scene, str(table), "--hint", f"columns={offer}", "--json"]
-    assert main([*command, "--parameters", "kp,kv,delay"]) == 0
-    found = {e["parameter"]: e["value"] for e in json.loads(capsys.readouterr().out)["estimates"]}
-    assert found == pytest.approx({"kp": 31.0, "kv": 1.5, "delay": 2.0}, rel=1e-3)
+    said = "{time: t, position: 'q_{joint}', velocity: 'dq_{joint}', command: 'cmd_{joint}'}"
+    for hints in ([], ["--hint", f"columns={said}"]):
+        command = ["tune", "fit", scene, str(table), *hints, "--json"]
+        assert main([*command, "--parameters", "kp,kv,delay"]) == 0
+        found = {
+            e["parameter"]: e["value"] for e in json.loads(capsys.readouterr().out)["estimates"]
+        }
+        assert found == pytest.approx({"kp": 31.0, "kv": 1.5, "delay": 2.0}, rel=1e-3)
 
 
 def test_as_json_and_as_a_preset(

@@ -15,6 +15,7 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.responses import respond_pool
 from mjrig.tuning.responses.respond import respond
+from tests.campaign import campaign_only
 from tests.plugin.tuning.scenes import BUNDLED, PD, write_scene
 from tests.worlds import GRIPPER, arm, hinge, refused
 
@@ -64,6 +65,8 @@ def test_every_execution_gives_the_same(tmp_path: Path, execution: str) -> None:
         assert one.margins == other.margins
 
 
+@pytest.mark.campaign
+@campaign_only
 @pytest.mark.slow
 def test_processes_give_what_the_bench_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ from mjrig.tuning.sweeps.results import TABLE, ResultsFile
 from mjrig.tuning.sweeps.space import Choices, Space
 from mjrig.tuning.sweeps.sweep import sweep
 from mjrig.tuning.sweeps.sweep_tasks import TaskOutcome
+from tests.campaign import campaign_only
 from tests.plugin.tuning.sweeps.swept import KP, hinge_scene
 
 distributed = pytest.importorskip("distributed")
@@ -31,7 +32,8 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield cluster
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
+@campaign_only
 def test_a_killed_worker_costs_no_row_and_doubles_none(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,273 @@
+"""What a bridge costs, and how punctual it is: rate and lateness of states, latency, step cost.
+
+    python benchmarks/bridge_cost.py                 # the table of docs/serving.md
+    python benchmarks/bridge_cost.py --soak 3600     # memory over an hour
+    python benchmarks/bridge_cost.py --walk          # a policy walks through the bridge for 10 s
+
+The client is a process of its own on loopback, with this environment's cyclonedds.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+import mjrig
+from mjrig.components.bridges.dds.dds_process import as_sample, configuration, dds_type
+from mjrig.components.bridges.dds.unitree_messages import codec
+from mjrig.components.bridges.dds.unitree_robots import ROBOTS
+from mjrig.components.bridges.serving import Serving
+from mjrig.components.bridges.unitree_bridge import UnitreeBridge
+
+SCENES = Path(__file__).parent.parent / "config" / "scenes"
+DOMAIN = 90
+
+
+def scene_with(name: str, kind: str | None) -> mjrig.Scene:
+    """A bundled scene, with a bridge or without."""
+    scene = mjrig.Scene.load(SCENES / f"{name}.yaml")
+    if kind is not None:
+        scene.actors[0].add_component(UnitreeBridge(kind=kind, domain=DOMAIN))
+    return scene
+
+
+# The client, in a process of its own --------------------------------------------------------------
+
+
+class Client:
+    """Reads states and sends commands."""
+
+    def __init__(self, kind: str) -> None:
+        from cyclonedds.core import (
+            InstanceState,
+            Policy,
+            Qos,
+            ReadCondition,
+            SampleState,
+            ViewState,
+            WaitSet,
+        )
+        from cyclonedds.domain import Domain, DomainParticipant
+        from cyclonedds.pub import DataWriter
+        from cyclonedds.sub import DataReader
+        from cyclonedds.topic import Topic
+
+        package = ROBOTS[kind].package
+        self._domain = Domain(DOMAIN, configuration("lo"))
+        node = DomainParticipant(DOMAIN)
+        self._type = dds_type(f"{package}.LowCmd_")
+        state_type = dds_type(f"{package}.LowState_")
+        self._commands, self._states = codec(f"{package}.LowCmd_"), codec(f"{package}.LowState_")
+        self._writer = DataWriter(node, Topic(node, "rt/lowcmd", self._type))
+        many = Qos(Policy.Reliability.BestEffort, Policy.History.KeepLast(64))
+        self._reader = DataReader(node, Topic(node, "rt/lowstate", state_type), qos=many)
+        anything = SampleState.Any | ViewState.Any | InstanceState.Any
+        self._condition = ReadCondition(self._reader, anything)
+        self._waiting = WaitSet(node)
+        self._waiting.attach(self._condition)
+        self.command: Any = self._commands.record()
+        self.command["motor_cmd"]["mode"] = 1
+
+    def states(self) -> list[tuple[float, Any]]:
+        """What has arrived, with the time; waits for the first up to a second."""
+        self._waiting.wait(1_000_000_000)
+        now = time.monotonic()
+        return [(now, self._states.decode(s.payload)) for s in self._reader.take(N=64)]
+
+    def send(self) -> None:
+        """Send the command."""
+        self._writer.write(as_sample(self._type, self._commands.encode(self.command)))
+
+
+def client(kind: str, seconds: float) -> None:
+    """Answer every state with a command; print rate, lateness and round trip."""
+    own = Client(kind)
+    motors = own.command["motor_cmd"]
+    motors["kp"], motors["kd"] = 100.0, 3.0
+    arrivals: list[float] = []
+    ticks: list[int] = []
+    trips: list[float] = []
+    mark, marked = 0.0, 0.0
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        for now, state in own.states():
+            if not arrivals:
+                motors["q"] = state["motor_state"]["q"]
+            arrivals.append(now)
+            ticks.append(int(state["tick"]))
+            # The effort of a far motor answers a small feedforward: that closes the round trip.
+            if mark and abs(float(state["motor_state"]["tau_est"][0]) - marked) > 0.25:
+                trips.append(now - mark)
+                mark = 0.0
+        if arrivals and not mark:
+            motors["tau"][0] = 0.5 if motors["tau"][0] == 0.0 else 0.0
+            mark, marked = time.monotonic(), float(state["motor_state"]["tau_est"][0])
+        if arrivals:
+            own.send()
+    late = np.array(arrivals[200:]) - np.array(ticks[200:]) / 1000.0
+    late -= np.median(late)
+    rate = (len(arrivals) - 201) / (arrivals[-1] - arrivals[200])
+    parts = np.percentile(np.array(trips) * 1000.0, [50, 95, 99]) if trips else [np.nan] * 3
+    print(rate, 100.0 * float((late > 0.001).mean()), *parts, flush=True)
+
+
+def measured(name: str, kind: str, seconds: float) -> None:
+    """Rate, lateness, round trip and age of commands, with a client."""
+    world = mjrig.World(scene_with(name, kind))
+    with Serving(world) as serving:
+        bridge = serving.bridges[0]
+        command = [sys.executable, __file__, "--client", kind, "--seconds", str(seconds)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        ages: list[float] = []
+        accepted = bridge.commanded
+
+        def noted(when: float | None = None) -> None:
+            if when is not None:
+                ages.append((time.monotonic() - when) * 1000.0)
+            accepted(when)
+
+        bridge.__dict__["commanded"] = noted
+        serving.run(seconds + 2.0)
+        rate, late, p50, p95, p99 = (float(v) for v in process.communicate()[0].split())
+    age = np.percentile(ages, [50, 99]) if ages else [np.nan, np.nan]
+    print(
+        f"{name:<11}{rate:>9.1f} Hz{late:>8.2f} %{age[0]:>9.2f}{age[1]:>8.2f} ms"
+        f"{p50:>9.2f}{p95:>7.2f}{p99:>7.2f} ms{serving.pace.late:>8} of {serving.pace.steps}"
+    )
+
+
+def step_cost(name: str, kind: str, rounds: int = 8) -> float:
+    """Ratio of a step with an open bridge, states included, to the same without; in real time.
+
+    The processor time of the thread that steps, in turns: other programs do not count.
+    """
+    plain, served = (mjrig.World(scene_with(name, k)) for k in (None, kind))
+    ratios = []
+    with Serving(served) as serving:
+        for _ in range(rounds):
+            alone = _paced(plain.step, plain.timestep)
+            ratios.append(_paced(lambda: serving.advance(1), plain.timestep) / alone)
+    return statistics.median(ratios)
+
+
+def _paced(run: Any, period: float, steps: int = 500) -> float:
+    spent, due = 0.0, time.perf_counter()
+    for _ in range(steps):
+        began = time.thread_time()
+        run()
+        spent += time.thread_time() - began
+        due += period
+        time.sleep(max(due - time.perf_counter(), 0.0))
+    return spent
+
+
+def soak(seconds: float) -> None:
+    """Memory of both processes while states go out."""
+    world = mjrig.World(scene_with("humanoid", "g1"))
+    with Serving(world) as serving:
+        link: Any = serving.bridges[0]
+        began, said = time.monotonic(), -1e9
+        while (passed := time.monotonic() - began) < seconds:
+            serving.run(1.0)
+            if passed - said > seconds / 20:
+                said = passed
+                print(f"{passed:7.0f} s  world {_rss(os.getpid()):7.1f} MB  DDS "
+                      f"{_rss(link.link.pid):7.1f} MB")  # fmt: skip
+
+
+def _rss(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+# A policy through the bridge ----------------------------------------------------------------------
+
+
+def walker(seconds: float) -> None:
+    """Run the bundled walking policy on what comes over DDS, as a deployment program does."""
+    scene = mjrig.Scene.load(SCENES / "quadruped_walk.yaml")
+    twin = mjrig.World(scene)  # computes observations of a state; it is never stepped on its own
+    robot = twin["quadruped"]
+    policy: Any = robot.components[1]
+    order = [robot.actuator_names.index(n) for n in ROBOTS["go2"].motors]
+    controller: Any = robot.controllers[0]
+    own = Client("go2")
+    motors, data, loop = own.command["motor_cmd"], twin.data, policy._loop
+    motors["kp"][:12], motors["kd"][:12] = controller.kp[order], controller.kv[order]
+    period, began, last, ticks = policy.tick_steps * twin.timestep, time.monotonic(), -1e9, 0
+    joints, speeds = data.qpos[7:19], data.qvel[6:18]
+    while time.monotonic() - began < seconds:
+        arrived = own.states()
+        now = int(arrived[-1][1]["tick"]) / 1000.0 if arrived else last
+        if now - last < period - 1e-4:
+            continue
+        state, last = arrived[-1][1], now
+        joints[order], speeds[order] = (state["motor_state"][n][:12] for n in ("q", "dq"))
+        imu = state["imu_state"]
+        data.qpos[3:7], data.qvel[3:6] = imu["quaternion"], imu["gyroscope"]
+        data.time, ticks = ticks * period, ticks + 1
+        mujoco.mj_forward(twin.model, data)
+        loop.step()
+        motors["q"][:12] = robot.setpoints.position[order]
+        own.send()
+
+
+def walk(seconds: float) -> None:
+    """How far a policy walks in this world from another process."""
+    world = mjrig.World(scene_with("quadruped", "go2"))
+    with Serving(world) as serving:
+        command = [sys.executable, __file__, "--walker", "--seconds", str(seconds + 3.0)]
+        process = subprocess.Popen(command)
+        start = world.data.qpos[:3].copy()
+        lowest = 1.0
+        while process.poll() is None and serving.bridges[0].traffic.accepted == 0:
+            serving.run(0.1)
+        began = world.time
+        while process.poll() is None and world.time - began < seconds:
+            serving.run(0.1)
+            lowest = min(lowest, float(world.data.qpos[2]))
+        moved = world.data.qpos[:3] - start
+        report = serving.bridges[0].traffic.report()
+        process.kill()
+        process.wait()
+    print(f"walked {moved[0]:.2f} m forward and {moved[1]:+.2f} m sideways in {seconds:g} s")
+    print(
+        f"base never below {lowest:.3f} m, {report.rate:.0f} commands/s, {report.rejected} rejected"
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--client", metavar="KIND")
+    parser.add_argument("--walker", action="store_true")
+    parser.add_argument("--walk", action="store_true")
+    parser.add_argument("--soak", type=float, metavar="S")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    options = parser.parse_args()
+    if options.client:
+        client(options.client, options.seconds)
+    elif options.walker:
+        walker(options.seconds)
+    elif options.walk:
+        walk(options.seconds)
+    elif options.soak:
+        soak(options.soak)
+    else:
+        print("robot         states     late > 1 ms   command to step p50, p99   round trip p50, "
+              "p95, p99   late steps")  # fmt: skip
+        measured("quadruped", "go2", options.seconds)
+        measured("humanoid", "g1", options.seconds)
+        for name, kind in (("quadruped", "go2"), ("humanoid", "g1")):
+            print(f"{name}: a step costs {step_cost(name, kind):.2f} x one without (bar 1.10)")
+
+
+if __name__ == "__main__":
+    main()

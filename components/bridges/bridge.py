@@ -1,0 +1,222 @@
+"""Bridge: base class of the components through which another process commands a robot."""
+
+from enum import StrEnum
+from typing import Any, Protocol
+
+from mjrig.components.bridges.motors import Motors
+from mjrig.components.bridges.traffic import Traffic
+from mjrig.control.articulation import Articulation
+from mjrig.errors import LeaseError
+from mjrig.properties.component import ActorComponent
+from mjrig.properties.scalar_kinds import Bool, Choice, Float
+from mjrig.sim.world import World
+
+
+class ServedWorld(Protocol):
+    """What runs a world that is served."""
+
+    @property
+    def world(self) -> World:
+        """The world."""
+
+    def advance(self, steps: int) -> int:
+        """Take steps, with every bridge sending its states; returns the steps taken."""
+
+    def reset(self, keyframe: str | None) -> None:
+        """Reset the world."""
+
+
+class Unattended(StrEnum):
+    """What the motors do while nobody commands them."""
+
+    HOLD = "hold"
+    DAMP = "damp"
+    OFF = "off"
+
+
+class BridgePhase(StrEnum):
+    """Who commands the motors."""
+
+    CLOSED = "closed"
+    WAITING = "waiting"
+    COMMANDED = "commanded"
+    LOST = "lost"
+
+
+class Bridge(ActorComponent):
+    """Lets a program in another process command the actor; only while it is served.
+
+    Nothing listens in a world that is merely built: `mjrig serve` and the editor's Serve call
+    `open`. A subclass implements `start`, `stop`, `receive` and `send`.
+    """
+
+    enabled = Bool(True, doc="Off: it is not served.")
+    timeout = Float(
+        0.5,
+        min=0.0,
+        soft_max=2.0,
+        unit="s",
+        category="Safety",
+        doc="Simulated time without a command after which the motors damp; inf: never.",
+    )
+    damping = Float(
+        3.0,
+        min=0.0,
+        soft_max=20.0,
+        unit="N·m·s/rad",
+        category="Safety",
+        doc="Damping of motors that nobody commands any more.",
+    )
+    until_command = Choice(
+        Unattended.HOLD,
+        category="Safety",
+        doc="Before the first command: hold the pose with the scene's gains, damp, or no torque.",
+    )
+
+    def prepare(self) -> None:
+        self._robot: Articulation | None = None
+        self._motors: Motors | None = None
+        self._phase = BridgePhase.CLOSED
+        self._last = 0.0
+        self._traffic = Traffic()
+
+    # Life ---------------------------------------------------------------------------------------
+
+    def attach(self, articulation: Any) -> None:
+        self._robot = articulation
+        self._motors = self.make_motors(articulation)
+
+    def detach(self) -> None:
+        self.close()
+        self.prepare()
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        if "enabled" in names and not self.enabled:
+            self.close()
+
+    def open(self, stage: ServedWorld) -> None:
+        """Begin to listen.
+
+        Raises:
+            MjrigError: an address is taken, or a package is missing; nothing listens then.
+        """
+        if self.is_open or not self.enabled or self._robot is None:
+            return
+        self._traffic = Traffic()
+        self.start(stage)
+        self._phase, self._last = BridgePhase.WAITING, float(self._robot.data.time)
+        if self.until_command is not Unattended.HOLD and self._take():
+            self.motors.relax(self.damping if self.until_command is Unattended.DAMP else 0.0)
+
+    def close(self) -> None:
+        """Stop listening, and let others command; closing twice is fine."""
+        if self.is_open:
+            self._phase = BridgePhase.CLOSED
+            self.stop()
+            self.motors.release()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it listens."""
+        return self._phase is not BridgePhase.CLOSED
+
+    @property
+    def phase(self) -> BridgePhase:
+        """Who commands the motors."""
+        return self._phase
+
+    @property
+    def traffic(self) -> Traffic:
+        """What came in since it was opened."""
+        return self._traffic
+
+    @property
+    def motors(self) -> Motors:
+        """The motors that clients command."""
+        assert self._motors is not None, "it is on no actor of a world"
+        return self._motors
+
+    @property
+    def robot(self) -> Articulation:
+        """The actor in the world."""
+        assert self._robot is not None, "it is on no actor of a world"
+        return self._robot
+
+    # Hooks of a kind of bridge --------------------------------------------------------------------
+
+    def make_motors(self, robot: Articulation) -> Motors:
+        """Hook: which actuators clients command, in what order."""
+        return Motors(robot, list(robot.bindings), self.label)
+
+    def start(self, stage: ServedWorld) -> None:
+        """Hook: begin to listen."""
+
+    def stop(self) -> None:
+        """Hook: stop listening."""
+
+    def receive(self, time: float) -> None:
+        """Hook: take what came in; called before every step."""
+
+    def send(self) -> None:
+        """Hook: send states; called after every step of a world that is served."""
+
+    def attend(self, wait: float = 0.05) -> bool:
+        """Hook: answer requests between steps; True: it decides itself when to step.
+
+        Args:
+            wait: how long a bridge that decides waits for a request [s].
+        """
+        return False
+
+    @property
+    def address(self) -> str:
+        """Hook: where it listens, for people."""
+        return ""
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        self._last = 0.0
+
+    def before_controls(self, time: float) -> None:
+        if self._phase is BridgePhase.CLOSED:
+            return
+        self.receive(time)
+        if self._phase is BridgePhase.COMMANDED and time - self._last > self.timeout:
+            self._lose()
+
+    def commanded(self, when: float | None = None) -> None:
+        """A valid command came in and was written."""
+        self.traffic.accept(when)
+        self._last = float(self.robot.data.time)
+        if self._phase is not BridgePhase.COMMANDED:
+            if self._phase is BridgePhase.LOST:
+                self.robot.report("bridge", f"{self.label}: commands arrive again")
+            self._phase = BridgePhase.COMMANDED
+
+    def reject(self, reason: str) -> None:
+        """A message is not used; the first of a row is reported as an event."""
+        if not self.traffic.log or self.traffic.log[-1].reason != reason:
+            self.robot.report("bridge", f"{self.label}: rejected: {reason}")
+        self.traffic.reject(reason)
+
+    def take_over(self) -> bool:
+        """Get the right to command; False: somebody else has it, and the message is rejected."""
+        return self.motors.is_held or self._take()
+
+    def _take(self) -> bool:
+        try:
+            self.motors.take()
+        except LeaseError as error:
+            self.reject(str(error))
+            return False
+        return True
+
+    def _lose(self) -> None:
+        self._phase = BridgePhase.LOST
+        self.motors.relax(self.damping)
+        self.robot.report(
+            "bridge",
+            f"{self.label}: no command for {self.timeout:g} s; the motors damp "
+            f"with {self.damping:g} N·m·s/rad",
+        )

@@ -1,0 +1,112 @@
+"""`mjrig serve`: a scene stands in for the robot. Imports nothing heavy before it runs."""
+
+import argparse
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mjrig.terminal.help import examples
+from mjrig.terminal.run_options import add_execution, add_recording
+from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene, number_from_zero
+
+if TYPE_CHECKING:
+    from mjrig.components.bridges.serving import Serving
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    parser = commands.add_parser(
+        "serve",
+        help="run a scene in real time, commanded by other programs",
+        description="Run a scene in real time without a window and open the bridges that it "
+        "contains.\nNothing listens that is not in the scene.",
+    )
+    add_scene(parser)
+    parser.add_argument(
+        "--duration", type=number_from_zero, metavar="S", help="seconds to serve (until Ctrl+C)"
+    )
+    parser.add_argument(
+        "--speed", type=_positive, default=1.0, metavar="X", help="simulated per real second (1)"
+    )
+    add_execution(parser)
+    add_recording(parser)
+    parser.add_argument("--quiet", action="store_true", help="do not print traffic every second")
+    add_scene_options(parser)
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(run=run)
+    examples(
+        parser,
+        "mjrig serve config/scenes/quadruped_served.yaml",
+        "mjrig serve config/scenes/quadruped_served.yaml --duration 60 --record run.h5",
+    )
+
+
+def _positive(text: str) -> float:
+    value = number_from_zero(text)
+    if value == 0.0:
+        raise argparse.ArgumentTypeError("must be > 0")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until the time is over or somebody interrupts."""
+    from contextlib import ExitStack
+
+    from mjrig.components.bridges.serving import Serving
+    from mjrig.sim.world import World
+
+    world = World(load_scene(options), options.execution)
+    with ExitStack() as stack:
+        if options.record is not None:
+            from mjrig.recording.recorder import Recorder
+
+            stack.enter_context(Recorder(world, options.record, overwrite=options.overwrite))
+        serving = stack.enter_context(Serving(world, speed=options.speed))
+        for bridge in serving.bridges:
+            print(f"{bridge.label}: {bridge.address}", flush=True)
+        previous = signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            serving.run(options.duration, None if options.quiet else _Traffic(serving))
+        except KeyboardInterrupt:
+            pass  # the usual way to end it
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+        print(_summary(serving))
+    return 0
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+class _Traffic:
+    """Prints one line per bridge and second, and every event once, to stderr."""
+
+    def __init__(self, serving: "Serving") -> None:
+        self._serving, self._events = serving, serving.world.event_count
+
+    def __call__(self) -> None:
+        world = self._serving.world
+        new, self._events = world.event_count - self._events, world.event_count
+        for event in world.events[-new:] if new else ():
+            print(event, file=sys.stderr)
+        for bridge in self._serving.bridges:
+            now = bridge.traffic.report()
+            if now.accepted:
+                print(
+                    f"t={world.time:.1f} s: {bridge.label}: {bridge.phase}, {now.rate:.0f} "
+                    f"commands/s, age {now.age * 1000:.0f} ms, jitter {now.jitter * 1000:.1f} ms, "
+                    f"{now.rejected} rejected",
+                    file=sys.stderr,
+                )
+
+
+def _summary(serving: "Serving") -> str:
+    pace = serving.pace
+    lines = [f"{pace.steps} steps, {pace.late} late by more than 1 ms, {pace.dropped} lags dropped"]
+    for bridge in serving.bridges:
+        now = bridge.traffic.report()
+        lines.append(
+            f"{bridge.label}: {now.accepted} commands, {now.rejected} rejected, {now.sent} states"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,196 @@
+"""The process of a DDS bridge: `python -m mjrig.components.bridges.dds.dds_process FD SETTINGS`.
+
+It reads states from a socket and writes them to DDS, and the other way round for commands.
+"""
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
+from mjrig.components.bridges.dds.ros_types import ros_type
+from mjrig.components.bridges.dds.ros_wire import RosWire
+from mjrig.components.bridges.dds.unitree_api import request_type, response_type
+from mjrig.components.bridges.dds.unitree_messages import LAYOUTS, dds_name
+from mjrig.components.bridges.dds.unitree_wire import UnitreeWire
+from mjrig.components.bridges.dds.wire import (
+    FAILED,
+    READY,
+    REJECTED,
+    STATE,
+    SampleOrder,
+    Wire,
+    command_frame,
+    numbers_of,
+)
+
+WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
+    "ros": RosWire,
+    "unitree": UnitreeWire,
+}
+
+
+def configuration(interface: str) -> str:
+    """The domain's settings; programs on this machine find it with and without multicast."""
+    kind = "address" if interface[:1].isdigit() else "name"
+    network = f"<NetworkInterface {kind}={quoteattr(interface)}/>"
+    peers = '<Peers><Peer address="localhost"/></Peers>' if interface in ("lo", "127.0.0.1") else ""
+    return (
+        f"<CycloneDDS><Domain><General><Interfaces>{network}</Interfaces></General><Discovery>"
+        f"<ParticipantIndex>auto</ParticipantIndex>{peers}</Discovery></Domain></CycloneDDS>"
+    )
+
+
+class DdsProcess:
+    """One participant with the writers and readers of a wire."""
+
+    def __init__(self, link: socket.socket, settings: Mapping[str, Any]) -> None:
+        from cyclonedds.core import (
+            InstanceState,
+            Policy,
+            Qos,
+            ReadCondition,
+            SampleState,
+            ViewState,
+            WaitSet,
+        )
+        from cyclonedds.domain import Domain, DomainParticipant
+        from cyclonedds.pub import DataWriter
+        from cyclonedds.sub import DataReader
+        from cyclonedds.topic import Topic
+
+        self._link = link
+        self._wire = WIRES[settings["wire"]](settings)
+        self._order = SampleOrder(float(settings["max_age"]))
+        number = int(settings["domain"])
+        self._domain = Domain(number, configuration(str(settings["interface"])))
+        participant = DomainParticipant(number)
+        self._types: dict[str, Any] = {}
+        depth = Policy.History.KeepLast(int(settings.get("depth", 1)))
+        writing = Qos(
+            Policy.Reliability.Reliable(max_blocking_time=1_000_000), depth,
+            Policy.Durability.Volatile,
+        )  # fmt: skip
+        reading = Qos(Policy.Reliability.BestEffort, depth)
+        self._writers = {
+            topic: DataWriter(participant, Topic(participant, topic, self._type(name)), qos=writing)
+            for topic, name in self._wire.publications.items()
+        }
+        self._names = dict(self._wire.publications)
+        self._readers = {
+            topic: DataReader(participant, Topic(participant, topic, self._type(name)), qos=reading)
+            for topic, name in self._wire.subscriptions.items()
+        }
+        self._waiting = WaitSet(participant)
+        anything = SampleState.Any | ViewState.Any | InstanceState.Any
+        self._conditions = [ReadCondition(r, anything) for r in self._readers.values()]
+        for condition in self._conditions:
+            self._waiting.attach(condition)
+        self._participant = participant
+
+    def _type(self, name: str) -> Any:
+        if name not in self._types:
+            self._types[name] = dds_type(name)
+        return self._types[name]
+
+    def run(self) -> None:
+        """Until the world's side of the link is closed."""
+        self._tell(READY)
+        threading.Thread(target=self._read_dds, daemon=True).start()
+        self._link.settimeout(1.0)
+        parent = os.getppid()
+        while True:
+            try:
+                frame = self._link.recv(1 << 16)
+            except TimeoutError:
+                if os.getppid() != parent:
+                    return
+                continue
+            except OSError:
+                return
+            if not frame:
+                return
+            if frame[:1] == STATE:
+                for topic, payload in self._wire.states(numbers_of(frame)):
+                    self._write(topic, payload)
+
+    def _write(self, topic: str, payload: bytes) -> None:
+        from cyclonedds.core import DDSException
+
+        try:
+            self._writers[topic].write(as_sample(self._types[self._names[topic]], payload))
+        except DDSException:
+            pass  # a reliable reader is slow: it misses this one
+
+    def _read_dds(self) -> None:
+        while True:
+            self._waiting.wait(200_000_000)
+            for topic, reader in self._readers.items():
+                for received in reader.take(N=16):
+                    if received.sample_info.valid_data:
+                        self._received(topic, received)
+
+    def _received(self, topic: str, received: Any) -> None:
+        arrived, info = time.monotonic(), received.sample_info
+        try:
+            payload = payload_of(received)
+            self._order.check(info.publication_handle, info.source_timestamp, time.time_ns())
+            values = self._wire.command(topic, payload)
+            if values is not None:
+                self._tell(command_frame(arrived, values))
+            for reply, message in self._wire.answers(topic, payload):
+                self._write(reply, message)
+        except Exception as error:  # sent by somebody else: it must not end the bridge
+            self._tell(REJECTED, f"{topic}: {error}")
+
+    def _tell(self, kind: bytes, text: str = "") -> None:
+        try:
+            self._link.send(kind + text.encode()[:1000])
+        except OSError:
+            os._exit(0)  # the world is gone
+
+
+def dds_type(name: str) -> Any:
+    """The DDS type of a message type."""
+    if name == "unitree_api.Request_":
+        return request_type()
+    if name == "unitree_api.Response_":
+        return response_type()
+    if name in LAYOUTS:
+        return sample_type(idl_type(dds_name(name), LAYOUTS[name]))
+    return sample_type(ros_type(name))
+
+
+def as_sample(kind: Any, payload: bytes) -> Any:
+    """What a writer takes."""
+    made = getattr(kind, "from_payload", None)
+    return sample(kind, payload) if made is None else made(payload)
+
+
+def payload_of(received: Any) -> bytes:
+    """The bytes of a sample."""
+    found: bytes = received.payload
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Run until the link is closed."""
+    link = socket.socket(fileno=int(arguments[0]))
+    try:
+        process = DdsProcess(link, json.loads(arguments[1]))
+    except Exception as error:
+        link.send(FAILED + f"{type(error).__name__}: {error}".encode()[:1000])
+        return 1
+    process.run()
+    sys.stdout.flush()
+    os._exit(0)  # threads that wait in DDS are not waited for
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,137 @@
+"""RosWire: states and commands of a robot as ROS 2 messages."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.bridges.dds.cdr import CdrReader, CdrWriter
+
+#: Most points of a trajectory: a command travels in one frame.
+MOST_POINTS = 200
+#: Kinds of command, the first number of its frame.
+TARGETS, TRAJECTORY = 0.0, 1.0
+_NO_COVARIANCE = np.zeros(9)
+
+
+class RosWire:
+    """Encodes states and decodes commands.
+
+    Settings: `joints` in order, `namespace`, `controller`, `frame`, `base_frame`, `imu_frame`.
+    A command of targets is position, velocity and effort per joint, NaN where it is not given; one
+    of a trajectory is the number of points, and for each its time, positions and velocities.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._joints = [str(name) for name in settings["joints"]]
+        self._place = {name: i for i, name in enumerate(self._joints)}
+        self._frames = {n: str(settings[n]) for n in ("frame", "base_frame", "imu_frame")}
+        space = str(settings["namespace"]).strip("/")
+        own = f"rt/{space}/" if space else "rt/"
+        controller = str(settings["controller"]).strip("/")
+        self._own = own
+        self.publications: Mapping[str, Any] = {
+            f"{own}joint_states": "sensor_msgs/JointState",
+            f"{own}imu": "sensor_msgs/Imu",
+            "rt/clock": "rosgraph_msgs/Clock",
+            "rt/tf": "tf2_msgs/TFMessage",
+        }
+        self._read = {
+            f"{own}joint_commands": self._joint_state,
+            f"{own}{controller}/commands": self._array,
+            f"{own}{controller}/joint_trajectory": self._trajectory,
+        }
+        kinds = ("sensor_msgs/JointState", "std_msgs/Float64MultiArray",
+                 "trajectory_msgs/JointTrajectory")  # fmt: skip
+        self.subscriptions: Mapping[str, Any] = dict(zip(self._read, kinds, strict=True))
+
+    # Out ----------------------------------------------------------------------------------------
+
+    def states(self, frame: FloatArray) -> Iterator[tuple[str, bytes]]:
+        """Clock, joint states, inertial sensor and base transform for a state of the world."""
+        n = len(self._joints)
+        sec, nanosec = divmod(round(float(frame[0]) * 1e9), 1_000_000_000)
+        rows, body = frame[1 : 1 + 3 * n].reshape(3, n), frame[1 + 3 * n :]
+        yield "rt/clock", CdrWriter().int32(sec).uint32(nanosec).message()
+        out = CdrWriter().int32(sec).uint32(nanosec).text("").texts(self._joints)
+        for row in rows:
+            out.doubles(row, counted=True)
+        yield f"{self._own}joint_states", out.message()
+        xyzw = body[[1, 2, 3, 0]]
+        out = CdrWriter().int32(sec).uint32(nanosec).text(self._frames["imu_frame"])
+        for values in (xyzw, body[4:7], body[7:10]):
+            out.doubles(values, counted=False).doubles(_NO_COVARIANCE, counted=False)
+        yield f"{self._own}imu", out.message()
+        out = CdrWriter().uint32(1).int32(sec).uint32(nanosec).text(self._frames["frame"])
+        out.text(self._frames["base_frame"])
+        out.doubles(body[10:13], counted=False).doubles(body[16:20][[1, 2, 3, 0]], counted=False)
+        yield "rt/tf", out.message()
+
+    # In -----------------------------------------------------------------------------------------
+
+    def command(self, topic: str, payload: bytes) -> FloatArray | None:
+        """The numbers of a command.
+
+        Raises:
+            ValueError: the message is not used; the text says why.
+        """
+        found = self._read[topic](CdrReader(payload))
+        if np.isinf(found).any() or (np.abs(np.nan_to_num(found)) > 1e9).any():
+            raise ValueError("it has a number that is not finite")
+        return found
+
+    def answers(self, topic: str, payload: bytes) -> Sequence[tuple[str, bytes]]:
+        """Nothing is answered."""
+        return ()
+
+    def _spread(self, names: list[str], values: FloatArray, what: str) -> FloatArray:
+        """Values by joint; NaN where none is given."""
+        out = np.full(len(self._joints), np.nan)
+        if not len(values):
+            return out
+        if len(values) != len(names):
+            raise ValueError(f"{what} has {len(values)} values for {len(names)} joints")
+        if not np.isfinite(values).all():
+            raise ValueError(f"{what} is not finite")
+        for name, value in zip(names, values.tolist(), strict=True):
+            if name not in self._place:
+                raise ValueError(f"no joint {name!r}; joints: {', '.join(self._joints)}")
+            out[self._place[name]] = value
+        return out
+
+    def _joint_state(self, read: CdrReader) -> FloatArray:
+        read.int32(), read.uint32(), read.text()
+        names = read.texts()
+        rows = [self._spread(names, read.doubles(), w) for w in ("position", "velocity", "effort")]
+        if np.isnan(rows).all():
+            raise ValueError("it commands nothing")
+        return np.concatenate([[TARGETS], *rows])
+
+    def _array(self, read: CdrReader) -> FloatArray:
+        for _ in range(read.count()):
+            read.text(), read.uint32(), read.uint32()
+        skip = read.uint32()
+        position = self._spread(self._joints, read.doubles()[skip:], "data")
+        if np.isnan(position).any():
+            raise ValueError("it commands nothing")
+        nothing = np.full(2 * len(self._joints), np.nan)
+        return np.concatenate([[TARGETS], position, nothing])
+
+    def _trajectory(self, read: CdrReader) -> FloatArray:
+        read.int32(), read.uint32(), read.text()
+        names, points, last = read.texts(), [], -1.0
+        for _ in range(read.count()):
+            position = self._spread(names, read.doubles(), "positions")
+            velocity = self._spread(names, read.doubles(), "velocities")
+            read.doubles(), read.doubles()
+            at = read.int32() + read.uint32() * 1e-9
+            if at <= last:
+                raise ValueError("the times of its points do not increase")
+            if np.isnan(position).all():
+                raise ValueError("a point has no positions")
+            last = at
+            points.append(np.concatenate([[at], position, velocity]))
+        if not 1 <= len(points) <= MOST_POINTS:
+            raise ValueError(f"it has {len(points)} points; 1 to {MOST_POINTS} are served")
+        return np.concatenate([[TRAJECTORY, len(points)], *points])

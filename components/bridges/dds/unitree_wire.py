@@ -1,0 +1,190 @@
+"""UnitreeWire: states and commands of a Unitree robot as messages, and its remote procedures."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.bridges.dds.unitree_messages import codec
+
+#: A target that means "no position term", "no velocity term".
+POSITION_STOP, VELOCITY_STOP = 2.146e9, 16000.0
+#: Rows of a command frame, each over the motors of a message.
+ROWS = ("q", "dq", "tau", "kp", "kd")
+#: Numbers of a state frame behind the rows q, dq, ddq and tau.
+BODY = {"quaternion": 4, "gyroscope": 3, "accelerometer": 3, "position": 3, "velocity": 3}
+KEYS = ("R1", "L1", "start", "select", "R2", "L2", "F1", "F2",
+        "A", "B", "X", "Y", "up", "right", "down", "left")  # fmt: skip
+STICKS = ("lx", "ly", "rx", "ry")
+_LOW_FREQUENCY, _REMOTE_EVERY = 25, 5
+#: The motion switcher: check (no controller of the robot's own runs), select, release, silent.
+_SWITCHER = {1001: '{"form":"0","name":""}', 1002: "", 1003: "", 1004: "", 1005: ""}
+_VERSION_API, _NOT_IMPLEMENTED = 1, 3203
+SERVICES = ("motion_switcher", "sport", "loco", "robot_state")
+
+
+def state_size(slots: int) -> int:
+    """Numbers of a state frame: time, four rows, the body, the remote control."""
+    return 1 + 4 * slots + sum(BODY.values()) + 1 + len(STICKS)
+
+
+def remote_bytes(keys: int, lx: float, ly: float, rx: float, ry: float) -> bytes:
+    """The 40 bytes of the remote control in a state message."""
+    head = b"\0\0" + int(keys).to_bytes(2, "little")
+    sticks = np.array([lx, rx, ry, 0.0, ly], dtype="<f4").tobytes()
+    return (head + sticks).ljust(40, b"\0")
+
+
+class UnitreeWire:
+    """Encodes states and decodes commands.
+
+    Settings: `package`, `slots`, `used` (indices with a joint), `mode_machine`, `check_crc`.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        package = str(settings["package"])
+        self._is_go = package == "unitree_go"
+        self._slots = int(settings["slots"])
+        self._used = np.array(settings["used"], dtype=np.intp)
+        self._check_crc = bool(settings["check_crc"])
+        self._cmd, self._state = codec(f"{package}.LowCmd_"), codec(f"{package}.LowState_")
+        self._sport = codec("unitree_go.SportModeState_")
+        self._remote = codec("unitree_go.WirelessController_")
+        self._record = self._state.record()
+        self._record["motor_state"]["mode"][self._used] = 1
+        if self._is_go:
+            self._record["head"] = (0xFE, 0xEF)
+            self._record["level_flag"] = 0xFF
+            self._record["power_v"], self._record["bms_state"]["soc"] = 29.0, 100
+        else:
+            self._record["mode_machine"] = int(settings["mode_machine"])
+        self._sent = 0
+        low = f"{package}.LowState_"
+        self.publications: Mapping[str, Any] = {
+            "rt/lowstate": low,
+            "rt/lf/lowstate": low,
+            "rt/sportmodestate": "unitree_go.SportModeState_",
+            "rt/wirelesscontroller": "unitree_go.WirelessController_",
+            **{f"rt/api/{name}/response": "unitree_api.Response_" for name in SERVICES},
+        }
+        self.subscriptions: Mapping[str, Any] = {
+            "rt/lowcmd": f"{package}.LowCmd_",
+            **{f"rt/api/{name}/request": "unitree_api.Request_" for name in SERVICES},
+        }
+
+    # Out ----------------------------------------------------------------------------------------
+
+    def states(self, frame: FloatArray) -> Iterator[tuple[str, bytes]]:
+        """Low state, sport mode state and remote control for a state of the world."""
+        time, n, record = float(frame[0]), self._slots, self._record
+        motors = record["motor_state"]
+        for k, name in enumerate(("q", "dq", "ddq", "tau_est")):
+            motors[name] = frame[1 + k * n : 1 + (k + 1) * n]
+        body, at = {}, 1 + 4 * n
+        for name, size in BODY.items():
+            body[name] = frame[at : at + size]
+            at += size
+        keys, sticks = int(frame[at]), [float(v) for v in frame[at + 1 : at + 5]]
+        imu = record["imu_state"]
+        for name in ("quaternion", "gyroscope", "accelerometer"):
+            imu[name] = body[name]
+        imu["rpy"] = roll_pitch_yaw(body["quaternion"])
+        record["tick"] = (round(time * 1000.0) + 1) & 0xFFFFFFFF  # programs wait for one above 0
+        remote = remote_bytes(keys, *sticks)
+        record["wireless_remote"] = np.frombuffer(remote, dtype=np.uint8)
+        low = self._state.encode(record)
+        yield "rt/lowstate", low
+        yield "rt/sportmodestate", self._sport_state(time, body)
+        if self._sent % _LOW_FREQUENCY == 0:
+            yield "rt/lf/lowstate", low
+        if self._sent % _REMOTE_EVERY == 0:
+            given = self._remote.record()
+            for name, value in zip(STICKS, sticks, strict=True):
+                given[name] = value
+            given["keys"] = keys
+            yield "rt/wirelesscontroller", self._remote.encode(given)
+        self._sent += 1
+
+    def _sport_state(self, time: float, body: Mapping[str, FloatArray]) -> bytes:
+        record = self._sport.record()
+        record["stamp"]["sec"] = int(time)
+        record["stamp"]["nanosec"] = int((time - int(time)) * 1e9)
+        for name in ("quaternion", "gyroscope", "accelerometer"):
+            record["imu_state"][name] = body[name]
+        record["imu_state"]["rpy"] = self._record["imu_state"]["rpy"]
+        record["position"], record["velocity"] = body["position"], body["velocity"]
+        record["body_height"], record["yaw_speed"] = body["position"][2], body["gyroscope"][2]
+        return self._sport.encode(record)
+
+    # In -----------------------------------------------------------------------------------------
+
+    def command(self, topic: str, payload: bytes) -> FloatArray | None:
+        """q, dq, tau, kp, kd over the motors of a message, as the motor uses them.
+
+        Raises:
+            ValueError: the message is not used; the text says why.
+        """
+        if topic != "rt/lowcmd":
+            return None
+        record = self._cmd.decode(payload)
+        if self._check_crc and self._cmd.expected_crc(record) != int(record["crc"]):
+            raise ValueError("its CRC is wrong")
+        if not self._is_go and int(record["mode_pr"]) != 0:
+            raise ValueError(
+                f"mode_pr is {int(record['mode_pr'])} (AB): the model has no ankle linkage, only "
+                "0 (PR) is served"
+            )
+        motors = record["motor_cmd"]
+        values = np.zeros((len(ROWS), self._slots))
+        with np.errstate(invalid="ignore"):
+            for row, name in zip(values, ROWS, strict=True):
+                row[self._used] = motors[name][self._used]
+        if not np.isfinite(values).all():
+            row, motor = np.argwhere(~np.isfinite(values))[0]
+            raise ValueError(f"{ROWS[row]} of motor {motor} is {values[row, motor]}")
+        q, dq, tau, kp, kd = values
+        if (values[3:] < 0.0).any():
+            row, motor = np.argwhere(values[3:] < 0.0)[0]
+            raise ValueError(f"{ROWS[3 + row]} of motor {motor} is negative")
+        off = motors["mode"] == 0
+        no_position, no_velocity = off | (q >= 0.99 * POSITION_STOP), off | (dq >= VELOCITY_STOP)
+        kp[no_position], q[no_position] = 0.0, 0.0
+        kd[no_velocity], dq[no_velocity] = 0.0, 0.0
+        tau[off] = 0.0
+        if (np.abs(values) > 1e6).any():
+            row, motor = np.argwhere(np.abs(values) > 1e6)[0]
+            raise ValueError(f"{ROWS[row]} of motor {motor} is {values[row, motor]:g}")
+        return values.reshape(-1)
+
+    def answers(self, topic: str, payload: bytes) -> Sequence[tuple[str, bytes]]:
+        """The reply to a remote procedure call; JSON with the fields of both headers."""
+        if not topic.endswith("/request"):
+            return ()
+        service = topic.split("/")[2]
+        asked = json.loads(payload)
+        code, data = reply_to(service, int(asked["api_id"]))
+        if asked["noreply"]:
+            return ()
+        reply = {"id": asked["id"], "api_id": asked["api_id"], "code": code, "data": data}
+        return ((f"rt/api/{service}/response", json.dumps(reply).encode()),)
+
+
+def reply_to(service: str, api: int) -> tuple[int, str]:
+    """Code and data of the answer to a remote procedure call."""
+    if api == _VERSION_API:
+        return 0, "1.0.0.1"
+    if service == "motion_switcher" and api in _SWITCHER:
+        return 0, _SWITCHER[api]
+    return _NOT_IMPLEMENTED, ""
+
+
+def roll_pitch_yaw(quaternion: FloatArray) -> tuple[float, float, float]:
+    """Angles of a unit quaternion w x y z [rad]."""
+    w, x, y, z = (float(v) for v in quaternion)
+    pitch = math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0))
+    roll = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+    yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    return roll, pitch, yaw

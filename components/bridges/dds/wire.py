@@ -1,0 +1,83 @@
+"""Wire: what a DDS bridge writes and reads, without DDS; and the frames that carry it.
+
+The world and DDS run in two processes: a message that ends a DDS library must not end the world,
+and encoding must not cost its steps. Frames between them begin with one byte.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+
+#: World → DDS: a state, as float64.
+STATE = b"S"
+#: DDS → world: a command, as float64, with its arrival by `time.monotonic` first.
+COMMAND = b"C"
+#: DDS → world: why a message was rejected; something worth an event; it listens; it cannot.
+REJECTED, NOTE, READY, FAILED = b"X", b"N", b"H", b"F"
+
+
+class Wire(Protocol):
+    """One kind of bridge on the side of DDS."""
+
+    #: What may be on the wire: types by topic.
+    publications: Mapping[str, Any]
+    subscriptions: Mapping[str, Any]
+
+    def states(self, frame: FloatArray) -> Iterable[tuple[str, bytes]]:
+        """Messages by topic for a state."""
+
+    def command(self, topic: str, payload: bytes) -> FloatArray | None:
+        """The numbers of a command; None: the message is none.
+
+        Raises:
+            ValueError: it is not used; the text says why.
+        """
+
+    def answers(self, topic: str, payload: bytes) -> Sequence[tuple[str, bytes]]:
+        """Messages that answer one, by topic."""
+
+
+def state_frame(values: FloatArray) -> bytes:
+    """A state for the other process."""
+    return STATE + values.tobytes()
+
+
+def command_frame(arrived: float, values: FloatArray) -> bytes:
+    """A command for the world."""
+    return COMMAND + np.concatenate([[arrived], values]).tobytes()
+
+
+def numbers_of(frame: bytes) -> FloatArray:
+    """The numbers of a frame."""
+    return np.frombuffer(frame, dtype=np.float64, offset=1)
+
+
+class SampleOrder:
+    """Refuses samples that come twice, out of order or too late, by the sender's clock.
+
+    Args:
+        max_age: oldest sample that is used [s].
+    """
+
+    def __init__(self, max_age: float) -> None:
+        self._max_age = max_age
+        self._last: dict[int, int] = {}
+
+    def check(self, writer: int, sent: int, now: int) -> None:
+        """Note a sample of a writer, sent and received at these times [ns].
+
+        Raises:
+            ValueError: it must not be used.
+        """
+        last = self._last.get(writer)
+        if last is not None and sent <= last:
+            what = "a duplicate" if sent == last else "out of order"
+            raise ValueError(f"it is {what}: sent {(last - sent) / 1e6:.3f} ms before the last one")
+        if (now - sent) / 1e9 > self._max_age:
+            raise ValueError(f"it is late: sent {(now - sent) / 1e9:.3f} s ago")
+        if len(self._last) > 1000:  # writers that come and go
+            self._last.clear()
+        self._last[writer] = sent

@@ -1,0 +1,165 @@
+"""Motors: the joints that a client commands, with setpoints, feedforward and gains."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.components.controllers.pd_controller import PDController
+from mjrig.control.articulation import Articulation
+from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Lease, Source
+from mjrig.errors import BindingError
+from mjrig.model.binding import ActuatorBinding
+from mjrig.names import literal
+
+
+class Motors:
+    """Some actuators of a robot, commanded from outside; the controllers run the law.
+
+    What is written holds at every physics step until the next command.
+
+    Args:
+        robot: whose actuators.
+        bindings: which, in the client's order.
+        holder: who commands, for leases and tables.
+        strict: whether a PDController must drive each of them.
+
+    Raises:
+        BindingError: `strict`, and no PDController drives one of them.
+    """
+
+    def __init__(
+        self,
+        robot: Articulation,
+        bindings: Sequence[ActuatorBinding],
+        holder: str,
+        *,
+        strict: bool = True,
+    ) -> None:
+        self._robot, self._holder = robot, holder
+        self.bindings = tuple(bindings)
+        names = robot.actuator_names
+        self.columns = np.array([names.index(b.actuator) for b in bindings], dtype=np.intp)
+        self.qpos = np.array([b.qpos_address for b in bindings], dtype=np.intp)
+        self.dof = np.array([b.dof_address for b in bindings], dtype=np.intp)
+        self._shares = _shares(robot, self.bindings, holder, strict=strict)
+        #: Which of them have gains that a client can set.
+        self.with_gains = np.array(sorted(i for s in self._shares for i in s[2]), dtype=np.intp)
+        self._lease: Lease | None = None
+        self._gains: tuple[FloatArray, FloatArray] | None = None
+
+    def __len__(self) -> int:
+        return len(self.bindings)
+
+    # Who commands -------------------------------------------------------------------------------
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the bridge commands them."""
+        return self._lease is not None
+
+    def take(self) -> None:
+        """Take the right to command them.
+
+        Raises:
+            LeaseError: another holder has one of them.
+        """
+        if self._lease is None:
+            own = "|".join(literal(b.actuator) for b in self.bindings)
+            self._lease = self._robot.take(Source.NETWORK, actuators=own, holder=self._holder)
+
+    def release(self) -> None:
+        """Let others command them; the gains are those of the scene again."""
+        self.return_gains()
+        if self._lease is not None:
+            self._lease.release()
+            self._lease = None
+
+    # Commands -----------------------------------------------------------------------------------
+
+    def command(
+        self,
+        position: FloatArray | None = None,
+        velocity: FloatArray | None = None,
+        feedforward: FloatArray | None = None,
+    ) -> None:
+        """Write setpoints, one value per motor; None leaves a row as it is."""
+        values = self._robot.setpoints.values
+        rows = (POSITION, position), (VELOCITY, velocity), (FEEDFORWARD, feedforward)
+        for row, given in rows:
+            if given is not None:
+                values[row, self.columns] = given
+
+    def use_gains(self, kp: FloatArray, kv: FloatArray) -> None:
+        """Run the law with these gains; nothing happens where they are in force already."""
+        if self._gains is not None and self._in_force():
+            if np.array_equal(kp, self._gains[0]) and np.array_equal(kv, self._gains[1]):
+                return
+        self._gains = kp.copy(), kv.copy()
+        for controller, own, motors in self._shares:
+            new_kp, new_kv = controller.kp.copy(), controller.kv.copy()
+            new_kp[own], new_kv[own] = kp[motors], kv[motors]
+            controller.use_gains(new_kp, new_kv, self._holder)
+
+    def _in_force(self) -> bool:
+        """Whether no edit has put other gains in place meanwhile."""
+        return all(c.sender_of("kp") and c.sender_of("kv") for c, _, _ in self._shares)
+
+    def return_gains(self) -> None:
+        """Run the law with the gains of the scene."""
+        if self._gains is not None:
+            self._gains = None
+            for controller, _, _ in self._shares:
+                controller.return_gains()
+
+    def gains(self) -> tuple[FloatArray, FloatArray]:
+        """kp and kv in force, one value per motor."""
+        kp, kv = np.zeros(len(self)), np.zeros(len(self))
+        for controller, own, motors in self._shares:
+            kp[motors], kv[motors] = controller.kp[own], controller.kv[own]
+        return kp, kv
+
+    def relax(self, damping: float) -> None:
+        """No position term and no feedforward: the motors only damp."""
+        own, values = self.with_gains, self._robot.setpoints.values
+        values[POSITION, self.columns[own]] = self._robot.data.qpos[self.qpos[own]]
+        values[VELOCITY:, self.columns[own]] = 0.0
+        self.use_gains(np.zeros(len(self)), np.full(len(self), damping))
+
+    # State --------------------------------------------------------------------------------------
+
+    def position(self) -> FloatArray:
+        """Positions of the joints."""
+        found: FloatArray = self._robot.data.qpos[self.qpos]
+        return found
+
+    def velocity(self) -> FloatArray:
+        """Velocities of the joints."""
+        found: FloatArray = self._robot.data.qvel[self.dof]
+        return found
+
+
+Share = tuple[PDController, npt.NDArray[np.intp], npt.NDArray[np.intp]]
+
+
+def _shares(
+    robot: Articulation, bindings: Sequence[ActuatorBinding], holder: str, *, strict: bool
+) -> tuple[Share, ...]:
+    """Each controller with its own indices and those of the motors."""
+    found: list[Share] = []
+    left = {b.actuator: i for i, b in enumerate(bindings)}
+    for controller in robot.controllers:
+        if not isinstance(controller, PDController) or controller.law is not None:
+            continue
+        own = [(k, left.pop(b.actuator)) for k, b in enumerate(controller.bindings)
+               if b.actuator in left]  # fmt: skip
+        if own:
+            pairs = np.array(own, dtype=np.intp)
+            found.append((controller, pairs[:, 0], pairs[:, 1]))
+    if left and strict:
+        raise BindingError(
+            f"{holder}: {next(iter(left))!r} has no PDController or PIDController whose gains a "
+            "client could set; add one that owns it"
+        )
+    return tuple(found)

@@ -1,0 +1,120 @@
+"""Serving: a world in real time, with its bridges open."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mjrig.components.bridges.bridge import Bridge
+from mjrig.errors import MjrigError
+from mjrig.sim.world import World
+
+#: How far the world may lag behind the clock before the lag is dropped [s].
+LAG = 0.1
+
+
+class NothingToServe(MjrigError, ValueError):
+    """A scene has no bridge."""
+
+
+@dataclass
+class PaceKept:
+    """How well the clock was kept."""
+
+    steps: int = 0
+    #: Steps that began more than a millisecond late.
+    late: int = 0
+    #: Times the lag was dropped, because the machine is too slow.
+    dropped: int = 0
+
+
+def bridges_of(world: World) -> list[Bridge]:
+    """The bridges of all actors."""
+    robots = world.articulations.values()
+    return [c for r in robots for c in r.components if isinstance(c, Bridge) and c.enabled]
+
+
+class Serving:
+    """Opens the bridges of a world, and runs it in real time; also a context manager.
+
+    Raises:
+        NothingToServe: there is no bridge in the scene.
+        MjrigError: a bridge cannot listen; then none does.
+    """
+
+    def __init__(self, world: World, *, speed: float = 1.0) -> None:
+        self._world, self._speed = world, speed
+        self.bridges: Sequence[Bridge] = bridges_of(world)
+        self.pace = PaceKept()
+        if not self.bridges:
+            raise NothingToServe(
+                "no actor has a bridge; add a SocketBridge, UnitreeBridge or RosBridge "
+                "to its components"
+            )
+        try:
+            for bridge in self.bridges:
+                bridge.open(self)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def world(self) -> World:
+        """The world."""
+        return self._world
+
+    def advance(self, steps: int) -> int:
+        """Take steps; every bridge sends its states after each."""
+        for done in range(steps):
+            if not self._world.step():
+                return done
+            for bridge in self.bridges:
+                bridge.send()
+        return steps
+
+    def reset(self, keyframe: str | None) -> None:
+        """Reset the world.
+
+        Raises:
+            BindingError: no actor has a keyframe of that name.
+        """
+        self._world.reset(keyframe)
+
+    def run(
+        self, duration: float | None = None, each_second: Callable[[], object] | None = None
+    ) -> None:
+        """Run in real time, for so many seconds of the clock; None: until interrupted."""
+        began = due = said = time.perf_counter()
+        period = self._world.timestep / self._speed
+        while duration is None or due - began < duration:
+            in_lock_step = [bridge.attend() for bridge in self.bridges]
+            now = time.perf_counter()
+            if any(in_lock_step):
+                due = now
+            else:
+                due = self._tick(now, due, period)
+            if each_second is not None and now - said >= 1.0:
+                said = now
+                each_second()
+
+    def _tick(self, now: float, due: float, period: float) -> float:
+        """One step at its time; returns when the next one is due."""
+        if now < due:
+            time.sleep(due - now)
+        elif now - due > 0.001:
+            self.pace.late += 1
+            if now - due > LAG:
+                self.pace.dropped += 1
+                due = now
+        self.pace.steps += self.advance(1)
+        return due + period
+
+    def close(self) -> None:
+        """Close the bridges; the world stays."""
+        for bridge in self.bridges:
+            bridge.close()
+
+    def __enter__(self) -> "Serving":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

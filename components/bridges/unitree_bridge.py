@@ -1,0 +1,224 @@
+"""UnitreeBridge: programs written for Unitree's SDK command the actor, unchanged."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.bridges.base_readings import BaseReadings
+from mjrig.components.bridges.dds.unitree_robots import ROBOTS, UnitreeRobot
+from mjrig.components.bridges.dds.unitree_wire import (
+    BODY,
+    KEYS,
+    STICKS,
+    UnitreeWire,
+    state_size,
+)
+from mjrig.components.bridges.dds_bridge import DdsBridge
+from mjrig.components.bridges.motors import Motors
+from mjrig.components.laws.gather import as_slice
+from mjrig.control.articulation import Articulation
+from mjrig.errors import BindingError, PropertyError
+from mjrig.names import listed, suggestion
+from mjrig.patterns import compile_pattern
+from mjrig.properties.actions import action
+from mjrig.properties.scalar_kinds import Bool, Choice, Int, Patterns, Text
+from mjrig.readings.applied_effort import AppliedEffort
+
+#: How long a key of the script is held [s].
+PRESSED = 0.2
+
+
+class UnitreeKind(StrEnum):
+    """Robots whose messages it speaks."""
+
+    GO2 = "go2"
+    B2 = "b2"
+    H1 = "h1"
+    G1 = "g1"
+    H1_2 = "h1_2"
+
+
+class UnitreeBridge(DdsBridge):
+    """Stands in for a Unitree robot: `rt/lowcmd` in, `rt/lowstate` out, over DDS.
+
+    q, dq, tau, kp and kd of each motor are setpoints, feedforward and gains of the PDController
+    that drives its joint, at every physics step.
+    """
+
+    wire = "unitree"
+
+    kind = Choice(
+        UnitreeKind.GO2, structural=True, doc="Which robot: its messages and motor order."
+    )
+    motors_of = Patterns(
+        (),
+        structural=True,
+        refers=("actuator", "joint"),
+        doc="Actuator or joint of each motor index, `-` for none; none given: the robot's own.",
+    )
+    check_crc = Bool(True, category="Safety", doc="Reject commands whose checksum is wrong.")
+    mode_machine = Int(
+        -1, min=-1, max=255, doc="Variant that the robot reports; -1: the robot's usual one."
+    )
+    remote = Text("", doc="Keys of the remote control by simulated time: start@2, A@5.5.")
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._keys: set[str] = set()
+        self._sticks = [0.0] * len(STICKS)
+        self._script: list[tuple[float, str]] = []
+
+    def validate(self) -> None:
+        script(self.remote)
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        super().on_change(names)
+        self._script = script(self.remote)
+
+    def attach(self, articulation: Any) -> None:
+        super().attach(articulation)
+        self._body = BaseReadings(articulation, self.imu)
+        self._effort = AppliedEffort(self.motors.bindings, articulation.actuators)
+        slots = self.table.slots
+        self._frame = np.zeros(state_size(slots))
+        self._rows = tuple(self._frame[1 : 1 + 4 * slots].reshape(4, slots))
+        whole = as_slice(self._used.tolist())  # the usual case: indices without gaps
+        self._filled: Any = self._used if whole is None else whole
+        self._body_at = 1 + 4 * slots
+        self._remote_at = self._body_at + sum(BODY.values())
+
+    @property
+    def table(self) -> UnitreeRobot:
+        """The robot's messages and motors."""
+        return ROBOTS[self.kind.value]
+
+    def make_motors(self, robot: Articulation) -> Motors:
+        found = _matched(self, robot)
+        self._used = np.array(sorted(found), dtype=np.intp)
+        return Motors(robot, [found[int(i)] for i in self._used], self.label)
+
+    @property
+    def motor_indices(self) -> tuple[int, ...]:
+        """The motor index of each of its motors."""
+        return tuple(self._used.tolist())
+
+    def settings(self) -> Mapping[str, Any]:
+        given = self.mode_machine
+        return {
+            "package": self.table.package,
+            "slots": self.table.slots,
+            "used": self._used.tolist(),
+            "mode_machine": self.table.mode_machine if given < 0 else given,
+            "check_crc": self.check_crc,
+        }
+
+    def local_wire(self) -> UnitreeWire:
+        """The messages without DDS, for a client in this process."""
+        return UnitreeWire(self.all_settings())
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def use(self, values: FloatArray) -> None:
+        q, dq, tau, kp, kd = values.reshape(5, -1)[:, self._used]
+        # Without a position term the target has no meaning: show where the joint is.
+        target = np.where(kp > 0.0, q, self.motors.position())
+        self.motors.command(target, dq, tau)
+        self.motors.use_gains(kp, kd)
+
+    def state_values(self) -> FloatArray:
+        data, motors, used, rows = self.robot.data, self.motors, self._filled, self._rows
+        frame = self._frame
+        frame[0] = data.time
+        rows[0][used] = data.qpos[motors.qpos]
+        rows[1][used] = data.qvel[motors.dof]
+        rows[2][used] = data.qacc[motors.dof]
+        rows[3][used] = self._effort(data.actuator_force)
+        frame[self._body_at : self._remote_at] = self._body.read()
+        frame[self._remote_at] = self._pressed(float(data.time))
+        frame[self._remote_at + 1 :] = self._sticks
+        return frame
+
+    def _pressed(self, time: float) -> int:
+        held = self._keys
+        if self._script:
+            held = held | {key for at, key in self._script if at <= time < at + PRESSED}
+        return sum(1 << KEYS.index(key) for key in held) if held else 0
+
+    @action
+    def press(
+        self, keys: str = "", lx: float = 0.0, ly: float = 0.0, rx: float = 0.0, ry: float = 0.0
+    ) -> None:
+        """Hold keys of the remote control (`start A`) and sticks (−1 to 1) until the next call.
+
+        Raises:
+            PropertyError: there is no such key.
+        """
+        self._keys = {_key(self.label, name) for name in keys.replace(",", " ").split()}
+        self._sticks = [float(lx), float(ly), float(rx), float(ry)]
+
+
+def script(text: str) -> list[tuple[float, str]]:
+    """Times and keys of `start@2, A@5.5`.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    found = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        key, _, at = part.partition("@")
+        try:
+            found.append((float(at), _key("remote", key.strip())))
+        except ValueError as error:
+            if isinstance(error, PropertyError):
+                raise
+            raise ValueError(f"remote: must be like start@2, A@5.5; got {part!r}") from None
+    return found
+
+
+def _key(where: str, name: str) -> str:
+    if name not in KEYS:
+        raise PropertyError(f"{where}: no key {name!r}; {suggestion(name, KEYS)}")
+    return name
+
+
+def _matched(bridge: UnitreeBridge, robot: Articulation) -> dict[int, Any]:
+    """Actuators by motor index.
+
+    Raises:
+        BindingError: a name fits none or several, or the robot is another one.
+    """
+    given, table = bridge.motors_of, bridge.table
+    if len(given) > table.slots:
+        raise BindingError(
+            f"{bridge.label}.motors_of: a message has {table.slots} motors, got {len(given)}",
+            ("motors_of",),
+        )
+    wanted = given or tuple(f"{name}(_joint)?" if name else "-" for name in table.motors)
+    found: dict[int, Any] = {}
+    for index, name in enumerate(wanted):
+        if name == "-":
+            continue
+        fits = [
+            b
+            for b in robot.bindings
+            if any(compile_pattern(name).fullmatch(own) for own in b.names)
+        ]
+        if len(fits) == 1:
+            found[index] = fits[0]
+        elif given or fits:
+            names = [n for b in robot.bindings for n in b.names]
+            hint = listed(b.actuator for b in fits) if fits else suggestion(name, names)
+            many = "several actuators" if fits else "no actuator"
+            raise BindingError(
+                f"{bridge.label}.motors_of: motor {index}: {many} {name!r}; {hint}", ("motors_of",)
+            )
+    if 2 * len(found) < sum(1 for name in wanted if name != "-"):
+        raise BindingError(
+            f"{bridge.label}.kind: {bridge.kind} has motors like {table.motors[0]!r}, of which "
+            f"{robot.name!r} has {len(found)} of {len(table.motors)}; give motors_of",
+            ("kind",),
+        )
+    return found

@@ -1,0 +1,50 @@
+"""Desktop: a window of the desktop, through GLFW and OpenGL."""
+
+from pathlib import Path
+from typing import Any
+
+from imgui_bundle import glfw_utils  # before glfw and mujoco: all of them share its GLFW
+
+from mjrig.editor.assets.thumbnails import Picture
+from mjrig.editor.replay import gamepad
+from mjrig.editor.viewport import gl_view
+from mjrig.editor.viewport.views import SceneRenderer
+from mjrig.editor.window.window import Window
+
+
+class Desktop:
+    """A `Screen`; works once hello_imgui has opened its window."""
+
+    def make_view(self, model: Any) -> SceneRenderer:
+        """What draws the worlds of a model."""
+        return gl_view.GLView(model)
+
+    def upload(self, picture: Picture) -> int:
+        """Make a texture of a picture, for thumbnails."""
+        return gl_view.upload(picture)
+
+    def start(self, window: Window) -> None:
+        """With an OpenGL context: detect software rendering and accept files from the desktop."""
+        import glfw
+
+        window.quality.use(software=gl_view.is_software())
+        self._handle: Any = glfw_utils.glfw_window_hello_imgui()
+
+        def dropped(_: object, paths: list[str]) -> None:
+            window.files_dropped([Path(p) for p in paths], glfw.get_cursor_pos(self._handle))
+
+        window.keep_alive = dropped  # GLFW holds no reference
+        glfw.set_drop_callback(self._handle, dropped)  # type: ignore[arg-type]
+
+    def show_title(self, text: str) -> None:
+        """Put a text into the title bar."""
+        import glfw
+
+        glfw.set_window_title(self._handle, text)
+
+    def read_pad(self) -> gamepad.Sticks | None:
+        """The sticks of the user's gamepad; None: there is none."""
+        return gamepad.read()
+
+    def offer(self, path: Path) -> None:
+        """It lies on the user's own disk: the console names it."""

@@ -1,0 +1,95 @@
+"""The editor in a notebook: a page in a frame, and the notebook's own world in it."""
+
+import threading
+from collections.abc import Callable
+
+import imgui_bundle  # noqa: F401 - before glfw and mujoco: all of them share its GLFW
+
+from mjrig.editor.screen import window_on
+from mjrig.editor.session.session import Session
+from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.texts.texts import tr
+from mjrig.editor.web.live_window import LiveWindow
+from mjrig.editor.web.server import ServerSettings
+from mjrig.editor.window.window import Window
+from mjrig.errors import BindingError
+from mjrig.sim.world import World
+
+#: Pages that may hold the editor in a frame: those of notebooks on this computer or a tunnel.
+_PARENTS = "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
+_FRAME = (
+    '<iframe src="{address}" width="100%" height="{height}" style="border:0" '
+    'allow="clipboard-read; clipboard-write; gamepad"></iframe>'
+)
+_shown: "NotebookView | None" = None
+
+
+class NotebookSimulation(SimThread):
+    """A world that cells step; the view steps it only while it plays."""
+
+    can_replace = False
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._is_wanted = True
+
+    def publish(self) -> None:
+        """Only what was asked for: a cell may be stepping the world right now."""
+        if self._playing or self._is_wanted:
+            self._is_wanted = False
+            super().publish()
+
+    def show_now(self) -> None:
+        """Make the present state visible; not while another thread steps."""
+        self._is_wanted = True
+        self.call(lambda world: self.publish())
+
+    def replace(self, world: World, carry: Callable[[World, World], None]) -> None:
+        raise BindingError(tr("this edit needs a new world; the notebook holds the one it made"))
+
+
+class NotebookView:
+    """A live view of a world in a notebook; one at a time."""
+
+    def __init__(self, world: World, height: int) -> None:
+        self._height = height
+        self._simulation = NotebookSimulation(world)
+        self.state = EditorState(Session(world.scene, self._simulation))
+        self._screen = LiveWindow(ServerSettings(parents=_PARENTS))
+        self._window: Window = window_on(self._screen, self.state)
+        self._simulation.start()
+        self._thread = threading.Thread(target=self._run, name="mjrig-notebook", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._screen.run(self._window)
+        self._simulation.stop()
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it; whoever has it can run code as you."""
+        return self._screen.server.address(self._screen.server.tokens.command)
+
+    def sync(self) -> None:
+        """Show the present state of the world; call it after stepping."""
+        self._simulation.show_now()
+        self._screen.attend()
+
+    def close(self) -> None:
+        """End the view; the world stays."""
+        self.state.wants_to_close = True
+        self._screen.attend()
+        self._thread.join(10.0)
+
+    def _repr_html_(self) -> str:
+        return _FRAME.format(address=self.address, height=self._height)
+
+
+def show(world: World, height: int = 600) -> NotebookView:
+    """A live view of a world; the one before is closed."""
+    global _shown  # noqa: PLW0603 - Dear ImGui has one window per process
+    if _shown is not None:
+        _shown.close()
+    _shown = NotebookView(world, height)
+    return _shown

@@ -1,0 +1,1 @@
+"""Bridges in the window: served, watched."""

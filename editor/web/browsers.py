@@ -1,0 +1,106 @@
+"""Browser: one page that is connected, what it may do, and how far behind it is."""
+
+import asyncio
+import itertools
+import time
+from collections import deque
+
+from mjrig.editor.web.websocket import BINARY, TEXT, closing, packed
+
+#: Frames that may be under way besides those that fit into one round trip.
+_SPARE = 2
+#: Frames a second that the window makes at most.
+_RATE = 60.0
+#: For how long a round trip counts as recent [s].
+_RECENT = 10.0
+#: Messages a second that a person's browser never sends, and how many may come at once.
+_FLOOD, _BURST = 1000.0, 4000.0
+_numbers = itertools.count(1)
+
+
+class Browser:
+    """A page with a live connection.
+
+    Args:
+        writer: the connection.
+        rights: `command` or `watch`, by the token it gave.
+        name: what others see of it.
+    """
+
+    def __init__(self, writer: asyncio.StreamWriter, rights: str, name: str) -> None:
+        self.number = next(_numbers)
+        self.rights, self.name = rights, name
+        self._writer = writer
+        self._loop = asyncio.get_running_loop()
+        #: Whether it has the last frame that was made, so that a difference is enough.
+        self.is_current = False
+        self._sent: deque[tuple[int, float]] = deque()
+        self._trips: deque[tuple[float, float]] = deque()
+        self.last_heard = time.monotonic()
+        self._budget, self._refilled = _BURST, time.monotonic()
+        self.is_gone = False
+        self.bytes_sent = 0
+
+    # Out ------------------------------------------------------------------------------------------
+
+    def send_bytes(self, wire: bytes) -> None:
+        """Send frames that are packed already; from any thread."""
+        self.bytes_sent += len(wire)
+        self._loop.call_soon_threadsafe(self._write, wire)
+
+    def send_text(self, text: str) -> None:
+        """Send a text; from any thread."""
+        self.send_bytes(packed(TEXT, text.encode()))
+
+    def send_frame(self, wire: bytes, seq: int) -> None:
+        """Send a frame of the window, which it will acknowledge; from any thread."""
+        self._sent.append((seq, time.monotonic()))
+        self.send_bytes(wire)
+
+    def close(self, code: int, reason: str) -> None:
+        """End the connection; from any thread."""
+        self.is_gone = True
+
+        def end() -> None:
+            self._write(closing(code, reason))
+            self._writer.close()
+
+        self._loop.call_soon_threadsafe(end)
+
+    def _write(self, wire: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(wire)
+
+    # Flow -----------------------------------------------------------------------------------------
+
+    def acknowledge(self, seq: int, held: float) -> None:
+        """It has drawn this frame, and with it all before; it had it for some seconds."""
+        now = self.last_heard = time.monotonic()
+        while self._sent and self._sent[0][0] <= seq:
+            number, at = self._sent.popleft()
+            if number == seq:
+                self._trips.append((now, max(now - at - held, 0.0)))
+        while self._trips and self._trips[0][0] < now - _RECENT:
+            self._trips.popleft()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it keeps up: frames that would wait on the line are not made at all."""
+        shortest = min((trip for _, trip in tuple(self._trips)), default=0.05)
+        return len(self._sent) < _SPARE + _RATE * min(shortest, 1.0)
+
+    def is_silent(self, seconds: float) -> bool:
+        """Whether frames are under way that it has not acknowledged for that long."""
+        return bool(self._sent) and time.monotonic() - self.last_heard > seconds
+
+    def is_flooding(self) -> bool:
+        """Count a message; whether there are more of them than any person makes."""
+        now = time.monotonic()
+        self._budget = min(_BURST, self._budget + _FLOOD * (now - self._refilled)) - 1.0
+        self._refilled = now
+        return self._budget < 0.0
+
+
+def binary(*messages: bytes) -> bytes:
+    """Messages as frames, one after the other."""
+    return b"".join(packed(BINARY, message) for message in messages)

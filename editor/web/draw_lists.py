@@ -1,0 +1,211 @@
+"""DrawLists: what Dear ImGui drew, as bytes for the page; mostly what differs from the last frame.
+
+A vertex is six rows of 16 bits (x, y, u, v, colour low, colour high), so that the page gives the
+rows to WebGL as they are. The layout of the messages is described in page/messages.js.
+"""
+
+import ctypes
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from imgui_bundle import imgui
+
+#: What a list of a frame brings: its parts, and how they are written.
+VERTICES, INDICES, COMMANDS, DIFFERENCE, FLOATS, WIDE = 1, 2, 4, 8, 16, 32
+#: Vertices may lie that far outside of the window at the left and the top [pixels].
+MARGIN = 1024.0
+FRAME, SCENE_ONLY = 1, 6
+_HEAD = struct.Struct("<BBHIIffffbBBBHH")
+_LIST = struct.Struct("<IBBHII")
+_COMMAND = struct.Struct("<ffffIIII")
+_FULL = 65535
+Rows = npt.NDArray[np.uint16]
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass
+class _List:
+    """One draw list as it was sent last."""
+
+    number: int
+    vertices: bytes = b""
+    indices: bytes = b""
+    commands: bytes = b""
+    #: The six rows; None: a vertex lies too far away, and floats are sent.
+    rows: Rows | None = None
+    #: What changed in the last frame, and whether there was none before.
+    changed: int = 0
+    before: Rows | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What goes along with a frame: sizes, the shape of the cursor, whether text is typed."""
+
+    width: float
+    height: float
+    ratio: float
+    cursor: int
+    types: bool
+    #: Where text is typed, for input methods [pixels].
+    typed_at: tuple[int, int]
+
+
+class DrawLists:
+    """The draw lists of one window.
+
+    `take` reads them after every frame; `difference` and `whole` are the messages for pages that
+    have the frame before, and for those that have none.
+    """
+
+    def __init__(self) -> None:
+        self._lists: dict[tuple[str, int], _List] = {}
+        self._numbers = 0
+        self._look: Look | None = None
+        self._before: tuple[object, ...] = ()
+        self._unit = 16.0
+        self.has_changed = False
+
+    def take(self, look: Look) -> None:
+        """Read the lists of the frame that was just rendered."""
+        if look != self._look:
+            self._resize(look)
+        seen: dict[str, int] = {}
+        now = {}
+        for drawn in imgui.get_draw_data().cmd_lists:
+            owner = drawn._owner_name or ""
+            count = seen[owner] = seen.get(owner, -1) + 1
+            known = self._lists.get((owner, count))
+            if known is None:
+                self._numbers += 1
+                known = _List(self._numbers)
+            self._read(known, drawn)
+            now[owner, count] = known
+        order = tuple(kept.number for kept in now.values())
+        self._lists = now
+        state = (look, order)
+        self.has_changed = state != self._before or any(kept.changed for kept in now.values())
+        self._before = state
+
+    def _resize(self, look: Look) -> None:
+        reach = max(look.width, look.height) + 2.0 * MARGIN
+        unit = 2.0 ** np.floor(np.log2(_FULL / max(reach, 1.0)))
+        if unit != self._unit:  # all coordinates are written anew
+            self._unit = float(unit)
+            self._lists.clear()
+        self._look = look
+
+    def _read(self, kept: _List, drawn: Any) -> None:
+        vertices = _memory(drawn.vtx_buffer, imgui.VERTEX_SIZE)
+        indices = _memory(drawn.idx_buffer, imgui.INDEX_SIZE)
+        commands = b"".join(
+            _COMMAND.pack(*c.clip_rect, c.get_tex_id(), c.vtx_offset, c.idx_offset, c.elem_count)
+            for c in drawn.cmd_buffer
+        )
+        kept.changed = 0
+        if vertices != kept.vertices:
+            kept.changed |= VERTICES
+            kept.before, kept.vertices = kept.rows, vertices
+            kept.rows = _rows(vertices, self._unit)
+        if indices != kept.indices:
+            kept.changed |= INDICES
+            kept.indices = indices
+        if commands != kept.commands:
+            kept.changed |= COMMANDS
+            kept.commands = commands
+
+    def difference(self, seq: int, inputs: int) -> bytes:
+        """The frame for pages that have the one before."""
+        return self._message(seq, inputs, whole=False)
+
+    def whole(self, seq: int, inputs: int) -> bytes:
+        """The frame for pages that have none."""
+        return self._message(seq, inputs, whole=True)
+
+    def _message(self, seq: int, inputs: int, *, whole: bool) -> bytes:
+        look = self._look
+        assert look is not None
+        head = _HEAD.pack(
+            FRAME, whole, len(self._lists), seq, inputs, look.width, look.height, look.ratio,
+            self._unit, look.cursor, look.types, 0, 0, *look.typed_at,
+        )  # fmt: skip
+        heads, bodies = [head], []
+        for kept in self._lists.values():
+            what, body = _parts(kept, whole=whole)
+            counts = len(kept.commands) // _COMMAND.size, len(kept.vertices) // imgui.VERTEX_SIZE
+            heads.append(
+                _LIST.pack(kept.number, what, 0, *counts, len(kept.indices) // imgui.INDEX_SIZE)
+            )
+            bodies.append(body)
+        return b"".join((*heads, *bodies))
+
+
+def scene_only(seq: int, inputs: int) -> bytes:
+    """A frame in which no list changed."""
+    return struct.pack("<BBHII", SCENE_ONLY, 0, 0, seq, inputs)
+
+
+def _memory(buffer: Any, size: int) -> bytes:
+    count = buffer.size()
+    return ctypes.string_at(buffer.data_address(), count * size) if count else b""
+
+
+def _rows(vertices: bytes, unit: float) -> Rows | None:
+    """Six rows of 16 bits; None where a vertex does not fit."""
+    floats = np.frombuffer(vertices, np.float32).reshape(-1, 5)
+    if not len(floats):
+        return np.zeros((6, 0), np.uint16)
+    scaled = np.empty((4, len(floats)), np.float32)
+    np.multiply(floats[:, :2].T, unit, out=scaled[:2])
+    scaled[:2] += MARGIN * unit + 0.5
+    np.multiply(floats[:, 2:4].T, float(_FULL), out=scaled[2:])
+    scaled[2:] += 0.5
+    # A position that does not fit is no number or far away; minimum and maximum see both.
+    if not (scaled.min() >= 0.0 and scaled.max() < _FULL + 1.0):
+        return None
+    rows = np.empty((6, len(floats)), np.uint16)
+    rows[:4] = scaled
+    rows[4:] = np.frombuffer(vertices, np.uint16).reshape(-1, 10)[:, 8:].T
+    return rows
+
+
+def _parts(kept: _List, *, whole: bool) -> tuple[int, bytes]:
+    """What a list brings, and its bytes."""
+    what = VERTICES | INDICES | COMMANDS if whole else kept.changed
+    bodies = []
+    if what & VERTICES:
+        before = None if whole else kept.before
+        if kept.rows is None:
+            what |= FLOATS
+            bodies.append(kept.vertices)
+        elif before is not None and before.shape == kept.rows.shape:
+            what |= DIFFERENCE
+            bodies.append(_planes(kept.rows - before))
+        else:
+            bodies.append(_planes(_stepped(kept.rows, 4)))
+    if what & INDICES:
+        numbers = np.frombuffer(kept.indices, f"<u{imgui.INDEX_SIZE}").astype(np.uint32)
+        if len(numbers) and int(numbers.max()) > _FULL:
+            what |= WIDE
+            bodies.append(_stepped(numbers, 6).tobytes())
+        else:
+            bodies.append(_stepped(numbers.astype(np.uint16), 6).tobytes())
+    if what & COMMANDS:
+        bodies.append(kept.commands)
+    return what, b"".join(bodies)
+
+
+def _stepped(numbers: Any, step: int) -> Any:
+    """Differences to the number some places before."""
+    stepped = numbers.copy()
+    stepped[..., step:] -= numbers[..., :-step]
+    return stepped
+
+
+def _planes(rows: Rows) -> bytes:
+    """All low bytes, then all high ones: they compress better apart."""
+    halves = np.ascontiguousarray(rows).view(np.uint8).reshape(-1, 2)
+    return np.ascontiguousarray(halves.T).tobytes()

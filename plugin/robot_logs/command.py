@@ -1,0 +1,149 @@
+"""`mjrig info` and `mjrig convert`: recordings and logs of robots."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import MjrigError
+from mjrig.recording.command import add_hints, hints_of
+from mjrig.terminal.help import examples
+from mjrig.terminal.outputs import add_output
+
+_SUFFIXES = (".npz", ".csv", ".mcap", ".h5", ".yaml", ".yml")
+
+
+def add(commands: Any) -> None:
+    """Add the sub-commands."""
+    info = commands.add_parser(
+        "info",
+        help="summarise a recording or a robot's log",
+        description="Summarise a recording, or topics, rates, gaps and joints of a robot's log.",
+    )
+    info.add_argument("recording", metavar="F", type=Path, help="recording of any known format")
+    info.add_argument(
+        "--verify",
+        action="store_true",
+        help="read everything and say which columns and rows are damaged; exit code 1 if any",
+    )
+    info.set_defaults(run=_info)
+    examples(info, "mjrig info run.h5 --verify", "mjrig info robot.mcap")
+    convert = commands.add_parser(
+        "convert",
+        help="write a recording in another format",
+        description="Read a recording or a robot's log, write it as .npz, .csv, .mcap or .h5; or "
+        "write what the fields of a log are taken to be (--map), to be corrected.",
+    )
+    convert.add_argument("recording", metavar="A", type=Path, help="recording of any known format")
+    add_output(
+        convert,
+        "output",
+        nargs="?",
+        metavar="B.npz|B.csv|B.mcap|B.h5|B.yaml",
+        help="file to write; with --map the default is A.log.yaml beside A",
+        suffixes=_SUFFIXES,
+        keeps=True,
+    )
+    convert.add_argument(
+        "--map", action="store_true", help="write the mapping of a log's fields to joints"
+    )
+    convert.add_argument("--overwrite", action="store_true", help="replace B if it exists")
+    convert.set_defaults(run=_convert)
+    examples(
+        convert,
+        "mjrig convert run.h5 run.mcap",
+        "mjrig convert robot.mcap --map",
+    )
+    for parser in (info, convert):
+        add_hints(parser)
+        parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def _info(options: argparse.Namespace) -> int:
+    from mjrig.recording.reading import read_recording
+    from mjrig.recording.summary import summary
+    from mjrig.robot_logs.containers.opening import open_log
+    from mjrig.robot_logs.exchange.mcap_recording import read_mcap
+    from mjrig.robot_logs.log_recording import FORMAT
+    from mjrig.robot_logs.log_summary import log_summary
+
+    if options.verify:
+        return _verify(options)
+    path, hints = options.recording, hints_of(options)
+    if path.exists() and _holds_messages(path) and read_mcap(path, {}) is None:
+        log = open_log(path, hints.get("episode"))
+        if log is not None:
+            print(log_summary(log, hints))
+            return 0
+    recording = read_recording(path, hints)
+    log = open_log(path, hints.get("episode")) if recording.format == FORMAT else None
+    print(summary(recording) if log is None else log_summary(log, hints))
+    return 0
+
+
+def _holds_messages(path: Path) -> bool:
+    """Whether it is a log by its form: one that may hold topics and no joints."""
+    from mjrig.robot_logs.containers.opening import BINARY
+
+    if path.is_dir():
+        return True
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    return any(start.startswith(magic) for magic in BINARY)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from mjrig.recording.verify import verify
+
+    found = verify(options.recording, hints_of(options))
+    print(found.text())
+    return 1 if found.damage else 0
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from mjrig.recording.csv_file import write_csv
+    from mjrig.recording.description import moved
+    from mjrig.recording.npz_file import write_npz
+    from mjrig.recording.reading import read_recording
+    from mjrig.robot_logs.exchange.h5_recording import write_h5
+    from mjrig.robot_logs.exchange.mcap_recording import write_mcap
+
+    output: Path | None = options.output
+    if options.map:
+        return _write_map(options)
+    if output is None:
+        raise MjrigError("name the file to write, or --map for the mapping of a log")
+    writers = {".npz": write_npz, ".csv": write_csv, ".mcap": write_mcap, ".h5": write_h5}
+    suffix = output.suffix.lower()
+    if suffix not in writers:
+        raise MjrigError(f"{output}: a recording is written as {', '.join(writers)}; --map: .yaml")
+    recording = read_recording(options.recording, hints_of(options))
+    writers[suffix](moved(recording, output), output)
+    print(f"{output} written")
+    return 0
+
+
+def _write_map(options: argparse.Namespace) -> int:
+    from mjrig.files.replacing import cannot_be_written, replacing
+    from mjrig.recording.integrity.limits import check_regular
+    from mjrig.robot_logs.containers.opening import open_log
+    from mjrig.robot_logs.mapping.guessing import guessed_map
+    from mjrig.robot_logs.mapping.map_text import map_text
+    from mjrig.robot_logs.mapping.survey import survey
+    from mjrig.robot_logs.reader import beside, joints_of
+
+    path, hints = options.recording, hints_of(options)
+    check_regular(path)
+    log = open_log(path, hints.get("episode"))
+    if log is None:
+        raise MjrigError(f"{path}: is no log of a robot, as MCAP, rosbag2, a ROS 1 bag or a table")
+    output: Path = options.output or beside(path)
+    if output.suffix.lower() not in (".yaml", ".yml"):
+        raise MjrigError(f"{output}: a mapping is written as .yaml")
+    if options.output is None and output.exists() and not options.overwrite:
+        raise MjrigError(f"{output}: exists already; --overwrite replaces it")
+    text = map_text(guessed_map(survey(log), joints_of(hints)), path.name)
+    with cannot_be_written(output), replacing(output) as stream:
+        stream.write(text.encode())
+    print(text, end="")
+    print(f"{output} written")
+    return 0

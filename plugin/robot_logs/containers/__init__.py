@@ -1,0 +1,1 @@
+"""Files that robots and recorders write: MCAP, rosbag2, ROS 1 bags, tables."""

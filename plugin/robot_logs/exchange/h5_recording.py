@@ -1,0 +1,70 @@
+"""Recordings of any origin as HDF5: the arrays of `Recording` by name, and a JSON text."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import RecordingError
+from mjrig.files.replacing import replacing_file
+from mjrig.recording.integrity.h5_columns import h5py_package, reason
+from mjrig.recording.recording import Recording
+from mjrig.recording.tables import arrays_of, meta_of, recording_of
+
+#: The attribute that identifies the format; mjrig's recorder writes another layout.
+META = "mjrig_recording"
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+
+def write_h5(recording: Recording, path: Path) -> None:
+    """Write a recording without any loss.
+
+    Raises:
+        RecordingError: it cannot be written there.
+        MissingExtraError: h5py is not installed.
+    """
+    h5py = h5py_package()
+    arrays = arrays_of(recording)
+    meta = {**meta_of(recording), "arrays": {n: list(a.shape) for n, a in arrays.items()}}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing_file(path) as target, h5py.File(target, "w") as file:
+            file.attrs[META] = json.dumps(meta, ensure_ascii=False)
+            for name, values in arrays.items():
+                packed = {"compression": "gzip", "fletcher32": True} if values.size > 64 else {}
+                file.create_dataset(_dataset(name), data=values, **packed)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
+    """A recording written by `write_h5`; None: another format.
+
+    Raises:
+        RecordingError: it is damaged.
+    """
+    del hints  # the file is self-contained
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        if stream.read(len(_SIGNATURE)) != _SIGNATURE:
+            return None
+    h5py = h5py_package()
+    try:
+        with h5py.File(path, "r") as file:
+            said = file.attrs.get(META)
+            if not isinstance(said, str):
+                return None
+            meta = json.loads(said)
+            shapes = meta.pop("arrays")
+            arrays: dict[str, Any] = {name: file[_dataset(name)][()] for name in shapes}
+    except (OSError, KeyError, RuntimeError, ValueError) as error:
+        raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
+    if {n: list(a.shape) for n, a in arrays.items()} != shapes:
+        raise RecordingError(f"{path}: is damaged: it does not hold the arrays it was written with")
+    return recording_of(path, "h5", meta, arrays)
+
+
+def _dataset(name: str) -> str:
+    """The data set of an array; `effort` and `effort/step` cannot both be in HDF5."""
+    return name.replace("/", ":")

@@ -1,0 +1,230 @@
+"""Recordings as MCAP, for Foxglove and PlotJuggler, and back without loss.
+
+Every array of the recording is a topic `/mjrig/<robot>/<array>` with a row per message; joints and
+setpoints are there once more as sensor_msgs/JointState. What is no number is a metadata record.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from heapq import merge
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.errors import RecordingError
+from mjrig.files.replacing import replacing
+from mjrig.recording.recording import ActorRecording, Recording
+from mjrig.recording.tables import arrays_of, meta_of, recording_of
+from mjrig.robot_logs.containers.mcap_file import MAGIC, package
+from mjrig.robot_logs.exchange.cdr_writing import (
+    ARRAYS,
+    JointStateWriter,
+    array_definition,
+    array_message,
+    array_offset,
+)
+from mjrig.robot_logs.messages.known import definition_text
+
+#: Name of the metadata record, and what topics of arrays begin with.
+META, PREFIX = "mjrig_recording", "/mjrig/"
+_JOINT_STATE = "sensor_msgs/msg/JointState"
+
+
+def write_mcap(recording: Recording, path: Path) -> None:
+    """Write a recording.
+
+    Raises:
+        RecordingError: it cannot be written there.
+        MissingExtraError: mcap is not installed.
+    """
+    writing = package("mcap.writer", "an MCAP file")
+    arrays = {name: _plain(values) for name, values in arrays_of(recording).items()}
+    about = {n: [a.dtype.str[1:], list(a.shape)] for n, a in arrays.items()}
+    meta = {**meta_of(recording), "arrays": about}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as stream:
+            writer = writing.Writer(stream, compression=writing.CompressionType.ZSTD)
+            writer.start(profile="ros2", library="mjrig")
+            _write(writer, recording, arrays)
+            writer.add_metadata(META, {"json": json.dumps(meta, ensure_ascii=False)})
+            writer.finish()
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _plain(values: Any) -> Any:
+    """Little-endian numbers of a kind that messages have."""
+    kind = values.dtype.kind
+    letter = "i8" if kind in "iub" else "f4" if values.dtype == np.float32 else "f8"
+    return np.ascontiguousarray(values, dtype=f"<{letter}")
+
+
+def _write(writer: Any, recording: Recording, arrays: Mapping[str, Any]) -> None:
+    """All messages in the order of their times."""
+    schemas: dict[str, int] = {}
+    streams: list[Iterator[tuple[int, int, bytes]]] = []
+    for name, values in arrays.items():
+        letter = values.dtype.str[1:]
+        kind = ARRAYS[letter][0]
+        channel = _channel(writer, schemas, f"{PREFIX}{name}", kind, array_definition(letter))
+        times = _times(recording, name, arrays)
+        streams.append(_rows(channel, times, values))
+    for actor in recording.actors.values():
+        for topic, messages in _viewed(recording, actor):
+            text = definition_text("sensor_msgs/JointState") + _HEADER_TEXT
+            channel = _channel(writer, schemas, topic, _JOINT_STATE, text)
+            streams.append(_on(channel, messages))
+    sequence: dict[int, int] = {}
+    for time, channel, data in _merged(streams):
+        sequence[channel] = sequence.get(channel, -1) + 1
+        writer.add_message(
+            channel_id=channel,
+            log_time=time,
+            publish_time=time,
+            sequence=sequence[channel],
+            data=data,
+        )
+
+
+_HEADER_TEXT = (
+    "=" * 80 + "\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n"
+    + "=" * 80 + "\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"
+)  # fmt: skip
+
+
+def _channel(writer: Any, schemas: dict[str, int], topic: str, kind: str, text: str) -> int:
+    if kind not in schemas:
+        schemas[kind] = writer.register_schema(kind, "ros2msg", text.encode())
+    return int(writer.register_channel(topic, "cdr", schemas[kind]))
+
+
+def _on(channel: int, messages: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, int, bytes]]:
+    return ((time, channel, data) for time, data in messages)
+
+
+def _merged(streams: list[Iterator[tuple[int, int, bytes]]]) -> Iterator[tuple[int, int, bytes]]:
+    """Messages of all topics by time; rows of one topic keep their order."""
+    return merge(*streams, key=lambda entry: entry[0])
+
+
+def _rows(channel: int, times: Any, values: Any) -> Iterator[tuple[int, int, bytes]]:
+    rows = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
+    for time, row in zip(times, rows, strict=True):
+        yield int(time), channel, array_message(row)
+
+
+def _times(recording: Recording, name: str, arrays: Mapping[str, Any]) -> Any:
+    """Nanoseconds of an array's rows, ascending: by the steps that they belong to."""
+    rows = len(arrays[name]) if arrays[name].ndim else 1
+    actor, _, part = name.partition("/")
+    own = {"setpoint": "setpoint/step", "policy": "policy/step", "effort": "effort/step"}
+    group = part.partition("/")[0]
+    if part in ("raw_effort", "ctrl"):
+        group = "effort"
+    step = f"{actor}/{own.get(group, 'step')}" if actor in recording.actors else "states/step"
+    steps = arrays.get(step)
+    if steps is None or len(steps) != rows:
+        steps = np.arange(rows)
+    return np.maximum.accumulate(np.round(steps * recording.timestep * 1e9).astype(np.int64))
+
+
+def _viewed(recording: Recording, actor: ActorRecording) -> Iterator[tuple[str, Any]]:
+    """(topic, messages) that viewers show without knowing mjrig."""
+    single = [j for j in actor.joints if j.kind in ("hinge", "slide")]
+    if single:
+        yield f"/{actor.name}/joint_states", _states(recording, actor, single)
+    if actor.commands is not None and actor.actuators:
+        yield f"/{actor.name}/joint_commands", _setpoints(recording, actor)
+
+
+def _states(
+    recording: Recording, actor: ActorRecording, joints: list[Any]
+) -> Iterator[tuple[int, bytes]]:
+    writer = JointStateWriter([j.name for j in joints])
+    q = np.array([j.qpos.start for j in joints])
+    v = np.array([j.dof.start for j in joints])
+    columns = {name: k for k, name in enumerate(actor.driven)}
+    places = [columns.get(j.name, -1) for j in joints]
+    none = np.zeros(0)
+    efforts = actor.efforts
+    is_full = efforts is not None and min(places, default=-1) >= 0
+    rows = {} if efforts is None else {int(s): r for r, s in enumerate(efforts.step)}
+    for k, step in enumerate(actor.step.tolist()):
+        time = round(step * recording.timestep * 1e9)
+        speed = none if actor.qvel is None else actor.qvel[k, v]
+        effort = none
+        if is_full and efforts is not None and step in rows:
+            effort = efforts.effort[rows[step]][places]
+        yield time, writer.message(time, (actor.qpos[k, q], speed, effort))
+
+
+def _setpoints(recording: Recording, actor: ActorRecording) -> Iterator[tuple[int, bytes]]:
+    commands = actor.commands
+    assert commands is not None  # the caller has checked
+    names = [
+        joint or actuator for joint, actuator in zip(actor.driven, actor.actuators, strict=True)
+    ]
+    writer = JointStateWriter(names)
+    rows = zip(
+        commands.step.tolist(),
+        commands.position,
+        commands.velocity,
+        commands.feedforward,
+        strict=True,
+    )
+    for step, *parts in rows:
+        time = round(step * recording.timestep * 1e9)
+        yield time, writer.message(time, parts)
+
+
+# Reading ----------------------------------------------------------------------------------------
+
+
+def read_mcap(path: Path, hints: Mapping[str, object]) -> Recording | None:
+    """A recording written by `write_mcap`; None: another format.
+
+    Raises:
+        RecordingError: it is damaged.
+    """
+    del hints  # the file is self-contained
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        if stream.read(len(MAGIC)) != MAGIC:
+            return None
+        reading = package("mcap.reader", "an MCAP file")
+        errors = package("mcap.exceptions", "an MCAP file").McapError
+        try:
+            stream.seek(0)
+            reader = reading.make_reader(stream)
+            if getattr(reader.get_header(), "library", "") != "mjrig":
+                return None
+            meta = next((m.metadata for m in reader.iter_metadata() if m.name == META), None)
+            if meta is None:
+                return None
+            facts = json.loads(meta["json"])
+            about = facts.pop("arrays")
+            arrays = _arrays(path, reader, about)
+        except (errors, EOFError, ValueError, KeyError) as error:
+            if isinstance(error, errors | EOFError):
+                return None  # cut off: what is left is read as a log
+            raise RecordingError(f"{path}: is damaged: {error}") from error
+    return recording_of(path, "mcap", facts, arrays)
+
+
+def _arrays(path: Path, reader: Any, about: Mapping[str, Any]) -> dict[str, Any]:
+    parts: dict[str, list[bytes]] = {name: [] for name in about}
+    offsets = {name: array_offset(letter) for name, (letter, _) in about.items()}
+    topics = [f"{PREFIX}{name}" for name in about]
+    for _, channel, message in reader.iter_messages(topics=topics):
+        name = channel.topic.removeprefix(PREFIX)
+        parts[name].append(message.data[offsets[name] :])
+    found = {}
+    for name, (letter, shape) in about.items():
+        values = np.frombuffer(b"".join(parts[name]), dtype=f"<{letter}")
+        if values.size != int(np.prod(shape)):
+            raise RecordingError(f"{path}: is damaged: {name} is not whole")
+        found[name] = values.reshape(shape)
+    return found

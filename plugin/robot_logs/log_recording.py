@@ -1,0 +1,379 @@
+"""A log as a recording: states at physics steps, commands held, what was done to them said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.errors import RecordingError
+from mjrig.names import how_many, listed
+from mjrig.recording.recording import (
+    ActorRecording,
+    Efforts,
+    JointColumns,
+    Recording,
+)
+from mjrig.robot_logs.alignment import ENOUGH, Effect, LawData, effect_of_commands, thickened
+from mjrig.robot_logs.clocks import Timed, origins, timed
+from mjrig.robot_logs.commanded import StepTimes, commanded
+from mjrig.robot_logs.containers.container import LogFile
+from mjrig.robot_logs.loading import load
+from mjrig.robot_logs.mapping.log_map import LogMap
+from mjrig.robot_logs.quantities import JointTable, Quantities
+from mjrig.robot_logs.resampling import Steps, at_steps, derived, sampled_steps, turned_at
+
+#: The format of recordings that are made of logs.
+FORMAT = "robot log"
+#: Joints that all stay within this did not move [rad or m].
+STILL = 2e-4
+#: The floating base, which logs have no name for.
+BASE = "base"
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """What a user says beside the mapping.
+
+    Attributes:
+        timestep: physics timestep [s]; None: the usual time between states.
+        offset: added to the stamps of commands [s]; None: the mapping's, or none.
+        span: first and last second that are read; None: all.
+    """
+
+    timestep: float | None = None
+    offset: float | None = None
+    span: tuple[float, float] | None = None
+
+
+def log_recording(log: LogFile, mapping: LogMap, options: LogOptions) -> Recording:
+    """Read a log by its mapping.
+
+    Raises:
+        RecordingError: the mapping does not fit, stamps run backwards, nothing moves, …
+    """
+    return _Making(log, mapping, options).made()
+
+
+class _Making:
+    def __init__(self, log: LogFile, mapping: LogMap, options: LogOptions) -> None:
+        self._log, self._map, self._options = log, mapping, options
+        self._notes: list[str] = list(log.notes)
+        data = load(log, mapping)
+        zero = origins(data, mapping.time)
+        self._timed = {
+            name: timed(topic, mapping.time.get(name), zero[name], mapping.rate)
+            for name, topic in data.items()
+        }
+        self._data = data
+        if options.span is not None:
+            self._timed = {n: _within(t, options.span) for n, t in self._timed.items()}
+        self._offset = 0.0
+        self._quantities = Quantities(mapping, data, self._timed, self._notes)
+
+    def made(self) -> Recording:
+        positions = self._quantities.tables("position")
+        state = positions[0]
+        self._check_moves(positions)
+        commands = self._quantities.commands()
+        velocities = self._quantities.velocities(positions)
+        efforts = self._quantities.tables("effort")
+        effect = self._effect(state, velocities, efforts, commands)
+        usual = round(state.timed.usual, 6)
+        timestep = self._options.timestep or usual
+        if not timestep > 0.0:
+            raise RecordingError(f"{self._log.path}: has a single sample of the joints' positions")
+        commands = self._shifted(commands, effect, timestep)
+        start = self._start(positions, commands)
+        steps, segments = self._steps(state, positions, start, timestep)
+        at = np.asarray(steps * timestep + start, dtype=np.float64)
+        actor = self._actor(steps, at, positions, velocities)
+        del positions, velocities, state  # large logs would not fit twice
+        driven = self._driven(steps, at, start, timestep, commands, efforts)
+        self._say_clocks()
+        actor = replace(actor, **driven)
+        return Recording(
+            path=self._log.path,
+            format=FORMAT,
+            timestep=timestep,
+            steps=int(steps[-1]),
+            actors={actor.name: actor},
+            attributes={"source": self._log.kind, "log": self._about(effect)},
+            notes=tuple(dict.fromkeys(self._notes)),
+            segments=segments,
+        )
+
+    def _check_moves(self, positions: Sequence[JointTable]) -> None:
+        if not positions:
+            raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
+        largest = max(float(np.ptp(t.values, axis=0).max()) for t in positions)
+        if largest <= STILL:
+            raise RecordingError(
+                f"{self._log.path}: no joint moves: the positions stay within {largest:.2g} rad"
+            )
+
+    # Time ---------------------------------------------------------------------------------------
+
+    def _effect(
+        self,
+        state: JointTable,
+        velocities: Sequence[JointTable],
+        efforts: Sequence[JointTable],
+        commands: Sequence[JointTable],
+    ) -> Effect | None:
+        if not efforts or not commands or self._given_offset() is not None:
+            return None
+        effort, command, velocity = efforts[0], commands[0], velocities[0]
+        names = [n for n in state.joints if n in effort.joints and n in command.joints]
+        if not names or (effort.time is not state.time and effort.timed.name != state.timed.name):
+            return None
+        where = [[t.joints.index(n) for n in names] for t in (state, velocity, effort, command)]
+        speeds = self._quantities.command_column("command_velocity", command)
+        first = int(np.searchsorted(state.time, command.time[0]))
+        some = slice(first, first + 2 * ENOUGH)
+        motion = LawData(
+            state.time[some],
+            state.values[some, where[0]].astype(np.float64),
+            velocity.values[some, where[1]].astype(np.float64),
+            effort.values[some, where[2]].astype(np.float64),
+            command.time,
+            command.values[:, where[3]],
+            speeds[:, where[3]],
+        )
+        return effect_of_commands(motion)
+
+    def _given_offset(self) -> float | None:
+        return self._map.offset if self._options.offset is None else self._options.offset
+
+    def _shifted(
+        self, commands: Sequence[JointTable], effect: Effect | None, timestep: float
+    ) -> list[JointTable]:
+        """Commands where the user says, or so that they act a whole number of steps later."""
+        offset = self._given_offset()
+        if offset is not None:
+            self._notes.append(f"{offset * 1e3:g} ms are added to the stamps of commands, as given")
+        elif effect is not None:
+            offset = self._say_effect(effect, timestep)
+        else:
+            offset = 0.0
+        thick = effect.thinned if effect is not None else 1
+        if thick > 1:
+            self._notes.append(
+                f"of the commands only every {_nth(thick)} was recorded, by the efforts: those "
+                "between are interpolated"
+            )
+        self._offset = offset
+        found = []
+        for table in commands:
+            time, values = thickened(table.time, table.values, thick)
+            found.append(JointTable(time + offset, values, table.joints, table.timed))
+        return found
+
+    def _say_effect(self, effect: Effect, timestep: float) -> float:
+        """By how much commands are moved so that they act at whole steps [s]."""
+        said = (
+            f"commands act {effect.delay * 1e3:.2f} ± {effect.error * 1e3:.2f} ms after their "
+            f"stamp, by the efforts of {how_many(effect.joints, 'joint')} (clock offset and delay "
+            "together)"
+        )
+        if effect.error > 0.5 * timestep:
+            self._notes.append(
+                f"{said}: too uncertain to be used; velocity setpoints that were not recorded look "
+                "like commands that act earlier"
+            )
+            return 0.0
+        steps = round(effect.delay / timestep)
+        offset = effect.delay - steps * timestep
+        moved = f"{how_many(steps, 'step')} and {offset * 1e3:.2f} ms, by which they are moved"
+        self._notes.append(f"{said}: {moved}")
+        return offset
+
+    def _start(self, positions: Sequence[JointTable], commands: Sequence[JointTable]) -> float:
+        first = max(float(t.time[0]) for t in positions)
+        begins = [float(t.time[0]) for t in commands]
+        last = min(float(t.time[-1]) for t in positions)
+        if begins and max(begins) >= last:
+            raise RecordingError(f"{self._log.path}: the first command comes after the last state")
+        if begins and max(begins) > first:
+            late = max(begins) - first
+            state = positions[0]
+            kept = state.time[state.time >= max(begins)]
+            if late > 5 * state.timed.usual:
+                self._notes.append(f"the first {late:.3g} s have no commands and are left out")
+            return float(kept[0])
+        return first
+
+    def _steps(
+        self, state: JointTable, positions: Sequence[JointTable], start: float, timestep: float
+    ) -> tuple[Steps, tuple[int, ...]]:
+        end = min(float(t.time[-1]) for t in positions)
+        inside = np.flatnonzero((state.time >= start - 1e-12) & (state.time <= end + 1e-12))
+        first = int(inside[0]) if len(inside) else 0
+        gaps = [
+            g - first for g in state.timed.gaps if first < g <= (inside[-1] if len(inside) else 0)
+        ]
+        steps, segments = sampled_steps(state.time[inside] - start, gaps, timestep)
+        if len(steps) < 2:
+            raise RecordingError(
+                f"{self._log.path}: fewer than two samples of the joints are left to read"
+            )
+        self._say_samples(state.timed, len(segments))
+        return steps, segments
+
+    # The recording ------------------------------------------------------------------------------
+
+    def _actor(
+        self,
+        steps: Steps,
+        at: FloatArray,
+        positions: Sequence[JointTable],
+        speeds: Sequence[JointTable],
+    ) -> ActorRecording:
+        base = self._base(at)
+        joints: list[JointColumns] = []
+        q, v = (0, 0) if base is None else (7, 6)
+        single = sum(len(table.joints) for table in positions)
+        qpos, qvel = np.empty((len(at), q + single)), np.empty((len(at), v + single))
+        if base is not None:
+            joints.append(JointColumns(BASE, "free", slice(0, 7), slice(0, 6)))
+            qpos[:, :7], qvel[:, :6] = base
+        for table, speed in zip(positions, speeds, strict=True):
+            width = len(table.joints)
+            at_steps(table.time, table.values, at, qpos[:, q : q + width])
+            at_steps(speed.time, speed.values, at, qvel[:, v : v + width])
+            for name in table.joints:
+                kind = self._map.joints[name].kind
+                joints.append(JointColumns(name, kind, slice(q, q + 1), slice(v, v + 1)))
+                q, v = q + 1, v + 1
+        return ActorRecording(
+            name=self._map.robot,
+            joints=tuple(joints),
+            step=steps,
+            time=at - at[0],
+            qpos=qpos,
+            qvel=qvel,
+        )
+
+    def _base(self, at: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        parts = {what: self._base_part(what) for what in self._map.base}
+        if "position" not in parts or "orientation" not in parts:
+            return None
+        (when, place), (turned, quaternions) = parts["position"], parts["orientation"]
+        if self._map.base["orientation"].order == "xyzw":
+            quaternions = np.roll(quaternions, 1, axis=1)
+        pose = np.hstack([at_steps(when, place, at), turned_at(turned, quaternions, at)])
+        if "linear_velocity" in parts:
+            linear = at_steps(*parts["linear_velocity"], at)
+        else:
+            linear = at_steps(when, derived(when, place, ()), at)
+            self._notes.append("the base's velocity is derived from its position")
+        if "angular_velocity" in parts:
+            angular = at_steps(*parts["angular_velocity"], at)
+        else:
+            angular = np.zeros((len(at), 3))
+            self._notes.append("the base's angular velocity is not known; taken as 0")
+        return pose, np.hstack([linear, angular])
+
+    def _base_part(self, what: str) -> tuple[FloatArray, FloatArray]:
+        source = self._map.base[what]
+        data, when = self._data[source.topic], self._timed[source.topic]
+        lacking = [f for f in source.fields if f not in data.columns]
+        if lacking:
+            raise RecordingError(f"{self._log.path}: {source.topic} has no {lacking[0]!r}")
+        table = np.stack([data.columns[f][when.rows] for f in source.fields], axis=1)
+        return when.time, np.asarray(table, dtype=np.float64)
+
+    def _driven(
+        self,
+        steps: Steps,
+        at: FloatArray,
+        start: float,
+        timestep: float,
+        commands: Sequence[JointTable],
+        efforts: Sequence[JointTable],
+    ) -> dict[str, Any]:
+        """Commands, gains and efforts, over the commanded joints, or those with efforts."""
+        driven = [n for t in (commands or efforts) for n in t.joints]
+        if not driven:
+            return {}
+        found: dict[str, Any] = {"actuators": tuple(driven), "driven": tuple(driven)}
+        if commands:
+            places = StepTimes(start, timestep, int(steps[-1]), self._offset)
+            found |= commanded(self._quantities, driven, commands, places, self._notes)
+        columns = {n: (t, k) for t in efforts for k, n in enumerate(t.joints)}
+        if columns and all(n in columns for n in driven):
+            effort = np.empty((len(steps) - 1, len(driven)))
+            for k, name in enumerate(driven):
+                table, place = columns[name]
+                at_steps(table.time, table.values[:, [place]], at[:-1], effort[:, k : k + 1])
+            found["efforts"] = Efforts(steps[:-1], effort)
+        elif columns:
+            without = [n for n in driven if n not in columns]
+            self._notes.append(f"efforts are left out: there are none of {listed(without)}")
+        return found
+
+    # What is said -------------------------------------------------------------------------------
+
+    def _say_samples(self, when: Timed, segments: int) -> None:
+        if when.lost:
+            lost, places = how_many(when.lost, "sample"), how_many(when.holes, "place")
+            self._notes.append(f"{when.name}: {lost} lost in {places}")
+        if segments > 1:
+            self._notes.append(
+                f"{how_many(segments - 1, 'gap')} of more than a few samples: "
+                f"{how_many(segments, 'segment')}"
+            )
+        for topic in self._timed.values():
+            if topic.doubled:
+                said = how_many(topic.doubled, "sample")
+                self._notes.append(
+                    f"{topic.name}: {said} with the stamp of the one before left out"
+                )
+            if topic.overtaken:
+                said = how_many(topic.overtaken, "sample")
+                self._notes.append(f"{topic.name}: {said} had been overtaken, put in order")
+
+    def _say_clocks(self) -> None:
+        for name, when in self._timed.items():
+            clock = when.clock
+            if clock.offset is not None:
+                self._notes.append(
+                    f"{name}: its clock is {clock.offset * 1e3:.2f} ± {clock.error * 1e3:.2f} ms "
+                    "ahead of the recorder's, less what the fastest message took"
+                )
+
+    def _about(self, effect: Effect | None) -> dict[str, Any]:
+        clocks = {
+            name: {
+                "stamp": t.clock.stamp,
+                "offset": t.clock.offset,
+                "error": t.clock.error,
+                "drift": t.clock.drift,
+                "jitter": t.clock.jitter,
+                "lost": t.lost,
+                "gaps": len(t.gaps),
+            }
+            for name, t in self._timed.items()
+        }
+        found: dict[str, Any] = {"clocks": clocks}
+        if effect is not None:
+            found["effect"] = {"delay": effect.delay, "error": effect.error}
+        return found
+
+
+def _nth(count: int) -> str:
+    return {2: "second", 3: "third"}.get(count, f"{count}th")
+
+
+def _within(when: Timed, span: tuple[float, float]) -> Timed:
+    """The samples of some seconds."""
+    inside = np.flatnonzero((when.time >= span[0]) & (when.time <= span[1]))
+    if not len(inside):
+        raise RecordingError(
+            f"{when.name}: has no messages from {span[0]:g} to {span[1]:g} s; it lasts from "
+            f"{when.time[0]:.4g} to {when.time[-1]:.4g} s"
+        )
+    first = int(inside[0])
+    gaps = tuple(g - first for g in when.gaps if first < g <= inside[-1])
+    return replace(when, rows=when.rows[inside], time=when.time[inside], gaps=gaps)

@@ -1,0 +1,327 @@
+"""LogMap: which field of a log is which quantity of which joint, in which unit; `log.yaml`."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mjrig.errors import RecordingError, SceneError
+from mjrig.names import listed, suggestion
+from mjrig.yaml_text.yaml_document import Document
+
+FORMAT = 1
+KEY = "mjrig_log"
+#: Units of each kind of quantity → how many of the SI unit one is.
+ANGLES = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 1e-3}
+SPEEDS = {"rad/s": 1.0, "deg/s": math.pi / 180.0, "rpm": math.pi / 30.0, "m/s": 1.0, "mm/s": 1e-3}
+EFFORTS = {"N·m": 1.0, "N": 1.0, "A": 1.0, "mA": 1e-3}
+GAINS = {"SI": 1.0}
+TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+QUANTITIES: dict[str, dict[str, float]] = {
+    "position": ANGLES,
+    "velocity": SPEEDS,
+    "effort": EFFORTS,
+    "command": ANGLES,
+    "command_velocity": SPEEDS,
+    "feedforward": EFFORTS,
+    "kp": GAINS,
+    "kd": GAINS,
+}
+BASE = {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3}
+ORDERS = ("wxyz", "xyzw")
+STAMPS = ("log", "publish", "header", "tick")
+KINDS = ("hinge", "slide")
+_TURNS = re.compile(r"(\d+(?:\.\d+)?)/turn")
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """Where a quantity is: a field of a topic with {} in place of the joint.
+
+    `order` are the joints as the field counts them, where it has indices and others have names.
+    """
+
+    topic: str
+    field: str
+    unit: str = ""
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MappedJoint:
+    """A joint: its name or index in the log, and what makes the scene's angle of the log's.
+
+    The scene's position is sign · (log's position · unit) + offset.
+    """
+
+    id: str
+    sign: int = 1
+    offset: float = 0.0
+    torque_constant: float | None = None
+    kind: str = "hinge"
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class BaseSource:
+    """Numbers of the floating base: their fields, in order."""
+
+    topic: str
+    fields: tuple[str, ...]
+    order: str = "wxyz"
+
+
+@dataclass(frozen=True)
+class TimeSource:
+    """The stamps of a topic: `log`, `publish`, `header`, `tick`, or a column of a table."""
+
+    stamp: str
+    unit: str = "ns"
+
+
+@dataclass(frozen=True)
+class LogMap:
+    """The whole mapping; `reasons` say why something was guessed, by its key."""
+
+    robot: str = "robot"
+    joints: Mapping[str, MappedJoint] = field(default_factory=dict)
+    sources: Mapping[str, tuple[LogSource, ...]] = field(default_factory=dict)
+    base: Mapping[str, BaseSource] = field(default_factory=dict)
+    time: Mapping[str, TimeSource] = field(default_factory=dict)
+    rate: float | None = None
+    offset: float | None = None
+    unused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    path: Path | None = None
+
+    def factor(self, quantity: str, source: LogSource, joint: MappedJoint) -> float:
+        """How many of the SI unit a number is, signs included.
+
+        Raises:
+            RecordingError: it is a current, and the joint has no torque constant.
+        """
+        unit = source.unit
+        if joint.unit and quantity in ("position", "command"):
+            unit = joint.unit
+        elif joint.unit in ("m", "mm") and quantity in ("velocity", "command_velocity"):
+            unit = f"{joint.unit}/s"
+        factor = unit_factor(quantity, unit)
+        if unit in ("A", "mA"):
+            if joint.torque_constant is None:
+                raise RecordingError(
+                    f"{source.topic}: {source.field} is a current in {unit}, not an effort; give "
+                    f"torque_constant [N·m/A] of each joint in log.yaml, or leave out {quantity}"
+                )
+            factor *= joint.torque_constant
+        return factor if quantity in ("kp", "kd") else factor * joint.sign
+
+
+def unit_factor(quantity: str, unit: str) -> float:
+    """How many of the SI unit one is.
+
+    Raises:
+        RecordingError: it is no unit of this quantity.
+    """
+    known = QUANTITIES[quantity]
+    if not unit:
+        return 1.0
+    if unit in known:
+        return known[unit]
+    turns = _TURNS.fullmatch(unit)
+    if turns and known is ANGLES and float(turns.group(1)) > 0.0:
+        return 2.0 * math.pi / float(turns.group(1))
+    try:
+        return float(unit)
+    except ValueError:
+        extra = ["4096/turn", "a number"] if known is ANGLES else ["a number"]
+        raise RecordingError(
+            f"{quantity}: {unit!r} is no unit of it; known are {listed([*known, *extra])}"
+        ) from None
+
+
+# Reading ----------------------------------------------------------------------------------------
+
+
+def read_map(path: Path) -> LogMap:
+    """A mapping from a file.
+
+    Raises:
+        RecordingError: it is not one; names the line of what is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordingError(f"{path}: cannot be read: {error}") from error
+    return map_of(text, path)
+
+
+def is_map(path: Path) -> bool:
+    """Whether a file is a mapping of a log."""
+    if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        return any(line.startswith(f"{KEY}:") for line in stream)
+
+
+def map_of(text: str, path: Path | None = None) -> LogMap:
+    """A mapping from its text.
+
+    Raises:
+        RecordingError: it is not one.
+    """
+    try:
+        document = Document(text, str(path or "log.yaml"))
+    except SceneError as error:
+        raise RecordingError(str(error)) from error
+    return _Parser(document, path).parsed(document.data)
+
+
+class _Parser:
+    def __init__(self, document: Document, path: Path | None) -> None:
+        self._document, self._path = document, path
+
+    def _fail(self, where: str, why: str) -> RecordingError:
+        first, _, rest = where.partition(".")
+        keys = (first, rest) if rest else (first,)
+        return RecordingError(str(self._document.error(keys, why)))
+
+    def parsed(self, data: Any) -> LogMap:
+        if not isinstance(data, Mapping) or data.get(KEY) != FORMAT:
+            raise self._fail(KEY, f"must be {FORMAT}: it marks the mapping of a log")
+        known = (KEY, "robot", "joints", "base", "time", "rate", "offset", "unused", *QUANTITIES)
+        self._only("", data, known)
+        joints = {str(n): self._joint(str(n), e) for n, e in self._map("joints", data).items()}
+        self._check_joints(joints)
+        sources = {
+            q: tuple(self._source(q, entry) for entry in _as_list(data[q]))
+            for q in QUANTITIES
+            if data.get(q)
+        }
+        base = {str(n): self._base(str(n), e) for n, e in self._map("base", data).items()}
+        time = {str(n): self._time(str(n), e) for n, e in self._map("time", data).items()}
+        unused = {str(t): tuple(map(str, v or ())) for t, v in self._map("unused", data).items()}
+        if "position" not in sources:
+            raise self._fail("position", "is missing: say where the positions of joints are")
+        for name in ("rate", "offset"):
+            if data.get(name) is not None:
+                self._number(name, data[name])
+        rate = data.get("rate")
+        return LogMap(
+            robot=str(data.get("robot", "robot")),
+            joints=joints,
+            sources=sources,
+            base=base,
+            time=time,
+            rate=None if rate is None else float(rate),
+            offset=None if data.get("offset") is None else float(data["offset"]),
+            unused=unused,
+            path=self._path,
+        )
+
+    def _only(self, where: str, data: Mapping[Any, Any], known: tuple[str, ...]) -> None:
+        for name in data:
+            if name not in known:
+                full = f"{where}.{name}" if where else str(name)
+                raise self._fail(full, f"is not known; {suggestion(str(name), known)}")
+
+    def _map(self, name: str, data: Mapping[str, Any]) -> Mapping[Any, Any]:
+        value = data.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise self._fail(name, f"must be a mapping, got {value!r:.60}")
+        return value
+
+    def _number(self, where: str, value: Any) -> float:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            raise self._fail(where, f"must be a number, got {value!r:.60}")
+        return float(value)
+
+    def _joint(self, name: str, entry: Any) -> MappedJoint:
+        where = f"joints.{name}"
+        if not isinstance(entry, Mapping):
+            return MappedJoint(str(entry))
+        self._only(where, entry, ("id", "sign", "offset", "torque_constant", "kind", "unit"))
+        if "id" not in entry:
+            raise self._fail(where, "id is missing: its name or index in the log")
+        sign = entry.get("sign", 1)
+        if sign not in (1, -1):
+            raise self._fail(where, f"sign must be 1 or -1, got {sign!r:.40}")
+        kind = str(entry.get("kind", "hinge"))
+        if kind not in KINDS:
+            raise self._fail(where, f"kind must be hinge or slide, got {kind!r}")
+        constant = entry.get("torque_constant")
+        unit = str(entry.get("unit", ""))
+        if unit:
+            self._unit(where, "position", unit)
+        return MappedJoint(
+            id=str(entry["id"]),
+            sign=int(sign),
+            offset=self._number(where, entry.get("offset", 0.0)),
+            torque_constant=None if constant is None else self._number(where, constant),
+            kind=kind,
+            unit=unit,
+        )
+
+    def _check_joints(self, joints: Mapping[str, MappedJoint]) -> None:
+        if not joints:
+            raise self._fail("joints", "is missing: the names of joints, and theirs in the log")
+        owners: dict[str, str] = {}
+        for name, joint in joints.items():
+            if joint.id in owners:
+                other = owners[joint.id]
+                raise self._fail(
+                    f"joints.{name}", f"{joint.id} of the log is mapped to {other} already"
+                )
+            owners[joint.id] = name
+
+    def _unit(self, where: str, quantity: str, unit: str) -> None:
+        try:
+            unit_factor(quantity, unit)
+        except RecordingError as error:
+            raise self._fail(where, str(error).partition(": ")[2]) from None
+
+    def _source(self, quantity: str, entry: Any) -> LogSource:
+        if not isinstance(entry, Mapping) or not {"from", "field"} <= set(entry):
+            raise self._fail(quantity, f"must be {{from: TOPIC, field: …}}, got {entry!r:.60}")
+        self._only(quantity, entry, ("from", "field", "unit", "order"))
+        if "{}" not in str(entry["field"]):
+            raise self._fail(quantity, f"field must have {{}} in it, got {entry['field']!r:.60}")
+        unit = str(entry.get("unit", ""))
+        self._unit(quantity, quantity, unit)
+        order = entry.get("order") or ()
+        if not isinstance(order, list | tuple):
+            raise self._fail(quantity, f"order must be a list of joints, got {order!r:.60}")
+        return LogSource(str(entry["from"]), str(entry["field"]), unit, tuple(map(str, order)))
+
+    def _base(self, name: str, entry: Any) -> BaseSource:
+        where = f"base.{name}"
+        if name not in BASE:
+            raise self._fail(where, f"is not known; {suggestion(name, BASE)}")
+        if not isinstance(entry, Mapping) or not {"from", "fields"} <= set(entry):
+            raise self._fail(where, f"must be {{from: TOPIC, fields: […]}}, got {entry!r:.60}")
+        self._only(where, entry, ("from", "fields", "order"))
+        fields = entry["fields"]
+        if not isinstance(fields, list) or len(fields) != BASE[name]:
+            raise self._fail(where, f"fields must be {BASE[name]} names, got {fields!r:.60}")
+        order = str(entry.get("order", "wxyz"))
+        if order not in ORDERS:
+            raise self._fail(where, f"order must be wxyz or xyzw, got {order!r}")
+        return BaseSource(str(entry["from"]), tuple(map(str, fields)), order)
+
+    def _time(self, topic: str, entry: Any) -> TimeSource:
+        said = entry if isinstance(entry, Mapping) else {"stamp": entry}
+        self._only(f"time.{topic}", said, ("stamp", "unit"))
+        stamp = str(said.get("stamp", "log"))
+        unit = str(said.get("unit", "ms" if stamp == "tick" else "ns" if stamp in STAMPS else "s"))
+        if unit not in TIMES:
+            raise self._fail(f"time.{topic}", f"unit must be one of {listed(TIMES)}, got {unit!r}")
+        return TimeSource(stamp, unit)
+
+
+def _as_list(entry: Any) -> list[Any]:
+    return list(entry) if isinstance(entry, list) else [entry]

@@ -1,0 +1,117 @@
+"""What a log holds: stamps of every topic, and ranges of its numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjrig.robot_logs.containers.container import LogFile, LogSamples, Stamps, Topic
+
+#: Ranges are taken from so many messages of each topic.
+ENOUGH = 8192
+_NO_STAMPS: Stamps = np.zeros(0, dtype=np.int64)
+#: Where messages keep the time of their measurement: seconds, and the rest [ns].
+HEADERS = (("header.stamp.sec", "header.stamp.nanosec"), ("stamp.sec", "stamp.nanosec"))
+TICK = "tick"
+STAMPS = {path for pair in HEADERS for path in pair} | {TICK}
+
+
+@dataclass
+class ValueRange:
+    """Least and largest value of some numbers, and whether all are whole."""
+
+    low: float
+    high: float
+    whole: bool
+
+    @property
+    def size(self) -> float:
+        """The larger of the two, without its sign."""
+        return max(abs(self.low), abs(self.high))
+
+
+@dataclass
+class Surveyed:
+    """One topic: stamps by kind (`log`, `publish`, `header`, `tick`), ranges by path."""
+
+    topic: Topic
+    stamps: dict[str, Stamps] = field(default_factory=dict)
+    ranges: dict[str, ValueRange] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All topics of a log."""
+
+    path: Path
+    kind: str
+    topics: Mapping[str, Surveyed]
+    constants: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def survey(log: LogFile) -> Survey:
+    """Go through a log once; only stamps are kept.
+
+    Raises:
+        RecordingError: it is damaged.
+    """
+    found = {topic.name: Surveyed(topic) for topic in log.topics}
+    readable = [topic.name for topic in log.topics if not topic.problem and topic.count]
+    seen = dict.fromkeys(readable, 0)
+    parts: dict[str, list[dict[str, Stamps]]] = {name: [] for name in readable}
+
+    def wanted(topic: str, path: str) -> bool:
+        return seen[topic] < ENOUGH or path in STAMPS
+
+    for samples in log.read(readable, wanted) if readable else ():
+        if seen[samples.topic] < ENOUGH:
+            _widen(found[samples.topic].ranges, samples)
+        seen[samples.topic] += len(samples)
+        parts[samples.topic].append(stamps_of(samples))
+    for name in readable:
+        found[name].stamps = _together(parts[name])
+    return Survey(log.path, log.kind, found, log.constants, tuple(log.notes))
+
+
+def stamps_of(samples: LogSamples) -> dict[str, Stamps]:
+    """The stamps of some messages by kind [ns; ticks as they are]."""
+    found = {"log": samples.log, "publish": samples.publish}
+    columns = samples.columns
+    for sec, rest in HEADERS:
+        if sec in columns and rest in columns:
+            whole = columns[sec].astype(np.int64) * 1_000_000_000
+            found["header"] = whole + columns[rest].astype(np.int64)
+            break
+    if TICK in columns and columns[TICK].dtype.kind in "iu":
+        found[TICK] = columns[TICK].astype(np.int64)
+    return {kind: stamps for kind, stamps in found.items() if len(stamps)}
+
+
+def _together(parts: list[dict[str, Stamps]]) -> dict[str, Stamps]:
+    """Stamps of all messages in the order they were recorded; kinds that all messages have."""
+    if not parts:
+        return {}
+    kinds = set.intersection(*(set(part) for part in parts))
+    found = {kind: np.concatenate([part[kind] for part in parts]) for kind in kinds}
+    if "log" in found:
+        order = np.argsort(found["log"], kind="stable")
+        found = {kind: stamps[order] for kind, stamps in found.items()}
+    return found
+
+
+def _widen(ranges: dict[str, ValueRange], samples: LogSamples) -> None:
+    for path, values in samples.columns.items():
+        numbers = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+        if not len(numbers):
+            continue
+        low, high = float(numbers.min()), float(numbers.max())
+        whole = values.dtype.kind in "iub" or bool((numbers == np.round(numbers)).all())
+        known = ranges.get(path)
+        if known is None:
+            ranges[path] = ValueRange(low, high, whole)
+        else:
+            known.low, known.high = min(known.low, low), max(known.high, high)
+            known.whole = known.whole and whole

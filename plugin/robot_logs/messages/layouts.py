@@ -1,0 +1,226 @@
+"""Layouts: where the numbers of serialised messages are, so that many are read as one array.
+
+A message of variable size is walked once; messages of the same length, the same counts and the same
+names have their numbers in the same places.
+"""
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.errors import RecordingError
+from mjrig.robot_logs.messages.definitions import PRIMITIVES, TEXTS, Definition
+
+Wanted = Callable[[str], bool]
+Columns = dict[str, npt.NDArray[Any]]
+#: Longest array whose elements become columns; longer ones are images, maps and the like.
+LONGEST = 512
+#: Numbers per message at most.
+MOST_LEAVES = 20_000
+_HEADER = 4
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One number in a message."""
+
+    path: str
+    offset: int
+    dtype: str
+
+
+@dataclass
+class MessageLayout:
+    """The places of numbers in messages of one size.
+
+    Attributes:
+        size: of the message in bytes.
+        leaves: the numbers.
+        fixed: (offset, bytes) of counts and names, which must be the same in each message.
+    """
+
+    size: int
+    leaves: list[Leaf] = field(default_factory=list)
+    fixed: list[tuple[int, bytes]] = field(default_factory=list)
+
+    def matches(self, block: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+        """Which of the messages (n, size) have this layout."""
+        fits = np.full(len(block), True)
+        for offset, content in self.fixed:
+            wanted = np.frombuffer(content, np.uint8)
+            fits &= (block[:, offset : offset + len(content)] == wanted).all(axis=1)
+        return fits
+
+    def columns(self, block: npt.NDArray[np.uint8], wanted: Wanted) -> Columns:
+        """The numbers of messages (n, size) by path."""
+        chosen = [leaf for leaf in self.leaves if wanted(leaf.path)]
+        found: Columns = {}
+        for leaf in chosen:
+            width = int(leaf.dtype[-1])
+            part = np.ascontiguousarray(block[:, leaf.offset : leaf.offset + width])
+            found[leaf.path] = part.view(np.dtype(leaf.dtype))[:, 0].copy()
+        return found
+
+
+def element_names(path: str, count: int, labels: Sequence[str]) -> Sequence[object]:
+    """Names of an array's elements: labels if there is one for each, except of points in time."""
+    is_of_joints = len(labels) == count and path.rpartition(".")[2] != "points"
+    return labels if is_of_joints else range(count)
+
+
+class MessageReader:
+    """Reads messages of one type; `encoding` is `cdr` or `ros1`."""
+
+    def __init__(self, definition: Definition, encoding: str) -> None:
+        self.definition, self.encoding = definition, encoding
+        self._layouts: list[MessageLayout] = []
+
+    def read(
+        self, messages: Sequence[bytes], wanted: Wanted
+    ) -> Iterator[tuple[npt.NDArray[np.intp], Columns]]:
+        """(rows, columns) for each group of messages of one layout.
+
+        Raises:
+            RecordingError: a message does not have the type's form.
+        """
+        left = np.arange(len(messages))
+        while len(left):
+            first = messages[int(left[0])]
+            same = np.array([len(messages[int(i)]) == len(first) for i in left])
+            rows = left[same]
+            joined = b"".join(messages[int(i)] for i in rows)
+            block = np.frombuffer(joined, np.uint8).reshape(len(rows), len(first))
+            layout = self._layout(first, block[:1])
+            fits = layout.matches(block)
+            yield rows[fits], layout.columns(block[fits], wanted)
+            left = np.setdiff1d(left, rows[fits], assume_unique=True)
+
+    def paths(self, message: bytes) -> list[str]:
+        """The numbers in a message."""
+        return [leaf.path for leaf in _Walk(self.definition, self.encoding, message).layout.leaves]
+
+    def _layout(self, message: bytes, block: npt.NDArray[np.uint8]) -> MessageLayout:
+        for layout in self._layouts:
+            if layout.size == len(message) and layout.matches(block)[0]:
+                return layout
+        made = _Walk(self.definition, self.encoding, message).layout
+        self._layouts.append(made)
+        return made
+
+
+class _Walk:
+    """One message walked from its first byte to its last."""
+
+    def __init__(self, definition: Definition, encoding: str, data: bytes) -> None:
+        self._types, self._data = definition, data
+        self.layout = MessageLayout(len(data))
+        self._aligned = encoding == "cdr"
+        self._order, self._widest, self._at = "<", 8, 0
+        if self._aligned:
+            if len(data) < _HEADER:
+                raise self._fail("is shorter than its header")
+            self._order = "<" if data[1] & 1 else ">"
+            self._widest = 4 if data[1] >= 6 else 8
+            self._at = _HEADER
+            self.layout.fixed.append((0, data[:2]))
+        try:
+            self._struct(definition.type, "", ())
+        except struct.error:
+            raise self._fail("ends before its last field") from None
+
+    def _fail(self, why: str) -> RecordingError:
+        return RecordingError(f"a message of {self._types.type} {why}")
+
+    def _align(self, width: int) -> None:
+        if self._aligned:
+            step = min(width, self._widest)
+            self._at += -(self._at - _HEADER) % step
+
+    def _count(self) -> int:
+        self._align(4)
+        at = self._at
+        (count,) = struct.unpack_from(f"{self._order}I", self._data, at)
+        self.layout.fixed.append((at, self._data[at : at + 4]))
+        self._at = at + 4
+        return int(count)
+
+    def _text(self, is_name: bool) -> str:
+        count = self._count()
+        at = self._at
+        if at + count > len(self._data):
+            raise self._fail("ends before its last field")
+        self._at += count
+        if not is_name:
+            return ""
+        content = self._data[at : at + count]
+        self.layout.fixed.append((at, content))
+        return content.rstrip(b"\0").decode("utf-8", "replace")
+
+    def _struct(self, kind: str, prefix: str, labels: Sequence[str]) -> None:
+        """A struct; `labels` name the elements of arrays of their length inside."""
+        for item in self._types.fields(kind):
+            path = f"{prefix}.{item.name}" if prefix else item.name
+            if item.type in TEXTS:
+                found = self._texts(item.name, item.count)
+                if found and item.name.endswith(("name", "names")):
+                    labels = found
+                continue
+            if item.count is None:
+                self._value(item.type, path, labels)
+            else:
+                count = self._count() if item.count < 0 else item.count
+                self._array(item.type, path, count, labels)
+
+    def _texts(self, name: str, count: int | None) -> list[str]:
+        is_name = name.endswith(("name", "names"))
+        if count is None:
+            self._text(is_name=False)
+            return []
+        size = self._count() if count < 0 else count
+        if size > len(self._data):
+            raise self._fail("says that it holds more texts than bytes")
+        return [self._text(is_name) for _ in range(size)]
+
+    def _value(self, kind: str, path: str, labels: Sequence[str]) -> None:
+        letter = PRIMITIVES.get(kind)
+        if letter is None:
+            self._struct(kind, path, labels)
+            return
+        width = int(letter[1])
+        self._align(width)
+        if self._at + width > len(self._data):
+            raise self._fail("ends before its last field")
+        self._leaf(path, letter)
+        self._at += width
+
+    def _array(self, kind: str, path: str, count: int, labels: Sequence[str]) -> None:
+        names = element_names(path, count, labels)
+        letter = PRIMITIVES.get(kind)
+        if letter is None:
+            if count > len(self._data):
+                raise self._fail("says that it holds more elements than bytes")
+            for name in names:
+                self._struct(kind, f"{path}[{name}]", labels)
+            return
+        if not count:
+            return
+        width = int(letter[1])
+        self._align(width)
+        if self._at + count * width > len(self._data):
+            raise self._fail("ends before its last field")
+        if count <= LONGEST:
+            start = self._at
+            for k, name in enumerate(names):
+                self._at = start + k * width
+                self._leaf(f"{path}[{name}]", letter)
+            self._at = start
+        self._at += count * width
+
+    def _leaf(self, path: str, letter: str) -> None:
+        if len(self.layout.leaves) >= MOST_LEAVES:
+            raise self._fail(f"has more than {MOST_LEAVES} numbers")
+        self.layout.leaves.append(Leaf(path, self._at, f"{self._order}{letter}"))

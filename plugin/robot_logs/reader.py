@@ -1,0 +1,112 @@
+"""Reading a log as a recording: by its log.yaml if there is one, else by guesses that are said."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mjrig.errors import RecordingError
+from mjrig.names import listed
+from mjrig.recording.recording import Recording
+from mjrig.robot_logs.containers.container import LogFile
+from mjrig.robot_logs.containers.opening import open_log
+from mjrig.robot_logs.log_recording import LogOptions, log_recording
+from mjrig.robot_logs.mapping.guessing import guessed_map
+from mjrig.robot_logs.mapping.log_map import LogMap, read_map
+from mjrig.robot_logs.mapping.survey import Survey, survey
+
+Hints = Mapping[str, object]
+#: What the mapping of a log is called beside it.
+SUFFIX = ".log.yaml"
+
+
+def read(path: Path, hints: Hints) -> Recording | None:
+    """A log of a robot; None: it is none of the known containers.
+
+    Raises:
+        RecordingError: it is one, but damaged, or its mapping does not fit.
+        MissingExtraError: a package is not installed.
+    """
+    if "columns" in hints:  # a table that is described by a hint has its own reader
+        return None
+    log = open_log(path, hints.get("episode"))
+    if log is None:
+        return None
+    mapping = mapping_of(log, hints)
+    return log_recording(log, mapping, options_of(path, hints))
+
+
+def beside(path: Path) -> Path:
+    """Where the mapping of a log is looked for, and written: `run.mcap` → `run.log.yaml`."""
+    return path.with_name(f"{path.stem if path.is_file() else path.name}{SUFFIX}")
+
+
+def mapping_of(log: LogFile, hints: Hints, found: Survey | None = None) -> LogMap:
+    """The mapping that a hint names, the one beside the log, or a guess by what was found.
+
+    Raises:
+        RecordingError: it cannot be read, or nothing can be guessed.
+    """
+    said = hints.get("map")
+    if said is not None:
+        return read_map(Path(str(said)))
+    own = beside(log.path)
+    if own.is_file():
+        log.notes.append(f"read by {own.name}")
+        return read_map(own)
+    guess = guessed_map(found or survey(log), joints_of(hints))
+    fps = hints.get("fps")
+    if fps is not None and guess.rate is None:
+        guess = replace(guess, rate=_number("fps", fps))
+    log.notes.append(
+        "what its fields are was guessed; `mjrig convert LOG --map` writes the guesses, to correct"
+    )
+    guesses = [f"{what} {why}" for what, why in guess.reasons.items() if " " not in what]
+    log.notes += guesses
+    return guess
+
+
+def joints_of(hints: Hints) -> Sequence[str]:
+    """Names of joints for a log that has indices only.
+
+    Raises:
+        RecordingError: they are no names.
+    """
+    given = hints.get("joints", ())
+    if isinstance(given, str):
+        given = [name.strip() for name in given.split(",")]
+    if not isinstance(given, Sequence):
+        raise RecordingError(f"the hint joints must be a list of names, got {given!r:.60}")
+    return [str(name) for name in given]
+
+
+def options_of(path: Path, hints: Hints) -> LogOptions:
+    """What a user says beside the mapping.
+
+    Raises:
+        RecordingError: a hint is of another type.
+    """
+    step = hints.get("timestep", hints.get("physics_timestep"))
+    offset, span = hints.get("offset"), hints.get("span")
+    both: tuple[float, float] | None = None
+    if span is not None:
+        if not isinstance(span, list | tuple) or len(span) != 2:
+            raise RecordingError(
+                f"{path}: the hint span must be [first, last] seconds, got {span!r}"
+            )
+        both = _number("span", span[0]), _number("span", span[1])
+        if not both[0] < both[1]:
+            raise RecordingError(f"{path}: the hint span must ascend, got {listed(map(str, both))}")
+    timestep = None if step is None else _number("timestep", step)
+    if timestep is not None and not timestep > 0.0:
+        raise RecordingError(f"{path}: the hint timestep must be > 0, got {timestep:g}")
+    return LogOptions(
+        timestep=timestep,
+        offset=None if offset is None else _number("offset", offset),
+        span=both,
+    )
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RecordingError(f"the hint {name} must be a number, got {value!r:.60}")
+    return float(value)

@@ -1,0 +1,124 @@
+"""States at physics steps without invented motion, and velocities from positions."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+
+Steps = npt.NDArray[np.int64]
+#: LogSamples and order of the polynomials that give velocities.
+WINDOW, ORDER = 7, 3
+#: A recorded velocity that is later than the positions' derivative by more samples is not used.
+MOST_LAG = 2
+#: Longest lag that is looked for [samples].
+LONGEST_LAG = 40
+
+
+def stretches(count: int, gaps: Sequence[int]) -> list[slice]:
+    """Rows between gaps."""
+    edges = [0, *gaps, count]
+    return [slice(a, b) for a, b in pairwise(edges) if b > a]
+
+
+def derived(time: FloatArray, values: FloatArray, gaps: Sequence[int]) -> FloatArray:
+    """Derivatives of (n, joints) samples by local cubics, never across a gap."""
+    found = np.zeros_like(values, dtype=np.float64)
+    for part in stretches(len(time), gaps):
+        found[part] = _slopes(time[part], np.asarray(values[part], dtype=np.float64))
+    return found
+
+
+def _slopes(time: FloatArray, values: FloatArray) -> FloatArray:
+    count = len(time)
+    if count < WINDOW:
+        return np.gradient(values, time, axis=0) if count > 1 else np.zeros_like(values)
+    half = WINDOW // 2
+    first = np.clip(np.arange(count) - half, 0, count - WINDOW)
+    found = np.empty_like(values)
+    for start in range(0, count, 4096):  # bounded memory
+        rows = slice(start, min(start + 4096, count))
+        index = first[rows, None] + np.arange(WINDOW)
+        at = time[index] - time[rows, None]
+        scale = np.abs(at).max(axis=1, keepdims=True)
+        powers = (at / scale)[:, :, None] ** np.arange(ORDER + 1)
+        weights = np.linalg.pinv(powers)[:, 1, :] / scale
+        found[rows] = np.einsum("nw,nwj->nj", weights, values[index])
+    return found
+
+
+def lag_of(velocity: FloatArray, derivative: FloatArray) -> int:
+    """How many samples a recorded velocity is later than the positions' derivative."""
+    most = min(LONGEST_LAG, len(velocity) // 4)
+    if most < 1 or not np.ptp(derivative) > 0.0:
+        return 0
+    size = len(velocity) - most
+    here = derivative[:size] - derivative[:size].mean()
+    fits = []
+    for k in range(most + 1):
+        part = velocity[k : k + size].astype(np.float64)
+        part -= part.mean()
+        fits.append(float((part * here).sum() / (np.sqrt((part**2).sum()) + 1e-100)))
+    return int(np.argmax(fits))
+
+
+def sampled_steps(
+    time: FloatArray, gaps: Sequence[int], timestep: float
+) -> tuple[Steps, tuple[int, ...]]:
+    """Steps next to samples, each once and inside its stretch; and the first of each stretch."""
+    parts: list[Steps] = []
+    begins: list[int] = []
+    for part in stretches(len(time), gaps):
+        own = time[part]
+        steps = np.unique(np.round(own / timestep).astype(np.int64))
+        slack = 1e-6 * timestep
+        at = steps * timestep
+        inside = (at >= own[0] - slack) & (at <= own[-1] + slack)
+        steps = steps[inside]
+        if parts and len(steps):
+            steps = steps[steps > parts[-1][-1]]
+        if len(steps) > 1:
+            begins.append(int(steps[0]))
+            parts.append(steps)
+    if not parts:
+        return np.zeros(0, dtype=np.int64), ()
+    return np.concatenate(parts), tuple(begins)
+
+
+def at_steps(
+    time: FloatArray, values: FloatArray, at: FloatArray, out: FloatArray | None = None
+) -> FloatArray:
+    """(n, columns) samples between their neighbours in time, without those that are no numbers."""
+    found = np.empty((len(at), values.shape[1])) if out is None else out
+    for k in range(values.shape[1]):
+        column = values[:, k]
+        fine = np.isfinite(column)
+        if fine.all():
+            found[:, k] = np.interp(at, time, column)
+        elif fine.any():
+            found[:, k] = np.interp(at, time[fine], column[fine])
+        else:
+            found[:, k] = np.nan
+    return found
+
+
+def turned_at(time: FloatArray, quaternions: FloatArray, at: FloatArray) -> FloatArray:
+    """Quaternions (n, 4) between their neighbours on the great circle."""
+    unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+    flips = np.where((unit[1:] * unit[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
+    unit = unit * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
+    after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
+    a, b = unit[after - 1], unit[after]
+    span = time[after] - time[after - 1]
+    share = np.clip((at - time[after - 1]) / np.where(span > 0.0, span, 1.0), 0.0, 1.0)[:, None]
+    cosine = np.clip((a * b).sum(axis=1, keepdims=True), -1.0, 1.0)
+    angle = np.arccos(cosine)
+    sine = np.sin(angle)
+    small = sine < 1e-6
+    safe = np.where(small, 1.0, sine)
+    left = np.where(small, 1.0 - share, np.sin((1.0 - share) * angle) / safe)
+    right = np.where(small, share, np.sin(share * angle) / safe)
+    mixed = left * a + right * b
+    return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True))

@@ -1,0 +1,404 @@
+"""A window that pages show, without a browser: what goes out, what comes in, who commands."""
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from imgui_bundle import imgui
+
+from mjrig.editor.main import Editor
+from mjrig.editor.web.draw_lists import MARGIN
+from mjrig.editor.web.input_events import MalformedError, parse
+from mjrig.editor.web.live_window import LiveWindow
+from mjrig.editor.web.scene_words import GEOM, HEAD, LIGHT, SceneWords, _by_name
+from mjrig.editor.web.server import ServerSettings
+from mjrig.editor.web.uploads import is_good_name
+from mjrig.editor.web.websocket import CLOSE
+from mjrig.scene_edit.scene import Scene
+from tests.editor.web.chromium import Line
+from tests.editor.web.decoder import Decoded
+from tests.editor.windows import SWINGS
+
+
+class Page:
+    """A client that reads messages and acknowledges frames."""
+
+    def __init__(self, screen: LiveWindow, token: str = "") -> None:
+        self.screen = screen
+        place = f"127.0.0.1:{screen.server.port}"
+        self.line = Line(f"ws://{place}/live", Origin=f"http://{place}")
+        self.line.send({"token": token or screen.server.tokens.command})
+        self.seen = Decoded()
+        self.texts: dict[str, Any] = {}
+        self.closed = 0
+        self.acknowledges = True
+
+    def listen(self, timeout: float = 0.004) -> None:
+        """Take what came."""
+        while (message := self.line.receive(timeout)) is not None:
+            if message.opcode == CLOSE:
+                self.closed = int.from_bytes(message.payload[:2], "big")
+            elif message.opcode == 1:
+                self.texts |= json.loads(message.payload)
+            elif message.opcode == 2:
+                self.seen.take(message.payload)
+                if message.payload[0] in (1, 6) and self.acknowledges:
+                    self.line.send(["a", self.seen.number, 0])
+
+
+class Bench:
+    """The window, and pages on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.screen = LiveWindow(ServerSettings())
+        (folder / "scene.yaml").write_text(SWINGS)
+        self.editor = Editor(Scene.load(folder / "scene.yaml"), self.screen)
+        self.window = self.editor.window
+        self.pages: list[Page] = []
+        self.screen.begin(self.window)
+
+    def page(self, token: str = "") -> Page:
+        """One more page, up to its first frame."""
+        made = Page(self.screen, token)
+        self.pages.append(made)
+        self.until(lambda: made.seen.number > 0 or made.closed > 0)
+        return made
+
+    def turn(self, count: int = 1) -> None:
+        """Let the window live for some turns."""
+        for _ in range(count):
+            self.screen._last -= 2.0  # whatever is due is due now
+            self.screen.turn(self.window)
+        for page in self.pages:
+            page.listen()
+
+    def until(self, condition: Any) -> None:
+        """Live until something is so."""
+        for _ in range(300):
+            if condition():
+                return
+            self.turn()
+        raise AssertionError("it did not happen")
+
+    def leave(self, page: Page) -> None:
+        """Close a page."""
+        page.line.close()
+        self.pages.remove(page)
+        self.until(lambda: len(self.screen.audience.browsers) == len(self.pages))
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder = tmp_path_factory.mktemp("live")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "MJRIG_STATE"):
+            patch.setenv(name, str(folder / name))
+        made = Bench(folder)
+        yield made
+        for page in made.pages:
+            page.line.close()
+        made.screen.end()
+        made.editor.simulation.stop()
+
+
+@pytest.fixture
+def page(bench: Bench) -> Iterator[Page]:
+    made = bench.page()
+    yield made
+    bench.leave(made)
+
+
+def _compare(page: Page, bench: Bench) -> None:
+    """The page has exactly what Dear ImGui drew, within half a unit."""
+    drawn = imgui.get_draw_data().cmd_lists
+    assert len(drawn) == len(page.seen.lists)
+    for known, plain in zip(page.seen.lists.values(), drawn, strict=True):
+        count = plain.vtx_buffer.size()
+        raw = np.frombuffer(_bytes(plain.vtx_buffer, 20), np.uint8)
+        floats = raw.view(np.float32).reshape(count, 5)
+        if known["rows"] is None:
+            assert np.array_equal(known["vertices"], raw)
+        else:
+            shown = known["rows"][:2].T / known["unit"] - MARGIN
+            assert np.abs(shown - floats[:, :2]).max(initial=0.0) <= 0.51 / known["unit"]
+            assert np.abs(known["rows"][2:4].T / 65535 - floats[:, 2:4]).max(initial=0.0) < 1e-5
+            colours = raw.view(np.uint16).reshape(count, 10)[:, 8:]
+            assert np.array_equal(known["rows"][4:].T, colours)
+        indices = np.frombuffer(_bytes(plain.idx_buffer, imgui.INDEX_SIZE), np.uint32)
+        assert np.array_equal(known["indices"], indices)
+
+
+def _bytes(buffer: Any, size: int) -> bytes:
+    import ctypes
+
+    return ctypes.string_at(buffer.data_address(), buffer.size() * size) if buffer.size() else b""
+
+
+def test_a_page_has_what_was_drawn(bench: Bench, page: Page) -> None:
+    rng = random.Random(3)
+    for step in range(25):
+        kind = rng.randrange(4)
+        if kind == 0:
+            page.line.send(["b", rng.choice((1, -1)), 0, step])
+        elif kind == 1:
+            page.line.send(["r", rng.randrange(600, 1500), rng.randrange(400, 900), 1])
+        elif kind == 2:
+            page.line.send(["w", 0, rng.uniform(-2, 2), 0, step])
+        page.line.send(["m", rng.uniform(0, 1280), rng.uniform(0, 720), step])
+        bench.turn(3)
+        bench.until(lambda: page.seen.number == bench.screen._seq)
+        _compare(page, bench)
+    page.line.send(["b", -1, 0, 99])
+    page.line.send(["r", 1280, 720, 1])
+    bench.turn(4)
+
+
+def test_a_page_has_the_scene_and_late_ones_too(bench: Bench, page: Page) -> None:
+    drawing = bench.window.viewport.drawing
+    assert drawing is not None
+    drawing.camera.azimuth += 20.0
+    bench.turn(3)
+    late = bench.page()
+    bench.turn(3)
+    assert bench.screen._view is not None and bench.screen._view.words is not None
+    for reader in (page, late):
+        assert np.array_equal(reader.seen.words, bench.screen._view.words.words)
+        _compare(reader, bench)
+        assert reader.texts["model"]["generation"] == bench.screen._view.generation
+    assert {k: v.shape for k, v in page.seen.textures.items()} == {
+        k: v.shape for k, v in late.seen.textures.items()
+    }
+    bench.leave(late)
+
+
+def test_geoms_are_read_alike_by_address_and_by_name(bench: Bench, page: Page) -> None:
+    drawing = bench.window.viewport.drawing
+    assert drawing is not None
+    words = SceneWords(drawing.scene)
+    words.take(10, 10)
+    assert words._rows is not None
+    start = HEAD + LIGHT * int(words.words[4])
+    rows = words.words[start:].reshape(-1, GEOM)
+    for i in range(drawing.scene.ngeom):
+        by_name = _by_name(drawing.scene.geoms[i])
+        assert np.array_equal(rows[i, : len(by_name)], by_name)
+
+
+def test_nothing_moves_nothing_is_sent(bench: Bench, page: Page) -> None:
+    page.line.send(["m", -500, -500, 1])
+    bench.turn(40)
+    before, frames = page.line.bytes_received, bench.screen.frames
+    for _ in range(5):
+        bench.screen.draw(bench.window)
+    bench.turn(2)
+    assert page.line.bytes_received == before and bench.screen.frames >= frames + 5
+
+
+def test_slow_pages_get_fewer_frames_and_never_old_ones(bench: Bench, page: Page) -> None:
+    page.acknowledges = False
+    drawing = bench.window.viewport.drawing
+    assert drawing is not None
+    first = bench.screen._seq
+    for _ in range(60):
+        drawing.camera.azimuth += 1.0
+        bench.turn()
+    assert bench.screen._seq - first < 12  # it was not drawn ahead of the page
+    page.acknowledges = True
+    page.line.send(["a", page.seen.number, 0])
+    drawing.update()
+    wanted = np.array(drawing.scene.camera[0].forward, np.float32)
+    bench.turn(5)
+    bench.until(lambda: np.allclose(page.seen.words[11:14].view(np.float32), wanted))
+
+
+def test_without_pages_the_editor_looks_after_itself(bench: Bench) -> None:
+    calls = []
+    plain = bench.window.app.frame
+    bench.window.app.frame = lambda: (calls.append(1), plain())[1]  # type: ignore[method-assign,func-returns-value]
+    frames = bench.screen.frames
+    for _ in range(4):
+        bench.screen._last -= 1.0
+        bench.screen.turn(bench.window)
+    bench.window.app.frame = plain  # type: ignore[method-assign]
+    assert len(calls) == 4 and bench.screen.frames == frames
+
+
+def test_one_commands_and_others_watch(bench: Bench, page: Page) -> None:
+    watcher = bench.page(bench.screen.server.tokens.watch)
+    bench.turn(2)
+    assert page.texts["role"] == "command" and watcher.texts["role"] == "watch"
+    watcher.line.send(["r", 500, 500, 1])
+    watcher.line.send(["drop", 1, 1, [["a.xml", 3]]])
+    watcher.line.send(["give", 1])
+    bench.turn(3)
+    assert bench.screen._size == (1280.0, 720.0) and not bench.screen._uploads.dialog.is_open
+    watcher.line.send(["take"])
+    bench.until(lambda: "asks" in page.texts)
+    assert watcher.texts["role"] == "watch"
+    page.line.send(["give", page.texts["asks"]["number"]])
+    bench.until(lambda: watcher.texts["role"] == "command")
+    page.line.send(["take"])
+    bench.until(lambda: page.texts["role"] == "command")
+    bench.leave(watcher)
+
+
+def test_ten_pages_some_of_them_stuck(bench: Bench, page: Page) -> None:
+    crowd = [bench.page(bench.screen.server.tokens.watch) for _ in range(9)]
+    for stuck in crowd[::2]:
+        stuck.acknowledges = False
+    drawing = bench.window.viewport.drawing
+    assert drawing is not None
+    first = page.seen.number
+    for _ in range(30):
+        drawing.camera.azimuth += 1.0
+        bench.turn()
+    assert page.seen.number > first + 10  # who commands is not held up by them
+    drawing.update()
+    wanted = np.array(drawing.scene.camera[0].forward, np.float32)
+    for reader in (page, *crowd[1::2]):
+        bench.until(lambda r=reader: np.allclose(r.seen.words[11:14].view(np.float32), wanted))
+    assert not any(b.is_current for b in bench.screen.audience.browsers if len(b._sent) > 2)
+    for reader in crowd:
+        bench.leave(reader)
+
+
+MALFORMED = (
+    "x", "[]", "{}", "null", "1", '["m"]', '["m",1]', '["m","a",2,3]', '["m",1e400,0,0]',
+    '["m",NaN,0,0]', '["k",1,true,0,0]', '["r",1,2]', '["nothing"]', '["give","x"]',
+    '["drop",0,0,{}]', '["g",{}]', '["t",7,1]', '[["m"],1,2,3]', "[" * 20000, '["m",true,1,1]',
+    '["b",99999999999,0,0]', '["hello"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_malformed_messages_are_recognised(text: str) -> None:
+    with pytest.raises(MalformedError):
+        parse(text)
+
+
+def test_malformed_messages_end_the_page_not_the_editor(bench: Bench) -> None:
+    for text in ("[]", '["m",NaN,0,0]', '["drop",0,0,[1]]', b"\x01\x05\x00name"):
+        page = bench.page()
+        page.line.send(text)
+        bench.until(lambda page=page: page.closed == 1008)
+        bench.leave(page)
+
+
+GOOD = ("a.xml", "robot/meshes/leg 1.stl", "ein Öffner (2).xml", "x" * 100, "日本.yaml")
+BAD = (
+    "", "/etc/passwd", "../a", "a/../b", "a\\b", "c:x", ".hidden", "a/.b", "a\x00b", "a\nb", "con",
+    "NUL.txt", "a//b", "a/", "x" * 300, "/".join("abcdefghi"), "a?", "a*", "name.", "name ", None,
+)  # fmt: skip
+
+
+def test_names_of_uploads() -> None:
+    assert [name for name in GOOD if not is_good_name(name)] == []
+    assert [name for name in BAD if is_good_name(name)] == []
+
+
+def test_uploads_are_written_only_after_asking_and_removed_if_broken(
+    bench: Bench, tmp_path: Path
+) -> None:
+    uploads = bench.screen._uploads
+    page = bench.page()
+    page.line.send(["drop", 300, 300, [["a/b.xml", 4], ["c.txt", 2]]])
+    bench.until(lambda: uploads.dialog.is_open)
+    assert not uploads.folder.exists()
+    uploads.dialog.close()
+    uploads.begin()
+    bench.until(lambda: "upload" in page.texts)
+    page.line.send(b"\x01\x07\x00a/b.xmlab")
+    bench.until((uploads.folder / "a" / "b.xml").exists)
+    folder = uploads.folder
+    page.line.send(["dropped"])  # half of it is missing
+    bench.until(lambda: not folder.exists())
+    bench.leave(page)
+
+
+@pytest.mark.parametrize("files", [[["../x", 1]], [["a", 300 << 20]], [["a", -1]], []])
+def test_uploads_that_cannot_be_are_refused(bench: Bench, page: Page, files: list[Any]) -> None:
+    bench.window.viewport.refusals.reasons = []
+    page.line.send(["drop", 1, 1, files])
+    bench.until(lambda: bench.window.viewport.refusals.reasons)
+    assert not bench.screen._uploads.dialog.is_open
+    bench.window.viewport.refusals.reasons = []
+
+
+def test_noise_from_a_page_harms_nobody(bench: Bench) -> None:
+    rng = random.Random(11)
+    names = [
+        "m",
+        "b",
+        "w",
+        "k",
+        "t",
+        "p",
+        "r",
+        "f",
+        "g",
+        "take",
+        "ask",
+        "give",
+        "nodrop",
+        "dropped",
+    ]
+    values: list[Any] = [
+        0,
+        -1,
+        1e9,
+        0.5,
+        True,
+        None,
+        "x",
+        "",
+        [],
+        [1, 2, 3],
+        {},
+        "KeyA",
+        1280,
+        -20000,
+    ]
+    page = bench.page()
+    for _ in range(60):
+        if page.closed or not page.line.is_open:
+            bench.leave(page)
+            page = bench.page()
+        page.line.send([rng.choice(names), *rng.choices(values, k=rng.randrange(5))])
+        bench.turn()
+    bench.leave(page)
+    again = bench.page()
+    assert again.texts["role"] == "command"
+    again.line.send(["r", 1280, 720, 1])
+    bench.turn(3)
+    bench.leave(again)
+
+
+def test_the_world_moves_between_two_frames_of_the_panels(bench: Bench, page: Page) -> None:
+    bench.turn(5)
+    simulation = bench.editor.simulation
+    simulation.play()
+    simulation.world.data.qpos[0] += 0.3
+    simulation.publish()
+    bench.turn()  # a whole frame, which shows that the world moves
+    page.listen(0.2)
+    before, built = page.seen.words.copy(), bench.screen.frames
+    lists = {number: id(known["commands"]) for number, known in page.seen.lists.items()}
+    simulation.world.data.qpos[0] += 0.3
+    simulation.publish()
+    screen = bench.screen
+    screen._last, screen._last_world = time.perf_counter() + 2.0, 0.0
+    screen.turn(bench.window)
+    screen._last = 0.0
+    page.listen(0.5)
+    assert not np.array_equal(page.seen.words, before)
+    assert screen._view is not None and screen._view.words is not None
+    assert np.array_equal(page.seen.words, screen._view.words.words)
+    assert screen.frames == built + 1
+    assert lists.keys() == page.seen.lists.keys()
+    simulation.pause()
+    bench.turn(2)

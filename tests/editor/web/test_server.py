@@ -1,0 +1,305 @@
+"""The server of the page: who gets in, what it serves, and that nobody can harm it."""
+
+import json
+import os
+import random
+import socket
+import time
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from mjrig.editor.web import server as serving
+from mjrig.editor.web.browsers import Browser
+from mjrig.editor.web.requests import Tokens
+from mjrig.editor.web.server import Server, ServerSettings
+from mjrig.editor.web.websocket import BINARY, TEXT, ProtocolError, Receiver, packed
+from mjrig.errors import SceneError
+from tests.editor.web.chromium import Line, wait_for
+
+ASSET: tuple[bytes, str, dict[str, str]] = (b"x" * 100, "application/octet-stream", {})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    made = Server(ServerSettings(), lambda path: ASSET if path == "/asset/known" else None)
+    yield made
+    made.stop()
+
+
+def _ask(server: Server, request: str) -> bytes:
+    """The answer to a request, written out."""
+    with socket.create_connection(("127.0.0.1", server.port), 5.0) as line:
+        line.sendall(request.encode())
+        line.settimeout(5.0)
+        answer = b""
+        while True:
+            try:
+                more = line.recv(65536)
+            except TimeoutError:
+                return answer
+            answer += more
+            head, _, body = answer.partition(b"\r\n\r\n")
+            length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            if not more or (length and len(body) >= int(length)):
+                return answer
+
+
+def _get(server: Server, path: str, method: str = "GET", **headers: str) -> bytes:
+    given = {"Host": f"127.0.0.1:{server.port}", **headers}
+    lines = "\r\n".join(f"{k}: {v}" for k, v in given.items() if v)
+    return _ask(server, f"{method} {path} HTTP/1.1\r\n{lines}\r\n\r\n")
+
+
+def _live(server: Server, **headers: str) -> Line:
+    place = f"127.0.0.1:{server.port}"
+    return Line(f"ws://{place}/live", **{"Origin": f"http://{place}", **headers})
+
+
+def _known(server: Server, token: str = "") -> Line:
+    line = _live(server)
+    line.send({"token": token or server.tokens.command})
+    wait_for(lambda: server.browsers, "let in")
+    return line
+
+
+def _closed_with(line: Line, timeout: float = 5.0) -> int:
+    """The code that the server closes a connection with; 0: it is open."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        message = line.receive(0.2)
+        if message is not None and message.opcode == 8:
+            return int.from_bytes(message.payload[:2], "big")
+        if not line.is_open:
+            return 1006
+    return 0
+
+
+# What it serves -----------------------------------------------------------------------------------
+
+
+def test_the_page_comes_without_a_token_and_cannot_be_framed_or_cached(server: Server) -> None:
+    answer = _get(server, "/").decode()
+    assert answer.startswith("HTTP/1.1 200") and "<canvas" in answer
+    assert "frame-ancestors 'none'" in answer and "default-src 'none'" in answer
+    assert "no-store" in answer and "nosniff" in answer and "Access-Control" not in answer
+    assert b"200 OK" in _get(server, "/main.js")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../server.py",
+        "/%2e%2e/server.py",
+        "/page/main.js",
+        "//etc/passwd",
+        "/server.py",
+        "/live/x",
+    ],
+)
+def test_nothing_else_of_the_computer_can_be_read(server: Server, path: str) -> None:
+    assert b" 404 " in _get(server, path).splitlines()[0]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "OPTIONS", "DELETE", "HEAD", "TRACE"])
+def test_only_get_is_answered(server: Server, method: str) -> None:
+    assert b" 405 " in _get(server, "/", method).splitlines()[0]
+
+
+def test_assets_need_the_token(server: Server) -> None:
+    assert b" 401 " in _get(server, "/asset/known").splitlines()[0]
+    assert b" 401 " in _get(server, "/asset/known", Authorization="Bearer x").splitlines()[0]
+    allowed = {"Authorization": f"Bearer {server.tokens.watch}"}
+    assert b" 200 " in _get(server, "/asset/known", **allowed).splitlines()[0]
+    assert b" 404 " in _get(server, "/asset/other", **allowed).splitlines()[0]
+
+
+@pytest.mark.parametrize("host", ["", "evil.example", "127.0.0.1.evil.example", "["])
+def test_another_name_of_the_server_is_refused(server: Server, host: str) -> None:
+    """A foreign page whose name is made to point here (DNS rebinding)."""
+    assert b" 403 " in _get(server, "/", Host=host).splitlines()[0]
+    if host:
+        line = _live(server, Host=host, Origin=f"http://{host}")
+        assert " 403 " in line.head
+        line.close()
+
+
+@pytest.mark.parametrize("host", ["localhost:1234", "127.0.0.1", "[::1]:8642"])
+def test_a_tunnel_may_have_another_port(server: Server, host: str) -> None:
+    assert b" 200 " in _get(server, "/", Host=host).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    ["\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET / HTTP/1.1\r\nx\r\n\r\n",
+     "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n", "\x16\x03\x01é\r\n\r\n"],
+)  # fmt: skip
+def test_what_is_no_request_is_refused(server: Server, request_text: str) -> None:
+    assert b" 400 " in _ask(server, request_text).splitlines()[0]
+
+
+def test_a_port_that_is_taken_is_named(server: Server) -> None:
+    with pytest.raises(SceneError, match=f"127.0.0.1:{server.port}: cannot listen there"):
+        Server(ServerSettings(port=server.port))
+
+
+# Who gets in --------------------------------------------------------------------------------------
+
+
+def test_tokens_are_long_differ_and_have_rights() -> None:
+    tokens = Tokens()
+    assert len(tokens.command) >= 40 and tokens.command != Tokens().command
+    assert tokens.rights(tokens.command) == "command" and tokens.rights(tokens.watch) == "watch"
+    wrong = ("", tokens.command[:-1], tokens.command + "x", None, 7, ["x"], "é" * 43)
+    assert [tokens.rights(given) for given in wrong] == [""] * 7
+
+
+@pytest.mark.parametrize("greeting", ["x", "[]", "{}", '{"token": 1}', "[" * 3000])
+def test_a_wrong_greeting_is_refused(server: Server, greeting: str) -> None:
+    line = _live(server)
+    line.send(greeting)
+    assert _closed_with(line) == 4403
+    line.close()
+    assert not server.browsers
+
+
+def test_silence_and_long_greetings_are_cut_off(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "_GREETING", 0.2)
+    silent, long = _live(server), _live(server)
+    long.send("x" * 5000)
+    assert _closed_with(silent) and _closed_with(long)
+    silent.close()
+    long.close()
+
+
+@pytest.mark.parametrize("origin", ["", "null", "http://evil.example", "http://127.0.0.1:1"])
+def test_a_foreign_page_cannot_connect(server: Server, origin: str) -> None:
+    line = _live(server, Origin=origin)
+    assert " 403 " in line.head and not line.is_open
+    line.close()
+
+
+def test_strangers_cannot_take_all_connections(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "MOST_STRANGERS", 4)
+    known = _known(server)
+    strangers = [socket.create_connection(("127.0.0.1", server.port), 5.0) for _ in range(4)]
+    wait_for(lambda: server._strangers >= 4, "they hold on")
+    assert b" 503 " in _get(server, "/").splitlines()[0]
+    known.send(["f", True])  # who is known is not disturbed
+    assert known.is_open
+    for line in strangers:
+        line.close()
+    wait_for(lambda: b" 200 " in _get(server, "/").splitlines()[0], "room again")
+    known.close()
+    wait_for(lambda: not server.browsers, "gone")
+
+
+def test_floods_and_long_messages_are_cut_off(server: Server) -> None:
+    flood, long = _known(server), _live(server)
+    wire = packed(TEXT, b'["f",true]', mask=b"abcd")
+    try:
+        for _ in range(40):
+            flood.send_raw(wire * 500)
+    except OSError:
+        pass
+    assert _closed_with(flood) in (1008, 1006)
+    long.send({"token": server.tokens.command})
+    wait_for(lambda: server.browsers, "let in")
+    long.send_raw(b"\x82\xff" + (1 << 40).to_bytes(8, "big") + b"abcd")
+    assert _closed_with(long) == 1009
+    bomb = _known(server)
+    press = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed_bomb = press.compress(bytes(200 << 20)) + press.flush(zlib.Z_SYNC_FLUSH)
+    masked = packed(BINARY, packed_bomb[:-4], mask=b"\0\0\0\0")
+    bomb.send_raw(bytes([masked[0] | 0x40]) + masked[1:])
+    assert _closed_with(bomb) == 1009
+    for line in (flood, long, bomb):
+        line.close()
+    wait_for(lambda: not server.browsers, "gone")
+    server.inbox.take()
+
+
+def test_noise_on_the_line_harms_nobody(server: Server) -> None:
+    rng = random.Random(4)
+    for _ in range(12):
+        line = _known(server)
+        line.send_raw(rng.randbytes(rng.randrange(1, 400)))
+        line.socket.close()
+    wait_for(lambda: not server.browsers, "gone")
+    server.inbox.take()
+    assert b" 200 " in _get(server, "/").splitlines()[0]
+
+
+def test_a_message_arrives_whole_however_it_is_cut() -> None:
+    rng = random.Random(7)
+    texts = [os.urandom(rng.choice((0, 5, 125, 126, 70000))) for _ in range(8)]
+    wire = b"".join(packed(BINARY, text, mask=b"wxyz") for text in texts)
+    receiver, found, at = Receiver(1 << 20), [], 0
+    while at < len(wire):
+        step = rng.randrange(1, 5000)
+        found += [m.payload for m in receiver.feed(wire[at : at + step])]
+        at += step
+    assert found == texts
+    client = Receiver(1 << 20, is_server=False)
+    assert [m.payload for m in client.feed(packed(TEXT, b"a" * 500))] == [b"a" * 500]
+
+
+def test_frames_of_clients_must_be_masked() -> None:
+    with pytest.raises(ProtocolError):
+        list(Receiver(100).feed(packed(TEXT, b"x")))
+
+
+# Flow ---------------------------------------------------------------------------------------------
+
+
+def test_who_does_not_acknowledge_gets_a_few_frames_and_no_more(server: Server) -> None:
+    line = _known(server)
+    (browser,) = server.browsers
+    sent = 0
+    while browser.is_ready and sent < 100:
+        sent += 1
+        browser.send_frame(packed(BINARY, b"frame"), sent)
+    assert 2 <= sent <= 8
+    line.send(["a", sent, 0])
+    wait_for(lambda: browser.is_ready, "acknowledged")
+    line.close()
+    wait_for(lambda: not server.browsers, "gone")
+    server.inbox.take()
+
+
+def test_a_stuck_page_holds_nobody_up(server: Server) -> None:
+    """Its socket is never read: the window's thread sends on, and memory stays bounded."""
+    line = _known(server)
+    (browser,) = server.browsers
+    began = time.monotonic()
+    count = 0
+    for seq in range(1, 500):
+        if browser.is_ready:
+            browser.send_frame(packed(BINARY, os.urandom(100_000)), seq)
+            count += 1
+    assert time.monotonic() - began < 2.0 and count < 10
+    line.socket.close()
+    wait_for(lambda: not server.browsers, "gone")
+    server.inbox.take()
+
+
+def test_the_inbox_keeps_order_and_wakes(server: Server) -> None:
+    line = _known(server)
+    server.inbox.take()
+    for i in range(20):
+        line.send(["m", i, i, i])
+    found: list[tuple[Browser, str | bytes]] = []
+
+    def all_came() -> bool:
+        found.extend(server.inbox.take())
+        return len(found) >= 20
+
+    wait_for(all_came, "all of them")
+    assert [json.loads(text)[1] for _, text in found] == list(range(20))
+    line.close()
+    wait_for(lambda: not server.browsers, "gone")

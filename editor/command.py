@@ -9,6 +9,7 @@ from typing import Any
 
 from mjrig.errors import MissingExtraError, SceneError
 from mjrig.terminal.help import examples
+from mjrig.terminal.run_options import add_debug
 from mjrig.terminal.scene_options import add_trust
 
 
@@ -53,7 +54,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="with --web, print a second address that may only watch",
     )
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_debug(parser)
     parser.set_defaults(run=run)
     examples(
         parser,

@@ -60,6 +60,7 @@ ROOMS = {
         "mjrig.tuning.objectives",
         "mjrig.tuning.sweeps",
         "mjrig.tuning",
+        "mjrig.starting",
         "mjrig.cli",
     ),
     "components": (

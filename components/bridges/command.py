@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mjrig.terminal.help import examples
-from mjrig.terminal.run_options import add_execution, add_recording
+from mjrig.terminal.run_options import add_debug, add_execution, add_recording
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene, number_from_zero
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
     add_recording(parser)
     parser.add_argument("--quiet", action="store_true", help="do not print traffic every second")
     add_scene_options(parser)
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_debug(parser)
     parser.set_defaults(run=run)
     examples(
         parser,

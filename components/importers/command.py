@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mjrig.components.importers.sources.flags import FLAGS
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
+from mjrig.terminal.run_options import add_debug
 
 if TYPE_CHECKING:
     from mjrig.components.importers.importing import Imported
@@ -48,7 +49,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace existing files")
     parser.add_argument("--json", action="store_true", help="print the pre-flight report as JSON")
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_debug(parser)
     parser.set_defaults(run=run)
     policy = "assets/walk/policy.yaml --model assets/quadruped/quadruped.xml"
     examples(

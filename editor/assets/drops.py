@@ -17,7 +17,6 @@ from mjrig.editor.assets.file_kinds import (
     FileKindError,
     classify,
 )
-from mjrig.editor.assets.ground_height import HOME, Stance, has_floor, stance
 from mjrig.editor.assets.idle_controller import idle_controller
 from mjrig.editor.gains.gain_presets import load_preset
 from mjrig.editor.session.state import EditorState
@@ -33,6 +32,7 @@ from mjrig.scene.prop import Prop
 from mjrig.scene.sim_options import SimOptions, settling
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.stance import HOME, Stance, has_floor, stance
 from mjrig.sim.world import World
 
 Point = Sequence[float]

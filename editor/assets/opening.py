@@ -6,7 +6,6 @@ A recording opens the scene it was made in.
 from contextlib import suppress
 from pathlib import Path
 
-from mjrig.editor.assets.ground_height import HOME
 from mjrig.editor.session.user_files import trust_store
 from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError, SceneError
@@ -19,6 +18,7 @@ from mjrig.scene.load_context import Trust
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.references import KEYFRAME, kept_names
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.stance import HOME
 from mjrig.sim2sim.folder import SUFFIXES
 
 _POLICIES = (".onnx", ".pt")

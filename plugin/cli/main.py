@@ -17,7 +17,7 @@ from mjrig.errors import MjrigError
 from mjrig.terminal.help import GroupedCommands, Program, examples
 from mjrig.terminal.outputs import add_output, prepared
 from mjrig.terminal.printable import printing_safely
-from mjrig.terminal.run_options import add_execution, add_recording
+from mjrig.terminal.run_options import add_debug, add_execution, add_recording
 from mjrig.terminal.scene_options import (
     add_scene,
     add_scene_options,
@@ -28,20 +28,31 @@ from mjrig.terminal.scene_options import (
 )
 
 COMMANDS = "mjrig.commands"
+FIRST_STEPS = """Actors, components and live properties for MuJoCo.
+
+To begin:
+  mjrig edit              open the editor and drop a robot into it; in a browser: mjrig edit --web
+  mjrig new robot.xml     write a first scene for a model
+  mjrig check robot.yaml  show what drives what, and what is wrong
+  mjrig run robot.yaml    run it without a window
+  mjrig doctor            show what is installed and what is missing
+
+mjrig --help lists all commands; mjrig COMMAND --help explains one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code. Without one the help is shown."""
+    """Run one command; returns the exit code. Without one it says how to begin."""
     given = sys.argv[1:] if arguments is None else arguments
     with printing_safely():
         if not given:
-            _parser().print_help()
+            print(FIRST_STEPS)
             return 0
         return _main(given)
 
 
 def _main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
+    options.debug = getattr(options, "debug", False)  # commands of other packages may have none
     try:
         with prepared(options):
             code: int = options.run(options)
@@ -149,7 +160,7 @@ def _command(
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_debug(parser)
     parser.set_defaults(run=run)
     return parser
 

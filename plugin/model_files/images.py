@@ -7,7 +7,7 @@ from pathlib import Path
 from mjrig.errors import PropertyError
 from mjrig.files.file_content import head_of
 
-#: Pixels of all images, beyond what their files are large enough for: MuJoCo takes 7 bytes for each.
+#: Pixels of all images, beyond what their files are large enough for: MuJoCo takes 7 bytes each.
 MAX_PIXELS = 48_000_000
 #: Pixels that a byte of a file stands for: noise and photographs have fewer.
 _PER_BYTE = 2

@@ -8,6 +8,7 @@ from mjrig.errors import MjrigError
 from mjrig.recording.command import add_hints, hints_of
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
+from mjrig.terminal.run_options import add_debug
 
 _SUFFIXES = (".npz", ".csv", ".mcap", ".h5", ".yaml", ".yml")
 
@@ -55,7 +56,7 @@ def add(commands: Any) -> None:
     )
     for parser in (info, convert):
         add_hints(parser)
-        parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        add_debug(parser)
 
 
 def _info(options: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from mjrig.recording.command import add_hints, hints_of
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
-from mjrig.terminal.run_options import add_execution
+from mjrig.terminal.run_options import add_debug, add_execution
 from mjrig.terminal.scene_options import add_scene_options, number_from_zero, split
 
 
@@ -69,7 +69,7 @@ def add(commands: Any) -> None:
     )
     _add_policy(parser)
     _add_reading(parser)
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_debug(parser)
     parser.set_defaults(run=run)
     examples(
         parser,

@@ -8,11 +8,12 @@ from mjrig.names import suggestion
 
 #: Headings of `mjrig --help` and their commands, in the order they are shown.
 GROUPS = {
-    "scenes": ("check", "diff", "components", "schema", "export"),
-    "run": ("run", "edit"),
+    "scenes": ("new", "check", "diff", "components", "schema", "export"),
+    "run": ("run", "edit", "serve"),
     "policies": ("import", "replay"),
     "recordings": ("info", "convert"),
     "tuning": ("tune", "sweep", "optimise"),
+    "set-up": ("doctor",),
 }
 OTHER = "other"
 

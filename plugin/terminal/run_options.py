@@ -27,3 +27,8 @@ def add_recording(parser: argparse.ArgumentParser) -> None:
         needs=("recording", "h5py", "record"),
     )
     parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
+
+
+def add_debug(parser: argparse.ArgumentParser) -> None:
+    """Add `--debug`, which every command has."""
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")

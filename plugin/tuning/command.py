@@ -10,7 +10,7 @@ from typing import Any
 
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
-from mjrig.terminal.run_options import add_execution
+from mjrig.terminal.run_options import add_debug, add_execution
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene
 from mjrig.tuning.fitting import fit_command
 from mjrig.tuning.responses import gain_command
@@ -79,7 +79,7 @@ def _job(
             help="joints or actuators, a regular expression (.*)",
         )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_debug(parser)
     add_scene_options(parser)
     parser.set_defaults(run=run)
     return parser

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mjrig.terminal.outputs import SCENES, add_output
+from mjrig.terminal.run_options import add_debug
 from mjrig.terminal.scene_options import add_scene, add_scene_options
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SHOWN = 5
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Scene, test, randomisation, workers and output files."""
     add_scene(parser)
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_debug(parser)
     _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
     _add_random(parser.add_argument_group("randomisation"))
     _add_work(parser.add_argument_group("parallel execution"))

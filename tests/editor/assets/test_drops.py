@@ -10,10 +10,10 @@ import pytest
 from mjrig.editor.assets.drop_names import reference
 from mjrig.editor.assets.drops import drop, drop_files
 from mjrig.editor.assets.file_kinds import FileKindError, classify
-from mjrig.editor.assets.ground_height import CLEARANCE, has_floor, lowest_point
 from mjrig.editor.session.state import EditorState
 from mjrig.scene.model_scene import actor_name
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.stance import CLEARANCE, has_floor, lowest_point
 from tests.editor.ui_driver import editor_state
 from tests.worlds import arm, hinge, refused
 

@@ -1,6 +1,7 @@
 """The command line: what it prints, and its exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -416,9 +417,14 @@ def test_a_watched_scene_is_checked_until_somebody_interrupts(
 # Newcomers --------------------------------------------------------------------------------------
 
 
-def test_the_program_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_alone_says_how_to_begin(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
-    assert "mjrig check config/scenes" in capsys.readouterr().out
+    shown = re.findall(r"^  mjrig (\w+)", capsys.readouterr().out, re.M)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    commands = capsys.readouterr().out
+    assert len(shown) >= 5
+    assert all(re.search(rf"^    {name} ", commands, re.M) for name in shown)
 
 
 @pytest.mark.parametrize(("typed", "meant"), [(["rnu"], "run"), (["tune", "asign"], "assign")])

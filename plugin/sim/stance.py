@@ -1,4 +1,4 @@
-"""Ground height: where to put a model so that it stands on the floor."""
+"""Stance: where to put a model so that it stands on the floor."""
 
 from dataclasses import dataclass
 from typing import Any

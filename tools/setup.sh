@@ -171,6 +171,7 @@ with open("pyproject.toml", "rb") as file:
 install_everything() {
     say "installing packages (a few minutes the first time)"
     touch $unfinished
+    rm -rf build    # links of another version
     status=0
     # shellcheck disable=SC2046  # a list of words
     { pip install $(build_requirements) && pip install --no-build-isolation -e '.[all,dev]'; } || status=$?

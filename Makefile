@@ -18,7 +18,7 @@ unexport PYTHONPATH PYTHONHOME
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast campaign lint format bench newton dist clean
+.PHONY: help setup run test test-fast campaign lint format bench docs newton dist clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
@@ -69,6 +69,11 @@ bench: setup  ## measure the cost of a step, of starting, of recording, of many 
 	$(BIN)/python benchmarks/fit_cost.py
 	$(BIN)/python benchmarks/editor_frames.py
 	$(BIN)/python -m benchmarks.web_cost
+
+docs: setup  ## build the documentation site into out/site, offline; a dead link or a missing image is an error
+	@$(BIN)/python -c "import sphinx, myst_parser, furo" 2>/dev/null || $(BIN)/pip install -qq -e ".[docs]" --no-build-isolation
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs out/site
+	@echo "out/site/index.html"
 
 newton: setup  ## compare the array pipeline with Newton's (installs Newton into .venv)
 	$(BIN)/python benchmarks/newton_cost.py --install

@@ -246,7 +246,7 @@ def _fields(kind: type) -> Iterator[str]:
         node = _source(base) if hasattr(base, "__dataclass_fields__") else None
         for line in node.body if node is not None else ():
             if isinstance(line, ast.AnnAssign) and not ast.unparse(line.target).startswith("_"):
-                default = " = …" if line.value is not None else ""
+                default = " = ..." if line.value is not None else ""
                 yield f"{ast.unparse(line.target)}: {_unquoted(line.annotation)}{default}"
 
 

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str]) -> int:
-    options = _parser().parse_args(arguments)
+    options = program().parse_args(arguments)
     options.debug = getattr(options, "debug", False)  # commands of other packages may have none
     try:
         with prepared(options):
@@ -91,7 +91,8 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
+def program() -> argparse.ArgumentParser:
+    """The parser of the whole command line, commands of other packages included."""
     parser = Program(
         prog="mjrig",
         description="Actors, components and live properties for MuJoCo.",

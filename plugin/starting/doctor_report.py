@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from mjrig.starting.doctor import NAME, PROGRAMS, Extra, Installation
 from mjrig.terminal.table import format_table
 
+#: Extras that only a checkout has a use for.
+FOR_DEVELOPERS = ("dev", "docs")
 #: What each extra is for.
 PURPOSE = {
     "bridge": "mjrig serve: DDS, ZMQ and WebSocket",
     "cluster": "sweeps on Dask",
     "dev": "working on mjrig itself",
+    "docs": "the documentation site",
     "editor": "the editor, on a desktop or in a browser",
     "fast": "compiled execution",
     "logs": "logs of real robots",
@@ -53,7 +56,7 @@ def _advice(found: Installation) -> Iterator[str]:
     """How to get what is missing; one line says so if nothing is."""
     count = 0
     for extra in found.extras:
-        if extra.missing and extra.name != "dev":
+        if extra.missing and extra.name not in FOR_DEVELOPERS:
             count += 1
             yield f'{extra.name}: pip install "{NAME}[{extra.name}]"'
     if not found.draws:

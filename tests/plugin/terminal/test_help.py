@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mjrig.cli.main import _parser
+from mjrig.cli.main import program
 from mjrig.terminal.help import GROUPS, GroupedCommands, grouped
 
-PROGRAM = _parser()
+PROGRAM = program()
 
 
 def walk(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mjrig
-from mjrig.cli.main import _parser, main
+from mjrig.cli.main import main, program
 from mjrig.terminal.outputs import Output
 
 ARM = """<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1"/></body></worldbody>
@@ -32,7 +32,7 @@ def _commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple
             yield from _commands(one, f"{name} {word}")
 
 
-COMMANDS = dict(_commands(_parser()))
+COMMANDS = dict(_commands(program()))
 OUTPUTS = [
     pytest.param(command, output, id=f"{command} {output.dest}")
     for command, parser in COMMANDS.items()

@@ -22,7 +22,7 @@ def blocks(page: str, language: str) -> list[str]:
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that looks like the checkout, whose `out/` is not that of the user."""
-    for name in ("assets", "config"):
+    for name in ("assets", "config", "docs"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -54,3 +54,13 @@ def test_the_arm_that_sags(checkout: Path, capsys: pytest.CaptureFixture[str]) -
     shoulder = [float(s) for s in sags]
     assert min(shoulder[:2]) > 0.01  # before, in rad
     assert max(shoulder[2:], default=0.0) < 0.01  # half a degree
+
+
+def test_the_policy_that_stumbles(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnxruntime")
+    run_page("tutorials/policy.md")
+    out = capsys.readouterr().out
+    assert "[order-probe]" in out
+    assert "1. joint order of 12 joints" in out
+    assert out.count("joint order of 12 joints") == 2  # found, repaired, not found again
+    assert "the difference comes from rounding" in out

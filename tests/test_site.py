@@ -79,6 +79,17 @@ def test_no_page_needs_the_internet() -> None:
         assert not re.search(r"!\[[^\]]*\]\(https?:|<(?:script|img|link)[^>]+https?:", prose(page))
 
 
+def test_the_gallery_shows_every_clip_of_its_script_and_no_other() -> None:
+    script = (ROOT / "tools" / "gallery.py").read_text(encoding="utf-8")
+    clips = dict(re.findall(r'"(\w+)": Clip\("(\w+\.yaml)"', script))
+    drawn = {p.stem for p in (DOCS / "images" / "gallery").glob("*.webp")}
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert set(clips) == drawn == set(re.findall(r"gallery/(\w+)\.webp", page))
+    assert all(
+        scene in page and (ROOT / "config/scenes" / scene).exists() for scene in clips.values()
+    )
+
+
 def test_the_page_of_commands_is_current() -> None:
     pytest.importorskip("imgui_bundle")
     sys.path.insert(0, str(ROOT / "tools"))

@@ -8,8 +8,7 @@ release = metadata.version("mjrig")
 extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 4
-exclude_patterns = ["README.md"]
-suppress_warnings: list[str] = []
+exclude_patterns = ["notebooks"]  # linked as files
 
 html_theme = "furo"
 html_title = f"mjrig {release}"

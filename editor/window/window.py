@@ -121,7 +121,9 @@ class Window:
         self.viewport.over = self.welcome.draw
         shows = HelpActions(self.sheet.toggle, self._find, self.tour.start, self.welcome.show)
         self.all_commands = WindowCommands(self.parts, shows)
-        self.palette = Palette(state, self.all_commands, self.inspector.search_for)
+        self.palette = Palette(
+            state, self.all_commands, self.inspector.reveal, self.hierarchy.entries
+        )
         self._menus = Menus(self.all_commands)
         self._keys = Keys(self.parts, self.all_commands)
         self.app = App(

@@ -204,11 +204,8 @@ class Session:
         Raises:
             SceneError: it cannot be written, or was changed on disk meanwhile.
         """
-        target = path or self.scene.path
-        if target is not None:
-            self.scene.move_to(target.parent, shorten=self.scene.path is None)
-            self._tracker.accept(self._tracker.edits())
-        self.scene.save(path, overwrite=overwrite)
+        self.scene.save(path, overwrite=overwrite, shorten=self.scene.path is None)
+        self._tracker.accept(self._tracker.edits())
         self.undo_stack.mark_saved()
         if self._unplayed is not None:
             self._unplayed = self.data

@@ -29,6 +29,7 @@ from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_panel import TunePanel
+from mjrig.editor.ui import typed_text
 from mjrig.editor.ui.dialogs import Dialog, KeepDialog
 from mjrig.editor.ui.panel import Panel, bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
@@ -202,6 +203,8 @@ class Window:
         self.serve.served.tick()
         self.importing.tick()
         self.check.preflight.tick()
+        for reason in typed_text.take_refusals():
+            self.state.console.warn(reason)
         self._open_what_is_wanted()
         self.tune.tune.hear()
         self._tell_title()
@@ -229,6 +232,7 @@ class Window:
             or self.importing.is_open
             or self.assets.thumbnails.is_drawing
             or self.viewport.notice.is_shown
+            or typed_text.is_shown()
         )
 
     def _tell_title(self) -> None:

@@ -126,7 +126,7 @@ class Window:
             state, self.all_commands, self.inspector.reveal, self.hierarchy.entries
         )
         self._menus = Menus(self.all_commands)
-        self._keys = Keys(self.parts, self.all_commands)
+        self.keys = Keys(self.parts, self.all_commands)
         self.app = App(
             state,
             panels,
@@ -156,7 +156,7 @@ class Window:
         self.replay = ReplayPanel(state, self.choose, self.files.open_path)
         self.replay.last_take = self.recording.last_take
         self.check = CheckPanel(state)
-        self.commands = CommandsPanel(state, lambda: self.viewport.takes_keys)
+        self.commands = CommandsPanel(state, self._takes_single_keys)
         self.serve = ServePanel(state)
         return [
             self.viewport,
@@ -173,6 +173,9 @@ class Window:
             self.serve,
             self.console,
         ]
+
+    def _takes_single_keys(self) -> bool:
+        return self.viewport.takes_keys and not self.keys.modifiers.is_chord
 
     def _welcome_actions(self) -> WelcomeActions:
         files = self.files
@@ -272,9 +275,10 @@ class Window:
 
     def _menu_bar(self) -> None:
         self._menus.draw()
+        self.keys.modifiers.tick()
         self.commands.tick()
         if not any(dialog.is_open for dialog in self._dialogs):  # a question wants an answer first
-            self._keys.take(escape=not self.sheet.is_focused)
+            self.keys.take(escape=not self.sheet.is_focused)
         for dialog in self._dialogs:
             dialog.draw()
         self.palette.draw()

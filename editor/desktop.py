@@ -41,7 +41,8 @@ class Desktop:
         """Take the modifiers of every key, then let imgui's own callback have it."""
         import glfw
 
-        set_callback = glfw._glfw.glfwSetKeyCallback  # pyGLFW's forgets a callback of C
+        library: Any = vars(glfw)["_glfw"]  # pyGLFW's own function forgets a callback of C
+        set_callback = library.glfwSetKeyCallback
         before: list[Any] = []
 
         def hear(handle: Any, key: int, code: int, action: int, bits: int) -> None:

@@ -7,6 +7,7 @@ import ctypes
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from imgui_bundle import imgui
 
@@ -67,7 +68,7 @@ def whole_number_cell(
 
 def _cell(
     label: str,
-    box: ctypes.c_double | ctypes.c_int64,
+    box: scalars.Box,
     speed: float,
     bounds: tuple[float, float],
     fmt: str,
@@ -75,7 +76,7 @@ def _cell(
     ends: tuple[float, float] | None,
 ) -> bool:
     """The number in a box; a text that is no number leaves it as it was, and says so."""
-    before = box.value
+    before: Any = box.value
     imgui.get_io().config_drag_click_to_input_text = True  # one click types
     changed = scalars.drag(label, box, speed, bounds, fmt, flags)
     if typed_text.is_refused(whole=isinstance(box, ctypes.c_int64)):

@@ -23,9 +23,13 @@ def _at(box: Any) -> Any:
     return _new_capsule(ctypes.addressof(box), _NAME, None)
 
 
+#: A number that imgui changes in place.
+Box = ctypes.c_double | ctypes.c_int64
+
+
 def drag(
     label: str,
-    box: ctypes.c_double | ctypes.c_int64,
+    box: Box,
     speed: float,
     ends: tuple[float, float],
     fmt: str,
@@ -34,10 +38,13 @@ def drag(
     """Drag the number in a box; dragging stops at the ends, typing does not."""
     whole = isinstance(box, ctypes.c_int64)
     most = MOST_INT if whole else _HUGE
-    bounds = [min(max(end, -most), most) for end in ends]
-    low, high = (type(box)(int(end) if whole else end) for end in bounds)
+    low, high = (_like(box, min(max(end, -most), most)) for end in ends)
     kind = imgui.DataType_.s64 if whole else imgui.DataType_.double
     return imgui.drag_scalar(label, kind, _at(box), speed, _at(low), _at(high), fmt, flags)
+
+
+def _like(box: Box, value: float) -> Box:
+    return ctypes.c_int64(int(value)) if isinstance(box, ctypes.c_int64) else ctypes.c_double(value)
 
 
 def decimals(speed: float) -> int:

@@ -100,8 +100,14 @@ def _refuse(item: int, text: str, *, whole: bool) -> None:
 
 
 def _show() -> None:
+    """Above the cell, over everything: the tooltip of the cell may be there too."""
     low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-    imgui.set_next_window_pos(imgui.ImVec2(low.x, high.y))
-    if imgui.begin_tooltip():
-        imgui.text_colored(AMBER, _refusal.text)
-        imgui.end_tooltip()
+    extent, pad = imgui.calc_text_size(_refusal.text), imgui.get_style().frame_padding
+    edge = imgui.get_main_viewport().size.x
+    left = max(min(low.x, edge - extent.x - 3 * pad.x), 0.0)
+    corner = imgui.ImVec2(left, low.y - extent.y - 3 * pad.y)
+    end = imgui.ImVec2(left + extent.x + 2 * pad.x, low.y - pad.y)
+    paint = imgui.get_foreground_draw_list()
+    paint.add_rect_filled(corner, end, imgui.get_color_u32(imgui.Col_.popup_bg), 3.0)
+    paint.add_rect(low, high, imgui.get_color_u32(AMBER), 3.0)
+    paint.add_text(corner + pad, imgui.get_color_u32(AMBER), _refusal.text)

@@ -609,3 +609,28 @@ def test_constant_signals_keep_away_from_the_frame(
         assert low + room < min(values) and max(values) < high - room
 
     run_ui_tests(app_with(state, [panel]), look)
+
+
+def test_a_scene_that_begins_empty_is_plotted_once_a_robot_follows_something() -> None:
+    state = editor_state("mjrig: 1\n")
+    panel = PlotsPanel(state, starts_filled=True)
+    seen: list[list[str]] = []
+
+    def builds(ctx: Any) -> None:
+        ctx.yield_(2)
+        seen.append(list(panel.board.plots[0].signals))
+        with state.session.edit("Add") as scene:
+            scene.add_actor(
+                "swing",
+                model="package:mjrig.assets/pendulum/pendulum.xml",
+                components=[{"type": "PDController"}],
+            )
+        ctx.yield_(2)
+        seen.append(list(panel.board.plots[0].signals))
+        panel.board.remove(panel.board.plots[0], *seen[-1])
+        state.session.set("swing.pose.position", [0, 1, 0])
+        ctx.yield_(2)
+        seen.append(list(panel.board.plots[0].signals))  # what the user took away stays away
+
+    run_ui_tests(app_with(state, [panel]), builds)
+    assert seen == [[], ["swing.swing.setpoint", "swing.swing.position"], []]

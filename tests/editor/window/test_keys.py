@@ -191,21 +191,21 @@ def test_a_name_without_suffix_replaces_nothing_unasked(tmp_path: Path) -> None:
 
 
 def _orders() -> list[tuple[str, ...]]:
-    """Ctrl goes down before S; clicks and releases come anywhere."""
+    """S goes down while Ctrl is held; clicks and releases come anywhere."""
     events = ("ctrl", "s", "ctrl up", "s up", "click", "frame")
     found = []
     for order in itertools.permutations(events):
         place = {event: order.index(event) for event in events}
-        if place["ctrl"] < place["s"] < place["s up"] and place["ctrl"] < place["ctrl up"]:
+        if place["ctrl"] < place["s"] < min(place["s up"], place["ctrl up"]):
             found.append(order)
     return found
 
 
 def test_ctrl_s_never_acts_as_s_in_any_order_of_events(tmp_path: Path) -> None:
-    """Single S switches the shadows. Ctrl may be let go before S is pressed, by clumsy fingers."""
+    """Single S switches the shadows."""
     bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
     acted: list[tuple[str, ...]] = []
-    orders = _orders()[::3]
+    orders = _orders()[::2]
 
     def does(ctx: Any, event: str) -> None:
         if event == "ctrl":

@@ -33,8 +33,27 @@ class Desktop:
         def dropped(_: object, paths: list[str]) -> None:
             window.files_dropped([Path(p) for p in paths], glfw.get_cursor_pos(self._handle))
 
-        window.keep_alive = dropped  # GLFW holds no reference
+        hear = self._hear_modifiers(window)
+        window.keep_alive = dropped, hear  # GLFW holds no reference
         glfw.set_drop_callback(self._handle, dropped)  # type: ignore[arg-type]
+
+    def _hear_modifiers(self, window: Window) -> object:
+        """Take the modifiers of every key, then let imgui's own callback have it."""
+        import glfw
+
+        library: Any = vars(glfw)["_glfw"]  # pyGLFW's own function forgets a callback of C
+        set_callback = library.glfwSetKeyCallback
+        before: list[Any] = []
+
+        def hear(handle: Any, key: int, code: int, action: int, bits: int) -> None:
+            if action == glfw.PRESS:
+                window.keys.modifiers.heard(bits)
+            if before and before[0]:
+                before[0](handle, key, code, action, bits)
+
+        heard = set_callback.argtypes[1](hear)
+        before.append(set_callback(self._handle, heard))
+        return heard, before
 
     def show_title(self, text: str) -> None:
         """Put a text into the title bar."""

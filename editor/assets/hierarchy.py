@@ -1,15 +1,23 @@
 """The hierarchy: actors, their components, joints and actuators, frames and groups."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from imgui_bundle import imgui
 
-from mjrig.editor.assets.assets import COMPONENT_GROUPS, Asset, component_types
+from mjrig.editor.assets.actor_menu import (
+    ActorActions,
+    MenuEntry,
+    actor_entries,
+    component_entries,
+    draw_entries,
+    keyframe_entries,
+)
+from mjrig.editor.assets.assets import component_types
 from mjrig.editor.assets.keyframe_edits import capture, go_to
-from mjrig.editor.assets.kind_icons import icon_of_asset, icon_of_path
+from mjrig.editor.assets.kind_icons import icon_of_path
 from mjrig.editor.session.elements import actuator_path, joint_path
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
@@ -65,7 +73,8 @@ class Hierarchy(Panel):
         self._seen: list[str] = []
         #: What was just selected and is to be seen; empty: it is.
         self._reveal = ""
-        self._types: dict[str, list[Asset]] = {}
+        #: The menu that is open.
+        self._menu: list[MenuEntry] = []
         #: What the viewport does with an actor: look at it, or follow it.
         self.focus: Callable[[str], object] = lambda actor: None
         self.follow: Callable[[str], object] = lambda actor: None
@@ -207,59 +216,48 @@ class Hierarchy(Panel):
     # Edits ----------------------------------------------------------------------------------------
 
     def _context(self, name: str) -> None:
-        if not imgui.begin_popup_context_item(f"menu {name}"):
-            return
-        if imgui.begin_menu(icons.labelled(icons.ADD, tr("Add component"), tr("Add component"))):
-            self._add_menu(name)
-            imgui.end_menu()
-        if imgui.menu_item_simple(
-            icons.labelled(icons.FOCUS, tr("Focus"), tr("Focus")), tr("Home")
-        ):
-            self.state.selection.only(name)
-            self.focus(name)
-        if imgui.menu_item_simple(icons.labelled(icons.FOLLOW, tr("Follow"), tr("Follow"))):
-            self.follow(name)
-        imgui.separator()
-        if imgui.menu_item_simple(
-            icons.labelled(
-                icons.KEYFRAME, tr("Capture pose as keyframe"), tr("Capture pose as keyframe")
-            )
-        ):
-            self.state.attempt(lambda: capture(self.state, name))
-        imgui.separator()
-        if imgui.menu_item_simple(icons.labelled(icons.RENAME, tr("Rename"), tr("Rename")), "F2"):
-            self.start_renaming(name)
-        if imgui.menu_item_simple(
-            icons.labelled(icons.COPY, tr("Duplicate"), tr("Duplicate")), tr("Ctrl+D")
-        ):
-            self.state.attempt(lambda: duplicate(self.state, name))
-        if imgui.menu_item_simple(
-            icons.labelled(icons.DELETE, tr("Delete"), tr("Delete")), tr("Del")
-        ):
-            self.state.attempt(lambda: delete(self.state, name))
-        imgui.end_popup()
-
-    def _add_menu(self, actor: str) -> None:
-        """The component types by group; the console shows why one is refused."""
-        if imgui.is_window_appearing():
-            self._types = {group: [] for group in COMPONENT_GROUPS}
-            for asset in component_types().assets:
-                if asset.group in self._types:
-                    self._types[asset.group].append(asset)
-        for group, assets in self._types.items():
-            if assets and imgui.begin_menu(group):
-                for asset in assets:
-                    icon = icon_of_asset(asset.kind, asset.value)
-                    if imgui.menu_item_simple(icons.labelled(icon, asset.name)):
-                        self._on_drop(asset.kind, asset.value, actor)
-                    imgui.set_item_tooltip(asset.doc)
-                imgui.end_menu()
+        if imgui.begin_popup_context_item(f"menu {name}"):
+            if imgui.is_window_appearing():
+                self._menu = self._entries_of(name)
+            draw_entries(self._menu)
+            imgui.end_popup()
 
     def _component_context(self, path: str) -> None:
         if imgui.begin_popup_context_item(f"menu {path}"):
-            if imgui.menu_item_simple(icons.labelled(icons.DELETE, tr("Remove"), tr("Remove"))):
-                self.state.attempt(lambda: delete(self.state, path))
+            draw_entries(list(component_entries(path, self._actions)))
             imgui.end_popup()
+
+    def _entries_of(self, actor: str) -> list[MenuEntry]:
+        return list(actor_entries(actor, self._actions, component_types().assets))
+
+    def entries(self) -> Iterator[tuple[str, MenuEntry]]:
+        """Whatever the menus here offer, with the path of what it is for."""
+        for actor in self.state.scene.actors:
+            yield from ((actor.name, entry) for entry in self._entries_of(actor.name))
+            for component in actor.components:
+                path = f"{actor.name}.{component.role}"
+                yield from ((path, e) for e in component_entries(path, self._actions))
+        for name, robot in self.state.simulation.world.articulations.items():
+            for keyframe in robot.keyframes:
+                yield from ((name, e) for e in keyframe_entries(keyframe, self._actions))
+
+    @property
+    def _actions(self) -> ActorActions:
+        state, attempt = self.state, self.state.attempt
+        return ActorActions(
+            self._on_drop,
+            self._focus,
+            self.follow,
+            lambda name: attempt(lambda: capture(state, name)),
+            self.start_renaming,
+            lambda name: attempt(lambda: duplicate(state, name)),
+            lambda path: attempt(lambda: delete(state, path)),
+            lambda keyframe: attempt(lambda: go_to(state, keyframe)),
+        )
+
+    def _focus(self, name: str) -> None:
+        self.state.selection.only(name)
+        self.focus(name)
 
     def start_renaming(self, name: str) -> None:
         """Show a field in place of an actor's name."""

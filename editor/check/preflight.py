@@ -82,7 +82,9 @@ class Preflight:
         counts = [(self.latest.count(level), level) for level in (Level.ERROR, Level.WARNING)]
         worst = next((level for count, level in counts if count), None)
         text = ", ".join(f"{n} {level}{'s' * (n != 1)}" for n, level in counts if n)
-        return text or tr("no findings"), worst
+        notes = self.latest.count(Level.NOTE)
+        fine = tr("no problems, notes: {count}", count=notes) if notes else tr("no findings")
+        return text or fine, worst
 
 
 def _checked(scene: Scene) -> Checked:

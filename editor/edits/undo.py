@@ -25,6 +25,8 @@ class UndoEntry:
     #: What file names in them are relative to, and whether the scene had no file of its own then.
     folder: Path = Path()
     is_of_new_scene: bool = False
+    #: What the actors did on its other side, where it made a new world; the session's own.
+    kept: Any = None
 
     @cached_property
     def size(self) -> int:
@@ -53,7 +55,9 @@ class UndoStack:
         del self._entries[self._done :]
         last = self._entries[-1] if self._entries else None
         if entry.merge is not None and last is not None and last.merge == entry.merge:
-            self._entries[-1] = replace(entry, edits=merged(last.edits, entry.edits))
+            edits = merged(last.edits, entry.edits)
+            kept = entry.kept if last.kept is None else last.kept
+            self._entries[-1] = replace(entry, edits=edits, kept=kept)
             if self._saved == self._done:
                 self._saved = None
         else:
@@ -86,15 +90,21 @@ class UndoStack:
         """What redo would do again."""
         return self._entries[self._done] if self._done < len(self._entries) else None
 
-    def step_back(self) -> UndoEntry:
+    def step_back(self, *, kept: Any = None) -> UndoEntry:
         """Note that the last edit was undone, and return it."""
         self._done -= 1
-        return self._entries[self._done]
+        return self._crossed(kept)
 
-    def step_forward(self) -> UndoEntry:
+    def step_forward(self, *, kept: Any = None) -> UndoEntry:
         """Note that the next edit was made again, and return it."""
         self._done += 1
-        return self._entries[self._done - 1]
+        return self._crossed(kept, -1)
+
+    def _crossed(self, kept: Any, offset: int = 0) -> UndoEntry:
+        """The entry that was just crossed; from now on it leads back to where we came from."""
+        at = self._done + offset
+        self._entries[at] = replace(self._entries[at], kept=kept)
+        return self._entries[at]
 
     @property
     def is_dirty(self) -> bool:

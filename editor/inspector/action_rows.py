@@ -8,6 +8,7 @@ from imgui_bundle import imgui
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject
 from mjrig.editor.inspector.keyframe_widgets import KEYFRAME, keyframe_argument
+from mjrig.editor.inspector.revealed import Revealed
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
@@ -29,8 +30,8 @@ _FIRST: dict[str, object] = {"str": "", "bool": False, "int": 0, "float": 0.0}
 class ActionRows:
     """The buttons, and what was typed into their arguments."""
 
-    def __init__(self, edits: PanelEdits) -> None:
-        self._edits = edits
+    def __init__(self, edits: PanelEdits, revealed: Revealed) -> None:
+        self._edits, self._revealed = edits, revealed
         self._typed: dict[tuple[str, str, str], Any] = {}
 
     def draw(self, target: EditedObject, live: HasProperties, search: str = "") -> None:
@@ -40,6 +41,8 @@ class ActionRows:
             for action in type(live).actions()
             if matches(search, f"{action.name} {action.name.replace('_', ' ')} {action.doc}")
         ]
+        if any(self._revealed.is_it(f"{target.path}.{action.name}") for action in actions):
+            imgui.set_next_item_open(True)
         if not actions or not imgui.collapsing_header(
             tr("Actions"), imgui.TreeNodeFlags_.default_open
         ):
@@ -52,6 +55,7 @@ class ActionRows:
     def _action(self, target: EditedObject, action: Action, live: HasProperties) -> None:
         if imgui.button(f"{action.name.replace('_', ' ')}##call"):
             self.call(target, action)
+        self._revealed.mark_item(f"{target.path}.{action.name}")
         imgui.set_item_tooltip(f"{action.signature}\n\n{action.doc}")
         for parameter in action.parameters:
             imgui.push_item_width(imgui.get_content_region_avail().x * 0.5)

@@ -35,15 +35,19 @@ class Inspector(Panel):
         self.edits = PanelEdits(state)
         self.sheet = Sheet(state, options=self._option)
         self.rows = PropertyRows(self.sheet, self.edits)
-        self._actions = ActionRows(self.edits)
+        self._actions = ActionRows(self.edits, self.sheet.revealed)
         self._search, self._only_modified = "", False
         self._options: tuple[int, dict[str, Any]] = (-1, {})
         #: Draws what is selected, if it is nothing that the scene describes; returns whether it is.
         self.draw_element: Callable[[], bool] = lambda: False
 
-    def search_for(self, name: str) -> None:
-        """Show only the rows that have a text in their name; all of them if it is empty."""
-        self._search = name
+    def reveal(self, path: str) -> None:
+        """Show a property or action of what is selected: scroll to it and mark it for a moment.
+
+        A search that would hide it ends.
+        """
+        self._search, self._only_modified = "", False
+        self.sheet.revealed.show(path)
 
     def draw(self) -> None:
         try:

@@ -65,6 +65,8 @@ class PropertyRows:
         """All properties of the selected objects, by category."""
         shown = [f for f in fields if self.filter.shows(f)]
         for category, rows in by_category(shown).items():
+            if any(self.sheet.revealed.is_it(row.path) for row in rows):
+                self.opened[imgui.get_id(f"{category}##category")] = True
             if self._category(targets, category):
                 for row in rows:
                     self.row(row)
@@ -103,6 +105,7 @@ class PropertyRows:
         top = imgui.get_cursor_screen_pos().y
         with no_tab_stop():
             opened = self._name(row)
+        self.sheet.revealed.mark_row(row.path)
         imgui.table_set_column_index(1)
         reason = row.why_not_editable()
         imgui.begin_disabled(reason is not None)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mjrig.editor.inspector.fields import Field
+from mjrig.editor.inspector.revealed import Revealed
 from mjrig.editor.session.state import EditorState
 
 #: Shown where the selected objects differ.
@@ -24,6 +25,8 @@ class Sheet:
     browse: Callable[[tuple[str, ...], Callable[[str], None]], None] | None = None
     #: Values of options in the running model, by name.
     options: Callable[[str], Any] = lambda name: None
+    #: The row that was asked for from outside.
+    revealed: Revealed = field(default_factory=Revealed)
 
 
 Widget = Callable[[Field, Sheet], None]

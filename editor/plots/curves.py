@@ -3,9 +3,11 @@
 from math import nan
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 
+Indices = npt.NDArray[np.intp]
 #: Most points drawn per line; software OpenGL pays for each.
 POINTS = 2000
 
@@ -13,9 +15,9 @@ POINTS = 2000
 def thinned(samples: FloatArray, begin: float, end: float, points: int = POINTS) -> FloatArray:
     """The part of (2, n) samples between two times, with at most about that many points.
 
-    Where there are more samples than points, each stretch of time shows its least and its greatest
-    value, so that no peak is lost. The stretches lie at multiples of their length: a curve that
-    moves through the window does not flicker.
+    Where there are more samples than points, each stretch of time keeps its least and its greatest
+    sample, each at its own time, so that no peak is lost and a slope stays a slope. The stretches
+    lie at multiples of their length: a curve that moves through the window does not flicker.
     """
     time = samples[0]
     first = max(int(np.searchsorted(time, begin)) - 1, 0)
@@ -23,14 +25,24 @@ def thinned(samples: FloatArray, begin: float, end: float, points: int = POINTS)
     seen = samples[:, first:last]
     if seen.shape[1] <= points or not end > begin:
         return np.ascontiguousarray(seen)
-    stretch = 2.0 * (end - begin) / points
-    number = np.floor(seen[0] / stretch)
+    number = np.floor(seen[0] / (2.0 * (end - begin) / points))
     starts = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
-    curve = np.empty((2, 2 * starts.size))
-    curve[0] = np.repeat(seen[0, starts], 2)
-    curve[1, 0::2] = np.fmin.reduceat(seen[1], starts)  # fmin: one NaN does not hide its neighbours
-    curve[1, 1::2] = np.fmax.reduceat(seen[1], starts)
-    return curve
+    values = seen[1]
+    # fmin and fmax: one NaN does not hide its neighbours
+    kept = [
+        _first_of(values, starts, np.fmin.reduceat(values, starts)),
+        _first_of(values, starts, np.fmax.reduceat(values, starts)),
+    ]
+    return np.ascontiguousarray(seen[:, np.sort(np.stack(kept), axis=0).T.ravel()])
+
+
+def _first_of(values: FloatArray, starts: Indices, wanted: FloatArray) -> Indices:
+    """Where each stretch has its wanted value first; where it begins if that is NaN."""
+    counts = np.diff(np.r_[starts, values.size])
+    at = np.flatnonzero(values == np.repeat(wanted, counts))
+    place = np.searchsorted(at, starts)
+    found = at[np.minimum(place, at.size - 1)] if at.size else starts
+    return np.where(np.isnan(wanted), starts, found)
 
 
 def value_at(samples: FloatArray, moment: float) -> float:

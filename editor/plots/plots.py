@@ -57,6 +57,8 @@ class PlotsPanel(Panel):
         self._starts_filled = starts_filled
         self.board = PlotBoard(state.simulation)
         self._session: Session | None = None
+        #: Whether nothing could be plotted yet, and the generation that was tried last.
+        self._awaits_signals, self._filled_for = False, -1
         self._picker = SignalPicker(state, self.board)
         self.exporter = PlotExporter(state, self.board)
         #: Left edge and width of each plot's canvas in pixels, by key.
@@ -71,7 +73,7 @@ class PlotsPanel(Panel):
         session = self.state.session
         if session is self._session:
             return
-        self._session = session
+        self._session, self._filled_for = session, -1
         missing = self.board.follow(session.simulation)
         kept = load_layout(self.state.scene.path)
         if kept:
@@ -82,8 +84,17 @@ class PlotsPanel(Panel):
             )
         if not self.board.plots:
             self.board.add_plot()
-        if self._starts_filled and not kept:
-            self._fill()
+        self._awaits_signals = self._starts_filled and not kept
+        self._kept = self.board.layout()
+
+    def _fill_once(self) -> None:
+        """As soon as there is something to plot: a scene may begin empty."""
+        generation = self.state.simulation.generation
+        if not self._awaits_signals or generation == self._filled_for:
+            return
+        self._filled_for = generation
+        self._fill()
+        self._awaits_signals = not any(plot.signals for plot in self.board.plots)
         self._kept = self.board.layout()
 
     def _fill(self) -> None:
@@ -91,7 +102,7 @@ class PlotsPanel(Panel):
         for plot in self.board.plots:
             gone = [path for path in plot.signals if self.board.is_silent(path)]
             self.board.remove(plot, *gone)
-        if not any(plot.signals for plot in self.board.plots):
+        if self.board.plots and not any(plot.signals for plot in self.board.plots):
             self.board.add(self.board.plots[0], *self.board.first_signals())
 
     def _keep_layout(self) -> None:
@@ -107,6 +118,7 @@ class PlotsPanel(Panel):
 
     def draw(self) -> None:
         self._follow_session()
+        self._fill_once()
         if imgui.button(tr("Add plot")):
             self.board.add_plot()
         imgui.set_item_tooltip(tr("Another plot below"))

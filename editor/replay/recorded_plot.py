@@ -108,13 +108,14 @@ class RecordedPlot:
         implot.setup_axis_limits(implot.ImAxis_.x1, 0.0, end, imgui.Cond_.once)
         implot.setup_legend(implot.Location_.east, implot.LegendFlags_.outside)
         points = 2 * max(int(implot.get_plot_size().x), 50)
+        seen = implot.get_plot_limits().x  # zoomed in, every sample of what is seen
         for i, (name, label) in enumerate(zip(shown, short_names(shown), strict=True)):
             colour = implot.get_colormap_color(i)
             if name in self._wanted:
                 faint = implot.Spec(line_color=ImVec4(colour.x, colour.y, colour.z, 0.4))
-                x, y = thinned(self._wanted[name], 0.0, end, points)
+                x, y = thinned(self._wanted[name], seen.min, seen.max, points)
                 implot.plot_stairs(f"##wanted {name}", np.array(x), np.array(y), faint)
-            x, y = thinned(self._curves[name], 0.0, end, points)
+            x, y = thinned(self._curves[name], seen.min, seen.max, points)
             implot.plot_line(label, x, y, implot.Spec(line_color=colour, line_weight=1.5))
         moved, moment = implot.drag_line_x(0, self.replaying.time, AMBER)[:2]
         implot.end_plot()

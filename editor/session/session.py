@@ -14,7 +14,7 @@ from mjrig.editor.edits.edits import Data, Edit, inverse
 from mjrig.editor.edits.live_edits import assign_live, edited_properties
 from mjrig.editor.edits.scene_tracker import SceneTracker, followed
 from mjrig.editor.edits.undo import UndoEntry, UndoStack
-from mjrig.editor.session.carry_state import carry
+from mjrig.editor.session.carry_state import Kept, carry, left_behind
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.texts.texts import tr
 from mjrig.scene.apply_data import update
@@ -35,6 +35,8 @@ class Session:
         self.simulation = simulation
         self.undo_stack = UndoStack()
         self._tracker = SceneTracker(scene)
+        #: What the actors did in the world that the last edit replaced; None: it replaced none.
+        self._left: Kept | None = None
         #: The data without what was edited while playing and not saved since; None: as at a start.
         self._unplayed: Data | None = None
 
@@ -59,7 +61,8 @@ class Session:
 
     def _push(self, name: str, edits: Sequence[Edit], merge: str | None = None) -> None:
         folder, is_new = self.scene.base, self.scene.path is None
-        self.undo_stack.push(UndoEntry(name, tuple(edits), merge, folder, is_new))
+        entry = UndoEntry(name, tuple(edits), merge, folder, is_new, kept=self._left)
+        self.undo_stack.push(entry)
 
     def seal(self) -> None:
         """End a merged edit: the mouse button was released."""
@@ -84,10 +87,10 @@ class Session:
         entry = self.undo_stack.undoable
         if entry is None:
             return None
-        with self._following() as edits, self._naming_as(entry):
+        with self._following(entry.kept) as edits, self._naming_as(entry):
             apply(self.scene, inverse(entry.edits))
         self._note_paused(edits)
-        self.undo_stack.step_back()
+        self.undo_stack.step_back(kept=self._left)
         return entry.name
 
     def redo(self) -> str | None:
@@ -95,10 +98,10 @@ class Session:
         entry = self.undo_stack.redoable
         if entry is None:
             return None
-        with self._following() as edits, self._naming_as(entry):
+        with self._following(entry.kept) as edits, self._naming_as(entry):
             apply(self.scene, entry.edits)
         self._note_paused(edits)
-        self.undo_stack.step_forward()
+        self.undo_stack.step_forward(kept=self._left)
         return entry.name
 
     def _naming_as(self, entry: UndoEntry) -> AbstractContextManager[None]:
@@ -121,40 +124,49 @@ class Session:
     # The world ----------------------------------------------------------------------------------
 
     @contextmanager
-    def _following(self) -> Iterator[list[Edit]]:
+    def _following(self, kept: Kept | None = None) -> Iterator[list[Edit]]:
         """Bring the world in line with what is done inside; an error takes it back.
+
+        Args:
+            kept: what the actors did when the scene was as it will be.
 
         Yields:
             What was done, once it is done.
         """
         made: list[Edit] = []
+        self._left = None
         try:
             yield made
             made += self._tracker.edits()
             if made:
-                self._follow(made)
+                self._follow(made, kept)
         except BaseException:
             apply(self.scene, inverse(self._tracker.edits()))
             self._tracker.accept(())
             raise
         self._tracker.accept(made)
 
-    def _follow(self, edits: Sequence[Edit]) -> None:
+    def _follow(self, edits: Sequence[Edit], kept: Kept | None) -> None:
         edited = edited_properties(edits)
         if edited is not None:
             scene = self.scene
             if self.simulation.call(lambda world: assign_live(world, scene, edited)):
                 return
-        self._rebuild()
+        self._rebuild(kept)
 
-    def _rebuild(self) -> None:
-        """A new world from the scene, in the state of the old one.
+    def _rebuild(self, kept: Kept | None = None) -> None:
+        """A new world from the scene, in the state of the old one; see `carry`.
 
         Raises:
             MjrigError: it cannot be built; the old one keeps running.
         """
         execution = self.simulation.world.requested_execution
-        self.simulation.replace(World(self.scene, execution), carry)
+
+        def change(old: World, new: World) -> None:
+            self._left = left_behind(old, new)
+            carry(old, new, kept)
+
+        self.simulation.replace(World(self.scene, execution), change)
 
     # Play ---------------------------------------------------------------------------------------
 
@@ -192,11 +204,8 @@ class Session:
         Raises:
             SceneError: it cannot be written, or was changed on disk meanwhile.
         """
-        target = path or self.scene.path
-        if target is not None:
-            self.scene.move_to(target.parent, shorten=self.scene.path is None)
-            self._tracker.accept(self._tracker.edits())
-        self.scene.save(path, overwrite=overwrite)
+        self.scene.save(path, overwrite=overwrite, shorten=self.scene.path is None)
+        self._tracker.accept(self._tracker.edits())
         self.undo_stack.mark_saved()
         if self._unplayed is not None:
             self._unplayed = self.data

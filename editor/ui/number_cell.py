@@ -3,13 +3,15 @@
 Every number in the window is one of these, so that they all work alike.
 """
 
+import ctypes
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from imgui_bundle import imgui
 
-from mjrig.editor.ui import scalars
+from mjrig.editor.ui import scalars, typed_text
 from mjrig.editor.ui.scale import px
 
 #: Height of the line that shows where in its range a number is [pixels at scale 1].
@@ -41,11 +43,9 @@ def number_cell(
     Returns:
         Whether it changed, and the new value.
     """
-    _one_click_types()
-    result = scalars.drag(label, value, speed, low, high, fmt=fmt, flags=flags)
-    if ends is not None:
-        _bar(value, *ends)
-    return result
+    box = ctypes.c_double(value)
+    changed = _cell(label, box, speed, (low, high), fmt, flags, ends)
+    return changed, box.value
 
 
 def whole_number_cell(
@@ -60,12 +60,30 @@ def whole_number_cell(
     ends: tuple[float, float] | None = None,
 ) -> tuple[bool, int]:
     """The same for a whole number."""
-    _one_click_types()
+    box = ctypes.c_int64(value)
     long = fmt.replace("%d", "%lld")
-    result = scalars.drag_int(label, value, speed, low, high, fmt=long, flags=flags)
+    changed = _cell(label, box, speed, (low, high), long, flags, ends)
+    return changed, box.value
+
+
+def _cell(
+    label: str,
+    box: scalars.Box,
+    speed: float,
+    bounds: tuple[float, float],
+    fmt: str,
+    flags: int,
+    ends: tuple[float, float] | None,
+) -> bool:
+    """The number in a box; a text that is no number leaves it as it was, and says so."""
+    before: Any = box.value
+    imgui.get_io().config_drag_click_to_input_text = True  # one click types
+    changed = scalars.drag(label, box, speed, bounds, fmt, flags)
+    if typed_text.is_refused(whole=isinstance(box, ctypes.c_int64)):
+        box.value, changed = before, False
     if ends is not None:
-        _bar(value, *ends)
-    return result
+        _bar(before, *ends)
+    return changed
 
 
 @contextmanager
@@ -76,10 +94,6 @@ def no_tab_stop() -> Iterator[None]:
         yield
     finally:
         imgui.pop_item_flag()
-
-
-def _one_click_types() -> None:
-    imgui.get_io().config_drag_click_to_input_text = True
 
 
 def _bar(value: float, low: float, high: float) -> None:

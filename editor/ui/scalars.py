@@ -23,45 +23,28 @@ def _at(box: Any) -> Any:
     return _new_capsule(ctypes.addressof(box), _NAME, None)
 
 
+#: A number that imgui changes in place.
+Box = ctypes.c_double | ctypes.c_int64
+
+
 def drag(
     label: str,
-    value: float,
+    box: Box,
     speed: float,
-    low: float = -math.inf,
-    high: float = math.inf,
-    *,
-    fmt: str = "%.6g",
+    ends: tuple[float, float],
+    fmt: str,
     flags: int = 0,
-) -> tuple[bool, float]:
-    """Drag a real number; dragging stops at the bounds, typing does not."""
-    box = ctypes.c_double(value)
-    ends = ctypes.c_double(max(low, -_HUGE)), ctypes.c_double(min(high, _HUGE))
-    kind = imgui.DataType_.double
-    changed = imgui.drag_scalar(
-        label, kind, _at(box), speed, _at(ends[0]), _at(ends[1]), fmt, flags
-    )
-    return changed, box.value
+) -> bool:
+    """Drag the number in a box; dragging stops at the ends, typing does not."""
+    whole = isinstance(box, ctypes.c_int64)
+    most = MOST_INT if whole else _HUGE
+    low, high = (_like(box, min(max(end, -most), most)) for end in ends)
+    kind = imgui.DataType_.s64 if whole else imgui.DataType_.double
+    return imgui.drag_scalar(label, kind, _at(box), speed, _at(low), _at(high), fmt, flags)
 
 
-def drag_int(
-    label: str,
-    value: int,
-    speed: float,
-    low: float,
-    high: float,
-    *,
-    fmt: str = "%lld",
-    flags: int = 0,
-) -> tuple[bool, int]:
-    """Drag a whole number."""
-    box = ctypes.c_int64(value)
-    least, most = max(low, -MOST_INT), min(high, MOST_INT)
-    ends = ctypes.c_int64(int(least)), ctypes.c_int64(int(most))
-    kind = imgui.DataType_.s64
-    changed = imgui.drag_scalar(
-        label, kind, _at(box), speed, _at(ends[0]), _at(ends[1]), fmt, flags
-    )
-    return changed, box.value
+def _like(box: Box, value: float) -> Box:
+    return ctypes.c_int64(int(value)) if isinstance(box, ctypes.c_int64) else ctypes.c_double(value)
 
 
 def decimals(speed: float) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from imgui_bundle import glfw_utils, hello_imgui, imgui, immapp
+from imgui_bundle import ImVec2, glfw_utils, hello_imgui, imgui, immapp, implot
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
@@ -21,6 +21,8 @@ _SPLITS = (
     ("MainDockSpace", "right", imgui.Dir.right, 0.28),
     ("MainDockSpace", "left", imgui.Dir.left, 0.19),
 )
+#: Part of a fitted value axis that stays empty: a constant is not drawn on the frame.
+_ROOM = 0.1
 _BACKGROUND = imgui.Col_.window_bg
 _SPACES = {place: place for place in PLACES} | {"centre": "MainDockSpace"}
 
@@ -85,7 +87,7 @@ class App:
         rp.callbacks.show_menus = self._safely("menus", self._menus)
         if self._status is not None:
             rp.callbacks.show_status = self._safely(tr("status bar"), self._status)
-        rp.callbacks.post_init = self._on_start
+        rp.callbacks.post_init = self._start
         rp.callbacks.before_exit = self._on_end
         if self._toolbar is not None:
             bar = hello_imgui.EdgeToolbarOptions()
@@ -94,6 +96,11 @@ class App:
                 hello_imgui.EdgeToolbarType.top, self._safely("toolbar", self._toolbar), bar
             )
         return rp
+
+    def _start(self) -> None:
+        """The contexts exist: what holds for all plots, then what the window does."""
+        implot.get_style().fit_padding = ImVec2(0.0, _ROOM)
+        self._on_start()
 
     def _dock(self, rp: Any) -> None:
         splits, windows = [], []

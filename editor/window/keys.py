@@ -6,6 +6,7 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.ui.chords import global_chord, single_key
+from mjrig.editor.ui.modifiers import Modifiers
 from mjrig.editor.viewport import cameras
 from mjrig.editor.window.command import Command
 from mjrig.editor.window.window_commands import WindowCommands
@@ -34,6 +35,8 @@ class Keys:
 
     def __init__(self, parts: WindowParts, commands: WindowCommands) -> None:
         self.parts, self.commands = parts, commands
+        #: What the desktop says of modifiers goes here too.
+        self.modifiers = Modifiers()
         self._popup_before = False
         self._bindings: dict[bool, _Bindings] = {}
 
@@ -41,7 +44,7 @@ class Keys:
         """Handle the keys pressed in this frame; Escape may be meant for another window."""
         bindings = self._bound()
         for chord, keys in bindings.anywhere:
-            if imgui.shortcut(chord, _GLOBAL):
+            if imgui.shortcut(chord, _GLOBAL) or self.modifiers.missed(chord):
                 self._command(keys).run()
         self._single_keys(bindings, frozenset() if escape else frozenset({_ESCAPE}))
 
@@ -61,7 +64,7 @@ class Keys:
         io, parts = imgui.get_io(), self.parts
         # The popup that Escape closes is gone already; the key was meant for it nevertheless.
         popup_before, self._popup_before = self._popup_before, imgui.is_popup_open("", _ANY_POPUP)
-        if popup_before or self._popup_before or io.key_ctrl or io.key_alt:
+        if popup_before or self._popup_before or self.modifiers.is_chord:
             return
         if not parts.viewport.takes_keys:
             return

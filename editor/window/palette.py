@@ -1,11 +1,12 @@
 """Palette (Ctrl+P): type a few letters of a command, panel, action or property, press Enter."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from imgui_bundle import imgui
 
+from mjrig.editor.assets.actor_menu import MenuEntry
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY
@@ -38,18 +39,19 @@ class Palette:
     Args:
         state: state of the editor.
         commands: the commands of the window.
-        search_inspector: called with the name of a property or action: the inspector then shows
-            only that.
+        reveal: called with the path of a property or action, which the inspector then shows.
+        menu_entries: what the menus of actors offer, with the path of what it is for.
     """
 
     def __init__(
         self,
         state: EditorState,
         commands: WindowCommands,
-        search_inspector: Callable[[str], object] = lambda name: None,
+        reveal: Callable[[str], object] = lambda path: None,
+        menu_entries: Callable[[], Iterable[tuple[str, MenuEntry]]] = lambda: (),
     ) -> None:
         self.state, self.commands = state, commands
-        self._search_inspector = search_inspector
+        self._reveal, self._menu_entries = reveal, menu_entries
         self.is_open = False
         self.typed, self._chosen = "", 0
         self._entries: list[PaletteLine] = []
@@ -68,7 +70,16 @@ class Palette:
             self._objects(), key=lambda o: not (o[0] in chosen or o[0].startswith(below))
         )
         lines = [line for path, obj in objects for line in self._of_object(path, obj)]
-        return [*known, *lines, *self._elements()]
+        return [*known, *self._of_menus(), *lines, *self._elements()]
+
+    def _of_menus(self) -> list[PaletteLine]:
+        """What the menus of actors offer; of the selected ones first."""
+        chosen = {path.partition(".")[0] for path in self.state.selection.paths}
+        entries = sorted(self._menu_entries(), key=lambda e: e[0].partition(".")[0] not in chosen)
+        return [
+            PaletteLine(f"{e.below.partition('/')[0]} {e.label}".strip(), e.run, path)
+            for path, e in entries
+        ]
 
     def _of_command(self, command: Command) -> PaletteLine:
         path = command.menu.replace("/", " > ")
@@ -108,7 +119,7 @@ class Palette:
     def _show(self, path: str, name: str) -> None:
         """Select an object, and bring the inspector forward with one property or action of it."""
         self.state.selection.only(path)
-        self._search_inspector(name)
+        self._reveal(f"{path}.{name}" if name else "")
         bring_forward("Inspector")
 
     def found(self) -> Sequence[PaletteLine]:

@@ -1,6 +1,7 @@
 """Scene files of the window: open, save, reload, recover, with their dialogs."""
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,10 @@ class SceneFiles:
         return (self.unsaved, self.changed, self.recover, self.trust, self.hot.dialog)
 
     def save(self, path: Path | None = None, *, overwrite: bool = False) -> bool:
-        """Write the scene; one that has no file yet goes into the current folder."""
+        """Write the scene; one that has no file yet goes where `suggested` says."""
         state = self.state
         if path is None and state.scene.path is None:
-            path = free_file(Path.cwd(), "scene", ".yaml")
+            path = self.suggested()
         if not state.attempt(lambda: state.session.save(path, overwrite=overwrite)):
             if path is None and not overwrite and state.scene.changed_on_disk():
                 self.changed.open()
@@ -102,13 +103,22 @@ class SceneFiles:
 
     def ask_save(self, then: Callable[[], Any] = lambda: None) -> None:
         """Choose where to write the scene; then do something."""
-        start = self.state.scene.path or free_file(Path.cwd(), "scene", ".yaml")
+        start = self.state.scene.path or self.suggested()
 
-        def write(path: Path) -> None:
-            if self.save(path):
-                then()
+        def write(path: Path) -> bool:
+            if not self.save(path):
+                return False
+            then()
+            return True
 
         self.choose.ask("Save", start.resolve(), SCENES, write)
+
+    def suggested(self) -> Path:
+        """Where a scene without a file goes: beside its model, if one can write there."""
+        model = self.state.scene.model_file
+        if model is not None and os.access(model.parent, os.W_OK):
+            return free_file(model.parent, model.stem, ".yaml")
+        return free_file(Path.cwd(), "scene", ".yaml")
 
     def open_path(self, path: Path) -> None:
         """Open a scene, a model or the scene of a recording in place of this one.

@@ -29,6 +29,7 @@ from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_panel import TunePanel
+from mjrig.editor.ui import typed_text
 from mjrig.editor.ui.dialogs import Dialog, KeepDialog
 from mjrig.editor.ui.panel import Panel, bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
@@ -121,9 +122,11 @@ class Window:
         self.viewport.over = self.welcome.draw
         shows = HelpActions(self.sheet.toggle, self._find, self.tour.start, self.welcome.show)
         self.all_commands = WindowCommands(self.parts, shows)
-        self.palette = Palette(state, self.all_commands, self.inspector.search_for)
+        self.palette = Palette(
+            state, self.all_commands, self.inspector.reveal, self.hierarchy.entries
+        )
         self._menus = Menus(self.all_commands)
-        self._keys = Keys(self.parts, self.all_commands)
+        self.keys = Keys(self.parts, self.all_commands)
         self.app = App(
             state,
             panels,
@@ -153,7 +156,7 @@ class Window:
         self.replay = ReplayPanel(state, self.choose, self.files.open_path)
         self.replay.last_take = self.recording.last_take
         self.check = CheckPanel(state)
-        self.commands = CommandsPanel(state, lambda: self.viewport.takes_keys)
+        self.commands = CommandsPanel(state, self._takes_single_keys)
         self.serve = ServePanel(state)
         return [
             self.viewport,
@@ -170,6 +173,9 @@ class Window:
             self.serve,
             self.console,
         ]
+
+    def _takes_single_keys(self) -> bool:
+        return self.viewport.takes_keys and not self.keys.modifiers.is_chord
 
     def _welcome_actions(self) -> WelcomeActions:
         files = self.files
@@ -200,6 +206,8 @@ class Window:
         self.serve.served.tick()
         self.importing.tick()
         self.check.preflight.tick()
+        for reason in typed_text.take_refusals():
+            self.state.console.warn(reason)
         self._open_what_is_wanted()
         self.tune.tune.hear()
         self._tell_title()
@@ -227,6 +235,7 @@ class Window:
             or self.importing.is_open
             or self.assets.thumbnails.is_drawing
             or self.viewport.notice.is_shown
+            or typed_text.is_shown()
         )
 
     def _tell_title(self) -> None:
@@ -266,9 +275,10 @@ class Window:
 
     def _menu_bar(self) -> None:
         self._menus.draw()
+        self.keys.modifiers.tick()
         self.commands.tick()
         if not any(dialog.is_open for dialog in self._dialogs):  # a question wants an answer first
-            self._keys.take(escape=not self.sheet.is_focused)
+            self.keys.take(escape=not self.sheet.is_focused)
         for dialog in self._dialogs:
             dialog.draw()
         self.palette.draw()

@@ -194,8 +194,8 @@ class WindowCommands:
         """Choose where to record to, and begin."""
         parts = self.parts
 
-        def begin(path: Path) -> None:
-            parts.state.attempt(lambda: parts.recording.start(path, overwrite=True))
+        def begin(path: Path) -> bool:
+            return parts.state.attempt(lambda: parts.recording.start(path, overwrite=True))
 
         parts.choose.ask("Save", parts.recording.suggested(), (SUFFIX,), begin)
 

@@ -6,14 +6,19 @@ from typing import Any
 
 import mujoco
 
+from mjrig.check.feedback_loops import SERVOS
 from mjrig.check.finding import Finding, note, warning
 from mjrig.check.remedy import Remedy, patching
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.effort_limits import model_ranges, our_limit, owned, symmetric
 from mjrig.model.binding import ActuatorBinding
+from mjrig.names import literal
 
 DATASHEET = "the motor's data sheet has the number"
+_IN_MODEL = "give it a forcerange in the model"
+#: How far past its range a target may lead a joint, as a part of that range: a gripper squeezes.
+FAR = 0.25
 
 
 def about_limits(robot: Articulation, model: Any) -> Iterator[Finding]:
@@ -23,6 +28,7 @@ def about_limits(robot: Articulation, model: Any) -> Iterator[Finding]:
             if "torque_limit" in gains:
                 yield from _about_limit(robot, controller, binding, gains, index)
     yield from _about_direct(robot)
+    yield from _about_targets(robot, model)
     yield from _about_ranges(robot, model)
     yield from _about_endless_joints(robot)
 
@@ -85,24 +91,80 @@ def _is_said(controller: ArticulationController) -> bool:
 
 
 def _about_direct(robot: Articulation) -> Iterator[Finding]:
-    """Actuators without a control law whose input and output may both be unbounded."""
-    taken = {b.actuator_id for c in robot.controllers for b in c.bindings}
-    for binding in robot.actuators:
-        if binding.actuator_id in taken or binding.output_count != 1:
+    """Actuators without a control law whose effort may be unbounded."""
+    for binding in _direct(robot):
+        if binding.kind not in ("motor", *SERVOS) or model_ranges(binding):
             continue
-        if binding.kind in ("motor", "position", "velocity", "pid") and not _limited(binding):
-            yield note(
-                "no-limit",
-                robot.name,
-                (binding.actuator,),
-                "is driven directly and has neither ctrlrange nor forcerange",
-                "give it a forcerange in the model",
-                by_hand=DATASHEET,
-            )
+        is_servo = binding.kind in SERVOS and binding.ctrl_range is not None
+        if is_servo:
+            text = "has no force limit: its ctrlrange bounds the target, not the effort"
+        elif binding.ctrl_range is None:
+            text = "is driven directly and has neither ctrlrange nor forcerange"
+        else:
+            continue
+        fix = _force_limit(robot, binding) if binding.kind in SERVOS else _IN_MODEL
+        yield note("no-limit", robot.name, (binding.actuator,), text, fix, by_hand=DATASHEET)
 
 
-def _limited(binding: ActuatorBinding) -> bool:
-    return bool(model_ranges(binding)) or binding.ctrl_range is not None
+def _direct(robot: Articulation) -> Iterator[ActuatorBinding]:
+    """The actuators with one output that no controller owns."""
+    taken = {b.actuator_id for c in robot.controllers for b in c.bindings}
+    yield from (b for b in robot.actuators if b.actuator_id not in taken and b.output_count == 1)
+
+
+def _force_limit(robot: Articulation, binding: ActuatorBinding) -> str:
+    name = literal(binding.actuator)
+    return f'give it one: native_gains: {{forcerange: {{"{name}": [low, high]}}}}'
+
+
+def _about_targets(robot: Articulation, model: Any) -> Iterator[Finding]:
+    """Position servos whose ctrlrange leads far past the stops of their joint."""
+    for binding in _direct(robot):
+        joint, given = binding.joint_range, binding.ctrl_range
+        servo = _position_servo(binding, model)
+        if joint is None or given is None or servo is None or not joint[1] > joint[0]:
+            continue
+        factor, offset = servo
+        low, high = sorted(factor * u + offset for u in given)
+        past = max(joint[0] - low, high - joint[1])
+        if past <= FAR * (joint[1] - joint[0]):
+            continue
+        ends = sorted((q - offset) / factor for q in joint)
+        value = [float(f"{end:.6g}") for end in ends]
+        turns = binding.effort_unit == "N·m"
+        as_degrees = turns and math.isclose(high, math.degrees(joint[1]), rel_tol=0.05)
+        yield warning(
+            "ctrlrange-past-joint",
+            robot.name,
+            (binding.actuator,),
+            f"ctrlrange {given[0]:g} {given[1]:g} takes the joint from {low:.4g} to {high:.4g} "
+            f"{'rad' if turns else 'm'}, far past its range {joint[0]:.4g} {joint[1]:.4g}: targets "
+            "there press it against its stop" + ("; it looks like degrees" if as_degrees else ""),
+            f"ctrlrange {value[0]:g} {value[1]:g}, in native_gains or in the model",
+            remedies=_within_joint(robot, binding, value),
+        )
+
+
+def _position_servo(binding: ActuatorBinding, model: Any) -> tuple[float, float] | None:
+    """(factor, offset) from control to the position of the joint it asks for."""
+    if not binding.on_joint or not binding.gear:
+        return None
+    if binding.kind == "pid" and binding.inputs[:1] == ("pos",):
+        return 1.0 / binding.gear, 0.0
+    i = binding.actuator_id
+    gain, bias = float(model.actuator_gainprm[i, 0]), model.actuator_biasprm[i]
+    slope = -float(bias[1]) * binding.gear
+    if binding.kind != "position" or not slope or not gain:
+        return None
+    return gain / slope, float(bias[0]) / slope
+
+
+def _within_joint(
+    robot: Articulation, binding: ActuatorBinding, value: list[float]
+) -> tuple[Remedy, ...]:
+    among = [b.names for b in robot.actuators]
+    path, text = f"{robot.name}.native_gains.ctrlrange", f"ctrlrange {value[0]:g} {value[1]:g}"
+    return (patching(text, path, {binding.actuator: value}, among),)
 
 
 def _about_ranges(robot: Articulation, model: Any) -> Iterator[Finding]:

@@ -83,9 +83,9 @@ class SceneEdit:
         return own.merged(twin, patch)
 
 
-def _others(written: Mapping[str, float], taken: set[int], slots: Slots) -> dict[str, float]:
+def _others(written: Mapping[str, Any], taken: set[int], slots: Slots) -> dict[str, Any]:
     """What is written by pattern for all but some slots."""
-    kept: dict[str, float] = {}
+    kept: dict[str, Any] = {}
     for pattern, value in written.items():
         matched = set() if pattern == DEFAULT else set(slots.match(pattern))
         if matched & taken:
@@ -123,7 +123,7 @@ def adding(text: str, path: str, value: object) -> Remedy:
     return Remedy(text, (SceneEdit(path, value, How.ADD),))
 
 
-def patching(text: str, path: str, value: Mapping[str, float], among: Iterable[Any]) -> Remedy:
+def patching(text: str, path: str, value: Mapping[str, Any], among: Iterable[Any]) -> Remedy:
     """Set some values of a property that has one for each joint or actuator."""
     names = tuple(tuple(aliases) for aliases in among)
     return Remedy(text, (SceneEdit(path, dict(value), How.PATCH, names),))

@@ -1,6 +1,6 @@
 """ControlledActor: components on an actor, and the step in which they write its ctrl."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -338,6 +338,19 @@ class ControlledActor(ActorInWorld):
         """The actuators whose position setpoint a law follows."""
         ids = self._plan.following
         return frozenset(b.actuator for b in self._described if b.actuator_id in ids)
+
+    def wanted_positions(self) -> dict[str, float]:
+        """The coordinate or length that each actuator is told to go to, where it is told one."""
+        return self._seeds.wanted(self._setpoints.values[0], self._plan.following)
+
+    def ask_for(self, wanted: Mapping[str, float]) -> frozenset[str]:
+        """Setpoints at rest that ask for these positions; returns of which actuators."""
+        rows = self._setpoints.values
+        asking = self._seeds.asking(wanted, self._plan.following)
+        good = self._guard.setpoints.reshape(rows.shape)
+        for column, value in asking.items():
+            rows[:, column] = good[:, column] = (value, 0.0, 0.0)
+        return frozenset(self._setpoints.names[column] for column in asking)
 
     def seed(self, actuators: Collection[str]) -> None:
         """Setpoints of these actuators from the present pose, as if they had just been bound."""

@@ -1,6 +1,6 @@
 """Seeding: setpoints that keep a robot where it is."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import mujoco
@@ -12,6 +12,11 @@ from mjrig.model.actor_model import ActorState
 from mjrig.model.binding import ActuatorBinding
 
 _IDENTITY = {"qw": 1.0}
+
+
+def _is_position(binding: ActuatorBinding) -> bool:
+    """Whether its setpoint is a position also without a law."""
+    return binding.kind == "position" or "pos" in binding.inputs
 
 
 class Scratch:
@@ -70,7 +75,7 @@ class Seeds:
             if given is not None:
                 for k, value in enumerate(given):
                     seeds[row_of(binding, k), column] = value
-            elif binding.kind == "position" or "pos" in binding.inputs:
+            elif _is_position(binding):
                 following.append((column, binding))
         if following:
             lengths = self._lengths(qpos)
@@ -80,12 +85,43 @@ class Seeds:
 
     def _holding(self, binding: ActuatorBinding, length: float) -> float:
         """The setpoint that holds a length; a position actuator's may have other units."""
-        i = binding.actuator_id
-        gain, bias = float(self._model.actuator_gainprm[i, 0]), self._model.actuator_biasprm[i]
-        plain = binding.kind != "position" or (gain == -bias[1] and bias[0] == 0.0)
+        gain, slope, offset = self._servo(binding)
+        plain = gain == slope and offset == 0.0
         if plain or not gain or binding.actuator_id in (self._owned or ()):
             return length
-        return -float(bias[1] * length + bias[0]) / gain
+        return (slope * length - offset) / gain
+
+    def wanted(self, setpoints: FloatArray, owned: Collection[int]) -> dict[str, float]:
+        """The coordinates or lengths that position setpoints ask for, by actuator."""
+        found = {}
+        for column, binding in enumerate(self._single):
+            gain, slope, offset = self._servo(binding)
+            if binding.actuator_id in owned:
+                found[binding.actuator] = float(setpoints[column])
+            elif _is_position(binding) and slope * binding.gear:
+                length = (gain * float(setpoints[column]) + offset) / slope
+                found[binding.actuator] = length / binding.gear
+        return found
+
+    def asking(self, wanted: Mapping[str, float], owned: Collection[int]) -> dict[int, float]:
+        """The setpoints that ask for these coordinates or lengths, by column."""
+        found = {}
+        for column, binding in enumerate(self._single):
+            gain, slope, offset = self._servo(binding)
+            asked = wanted.get(binding.actuator)
+            if asked is not None and binding.actuator_id in owned:
+                found[column] = asked
+            elif asked is not None and _is_position(binding) and gain:
+                found[column] = (slope * asked * binding.gear - offset) / gain
+        return found
+
+    def _servo(self, binding: ActuatorBinding) -> tuple[float, float, float]:
+        """(gain, slope, offset) of a servo: force = gain·setpoint - slope·length + offset."""
+        i = binding.actuator_id
+        if binding.kind != "position":
+            return 1.0, 1.0, 0.0
+        bias = self._model.actuator_biasprm[i]
+        return float(self._model.actuator_gainprm[i, 0]), -float(bias[1]), float(bias[0])
 
     def _sort(self, owned: set[int]) -> None:
         """Which columns take a coordinate, which an actuator length, which neither for sure."""

@@ -118,6 +118,13 @@ class FolderLock:
             shutil.copy2(self.path, beside)
 
 
+def why_not_written(path: Path, error: OSError) -> str:
+    """Why a file could not be written, as one sentence that names it."""
+    if not path.parent.exists():
+        return f"{path}: there is no folder {str(path.parent)!r}; make it first"
+    return f"{path}: cannot be written: {error.strerror}"
+
+
 def backup_of(path: Path) -> Path:
     """Where the previous version of a file is kept: `scene.yaml~`, beside the file itself."""
     real = Path(os.path.realpath(path))

@@ -1,6 +1,6 @@
 """Selection of the actuators a tuning command works on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mjrig.control.articulation import Articulation
@@ -144,15 +144,25 @@ def _why_not(robot: Articulation, binding: ActuatorBinding) -> str:
     return binding.skip_reason or "no controller owns it"
 
 
+def way_to_motors(robots: Iterable[Articulation]) -> str:
+    """How robots with servos of their own get a controller; empty where there are none.
+
+    It ends a sentence that says why there is nothing to tune.
+    """
+    servos = [r.name for r in robots if any(b.kind == "position" for b in r.actuators)]
+    if not servos:
+        return ""
+    return (
+        f"; {servos[0]}.use_motors=true makes motors of its position actuators, "
+        "for a PDController with gains of its own"
+    )
+
+
 def _nothing(
     robots: list[Articulation], skipped: list[Skipped], refusals: list[BindingError]
 ) -> str:
     if skipped:
-        servos = [r.name for r in robots if any(b.kind == "position" for b in r.actuators)]
-        problem = f"nothing to tune: {'; '.join(map(str, skipped[:3]))}"
-        if not servos:
-            return problem
-        return f"{problem}; {servos[0]}.use_motors=true makes motors of its position actuators"
+        return f"nothing to tune: {'; '.join(map(str, skipped[:3]))}{way_to_motors(robots)}"
     if not any(r.actuators for r in robots):
         names = listed(r.name for r in robots)
         return f"nothing to tune: no actor has an actuator (actors: {names})"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import BindingError, PropertyError, SceneError
-from mjrig.files.writing import write_atomically
+from mjrig.files.writing import why_not_written, write_atomically
 from mjrig.gains.gain_rows import Change, GainRow
 from mjrig.names import Slots, listed, literal, suggestion
 from mjrig.properties.bounds import number
@@ -79,7 +79,7 @@ def save_preset(path: Path, rows: Sequence[GainRow]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
     except OSError as error:
-        raise SceneError(f"{path}:1:1: cannot be written: {error.strerror}") from error
+        raise SceneError(why_not_written(path, error)) from error
 
 
 def read_preset(path: Path) -> Gains:

@@ -83,16 +83,23 @@ class NativeServo:
 
     def raw_effort(self) -> float:
         """Effort of its law before its forcerange, in the last step."""
-        force = self._raw_force() if self.kind in _AFFINE else float(self._force[0])
-        return self.gear * force
+        return self.gear * self._unlimited()
 
     def effort(self) -> float:
         """Effort after its forcerange."""
         if self.binding.force_range is None:
             return self.raw_effort()
         low, high = self.binding.force_range
-        raw = self._raw_force() if self.kind in _AFFINE else float(self._force[0])
-        return self.gear * min(max(raw, low), high)
+        return self.gear * min(max(self._unlimited(), low), high)
+
+    def _unlimited(self) -> float:
+        """The force of its law: MuJoCo's own where no limit cut it, which is exact.
+
+        An activation is read after the step already: a law with one is a step ahead.
+        """
+        force, limits = float(self._force[0]), self.binding.force_range
+        is_cut = limits is not None and not limits[0] < force < limits[1]
+        return self._raw_force() if is_cut and self.kind in _AFFINE else force
 
     def _raw_force(self) -> float:
         """The law at the start of the last step: that is what lengths and velocities are of."""

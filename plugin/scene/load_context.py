@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mjrig.errors import LocatedError, PropertyError, SceneError
 from mjrig.files.paths import read_limited
 from mjrig.files.sandbox import Sandbox
+from mjrig.files.writing import folder_lock, why_not_written
 from mjrig.names import suggestion
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
 from mjrig.yaml_text.yaml_nodes import MAX_NODES
@@ -142,6 +144,36 @@ def decoded(content: bytes, path: Path) -> str:
         before = content[: error.start].decode("utf-8")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise SceneError(f"{path}:{line}:{column}: not UTF-8 text: {error.reason}") from error
+
+
+def write_scene_file(path: Path, text: str, known: bytes | None) -> None:
+    """Replace the file of a scene in one go, and keep its previous content beside it.
+
+    Args:
+        path: the file.
+        text: its new content.
+        known: `digest` of the content that it must have if it is there; None: any.
+
+    Raises:
+        SceneError: it cannot be written, or has other content; it is as it was.
+    """
+    try:
+        with folder_lock(path) as lock:  # nobody saves between the check and the replacement
+            there = read_scene_file(path) if os.path.isfile(path) else None
+            if known is not None and there is not None and digest(there) != known:
+                raise SceneError(
+                    f"{path}:1:1: was changed on disk since it was read; reload() reads it, "
+                    "save(overwrite=True) replaces it"
+                )
+            if there != text.encode("utf-8"):
+                lock.replace(text, backup=True)
+    except OSError as error:
+        raise SceneError(why_not_written(path, error)) from error
+
+
+def digest(content: bytes) -> bytes:
+    """What tells the content of a file from another one."""
+    return sha256(content).digest()
 
 
 def _why_unreadable(path: Path, error: Exception) -> str:

@@ -1,6 +1,5 @@
 """A model file where a scene goes, and how scenes name files."""
 
-import logging
 import os
 import re
 import unicodedata
@@ -11,12 +10,10 @@ from pathlib import Path
 from mjrig.errors import SceneError
 from mjrig.files.file_content import Content, content_of, head_of, kind_of, root_element
 from mjrig.files.paths import is_in_package
-from mjrig.names import listed, unique
+from mjrig.names import unique
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.actor import MODELS
-
-_logger = logging.getLogger("mjrig")
 
 #: File names that describe nothing; the folder's name is used instead.
 _VAGUE = ("scene", "model", "robot", "main", "index")
@@ -88,8 +85,7 @@ def refuse_model(target: Path) -> None:
     if is_model or (target.suffix.lower() in MODELS and not target.exists()):
         what = "is a model, and a scene is" if is_model else "is the name of a model; a scene is"
         raise SceneError(
-            f"{target}:1:1: {what} written to a file of its own, such as "
-            f"{target.with_suffix('.yaml')}"
+            f"{target}: {what} written to a file of its own, such as {target.with_suffix('.yaml')}"
         )
 
 
@@ -113,24 +109,6 @@ def moved(file: Path, old: Path, new: Path, *, shorten: bool = False) -> Path:
         return Path(whole)
 
 
-def warn_of_lost(files: Iterable[Path], base: Path, target: Path) -> None:
-    """Say which names of files lead nowhere in a scene saved to another folder as it was."""
-    folder = target.parent
-    lost = dict.fromkeys(str(file) for file in files if _is_lost(file, base, folder))
-    if lost:
-        _logger.warning(
-            "%s: from there no file is found by %s; move_to(%r) before save() lets the scene name "
-            "the same files", target, listed(lost), str(folder),
-        )  # fmt: skip
-
-
-def _is_lost(file: Path, old: Path, new: Path) -> bool:
-    """Whether a name leads to a file from the folder `old`, and to none from `new`."""
-    if is_in_package(file) or ":" in file.parts[0] or file.is_absolute():
-        return False
-    return os.path.exists(old / file) and not os.path.exists(new / file)
-
-
 @dataclass(frozen=True)
 class NamedFile:
     """A file that an object of a scene names in one of its properties."""
@@ -149,6 +127,11 @@ class NamedFile:
         name = moved(self.file, old, new, shorten=shorten)
         if name != self.file:
             self.obj.property_named(self.name).assign(self.obj, str(name))
+
+    def put_back(self) -> None:
+        """Name the file as it did."""
+        if self.obj.__dict__[self.name] != self.file:
+            self.obj.property_named(self.name).assign(self.obj, str(self.file))
 
 
 def named_files(objects: Iterable[HasProperties]) -> Iterator[NamedFile]:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +16,6 @@ from mjrig.errors import (
     untrusted_folder,
 )
 from mjrig.files.sandbox import Sandbox
-from mjrig.files.writing import folder_lock
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.apply_data import update
 from mjrig.scene.load_context import (
@@ -26,16 +24,17 @@ from mjrig.scene.load_context import (
     Reading,
     Trust,
     decoded,
+    digest,
     read_scene_file,
     sandbox_of,
     trusted_by,
+    write_scene_file,
 )
 from mjrig.scene.model_scene import (
     actor_name,
     holds_model,
     named_files,
     refuse_model,
-    warn_of_lost,
 )
 from mjrig.scene.scene_text import FORMAT, SceneText, new_text
 from mjrig.yaml_text.yaml_document import Keys
@@ -134,7 +133,7 @@ class SceneFile(HasProperties):
         text = decoded(content, path)
         reading.budget.take(len(text))
         made = cls._read(text, str(path), path.parent, reading.into(path))
-        made._path, made._digest = path, _digest(content)
+        made._path, made._digest = path, digest(content)
         return made
 
     @classmethod
@@ -173,15 +172,22 @@ class SceneFile(HasProperties):
             made.check_read()
         return made
 
-    def save(self, path: str | Path | None = None, *, overwrite: bool = False) -> None:
+    def save(
+        self,
+        path: str | Path | None = None,
+        *,
+        overwrite: bool = False,
+        shorten: bool = False,
+    ) -> None:
         """Write the scene; an untouched one comes out byte for byte as it was read.
 
-        Also in another folder: `move_to` that first, if files are named relative to the old one.
-        The previous content is kept beside the file, in `scene.yaml~`.
+        In another folder it names the same files, as `move_to` does. The previous content is kept
+        beside the file, in `scene.yaml~`.
 
         Args:
             path: where to; None: the file it was read from or saved to last.
             overwrite: also if the file was changed on disk since it was read.
+            shorten: also write absolute names of files in its folder or below relative to it.
 
         Raises:
             SceneError: there is no path, the file was changed since it was read, or it cannot be
@@ -191,30 +197,13 @@ class SceneFile(HasProperties):
         if target is None:
             raise SceneError(self._no_file())
         refuse_model(target)
-        if self._path is None and self._model_file is not None:
-            self.move_to(target.parent)
-        text = self.to_text()
-        content = text.encode("utf-8")
-        try:
-            with folder_lock(target) as lock:  # nobody saves between the check and the replacement
-                there = read_scene_file(target) if os.path.isfile(target) else None
-                if not overwrite and there is not None and self._is_own(target):
-                    self._check_unchanged(target, there)
-                if there != content:
-                    lock.replace(text, backup=True)
-        except OSError as error:
-            raise SceneError(f"{target}:1:1: cannot be written: {error.strerror}") from error
-        warn_of_lost((n.file for n in named_files(self._family())), self._base, target)
+        with self._moving_to(target.parent, shorten=shorten):
+            text = self.to_text()
+            is_mine = self._is_own(target) and not overwrite
+            write_scene_file(target, text, self._digest if is_mine else None)
         written = SceneText.read(text, str(target), self.overrides)
         self._text = written.understood_as(self.to_data())
-        self._path, self._digest = target, _digest(content)
-
-    def _check_unchanged(self, target: Path, there: bytes) -> None:
-        if _digest(there) != self._digest:
-            raise SceneError(
-                f"{target}:1:1: was changed on disk since it was read; reload() reads it, "
-                "save(overwrite=True) replaces it"
-            )
+        self._path, self._digest = target, digest(text.encode("utf-8"))
 
     def _no_file(self) -> str:
         if self._model_file is None:
@@ -231,14 +220,25 @@ class SceneFile(HasProperties):
             folder: the one that names are relative to from now on.
             shorten: also write absolute names relative to it, of files that lie in it or below.
         """
-        names = list(named_files(self._family()))
-        before, self._base = self._base, folder  # included files are read from there at once
+        with self._moving_to(folder, shorten=shorten):
+            pass
+
+    @contextmanager
+    def _moving_to(self, folder: Path, *, shorten: bool) -> Iterator[None]:
+        """As `move_to`; an error inside takes it back."""
+        names, before = list(named_files(self._family())), self._base
+        if os.path.abspath(before) != os.path.abspath(folder):
+            self._base = folder  # included files are read from there at once
         try:
             with self.changes():
                 for named in names:
                     named.move(before, folder, shorten=shorten)
+            yield
         except BaseException:
             self._base = before
+            with self.changes():
+                for named in names:
+                    named.put_back()
             raise
 
     @contextmanager
@@ -271,7 +271,7 @@ class SceneFile(HasProperties):
         if self._path is None:
             return False
         try:
-            return _digest(read_scene_file(self._path)) != self._digest
+            return digest(read_scene_file(self._path)) != self._digest
         except SceneError:
             return True
 
@@ -392,7 +392,3 @@ class SceneFile(HasProperties):
         if not self._text.says(self.to_data(), path):  # edited since: the text shows another value
             at, about_key = (), True
         return self._text.error(path, str(error), at=at, about_key=about_key)
-
-
-def _digest(content: bytes) -> bytes:
-    return sha256(content).digest()

@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import FitError
+from mjrig.gains.choice import way_to_motors
 from mjrig.names import listed, suggestion
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recording import Recording
@@ -175,6 +176,9 @@ def fit(
 
 def _only(world: World) -> str:
     driven = [r.name for r in world.articulations.values() if len(r.bindings)]
+    if not driven:
+        why = "nothing to fit: no actor has a controller that drives a joint"
+        raise FitError(f"{why}{way_to_motors(world.articulations.values())}")
     if len(driven) != 1:
         raise FitError(f"name the actor to fit, one of: {listed(driven)}")
     return driven[0]

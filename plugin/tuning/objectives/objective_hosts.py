@@ -13,6 +13,7 @@ from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_address
 from mjrig.errors import BindingError
+from mjrig.gains.choice import way_to_motors
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import Slots
 from mjrig.readings.applied_effort import BoolArray
@@ -59,7 +60,8 @@ class Host(ABC):
         self.robot = world[actor]
         self.readout = Readout(self.robot)
         if not self.readout.names:
-            raise BindingError(f"{actor}: no controller is bound to an actuator; nothing to test")
+            why = f"{actor}: no controller is bound to an actuator; nothing to test"
+            raise BindingError(f"{why}{way_to_motors([self.robot])}")
         self.count, self.timestep = count, world.timestep
         self.base = base_address(self.robot)
         self.alive: BoolArray = np.ones(count, np.bool_)

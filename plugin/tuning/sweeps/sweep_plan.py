@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.gains.choice import way_to_motors
 from mjrig.names import listed
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
@@ -140,7 +141,8 @@ def _actor(world: World, names: Sequence[str]) -> str:
         if len(found) == 1:
             return found[0]
     if not able:
-        raise BindingError("no actor of the scene has a bound controller; nothing to test")
+        why = "no actor of the scene has a bound controller; nothing to test"
+        raise BindingError(f"{why}{way_to_motors(world.articulations.values())}")
     raise BindingError(f"choose the actor under test with actor: {listed(able)}")
 
 

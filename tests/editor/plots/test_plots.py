@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from imgui_bundle import imgui
+from imgui_bundle import imgui, implot
 
 from mjrig.editor.plots.plot_export import clipped, free_name, write_csv, write_png
 from mjrig.editor.plots.plot_layouts import load_layout, save_layout
@@ -567,3 +567,70 @@ def test_a_scene_without_plots_of_its_own_begins_with_its_first_actuator() -> No
         f"swing.{actuator}.setpoint",
         f"swing.{actuator}.position",
     ]
+
+
+# The value axis ----------------------------------------------------------------------------------
+
+
+class Sight:
+    """What the axes of the plots show when they are finished."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.limits: list[tuple[float, float]] = []
+        end = implot.end_plot
+
+        def noting() -> None:
+            y = implot.get_plot_limits().y
+            self.limits.append((y.min, y.max))
+            end()
+
+        monkeypatch.setattr(implot, "end_plot", noting)
+
+
+@pytest.mark.parametrize("values", [(0.0,), (1e6,), (-3.0,), (0.0, 0.5), (2.0, 2.0 + 1e-7)])
+def test_constant_signals_keep_away_from_the_frame(
+    values: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = editor_state(SCENE)
+    panel = PlotsPanel(state)
+    seen = Sight(monkeypatch)
+
+    def look(ctx: Any) -> None:
+        plot = panel.board.plots[0]
+        paths = [i.path for i in panel.board.offered()][: len(values)]
+        panel.board.add(plot, *paths)
+        watched = state.simulation.signals.watched
+        for step in range(50):
+            for path, value in zip(paths, values, strict=True):
+                watched[path].add(0.01 * step, value)
+        ctx.yield_(4)
+        low, high = seen.limits[-1]
+        room = 0.02 * (high - low)
+        assert low + room < min(values) and max(values) < high - room
+
+    run_ui_tests(app_with(state, [panel]), look)
+
+
+def test_a_scene_that_begins_empty_is_plotted_once_a_robot_follows_something() -> None:
+    state = editor_state("mjrig: 1\n")
+    panel = PlotsPanel(state, starts_filled=True)
+    seen: list[list[str]] = []
+
+    def builds(ctx: Any) -> None:
+        ctx.yield_(2)
+        seen.append(list(panel.board.plots[0].signals))
+        with state.session.edit("Add") as scene:
+            scene.add_actor(
+                "swing",
+                model="package:mjrig.assets/pendulum/pendulum.xml",
+                components=[{"type": "PDController"}],
+            )
+        ctx.yield_(2)
+        seen.append(list(panel.board.plots[0].signals))
+        panel.board.remove(panel.board.plots[0], *seen[-1])
+        state.session.set("swing.pose.position", [0, 1, 0])
+        ctx.yield_(2)
+        seen.append(list(panel.board.plots[0].signals))  # what the user took away stays away
+
+    run_ui_tests(app_with(state, [panel]), builds)
+    assert seen == [[], ["swing.swing.setpoint", "swing.swing.position"], []]

@@ -132,7 +132,35 @@ def test_many_samples_keep_their_peaks_and_few_points() -> None:
     assert (curve[1].max(), curve[1].min()) == (7.0, -8.0)
     assert np.all(np.diff(curve[0]) >= 0.0)
     peak = curve[0][curve[1].argmax()]
-    assert abs(peak - data[0, 12_345]) <= 10.0 / 250
+    assert peak == data[0, 12_345]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_thinned_points_are_samples_and_hold_the_extremes_of_every_stretch(seed: int) -> None:
+    """Also of a lone sample anywhere, with gaps, and at uneven times."""
+    rng = np.random.default_rng(seed)
+    time = np.cumsum(rng.uniform(1e-4, 2e-3, 9000))
+    data = np.stack([time, np.sin(3.0 * time)])
+    spikes = rng.choice(9000, 40, replace=False)
+    data[1, spikes] += rng.choice([-5.0, 5.0], 40)
+    data[1, rng.choice(9000, 300)] = np.nan
+    begin, end = float(time[500]), float(time[8500])
+    curve = thinned(data, begin, end, 300)
+    made_of = {(t, str(v)) for t, v in data.T}
+    assert all((t, str(v)) in made_of for t, v in curve.T)
+    assert np.all(np.diff(curve[0]) >= 0.0)
+    drawn = set(curve[1].tolist())
+    stretch = np.floor(data[0] / (2.0 * (end - begin) / 300))
+    for number in np.unique(stretch[501:8499])[1:-1]:
+        there = data[1, stretch == number]
+        assert {np.nanmin(there), np.nanmax(there)} <= drawn
+
+
+def test_a_thinned_slope_stays_a_slope() -> None:
+    time = np.linspace(0.0, 10.0, 20_000)
+    for values in (time, -time):
+        steps = np.diff(thinned(np.stack([time, values]), 0.0, 10.0, 400)[1])
+        assert np.all(steps >= 0.0) or np.all(steps <= 0.0)
 
 
 def test_a_moving_window_shows_the_same_points() -> None:

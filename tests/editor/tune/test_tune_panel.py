@@ -232,6 +232,7 @@ def test_a_person_cancels_runs_applies_and_undoes(bench: Bench) -> None:
 
 def test_a_recording_is_added_by_the_file_chooser(bench: Bench, models: Path) -> None:
     tune = bench.window.tune.tune
+    (models / "walk.npz").write_bytes(b"")
 
     def choose(ctx: Any) -> None:
         open_task(ctx, TuneTask.FIT)

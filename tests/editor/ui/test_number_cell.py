@@ -9,6 +9,7 @@ from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
+from mjrig.editor.ui.typed_text import take_refusals
 from tests.editor.ui_driver import Frames, plain_imgui
 from tests.editor.windows import SWINGS, Bench, press
 
@@ -140,3 +141,76 @@ def test_table_and_inspector_take_the_same_keys(tmp_path: Path) -> None:
 
     bench.run(edits)
     assert bench.entries and not bench.problems
+
+
+# What is no number ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", [0, 1, 2])
+@pytest.mark.parametrize("text", ["abc", "12o", "1 2", "--3", "5 deg", "1_0"])
+def test_a_text_that_is_no_number_is_refused_with_a_word(
+    drawn: tuple[Cells, Frames], cell: int, text: str
+) -> None:
+    cells, frames = drawn
+    take_refusals()
+    before = list(cells.values)
+    frames.click(*cells.at[cell])
+    frames.type(text)
+    frames(3)
+    assert cells.values == before and cells.changes == 0
+    [reason] = take_refusals()
+    assert repr(text) in reason and "stays as it was" in reason
+    frames.click(*cells.at[cell])  # the cell works as before
+    frames.type("4")
+    frames(2)
+    assert cells.values[cell] == 4.0 and not take_refusals()
+
+
+def test_a_fraction_is_no_whole_number(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    take_refusals()
+    frames.click(*cells.at[2])
+    frames.type("2.5")
+    frames(2)
+    assert cells.values[2] == 3
+    assert "no whole number" in take_refusals()[0]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "-1.5e0", "+2", ".5", "0,5", "1e-1"])
+def test_numbers_and_nothing_are_not_refused(drawn: tuple[Cells, Frames], text: str) -> None:
+    cells, frames = drawn
+    take_refusals()
+    frames.click(*cells.at[1])
+    frames.type(text)
+    frames(2)
+    assert not take_refusals()
+    written = text.strip().replace(",", ".")
+    assert cells.values[1] == (float(written) if written else 2.0)
+
+
+def test_giving_up_or_dragging_is_not_refused(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    take_refusals()
+    frames.click(*cells.at[1])
+    frames.type("abc", enter=False)
+    _ends(frames, KEY.escape)
+    frames.drag(*cells.at[0], 40)
+    assert not take_refusals() and cells.values[0] != LONG and cells.values[1] == 2.0
+
+
+def test_the_window_says_what_was_typed() -> None:
+    bench = Bench.on(SWINGS)
+    bench.state.selection.only("left.PDController")
+
+    def types(ctx: Any) -> None:
+        ctx.item_click("//Gains/#TAB")
+        ctx.yield_(3)
+        row = bench.window.gains.tuning.rows[0]
+        ctx.item_click(f"//Gains/gains 3/{row.key}/##kp")
+        ctx.key_chars_replace("12o")
+        press(ctx, KEY.enter)
+        ctx.yield_(3)
+
+    bench.run(types)
+    assert any("'12o' is no number" in line for line in bench.said)
+    assert bench.state.scene["left"].components[0].to_data()["kp"] == 10 and not bench.entries

@@ -1,5 +1,6 @@
 """Single keys act on the viewport only while they are meant for it, and tell what they did."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from imgui_bundle import imgui
 
 from mjrig.editor.ui.chords import global_chord, single_key
+from mjrig.editor.ui.modifiers import CTRL, Modifiers
 from mjrig.editor.viewport import cameras
 from mjrig.editor.window.command import Command
 from tests.editor.windows import SWINGS, Bench, point_at_viewport, press
@@ -183,3 +185,90 @@ def test_a_name_without_suffix_replaces_nothing_unasked(tmp_path: Path) -> None:
     bench.run(types)
     assert written == ["mjrig: 1   # of somebody else\n"] * 2
     assert (tmp_path / "new.yaml").read_text() == SWINGS
+
+
+# Chords, whatever the order of events -------------------------------------------------------------
+
+
+def _orders() -> list[tuple[str, ...]]:
+    """S goes down while Ctrl is held; clicks and releases come anywhere."""
+    events = ("ctrl", "s", "ctrl up", "s up", "click", "frame")
+    found = []
+    for order in itertools.permutations(events):
+        place = {event: order.index(event) for event in events}
+        if place["ctrl"] < place["s"] < min(place["s up"], place["ctrl up"]):
+            found.append(order)
+    return found
+
+
+def test_ctrl_s_never_acts_as_s_in_any_order_of_events(tmp_path: Path) -> None:
+    """Single S switches the shadows."""
+    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    acted: list[tuple[str, ...]] = []
+    orders = _orders()[::2]
+
+    def does(ctx: Any, event: str) -> None:
+        if event == "ctrl":
+            ctx.key_down(KEY.mod_ctrl)
+        elif event == "ctrl up":
+            ctx.key_up(KEY.mod_ctrl)
+        elif event == "s":
+            ctx.key_down(KEY.s)
+        elif event == "s up":
+            ctx.key_up(KEY.s)
+        elif event == "click":
+            ctx.mouse_click(2)
+        else:
+            ctx.yield_()
+
+    def types(ctx: Any) -> None:
+        point_at_viewport(ctx)
+        for order in orders:
+            before = looks(bench)
+            for event in order:
+                does(ctx, event)
+            ctx.yield_(2)
+            if looks(bench) != before:
+                acted.append(order)
+            bench.window.keys.modifiers = Modifiers()
+            ctx.yield_(2)
+        press(ctx, KEY.s)
+        acted.append(("last",) if looks(bench) == before else ("alone",))
+
+    bench.run(types)
+    assert len(orders) > 20 and acted == [("alone",)]  # alone it does act
+
+
+def test_a_chord_whose_ctrl_the_window_did_not_see_is_still_a_chord(tmp_path: Path) -> None:
+    """Ctrl was held when the window got the focus: only the desktop knows of it."""
+    path = tmp_path / "swings.yaml"
+    bench = Bench.on_file(path, SWINGS)
+    seen: list[Any] = []
+
+    def saves(ctx: Any) -> None:
+        point_at_viewport(ctx)
+        bench.state.session.set("left.PDController.kp", 44)
+        seen.append(looks(bench))
+        bench.window.keys.modifiers.heard(CTRL)
+        press(ctx, KEY.s)
+        seen.append(looks(bench))
+
+    bench.run(saves)
+    assert seen[0] == seen[1]
+    assert "kp: 44" in path.read_text() and not bench.problems
+
+
+def test_keys_do_not_drive_while_they_are_part_of_a_chord() -> None:
+    bench = Bench.on(SWINGS)
+    seen: list[bool] = []
+
+    def holds(ctx: Any) -> None:
+        point_at_viewport(ctx)
+        seen.append(bench.window.commands._has_focus())
+        ctx.key_down(KEY.mod_ctrl)
+        ctx.yield_(2)
+        seen.append(bench.window.commands._has_focus())
+        ctx.key_up(KEY.mod_ctrl)
+
+    bench.run(holds)
+    assert seen == [True, False]

@@ -25,9 +25,12 @@ def test_a_command_is_found_by_some_letters_and_run_by_enter() -> None:
     assert bench.drawing.scene.flags[1]  # wireframe
 
 
-def test_a_property_is_selected_and_searched_for_in_the_inspector() -> None:
+def test_a_property_is_selected_and_seen_in_the_inspector_beside_the_others() -> None:
+    """Whatever was searched for or closed there; nothing of the palette's text stays behind."""
     bench = Bench.on(SWINGS)
     seen: list[str] = []
+    shown: list[bool] = []
+    rows = "//Inspector/**/"
 
     def finds(ctx: Any) -> None:
         press(ctx, KEY.mod_ctrl, KEY.p)
@@ -35,11 +38,66 @@ def test_a_property_is_selected_and_searched_for_in_the_inspector() -> None:
         ctx.yield_(2)
         seen.extend(entry.text for entry in bench.window.palette.found())
         press(ctx, KEY.enter)
+        ctx.yield_(3)
+        shown.extend(ctx.item_exists(f"{rows}{name}/###label") for name in ("kp", "kv"))
 
-    bench.run(finds)
+    def hides(ctx: Any) -> None:
+        bench.state.selection.only("right.PDController")
+        ctx.yield_(3)
+        ctx.item_close(f"{rows}Gains##category")
+        ctx.item_input("//Inspector/##search")
+        ctx.key_chars("decim")
+        ctx.yield_(2)
+        shown.append(ctx.item_exists(f"{rows}kv/###label"))
+
+    bench.run(hides, finds)
     assert seen == ["right.PDController.kv"]
     assert bench.state.selection.paths == ["right.PDController"]
-    assert bench.window.inspector._search == "kv"
+    assert shown == [False, True, True]
+    inspector = bench.window.inspector
+    assert inspector._search == "" and inspector.sheet.revealed.is_it("right.PDController.kv")
+
+
+def test_what_the_menus_of_actors_offer_is_found_and_done() -> None:
+    bench = Bench.on(SWINGS)
+
+    def finds(ctx: Any) -> None:
+        for typed in (
+            "capture pose right",
+            "remove left.pdcontroller",
+            "add component passthrough left",
+            "go to pose",
+        ):
+            press(ctx, KEY.mod_ctrl, KEY.p)
+            ctx.key_chars(typed)
+            ctx.yield_(2)
+            press(ctx, KEY.enter)
+            ctx.yield_(3)
+
+    bench.run(finds)
+    assert bench.entries == [
+        "Capture pose of right",
+        "Delete left.PDController",
+        "Add PassthroughController to left",
+    ]
+    assert any("reset to the keyframe 'pose'" in line for line in bench.said)
+
+
+def test_the_palette_offers_every_entry_of_every_menu_of_an_actor() -> None:
+    bench = Bench.on(SWINGS)
+    seen: list[Any] = []
+
+    def looks(ctx: Any) -> None:
+        ctx.item_click("//Hierarchy/###left", 1)
+        ctx.yield_(2)
+        labels = [entry.label for entry in bench.window.hierarchy._menu]
+        lines = [e.text for e in bench.window.palette.entries() if e.about == "left"]
+        seen.append((labels, [label for label in labels if not any(label in t for t in lines)]))
+
+    bench.run(looks)
+    [(labels, missing)] = seen
+    assert {"Capture pose as keyframe", "Focus", "Follow", "PDController"} <= set(labels)
+    assert not missing
 
 
 def test_escape_closes_it_and_nothing_is_done() -> None:
@@ -111,7 +169,7 @@ def test_every_property_action_joint_and_panel_can_be_found_and_is_shown_not_hid
         ctx.yield_(3)
         ctx.set_ref(ctx.window_info("//Inspector/rows").window)
         seen["action"] = ctx.item_exists("set_gains/set gains##call")
-        seen["other"] = ctx.item_exists("**/kp/###label")
+        seen["others"] = ctx.item_exists("**/kp/###label")
 
     bench.run(looks)
     lines = set(seen["lines"])
@@ -126,7 +184,7 @@ def test_every_property_action_joint_and_panel_can_be_found_and_is_shown_not_hid
     first = next(line for line in seen["lines"] if bench.state.described(line) is not None)
     assert first == controller  # what is selected comes before the rest of the scene
     assert all(seen["shown"])
-    assert (seen["action"], seen["other"]) == (True, False)
+    assert (seen["action"], seen["others"]) == (True, True)
     assert not bench.problems
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.editor.assets.opening import open_file
 from mjrig.editor.edits.edits import Edit
 from mjrig.editor.edits.kept_changes import kept_changes
 from mjrig.editor.session.autosave import Autosave, unsaved
@@ -818,3 +819,86 @@ def test_a_window_on_a_thread_that_plays(here: Path) -> None:
     assert not [line.text for line in state.console.lines if line.level == "error"]
     assert simulation.world["left"].controllers[0].gains()["kp"][0] == 34.0
     assert simulation.fault is None
+
+
+# A path that does not work ------------------------------------------------------------------------
+
+
+def test_saving_into_a_missing_folder_keeps_the_path_and_offers_to_make_it(here: Path) -> None:
+    bench = Bench.on(SWINGS)
+    target = here / "robots" / "new" / "swing.yaml"
+    seen: list[Any] = []
+
+    def saves(ctx: Any) -> None:
+        menu(ctx, "File/Save as...")
+        ctx.item_input(CHOOSE + "##path")
+        ctx.key_chars_replace(str(target))
+        press(ctx, KEY.enter)  # making a folder is clicked, not entered
+        ctx.yield_(2)
+        seen.append((bench.window.choose.is_open, bench.window.choose._text, target.exists()))
+        ctx.item_click(CHOOSE + "###go")
+        ctx.yield_(2)
+
+    bench.run(saves)
+    assert seen == [(True, str(target), False)]
+    assert bench.state.scene.path == target and target.is_file()
+    assert not bench.window.choose.is_open and not bench.problems
+
+
+def test_a_save_that_fails_keeps_the_dialog_and_says_why(here: Path) -> None:
+    bench = Bench.on(SWINGS)
+    (here / "file").write_text("no folder")
+    seen: list[Any] = []
+
+    def saves(ctx: Any) -> None:
+        menu(ctx, "File/Save as...")
+        for typed in (here / "file" / "x.yaml", here / "robot.xml"):
+            ctx.item_input(CHOOSE + "##path")
+            ctx.key_chars_replace(str(typed))
+            ctx.item_click(CHOOSE + "###go")
+            ctx.yield_(2)
+            choose = bench.window.choose
+            seen.append((choose.is_open, choose._text == str(typed), choose._problem))
+
+    bench.run(saves)
+    assert [line[:2] for line in seen] == [(True, True)] * 2
+    assert "cannot be made" in seen[0][2] or "cannot be written" in seen[0][2]
+    assert "a scene is written to a file of its own" in seen[1][2]
+    assert bench.state.scene.path is None
+
+
+def test_opening_a_file_that_is_not_there_keeps_what_was_typed(here: Path) -> None:
+    bench = Bench.on(SWINGS)
+    (here / "swings.yaml").write_text(SWINGS)
+    seen: list[Any] = []
+
+    def opens(ctx: Any) -> None:
+        menu(ctx, "File/Open...")
+        ctx.item_input(CHOOSE + "##path")
+        ctx.key_chars_replace(str(here / "swing.yaml"))
+        press(ctx, KEY.enter)
+        ctx.yield_(2)
+        seen.append((bench.window.choose.is_open, bench.window.choose._problem))
+
+    bench.run(opens)
+    [(is_open, problem)] = seen
+    assert is_open and problem.endswith("did you mean 'swings.yaml'?")
+
+
+def test_a_scene_around_a_model_is_proposed_beside_it(here: Path) -> None:
+    folder = here / "robots" / "arm"
+    folder.mkdir(parents=True)
+    (folder / "box.xml").write_text(BOX)
+    (folder / "box.yaml").write_text("mjrig: 1\n")
+    bench = Bench(open_file(Path("robots/arm/box.xml")))
+    seen: list[str] = []
+
+    def saves(ctx: Any) -> None:
+        menu(ctx, "File/Save")
+        seen.append(bench.window.choose._text)
+        press(ctx, KEY.enter)
+        ctx.yield_(2)
+
+    bench.run(saves)
+    assert seen == [str(folder / "box-2.yaml")]  # nothing is replaced
+    assert "model: box.xml" in (folder / "box-2.yaml").read_text()

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from mjrig.components import MaxEffort, PDController
@@ -106,7 +107,6 @@ def test_an_actuator_driven_directly_without_any_limit() -> None:
         "robot.b: is driven directly and has neither ctrlrange nor forcerange; "
         "give it a forcerange in the model"
     ]
-    assert told("no-limit", hinge('<position name="servo" joint="swing" ctrlrange="-1 1"/>')) == []
 
 
 @pytest.mark.parametrize("limit", [{}, {"torque_limit": 1.0}])
@@ -131,3 +131,67 @@ def test_clamped_targets_need_a_range() -> None:
         "robot.drive: clamp_targets has no effect: the joint has no range"
     ]
     assert told("no-range", hinge(joint='range="-1 1"'), law.copy()) == []
+
+
+# Native servos ----------------------------------------------------------------------------------
+
+
+def servo(attributes: str = "", kind: str = "position", gains: str = 'kp="20" kv="2"') -> str:
+    return f'<{kind} name="drive" joint="swing" {gains} {attributes}/>'
+
+
+def test_a_servos_ctrlrange_is_no_limit_of_its_effort() -> None:
+    [said] = told("no-limit", hinge(servo('ctrlrange="-1 1"')))
+    assert said == (
+        "robot.drive: has no force limit: its ctrlrange bounds the target, not the effort; "
+        'give it one: native_gains: {forcerange: {"drive": [low, high]}}'
+    )
+    assert told("no-limit", hinge(servo('ctrlrange="-1 1" forcerange="-5 5"'))) == []
+    assert told("no-limit", hinge(servo('ctrlrange="-1 1"'), joint='actuatorfrcrange="-1 1"')) == []
+    assert told("no-limit", hinge(motor('ctrlrange="-1 1"'))) == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_ctrlrange_far_past_the_joint_is_found_in_any_units(seed: int) -> None:
+    """Gears of either sign, degrees, controls counted from 0, hinges and slides."""
+    rng = np.random.default_rng(seed)
+    gear = float(rng.choice([-3.0, -1.0, 0.2, 1.0, 50.0]))
+    slides, degrees = bool(rng.integers(2)), bool(rng.integers(2))
+    middle, width = rng.uniform(-1.0, 1.0), rng.uniform(0.1, 3.0)
+    joint = np.array([middle - width / 2, middle + width / 2])
+    past = float(rng.choice([0.0, 0.2, 0.3, 2.0]))  # of the joint's width, at one end
+    wanted = joint + (np.array([-past, 0.0]) if rng.integers(2) else np.array([0.0, past])) * width
+    gain, offset = (rng.uniform(0.1, 2.0), rng.uniform(-9.0, 9.0)) if rng.integers(2) else (20.0, 0)
+    # force = gain·u + offset - 20·length: a control asks for the length (gain·u + offset)/20
+    low, high = sorted((20.0 * gear * q - offset) / gain for q in wanted)
+    written = np.rad2deg(joint) if degrees and not slides else joint
+    xml = hinge(
+        f'<general name="drive" joint="swing" gear="{gear}" gainprm="{gain}" biastype="affine" '
+        f'biasprm="{offset} -20 -2" forcerange="-9 9" ctrlrange="{low} {high}"/>',
+        joint=f'range="{written[0]} {written[1]}" type="{"slide" if slides else "hinge"}"',
+    )
+    xml = xml.replace('angle="radian"', f'angle="{"degree" if degrees else "radian"}"')
+    said = told("ctrlrange-past-joint", xml)
+    assert bool(said) == (past > 0.25), (past, said)
+
+
+@pytest.mark.parametrize(
+    ("drive", "joint"),
+    [
+        (servo('ctrlrange="-9 9" forcerange="-5 5"'), ""),  # endless
+        (servo('forcerange="-5 5"'), 'range="-1 1"'),  # nothing is said of targets
+        (motor('ctrlrange="-9 9"'), 'range="-1 1"'),  # an effort
+        (servo('ctrlrange="-9 9" forcerange="-5 5"', "velocity", 'kv="2"'), 'range="-1 1"'),
+        (servo('inheritrange="1" forcerange="-5 5"'), 'range="-1 1"'),
+    ],
+)
+def test_what_leads_past_no_stop_is_left_alone(drive: str, joint: str) -> None:
+    assert told("ctrlrange-past-joint", hinge(drive, joint=joint)) == []
+
+
+def test_degrees_in_a_ctrlrange_are_named() -> None:
+    xml = hinge(servo('ctrlrange="-57.3 57.3" forcerange="-5 5"'), joint='range="-1 1"')
+    [said] = told("ctrlrange-past-joint", xml)
+    assert "it looks like degrees" in said and said.endswith(
+        "ctrlrange -1 1, in native_gains or in the model"
+    )

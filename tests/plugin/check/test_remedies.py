@@ -43,6 +43,18 @@ CASES: list[Scenes] = [
     ("no-limit", hinge(), "components: [{type: PDController, torque_limit: inf}]"),
     ("no-limit", hinge(), ""),
     (
+        "ctrlrange-past-joint",
+        hinge('<position name="drive" joint="swing" kp="5" kv="1" gear="2" ctrlrange="-90 90"/>',
+              joint='range="-1 2"'),
+        "native_gains: {ctrlrange: {dri.*: [-80, 80]}}",
+    ),
+    (
+        "ctrlrange-past-joint",
+        hinge('<position name="drive" joint="swing" kp="5" kv="1" ctrlrange="-90 90"/>',
+              joint='range="-1 2"'),
+        "",
+    ),
+    (
         "limit-above-model",
         arm('<motor name="a" joint="shoulder" forcerange="-3 3"/><motor name="b" joint="elbow"/>'),
         "components: [{type: PDController, kp: 7, kv: 1, torque_limit: 9}]",

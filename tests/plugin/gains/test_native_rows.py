@@ -17,7 +17,7 @@ from mjrig.gains.response import Signal
 from mjrig.tuning.responses.respond import respond
 from tests.campaign import Tally
 from tests.plugin.composing import scene_of
-from tests.worlds import make_world
+from tests.worlds import hinge, make_world
 
 #: Two arms alike: position, velocity and pid actuators, a gripper in its own units, a motor.
 TWO = "".join(
@@ -208,3 +208,26 @@ def test_a_servo_in_other_units_holds_the_pose_it_starts_in() -> None:
     ids = [world.model.actuator(f"robot/{side}_grip").id for side in ("left", "right")]
     assert world.data.ctrl[ids] == pytest.approx([0.04 * 510 / 2, 0.07 * 510 / 2])
     assert world.data.actuator_force[ids] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        '<pid name="drive" joint="swing" kp="30" kv="3" ki="60" forcerange="{0} {1}"/>',
+        '<position joint="swing" name="drive" kp="9" kv="1" timeconst=".03" forcerange="{0} {1}"/>',
+        '<position name="drive" joint="swing" kp="30" kv="3" gear="2" forcerange="{0} {1}"/>',
+    ],
+)
+@pytest.mark.parametrize("limit", [1000.0, 2.0])
+def test_a_servo_is_saturated_only_where_its_forcerange_cuts(law: str, limit: float) -> None:
+    """Also one with an activation, which MuJoCo has advanced when the effort is read."""
+    world = make_world(hinge(law.format(-limit, limit), option=""))
+    robot = world["robot"]
+    [servo] = robot.servos
+    robot.set_targets({"drive": 0.8})
+    for _ in range(300):
+        world.step()
+        force = float(world.data.actuator_force[0])
+        is_cut = abs(force) >= limit
+        assert servo.effort() == pytest.approx(servo.gear * force, rel=1e-9)
+        assert (abs(servo.raw_effort() - servo.effort()) > 1e-9) <= is_cut

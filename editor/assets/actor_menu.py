@@ -1,0 +1,101 @@
+"""What can be done with an actor and its parts, listed once: the menus and the palette show it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from imgui_bundle import imgui
+
+from mjrig.editor.assets.assets import COMPONENT_GROUPS, Asset
+from mjrig.editor.assets.kind_icons import icon_of_asset
+from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui import icons
+
+
+@dataclass(frozen=True)
+class MenuEntry:
+    """One entry; `below` is the way through the menus below: `Add component/Controllers`."""
+
+    label: str
+    run: Callable[[], object]
+    icon: str
+    keys: str = ""
+    below: str = ""
+    #: Whether a line stands above it.
+    begins_section: bool = False
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class ActorActions:
+    """What the entries of an actor do, given its name."""
+
+    #: Adds a component, given its kind as an asset, its type and the actor.
+    add: Callable[[str, Any, str | None], object]
+    focus: Callable[[str], object]
+    follow: Callable[[str], object]
+    capture: Callable[[str], object]
+    rename: Callable[[str], object]
+    duplicate: Callable[[str], object]
+    delete: Callable[[str], object]
+    #: Goes to a keyframe.
+    go_to: Callable[[str], object]
+
+
+def actor_entries(name: str, actions: ActorActions, types: Sequence[Asset]) -> Iterator[MenuEntry]:
+    """The menu of an actor, with the component types that it may get."""
+    yield from _components(name, actions, types)
+    yield MenuEntry(tr("Focus"), partial(actions.focus, name), icons.FOCUS, tr("Home"))
+    yield MenuEntry(tr("Follow"), partial(actions.follow, name), icons.FOLLOW)
+    label, run = tr("Capture pose as keyframe"), partial(actions.capture, name)
+    yield MenuEntry(label, run, icons.KEYFRAME, begins_section=True)
+    run = partial(actions.rename, name)
+    yield MenuEntry(tr("Rename"), run, icons.RENAME, "F2", begins_section=True)
+    yield MenuEntry(tr("Duplicate"), partial(actions.duplicate, name), icons.COPY, tr("Ctrl+D"))
+    yield MenuEntry(tr("Delete"), partial(actions.delete, name), icons.DELETE, tr("Del"))
+
+
+def _components(name: str, actions: ActorActions, types: Sequence[Asset]) -> Iterator[MenuEntry]:
+    """The component types by group; the console shows why one is refused."""
+    for group in COMPONENT_GROUPS:
+        for asset in (asset for asset in types if asset.group == group):
+            add = partial(actions.add, asset.kind, asset.value, name)
+            icon, below = icon_of_asset(asset.kind, asset.value), tr("Add component")
+            yield MenuEntry(asset.name, add, icon, below=f"{below}/{group}", doc=asset.doc)
+
+
+def component_entries(path: str, actions: ActorActions) -> Iterator[MenuEntry]:
+    """The menu of a component."""
+    yield MenuEntry(tr("Remove"), partial(actions.delete, path), icons.DELETE)
+
+
+def keyframe_entries(name: str, actions: ActorActions) -> Iterator[MenuEntry]:
+    """What can be done with a keyframe."""
+    label = tr("Go to the keyframe {name}", name=name)
+    yield MenuEntry(label, partial(actions.go_to, name), icons.KEYFRAME)
+
+
+def draw_entries(entries: Sequence[MenuEntry], depth: int = 0) -> None:
+    """Build an open menu of them; a menu below stands where its first entry is."""
+    drawn: set[str] = set()
+    for entry in entries:
+        way = entry.below.split("/")[depth:] if entry.below else []
+        if not way:
+            _draw_entry(entry)
+        elif way[0] not in drawn:
+            drawn.add(way[0])
+            label = icons.labelled(icons.ADD, way[0], way[0]) if not depth else way[0]
+            if imgui.begin_menu(label):
+                inside = [e for e in entries if e.below.split("/")[depth : depth + 1] == way[:1]]
+                draw_entries(inside, depth + 1)
+                imgui.end_menu()
+
+
+def _draw_entry(entry: MenuEntry) -> None:
+    if entry.begins_section:
+        imgui.separator()
+    if imgui.menu_item_simple(icons.labelled(entry.icon, entry.label, entry.label), entry.keys):
+        entry.run()
+    if entry.doc:
+        imgui.set_item_tooltip(entry.doc)

@@ -31,12 +31,12 @@ from mjrig.sim2sim.diagnose.plausible_orders import plausible_orders
 from mjrig.sim2sim.diagnose.quietly import quietly
 from mjrig.sim2sim.diagnose.recorded_law import exceeded, with_laws
 from mjrig.sim2sim.diagnose.segments import Segments, size
-from mjrig.sim2sim.diagnose.term_checks import QUATERNIONS, quaternion_finding
 from mjrig.sim2sim.play.one_step import OneStep
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 from mjrig.sim2sim.play.players import TargetsPlayer
 from mjrig.sim2sim.play.start import is_same_model
 from mjrig.sim2sim.play.world_copy import twin
+from mjrig.sim2sim.recorded_policy.term_checks import QUATERNIONS, quaternion_finding
 
 #: How long after the first divergence the error is measured: later it is amplified chaos [s].
 AFTER = 1.0

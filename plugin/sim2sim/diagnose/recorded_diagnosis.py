@@ -10,8 +10,8 @@ from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.result import UNCLEAR
 from mjrig.sim2sim.compare.track import record
 from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
-from mjrig.sim2sim.diagnose.policy_checks import check_policy
 from mjrig.sim2sim.play.players import TargetsPlayer
+from mjrig.sim2sim.recorded_policy.policy_checks import check_policy
 
 
 def diagnose_recording(

@@ -16,8 +16,8 @@ from mjrig.errors import RecordingError
 from mjrig.recording.recording import PolicyTicks, Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import Match
-from mjrig.sim2sim.diagnose.recomputed import Recomputed, recompute
-from mjrig.sim2sim.diagnose.term_layout import TermLayout, layout_of
+from mjrig.sim2sim.recorded_policy.recomputed import Recomputed, recompute
+from mjrig.sim2sim.recorded_policy.term_layout import TermLayout, layout_of
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.matching import match
-from mjrig.sim2sim.diagnose.action_checks import ActionChecks, check_network
-from mjrig.sim2sim.diagnose.policy_case import PolicyCase, read_policy
-from mjrig.sim2sim.diagnose.rate_checks import check_names, check_rate, check_velocities
-from mjrig.sim2sim.diagnose.recomputed import real_ticks, schedule_of
-from mjrig.sim2sim.diagnose.term_checks import TermChecks
 from mjrig.sim2sim.play.policy_loop import in_the_loop, policies
+from mjrig.sim2sim.recorded_policy.action_checks import ActionChecks, check_network
+from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase, read_policy
+from mjrig.sim2sim.recorded_policy.rate_checks import check_names, check_rate, check_velocities
+from mjrig.sim2sim.recorded_policy.recomputed import real_ticks, schedule_of
+from mjrig.sim2sim.recorded_policy.term_checks import TermChecks
 
 
 def check_policy(

@@ -10,15 +10,15 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.names import how_many, listed
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
-from mjrig.sim2sim.diagnose.action_filter import (
+from mjrig.sim2sim.recorded_policy.action_filter import (
     ALIKE,
     ActionLine,
     action_line,
     recorded_filter,
 )
-from mjrig.sim2sim.diagnose.policy_case import PolicyCase
-from mjrig.sim2sim.diagnose.recomputed import real_ticks
-from mjrig.sim2sim.diagnose.term_checks import default_finding
+from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
+from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
+from mjrig.sim2sim.recorded_policy.term_checks import default_finding
 
 #: Relative difference of scales, and difference of offsets [rad or m], that counts.
 SCALE, OFFSET = 5e-3, 1e-3

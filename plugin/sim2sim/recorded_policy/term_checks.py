@@ -12,10 +12,10 @@ from mjrig.names import listed
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, match
 from mjrig.sim2sim.compare.relabel import with_quaternions
-from mjrig.sim2sim.diagnose.policy_case import PolicyCase
-from mjrig.sim2sim.diagnose.recomputed import Recomputed, real_ticks
-from mjrig.sim2sim.diagnose.term_fit import EXACT, SAME, TermFit, best_fit, error
-from mjrig.sim2sim.diagnose.term_layout import (
+from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
+from mjrig.sim2sim.recorded_policy.recomputed import Recomputed, real_ticks
+from mjrig.sim2sim.recorded_policy.term_fit import EXACT, SAME, TermFit, best_fit, error
+from mjrig.sim2sim.recorded_policy.term_layout import (
     FRAME,
     NEWEST,
     OLDEST,

@@ -6,8 +6,8 @@ import numpy as np
 
 from mjrig.names import how_many
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
-from mjrig.sim2sim.diagnose.policy_case import PolicyCase
-from mjrig.sim2sim.diagnose.recomputed import first_ticks, real_ticks
+from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
+from mjrig.sim2sim.recorded_policy.recomputed import first_ticks, real_ticks
 
 PHASES = ("before", "inside", "after")
 

@@ -7,9 +7,10 @@ import numpy as np
 from mjrig.names import how_many
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
-from mjrig.sim2sim.recorded_policy.recomputed import first_ticks, real_ticks
+from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
 
 PHASES = ("before", "inside", "after")
+DURATION = "start.duration"
 
 
 def check_rate(case: PolicyCase) -> Iterator[ReplayFinding]:
@@ -32,36 +33,89 @@ def check_rate(case: PolicyCase) -> Iterator[ReplayFinding]:
             (RepairEdit("policy", "decimation", every),),
         )
         return
-    start = round(case.began / case.world.timestep)
-    expected = first_ticks(case.world, case.policy, start + 2 * here + 1)
-    if not expected:
-        return
-    off = (int(steps[0]) - expected[0]) % here
-    off = off - here if off > here // 2 else off
-    if off:
-        yield _phase(case, int(steps[0]), expected[0], off)
+    found = _first_tick(case, int(steps[0]))
+    if found is not None:
+        yield found
 
 
-def _phase(case: PolicyCase, recorded: int, here: int, off: int) -> ReplayFinding:
-    """Ticks that fall on other steps."""
-    said = str(case.said.get("phase", "before"))
-    late = "later" if off > 0 else "earlier"
-    # Where the same interval leaves the first tick: 0 or d (before, after), d − 1 (inside).
-    fix: tuple[RepairEdit, ...] = ()
-    start = round(case.began / case.world.timestep)
-    rest = (recorded - start) % case.policy.tick_steps
-    wanted = "inside" if rest == case.policy.tick_steps - 1 else "before" if rest == 0 else ""
-    if wanted == "before" and recorded - start >= case.policy.tick_steps:
-        wanted = "after"
-    if wanted and wanted != said:
-        fix = (RepairEdit("policy", "phase", wanted),)
+def begins_later(case: PolicyCase) -> int:
+    """Steps by which the policy began later in the recording than here, tick phase apart."""
+    rows = real_ticks(case.ticks)
+    found = _first_tick(case, int(case.ticks.step[rows[0]]))
+    if found is None or found.what != DURATION:
+        return 0
+    return int(case.ticks.step[rows[0]]) - _first(case, _said_phase(case))
+
+
+def _said_phase(case: PolicyCase) -> str:
+    return str(case.said.get("phase", "before"))
+
+
+def _first(case: PolicyCase, phase: str, start: int | None = None) -> int:
+    """The step of the first tick, for a tick phase and the step at which the policy begins."""
+    every = case.policy.tick_steps
+    later = {"before": 0, "inside": every - 1, "after": every}[phase]
+    return (case.policy.stand_steps if start is None else start) + later
+
+
+def _first_tick(case: PolicyCase, recorded: int) -> ReplayFinding | None:
+    """Another first tick: the stand before it is longer or shorter, or the tick phase differs."""
+    said, every = _said_phase(case), case.policy.tick_steps
+    here = _first(case, said)
+    if recorded == here:
+        return None
+    off = (recorded - here) % every
+    off = off - every if off > every // 2 else off
+    if not case.from_the_start:
+        return _phase(case, recorded, here, off, "") if off else None
+    ended = _end_of_stand(case)
+    if ended is not None and ended != case.policy.stand_steps:
+        return _duration(case, recorded, here, ended)
+    phases = [p for p in PHASES if p != said and _first(case, p) == recorded]
+    if phases:
+        return _phase(case, recorded, here, off, phases[0])
+    begins = recorded - _first(case, said, 0)
+    if begins < 0 or (not case.policy.stand_steps and recorded < every):
+        return _phase(case, recorded, here, off, "")
+    return _duration(case, recorded, here, begins)
+
+
+def _end_of_stand(case: PolicyCase) -> int | None:
+    """The step at which the recording gives the robot its own gains; None: it does not."""
+    changes = case.match.recorded.gain_changes
+    own = [c.step for c in changes if c.gains is None]
+    first = [c.step for c in changes if c.gains is not None]
+    return own[0] if own and first and first[0] < own[0] else None
+
+
+def _duration(case: PolicyCase, recorded: int, here: int, begins: int) -> ReplayFinding:
+    timestep = case.recording.timestep
+    value = float(f"{begins * timestep:.9g}")
+    return ReplayFinding(
+        DURATION,
+        "",
+        value,
+        case.began,
+        f"the first recorded tick is at step {recorded} ({recorded * timestep:g} s), here at step "
+        f"{here} ({here * timestep:g} s)",
+        1.0,
+        (RepairEdit("policy", DURATION, value),),
+    )
+
+
+def _phase(case: PolicyCase, recorded: int, here: int, off: int, wanted: str) -> ReplayFinding:
+    """Ticks that fall on other steps; `wanted` is the tick phase that explains it."""
+    late = "later" if recorded > here else "earlier"
+    # A recording that begins while the policy runs shows where ticks are, not which is first.
+    steps = (recorded - here) if wanted else off
+    fix = (RepairEdit("policy", "phase", wanted),) if wanted else ()
     return ReplayFinding(
         "tick phase",
         "",
         wanted or f"first tick at step {recorded}",
-        said if wanted else f"first tick at step {here}",
-        f"the first recorded tick is at step {recorded}, here at step {here}: recorded ticks are "
-        f"{how_many(abs(off), 'physics step')} {late}",
+        _said_phase(case) if wanted else f"first tick at step {here}",
+        f"the first recorded tick is at step {recorded}, here at step {here}: recorded ticks begin "
+        f"{how_many(abs(steps), 'physics step')} {late}",
         1.0,
         fix,
     )

@@ -1,6 +1,6 @@
 """Observation terms, recomputed from recorded states and compared with the recorded ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 from typing import Any
@@ -9,12 +9,14 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
+from mjrig.sim2sim.compare.authored import joint_slots, values_edit
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, match
 from mjrig.sim2sim.compare.relabel import with_quaternions
+from mjrig.sim2sim.recorded_policy.gait_check import gait_findings
 from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
 from mjrig.sim2sim.recorded_policy.recomputed import Recomputed, real_ticks
-from mjrig.sim2sim.recorded_policy.term_fit import EXACT, SAME, TermFit, best_fit, error
+from mjrig.sim2sim.recorded_policy.term_fit import CHANGED, EXACT, SAME, TermFit, best_fit, error
 from mjrig.sim2sim.recorded_policy.term_layout import (
     FRAME,
     NEWEST,
@@ -63,7 +65,7 @@ class TermChecks:
             if fit is None:
                 self.judged.append(term.name)
             elif term.kind == "GaitPhase":
-                findings += self._gait(term, fit, found)
+                findings += gait_findings(case, term, fit, found)
             elif fit.kind == "unknown":
                 text = f"differs by {fit.before:.2g} of its size, for no known reason"
                 self.open.append(f"{term.name}: {text}")
@@ -199,9 +201,9 @@ class TermChecks:
             return [self._order(term, fit, evidence)]
         if fit.kind == "sign":
             flipped = np.flatnonzero(fit.values < 0.0)
-            where = listed([*term.joints][i] if term.joints else str(i) for i in flipped)
+            where = listed(self._names(term)[i] for i in flipped)
             scale = _spread(term.said.get("scale", 1.0), term.size)
-            edit = RepairEdit("policy", f"{term.path}.scale", _rounded(scale * fit.values))
+            edit = RepairEdit("policy", f"{term.path}.scale", (scale * fit.values).tolist())
             return [ReplayFinding("sign", f"{term.name}: {where}", "as recorded", "negated",
                                   evidence, fit.share, (edit,))]  # fmt: skip
         what = {"latency": "observation latency", "clip": "observation clip",
@@ -217,11 +219,44 @@ class TermChecks:
         return [ReplayFinding(what, term.name, recorded, here, evidence, share, clip)]
 
     def _scale(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
+        """Other factors, of the values that show them; the others keep theirs."""
         what = "command scale" if term.kind == "CommandTerm" else "observation scale"
+        names = self._names(term)
         said = _spread(term.said.get("scale", 1.0), term.size)
-        new = _rounded(said * fit.values)
-        edit = RepairEdit("policy", f"{term.path}.scale", new)
-        return ReplayFinding(what, term.name, new, _rounded(said), evidence, fit.share, (edit,))
+        hidden = [names[i] for i in np.flatnonzero(np.isnan(fit.values))]
+        off = np.flatnonzero(~np.isnan(fit.values) & (np.abs(fit.values - 1.0) > CHANGED))
+        new = {int(i): float(f"{said[i] * fit.values[i]:.5g}") for i in off}
+        old = {int(i): float(said[i]) for i in off}
+        if hidden:
+            evidence += f"; cannot tell for {listed(hidden)}, which the recording does not move"
+        alike = len(set(new.values())) == len(set(old.values())) == 1
+        written: Any = term.said.get("scale", 1.0)
+        slots = joint_slots(names)
+        edit = values_edit("policy", f"{term.path}.scale", written, slots, new, old)
+        if isinstance(edit.value, Mapping):  # a term's scale is a number or a list
+            whole = [new.get(i, float(said[i])) for i in range(term.size)]
+            edit = replace(edit, value=whole)
+        where = term.name
+        if len(off) < term.size:
+            where += f": {listed(names[i] for i in off)}"
+        return ReplayFinding(
+            what,
+            where,
+            next(iter(new.values())) if alike else {names[i]: v for i, v in new.items()},
+            next(iter(old.values())) if alike else {names[i]: v for i, v in old.items()},
+            evidence,
+            fit.share,
+            (edit,),
+        )
+
+    def _names(self, term: LayoutTerm) -> list[str]:
+        """Names of the values of a term: joints, components of the command, axes, or numbers."""
+        if term.joints:
+            return list(term.joints)
+        names = (self._case.said.get("command") or {}).get("names") or ()
+        if term.kind == "CommandTerm" and len(names) == term.size:
+            return [str(n) for n in names]
+        return list("xyz") if term.size == 3 else [str(i) for i in range(term.size)]
 
     def _default(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
         scale = _spread(term.said.get("scale", 1.0), term.size)
@@ -242,39 +277,6 @@ class TermChecks:
         what = "joint order" if term.joints else "order of values"
         return ReplayFinding(what, term.name, new, names, evidence, fit.share, edit)
 
-    def _gait(self, term: LayoutTerm, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
-        """The period of the recorded phase."""
-        layout, timestep = self._case.layout, self._case.recording.timestep
-        assert layout is not None
-        places = layout.places()[term.index][0]
-        if _halves_swapped(found.recorded[:, places], found.here[:, places], term):
-            forms = ("sin_cos", "cos_sin")
-            said = str(term.said.get("form", "sin_cos"))
-            new = forms[1 - forms.index(said)]
-            text = "with sine and cosine exchanged, recorded and recomputed values agree"
-            edit = RepairEdit("policy", f"{term.path}.form", new)
-            return [ReplayFinding("gait phase", term.name, new, said, text, 1.0, (edit,))]
-        time = self._case.ticks.step[found.ticks].astype(float) * timestep
-        recorded, here = (_period(v[:, places], time, term) for v in (found.recorded, found.here))
-        if recorded is None or here is None or abs(recorded - here) < 5e-3 * here:
-            text = f"recorded and recomputed values differ by {fit.before:.2g} of their size"
-            return [
-                ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)
-            ]
-        key = "frequency" if "frequency" in term.said else "period"
-        value = float(f"{1.0 / recorded if key == 'frequency' else recorded:.4g}")
-        return [
-            ReplayFinding(
-                "gait phase",
-                term.name,
-                float(f"{recorded:.4g}"),
-                float(f"{here:.4g}"),
-                f"the recorded phase turns once in {recorded:.4g} s, here in {here:.4g} s",
-                1.0,
-                (RepairEdit("policy", f"{term.path}.{key}", value),),
-            )
-        ]
-
 
 def quaternion_finding(name: str, evidence: str, share: float) -> ReplayFinding:
     """The base quaternion of the recording was read in the wrong order."""
@@ -288,7 +290,16 @@ def default_finding(
     """Another default pose: `change` is added to the pose here."""
     pose = dict(case.policy.plant().joints.get("default_pose", {}))
     new = {j: float(f"{pose.get(j, 0.0) + c:.6g}") for j, c in change.items()}
-    whole = [new.get(j, float(f"{pose.get(j, 0.0):.7g}")) for j in case.policy.joints]
+    joints = list(case.policy.joints)
+    said = case.said.get("default")
+    edit = values_edit(
+        "policy",
+        "default",
+        0.0 if said is None else said,
+        joint_slots(case.file_joints),
+        {joints.index(j): v for j, v in new.items()},
+        {joints.index(j): pose.get(j, 0.0) for j in new},
+    )
     return ReplayFinding(
         "default_pose",
         listed(list(new)) if len(new) <= 4 else f"{len(new)} joints",
@@ -296,7 +307,7 @@ def default_finding(
         {j: pose.get(j, 0.0) for j in new} if len(new) > 1 else pose.get(next(iter(new), ""), 0.0),
         evidence,
         share,
-        (RepairEdit("policy", "default", whole),),
+        (edit,),
     )
 
 
@@ -362,29 +373,6 @@ def _misfit(
             parts.append((found.recorded[:, places[1]][consecutive + 1], values[consecutive]))
     a, b = (np.concatenate([p[i] for p in parts], axis=1) for i in (0, 1))
     return error(a, b)
-
-
-def _period(values: FloatArray, time: FloatArray, term: LayoutTerm) -> float | None:
-    """Seconds per turn of a phase; None: it does not turn."""
-    form, half = term.said.get("form", "sin_cos"), max(1, values.shape[1] // 2)
-    if form == "phase":
-        turns = np.unwrap(2.0 * np.pi * values[:, 0])
-    else:
-        sine, cosine = (0, half) if form == "sin_cos" else (half, 0)
-        moving = np.abs(values).max(axis=1) > 0.1
-        if moving.sum() < 5:
-            return None
-        time = time[moving]
-        turns = np.unwrap(np.arctan2(values[moving, sine], values[moving, cosine]))
-    slope = np.median(np.diff(turns) / np.diff(time)) if len(time) > 2 else 0.0
-    return float(2.0 * np.pi / slope) if abs(slope) > 1e-6 else None
-
-
-def _halves_swapped(recorded: FloatArray, here: FloatArray, term: LayoutTerm) -> bool:
-    if term.said.get("form", "sin_cos") not in ("sin_cos", "cos_sin"):
-        return False
-    half = here.shape[1] // 2
-    return error(recorded, np.concatenate([here[:, half:], here[:, :half]], axis=1)) < SAME
 
 
 def _spread(value: object, size: int) -> FloatArray:

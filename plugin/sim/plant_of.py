@@ -46,6 +46,7 @@ def plant_of(world: World, robot: Articulation) -> Plant:
         dof = int(world.model.jnt_dofadr[joint])
         for what in ("armature", "damping", "frictionloss"):
             note(what, name, np.ravel(getattr(world.model, f"dof_{what}")[dof])[0])
+        note("stiffness", name, np.ravel(world.model.jnt_stiffness[joint])[0])
     for binding in robot.actuators:
         if not binding.joint or not binding.on_joint:
             continue
@@ -119,6 +120,7 @@ def _options(world: World) -> dict[str, object]:
         "iterations": int(option.iterations),
         "ls_iterations": int(option.ls_iterations),
         "disable_flags": disable_flags(world.model),
+        "gravity": [float(g) + 0.0 for g in option.gravity],
         "model_hash": model_hash(world.model),
         "mujoco": mujoco.__version__,
     }

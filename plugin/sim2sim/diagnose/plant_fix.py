@@ -19,7 +19,7 @@ from mjrig.sim2sim.compare.finding import RepairEdit
 from mjrig.sim2sim.play.plant_edit import JOINT_FIELDS, PlantEdit
 
 #: Options of `sim:` under the names that a recording lists them by.
-_OPTIONS = ("timestep", "integrator", "solver", "iterations", "ls_iterations")
+_OPTIONS = ("timestep", "integrator", "solver", "iterations", "ls_iterations", "gravity")
 
 
 def plant_fix(

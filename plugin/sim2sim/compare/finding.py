@@ -95,7 +95,8 @@ def short(value: object) -> str:
         return f"{value:g}"
     if isinstance(value, dict) and value:
         numbers = [float(v) for v in value.values()]
-        return f"{min(numbers):g} to {max(numbers):g}"
+        low, high = (f"{n:g}" for n in (min(numbers), max(numbers)))
+        return low if low == high else f"{low} to {high}"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     return str(value)

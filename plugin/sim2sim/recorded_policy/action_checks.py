@@ -10,7 +10,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.names import how_many, listed
 from mjrig.sim2sim.compare.authored import joint_slots, resolved, values_edit
-from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding, short
 from mjrig.sim2sim.recorded_policy.action_filter import (
     ALIKE,
     ActionLine,
@@ -80,6 +80,7 @@ class ActionChecks:
         if not wrong:
             yield from self._clips(fitted, joints)
             yield from self._lost(fitted, joints)
+            yield from self._target_clip(joints)
         still = [j for i, j in enumerate(joints) if i not in fitted and self._is_still(j)]
         if still:
             self.open.append(f"action scale of {listed(still)}: their actions do not move")
@@ -198,6 +199,23 @@ class ActionChecks:
             edit = RepairEdit("policy", "action.clip", [-value, value])
             here = "none" if not np.isfinite(bound) else bound
             yield ReplayFinding("action clip", "", value, here, text, 1.0, (edit,))
+
+    def _target_clip(self, joints: list[str]) -> Iterator[ReplayFinding]:
+        """Limits of the targets here that recorded ones exceed."""
+        clip: Any = self._said.get("clip_target")
+        if clip is None or isinstance(clip, str) or np.size(clip) > 2:
+            return
+        low, high = (-clip, clip) if np.ndim(clip) == 0 else (clip[0], clip[-1])
+        over = {
+            j: float(f"{t[np.abs(t).argmax()]:.4g}")
+            for j in joints
+            if ((t := self._moved(j, "absolute")) > high + OFFSET).any() or (t < low - OFFSET).any()
+        }
+        if over:
+            where = listed(list(over)) if len(over) <= 4 else how_many(len(over), "joint")
+            text = f"recorded targets reach {short(over)}, here they end at {low:g} and {high:g}"
+            edit = RepairEdit("policy", "action.clip_target", None)
+            yield ReplayFinding("target clip", where, over, [low, high], text, 1.0, (edit,))
 
     def _is_still(self, joint: str) -> bool:
         return bool(np.ptp(self._actions[:, self._case.joints.index(joint)]) < STILL)

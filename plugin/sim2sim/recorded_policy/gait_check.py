@@ -6,21 +6,21 @@ from mjrig.arrays import FloatArray
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
 from mjrig.sim2sim.recorded_policy.recomputed import Recomputed
-from mjrig.sim2sim.recorded_policy.term_fit import SAME, TermFit, error
+from mjrig.sim2sim.recorded_policy.term_fit import SAME, error
 from mjrig.sim2sim.recorded_policy.term_layout import LayoutTerm
 
 #: Periods that differ by a smaller share are the same.
 ALIKE = 5e-3
 #: A shift of the phase that is constant to this is one [turns].
 CONSTANT = 5e-3
+#: Squares of a sine and its cosine add up to 1 within this.
+UNIT = 0.05
 FORMS = ("sin_cos", "cos_sin")
 CLOCKS = ("start", "first_tick")
 
 
-def gait_findings(
-    case: PolicyCase, term: LayoutTerm, fit: TermFit, found: Recomputed
-) -> list[ReplayFinding]:
-    """What is wrong with a phase that differs from the recorded one."""
+def gait_findings(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> list[ReplayFinding]:
+    """What is wrong with a phase that differs from the recorded one; empty: it is not known."""
     layout, timestep = case.layout, case.recording.timestep
     assert layout is not None
     places = layout.places()[term.index][0]
@@ -31,12 +31,16 @@ def gait_findings(
         text = "with sine and cosine exchanged, recorded and recomputed values agree"
         edit = RepairEdit("policy", f"{term.path}.form", new)
         return [ReplayFinding("gait phase", term.name, new, said, text, 1.0, (edit,))]
+    if not _is_phase(recorded, term):
+        return []
     time = case.ticks.step[found.ticks].astype(float) * timestep
     periods = [_period(v, time, term) for v in (recorded, here)]
     if periods[0] is None or periods[1] is None:
-        return [_unclear(term, fit)]
+        return [_other(term, "one of them does not turn")]
     if abs(periods[0] - periods[1]) < ALIKE * periods[1]:
-        return [_shifted(case, term, fit, recorded, here, periods[1])]
+        return _shifted(case, term, recorded, here, periods[1])
+    if periods[0] < 0.0:
+        return [_other(term, "the recorded one turns backwards")]
     key = "frequency" if "frequency" in term.said else "period"
     value = float(f"{1.0 / periods[0] if key == 'frequency' else periods[0]:.4g}")
     return [
@@ -52,28 +56,36 @@ def gait_findings(
     ]
 
 
-def _unclear(term: LayoutTerm, fit: TermFit) -> ReplayFinding:
-    text = f"recorded and recomputed values differ by {fit.before:.2g} of their size"
+def _other(term: LayoutTerm, text: str) -> ReplayFinding:
     return ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)
 
 
+def _is_phase(values: FloatArray, term: LayoutTerm) -> bool:
+    """Whether values can be a phase: sines and cosines of one angle, zeros while standing."""
+    if term.said.get("form") == "phase":
+        return bool(values.min() > -CONSTANT and values.max() < 1.0 + CONSTANT)
+    half = values.shape[1] // 2
+    size = values[:, :half] ** 2 + values[:, half:] ** 2
+    return bool((np.minimum(np.abs(size - 1.0), np.abs(size)) < UNIT).all())
+
+
 def _shifted(
-    case: PolicyCase,
-    term: LayoutTerm,
-    fit: TermFit,
-    recorded: FloatArray,
-    here: FloatArray,
-    period: float,
-) -> ReplayFinding:
+    case: PolicyCase, term: LayoutTerm, recorded: FloatArray, here: FloatArray, period: float
+) -> list[ReplayFinding]:
     """A phase of the same period with another zero: another clock, or other offsets."""
-    turning = (np.abs(recorded).max(axis=1) > 0.1) & (np.abs(here).max(axis=1) > 0.1)
-    if not turning.any():
-        return _unclear(term, fit)
-    ahead = _turns(recorded[turning], term) - _turns(here[turning], term)
+    turning = np.stack([np.abs(v).max(axis=1) > 0.1 for v in (recorded, here)])
+    if (turning[0] != turning[1]).mean() > CONSTANT and term.said.get("form") != "phase":
+        return [_other(term, "one turns while the other one stands")]
+    both = turning.all(axis=0)
+    if not both.any():
+        return []
+    ahead = _turns(recorded[both], term) - _turns(here[both], term)
     ahead = (ahead - ahead[:1] + 0.5) % 1.0 - 0.5 + ahead[:1]
     shift = (np.median(ahead, axis=0) + 0.5) % 1.0 - 0.5
     if np.abs(ahead - np.median(ahead, axis=0)).max() > CONSTANT:
-        return _unclear(term, fit)
+        return [_other(term, "how far the recorded one is ahead changes during the run")]
+    if _whole(shift):
+        return []
     listed = ", ".join(f"{s:+.3g}" for s in shift)
     text = f"the recorded phase is constantly {listed} turns ahead of the one here"
     clock, first = str(term.said.get("clock", "start")), _first_tick(case) / period
@@ -81,11 +93,11 @@ def _shifted(
     if _whole(shift + (first if other == "first_tick" else -first)):
         edit = RepairEdit("policy", f"{term.path}.clock", other)
         there, now = (f"zero at the {c.replace('_', ' ')}" for c in (other, clock))
-        return ReplayFinding("gait phase", term.name, there, now, text, 1.0, (edit,))
+        return [ReplayFinding("gait phase", term.name, there, now, text, 1.0, (edit,))]
     said = np.ravel(np.asarray(term.said.get("offsets", [0.0]), dtype=np.float64))
     new = [float(f"{v:.4g}") for v in (said + shift) % 1.0]
     edit = RepairEdit("policy", f"{term.path}.offsets", new)
-    return ReplayFinding("gait phase", term.name, new, said.tolist(), text, 1.0, (edit,))
+    return [ReplayFinding("gait phase", term.name, new, said.tolist(), text, 1.0, (edit,))]
 
 
 def _whole(turns: FloatArray) -> bool:

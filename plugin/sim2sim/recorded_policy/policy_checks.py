@@ -88,8 +88,8 @@ def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
     found = [*began.run(), *found]
     found += network.run(terms_agree=not seen and not terms.open)
     recorded = [f for f in found if f.what == "recorded actions"]
-    if recorded:  # then slopes over actions mean nothing
-        found = [f for f in found if f not in done]
+    if recorded:  # then slopes over actions mean nothing, and the last action is not the recorded
+        found = [f for f in found if f not in done and not f.where.startswith("LastAction")]
     if not found:
         found = list(check_precision(case))
     open_ = [*began.open, *terms.open, *actions.open, *network.open]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,14 @@ from mjrig.sim2sim.compare.matching import Indices, match
 from mjrig.sim2sim.compare.relabel import with_quaternions
 from mjrig.sim2sim.recorded_policy.gait_check import gait_findings
 from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
-from mjrig.sim2sim.recorded_policy.recomputed import Recomputed, real_ticks
+from mjrig.sim2sim.recorded_policy.recomputed import Recomputed
 from mjrig.sim2sim.recorded_policy.term_fit import CHANGED, EXACT, SAME, TermFit, best_fit, error
+from mjrig.sim2sim.recorded_policy.term_frames import spread, term_frames
+from mjrig.sim2sim.recorded_policy.term_kinds import (
+    clip_finding,
+    command_findings,
+    relative_finding,
+)
 from mjrig.sim2sim.recorded_policy.term_layout import (
     FRAME,
     NEWEST,
@@ -50,7 +56,7 @@ class TermChecks:
         if layout is None or found is None or len(found.ticks) < 3:
             self.open.append("observation terms: " + self._why())
             return []
-        frames = _frames(case, layout, found)
+        frames = term_frames(case, layout, found)
         for look in (self._clip, self._term_order, self._history):
             explained = list(look(layout, found, frames))
             if explained:
@@ -64,14 +70,33 @@ class TermChecks:
             fit = best_fit(recorded[rows], here[rows])
             if fit is None:
                 self.judged.append(term.name)
-            elif term.kind == "GaitPhase":
-                findings += gait_findings(case, term, fit, found)
-            elif fit.kind == "unknown":
+                continue
+            named = list(self._named(term, fit, found, recorded[rows], here[rows]))
+            if not named:
                 text = f"differs by {fit.before:.2g} of its size, for no known reason"
                 self.open.append(f"{term.name}: {text}")
-            else:
-                findings += self._explained(term, fit, found)
+            findings += named
         return sorted(findings, key=lambda f: -(f.share or 0.0))
+
+    def _named(
+        self,
+        term: LayoutTerm,
+        fit: TermFit,
+        found: Recomputed,
+        recorded: FloatArray,
+        here: FloatArray,
+    ) -> Iterator[ReplayFinding]:
+        """What is wrong with a term; nothing: it is not known."""
+        clip = clip_finding(term, recorded)
+        if clip is not None:
+            yield clip
+        elif term.kind == "GaitPhase":
+            yield from gait_findings(self._case, term, found)
+        elif term.kind == "CommandTerm" and fit.kind != "scale":
+            rows = self._case.ticks.command[found.ticks]
+            yield from command_findings(term, self._names(term), rows, recorded, here)
+        elif fit.kind != "unknown":
+            yield from self._explained(term, fit, found)
 
     def _why(self) -> str:
         if self._case.layout is None:
@@ -175,9 +200,9 @@ class TermChecks:
             found = other.recomputed
             if found is None or not len(found.ticks):
                 continue
-            again = _frames(other, layout, found)
+            again = term_frames(other, layout, found)
             after = max(error(*(x[found.sharp] for x in again[i])) for i in places)
-            if after < 0.1 * before:
+            if after < min(0.1 * before, EXACT):
                 return quaternion_finding(
                     name,
                     f"read as {name}, the base's terms differ by {after:.2g} instead of "
@@ -196,13 +221,14 @@ class TermChecks:
         if fit.kind == "scale":
             return [self._scale(term, fit, evidence)]
         if fit.kind == "offset" and term.kind == "JointPositions":
-            return [self._default(term, fit, evidence)]
+            relative = relative_finding(self._case, term, fit, evidence)
+            return [relative if relative is not None else self._default(term, fit, evidence)]
         if fit.kind == "order":
             return [self._order(term, fit, evidence)]
         if fit.kind == "sign":
             flipped = np.flatnonzero(fit.values < 0.0)
             where = listed(self._names(term)[i] for i in flipped)
-            scale = _spread(term.said.get("scale", 1.0), term.size)
+            scale = spread(term.said.get("scale", 1.0), term.size)
             edit = RepairEdit("policy", f"{term.path}.scale", (scale * fit.values).tolist())
             return [ReplayFinding("sign", f"{term.name}: {where}", "as recorded", "negated",
                                   evidence, fit.share, (edit,))]  # fmt: skip
@@ -222,7 +248,7 @@ class TermChecks:
         """Other factors, of the values that show them; the others keep theirs."""
         what = "command scale" if term.kind == "CommandTerm" else "observation scale"
         names = self._names(term)
-        said = _spread(term.said.get("scale", 1.0), term.size)
+        said = spread(term.said.get("scale", 1.0), term.size)
         hidden = [names[i] for i in np.flatnonzero(np.isnan(fit.values))]
         off = np.flatnonzero(~np.isnan(fit.values) & (np.abs(fit.values - 1.0) > CHANGED))
         new = {int(i): float(f"{said[i] * fit.values[i]:.5g}") for i in off}
@@ -259,7 +285,7 @@ class TermChecks:
         return list("xyz") if term.size == 3 else [str(i) for i in range(term.size)]
 
     def _default(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
-        scale = _spread(term.said.get("scale", 1.0), term.size)
+        scale = spread(term.said.get("scale", 1.0), term.size)
         shift = np.where(scale != 0.0, fit.values / np.where(scale != 0.0, scale, 1.0), 0.0)
         return default_finding(
             self._case,
@@ -311,56 +337,6 @@ def default_finding(
     )
 
 
-# Frames -----------------------------------------------------------------------------------------
-
-
-def _frames(
-    case: PolicyCase, layout: TermLayout, found: Recomputed
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Per term the present values: recorded, and recomputed here.
-
-    The last action and the current target are the recorded ones: a policy that sees something else
-    does something else, and that is not a second cause.
-    """
-    frames = []
-    for term, places in zip(layout.terms, layout.places(), strict=True):
-        here = found.here[:, places[0]]
-        if term.kind == "LastAction" and set(term.joints) <= set(case.policy.joints):
-            here = _last_actions(case, term, found)
-        elif term.kind == "JointTargetErrors" and case.match.recorded.commands is not None:
-            here = _target_errors(case, term, found)
-        frames.append((found.recorded[:, places[0]], here))
-    return frames
-
-
-def _last_actions(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> FloatArray:
-    """The actions of the recorded ticks before; zeros before the first."""
-    real = real_ticks(case.ticks)
-    earlier = {p: q for q, p in pairwise(real)}
-    columns = [case.policy.joints.index(j) for j in term.joints]
-    rows = [case.ticks.action[earlier[p]] if p in earlier else np.zeros(len(case.policy.joints))
-            for p in found.ticks.tolist()]  # fmt: skip
-    values = np.array(rows, dtype=np.float64)[:, columns]
-    action = case.said.get("action") or {}
-    clip = action.get("clip")
-    if action.get("last", "raw") == "clipped" and clip is not None and np.ndim(clip) <= 1:
-        low, high = (-clip, clip) if np.ndim(clip) == 0 else (clip[0], clip[1])
-        values = np.clip(values, low, high)
-    found_values: FloatArray = values * _spread(term.said.get("scale", 1.0), term.size)
-    return found_values
-
-
-def _target_errors(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> FloatArray:
-    """Recorded positions minus the recorded targets that were in force."""
-    recorded = case.match.recorded
-    at = {here.name: there.qpos.start for there, here in case.match.single}
-    steps = case.ticks.step[found.ticks]
-    rows = np.searchsorted(recorded.step, steps)
-    q = recorded.qpos[rows][:, [at[j] for j in term.joints]]
-    difference: FloatArray = q - case.targets_at(term.joints, steps - 1, "position")
-    return difference * _spread(term.said.get("scale", 1.0), term.size)
-
-
 def _misfit(
     layout: TermLayout, found: Recomputed, here: list[FloatArray], order: str, by: str
 ) -> float:
@@ -373,10 +349,6 @@ def _misfit(
             parts.append((found.recorded[:, places[1]][consecutive + 1], values[consecutive]))
     a, b = (np.concatenate([p[i] for p in parts], axis=1) for i in (0, 1))
     return error(a, b)
-
-
-def _spread(value: object, size: int) -> FloatArray:
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)).copy()
 
 
 def _rounded(values: FloatArray) -> object:

@@ -246,6 +246,8 @@ class Diagnosis:
         begins_tiny = grown is None or grown > time[min(TINY, len(time) - 1)]
         if self._comparison.bit_exact or not begins_tiny:
             return
+        if abs(self.error(world=twin(self._world)) - self._error) > ROUNDED * self._error:
+            return  # a copy does not repeat it: what differs is not in the scene
         for pair in self._matches:
             for label, here, other, world in other_precisions(self._world, pair.robot.name):
                 share = self._share(self.error(world=world))

@@ -22,7 +22,7 @@ from mjrig.sim2sim.recorded_policy.rate_checks import (
     check_velocities,
 )
 from mjrig.sim2sim.recorded_policy.recomputed import real_ticks, schedule_of
-from mjrig.sim2sim.recorded_policy.start_checks import StartChecks
+from mjrig.sim2sim.recorded_policy.start_checks import TARGET, StartChecks
 from mjrig.sim2sim.recorded_policy.term_checks import TermChecks
 
 
@@ -85,7 +85,10 @@ def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
     # One wrong pose shows in the observation and in the targets; what both show is said once.
     whats = {f.what for f in done}
     found += [*done, *(f for f in seen if f.what not in whats or f.what == "sign")]
-    found = [*began.run(), *found]
+    first = began.run()
+    if done:  # a pose, an order or a sign that is wrong in all targets is wrong in the stand's too
+        first = [f for f in first if f.what != TARGET]
+    found = [*first, *found]
     found += network.run(terms_agree=not seen and not terms.open)
     recorded = [f for f in found if f.what == "recorded actions"]
     if recorded:  # then slopes over actions mean nothing, and the last action is not the recorded

@@ -15,10 +15,11 @@ from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
 from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
 
 #: Relative difference of gains, and difference of targets [rad or m], that counts.
-GAIN, TARGET = 1e-3, 1e-3
+GAIN, POSE = 1e-3, 1e-3
 #: Values below this are zero: observations are float32.
 ZERO = 1e-9
 GAINS = ("kp", "kv")
+TARGET = "start.target"
 
 
 class StartChecks:
@@ -147,13 +148,13 @@ class StartChecks:
         here: FloatArray = case.match.robot.setpoints.values[POSITION, columns].copy()
         steps = np.arange(min(self._stand, 2))
         recorded = case.targets_at(joints, steps, "position")[-1]
-        off = np.flatnonzero(np.abs(recorded - here) > TARGET)
+        off = np.flatnonzero(np.abs(recorded - here) > POSE)
         if not off.size:
             return
         pose = case.policy.plant().joints.get("default_pose", {})
         default = np.array([pose.get(j, 0.0) for j in joints])
         new: object = [float(f"{v:.6g}") for v in recorded]
-        if np.abs(recorded - default).max() < TARGET:
+        if np.abs(recorded - default).max() < POSE:
             new = "default"
         text = (
             f"recorded targets before the first tick differ by up to "
@@ -161,13 +162,13 @@ class StartChecks:
         )
         said = (case.said.get("start") or {}).get("target", "default")
         yield ReplayFinding(
-            "start.target",
+            TARGET,
             listed(joints[i] for i in off) if len(off) <= 4 else f"{len(off)} joints",
             new if new == "default" else {joints[i]: float(f"{recorded[i]:.6g}") for i in off},
             said if isinstance(said, str) else {joints[i]: float(f"{here[i]:.6g}") for i in off},
             text,
             1.0,
-            (RepairEdit("policy", "start.target", new),),
+            (RepairEdit("policy", TARGET, new),),
         )
 
 

@@ -22,9 +22,9 @@ NAMED = 0.3
 #: mass or friction: setpoints, orders or units are wrong [rad/s or m/s].
 GROSS = 1.5
 #: What explains less than this may be anything: it is a suspicion.
-SUSPICION, SUSPECTED = 0.9, 0.6
+SUSPICION, SUSPECTED = 0.99, 0.6
 #: With this share no other parameter is fitted.
-CERTAIN = 0.98
+CERTAIN = 0.995
 #: A value that is less than this share of the one here is zero.
 NOTHING = 1e-4
 #: A parameter whose slope promises less is not fitted.

@@ -50,6 +50,7 @@ ROOMS = {
         "mjrig.robot_logs",
         "mjrig.sim2sim.compare",
         "mjrig.sim2sim.play",
+        "mjrig.sim2sim.recorded_policy",
         "mjrig.sim2sim.diagnose",
         "mjrig.sim2sim.modes",
         "mjrig.sim2sim.report",

@@ -6,7 +6,6 @@ A checkpoint holds numbers for a program to load; only ONNX and TorchScript hold
 import json
 import re
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 #: How to make a network of a PyTorch module.
@@ -159,16 +158,23 @@ def _is_safetensors(path: Path, head: bytes) -> bool:
 
 
 def _folder(path: Path) -> str:
-    names = sorted(p.name for p in path.iterdir())
+    entries = sorted(path.iterdir())
+    names = [p.name for p in entries]
     if any(n in names for n in ("manifest.ocdbt", "_METADATA", "_CHECKPOINT_METADATA")):
         return (
             "is a checkpoint folder of orbax (brax, mujoco_playground): weights without a network. "
             "Rebuild the network where it was trained and export it as ONNX, as the notebook "
             "brax_network_to_onnx of mujoco_playground does"
         )
-    return f"is a folder; give its files: {_some(n for n in names if not n.startswith('.'))}"
+    shown = [p for p in entries if not p.name.startswith(".")]
+    files = [p.name for p in shown if p.is_file()]
+    folders = [p.name for p in shown if p.is_dir()]
+    if files:
+        return f"is a folder; give its files: {_some(files)}"
+    if folders:
+        return f"is a folder without files; give the files of one of its folders: {_some(folders)}"
+    return "is an empty folder"
 
 
-def _some(names: Iterable[str]) -> str:
-    found = list(names)
-    return ", ".join(found[:5]) + ("…" if len(found) > 5 else "") if found else "it is empty"
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + ("…" if len(names) > 5 else "")

@@ -175,6 +175,17 @@ class PolicyLoop:
             joint=bad,
         )
 
+    def answers(self, observations: Float32) -> Float32:
+        """The network's outputs for observations of consecutive ticks; its memory is put back."""
+        network = self._network
+        before = network.memory()
+        network.reset()
+        try:
+            found = [network.run(row, tick) for tick, row in enumerate(observations)]
+        finally:
+            network.restore(before)
+        return np.array(found, dtype=np.float32).reshape(len(observations), -1)
+
     def stop(self) -> None:
         """Stop, and restore the authored gains."""
         self._gains.put_back()

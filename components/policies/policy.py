@@ -188,6 +188,9 @@ class Policy(PolicyComponent):
     def action(self) -> npt.NDArray[np.float32]:
         return self._running().action
 
+    def answers(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        return self._running().answers(observations)
+
     @property
     def command_now(self) -> FloatArray:
         return self._running().command_now()

@@ -7,7 +7,7 @@ from mjrig.editor.texts.texts import tr
 from mjrig.errors import MjrigError
 from mjrig.files.writing import write_atomically
 from mjrig.sim2sim.compare.finding import ReplayFinding
-from mjrig.sim2sim.fixing import edited_policy, policy_file, policy_path
+from mjrig.sim2sim.fixing import edited_policy, policy_file, policy_path, set_in_scene
 
 
 def fix(state: EditorState, finding: ReplayFinding, robot: str = "") -> list[str]:
@@ -20,10 +20,8 @@ def fix(state: EditorState, finding: ReplayFinding, robot: str = "") -> list[str
     """
     mine = [e for e in finding.fix if e.file == "scene"]
     theirs = [e for e in finding.fix if e.file == "policy"]
-    said = [f"{e.path} = {e.value}" for e in mine]
     with state.session.edit(tr("Fix {what}", what=finding.what)) as scene:
-        for edit in mine:
-            scene.set(edit.path, edit.value)
+        said = set_in_scene(scene, mine)
         if theirs:
             path = policy_file(scene, robot)
             if path is None:

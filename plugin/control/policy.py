@@ -47,6 +47,13 @@ class PolicyComponent(ActorComponent):
         """The network's output in the last tick."""
         raise NotImplementedError
 
+    def answers(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The network's outputs for the observations of consecutive ticks from the reset on.
+
+        Nothing else of the policy changes; (ticks, joints).
+        """
+        raise NotImplementedError
+
     @property
     def command_now(self) -> FloatArray:
         """The command in force, unscaled: vx, vy [m/s], yaw rate [rad/s], or what it takes."""

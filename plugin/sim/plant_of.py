@@ -46,6 +46,7 @@ def plant_of(world: World, robot: Articulation) -> Plant:
         dof = int(world.model.jnt_dofadr[joint])
         for what in ("armature", "damping", "frictionloss"):
             note(what, name, np.ravel(getattr(world.model, f"dof_{what}")[dof])[0])
+        note("stiffness", name, np.ravel(world.model.jnt_stiffness[joint])[0])
     for binding in robot.actuators:
         if not binding.joint or not binding.on_joint:
             continue
@@ -119,6 +120,7 @@ def _options(world: World) -> dict[str, object]:
         "iterations": int(option.iterations),
         "ls_iterations": int(option.ls_iterations),
         "disable_flags": disable_flags(world.model),
+        "gravity": [float(g) + 0.0 for g in option.gravity],
         "model_hash": model_hash(world.model),
         "mujoco": mujoco.__version__,
     }
@@ -166,15 +168,21 @@ def _limit(
 
 def _delay(world: World, controller: ArticulationController, index: int) -> float:
     """Delay of commands [s]; the mean of a random delay."""
-    delay: Any = getattr(controller, "delay", None)
-    if delay is None:
-        return 0.0
     tick = world.timestep * int(getattr(controller, "decimation", 1))
-    if delay.is_authored("seconds"):
-        return float(round(delay.seconds[index] / tick) * tick)
-    if delay.is_authored("random"):
+    delay: Any = getattr(controller, "delay", None)
+    if delay is not None and delay.is_authored("random"):
         return float(np.mean(delay.random) * tick)
-    return float(delay.steps[index] * tick)
+    return delay_steps(delay, controller.num_bindings, tick)[index] * tick
+
+
+def delay_steps(delay: Any, count: int, tick: float) -> list[int]:
+    """The delay of each actuator in control steps of `tick` seconds; of a random one its mean."""
+    if delay is None:
+        return [0] * count
+    if delay.is_authored("random"):
+        return [round(float(np.mean(delay.random)))] * count
+    steps = delay.seconds / tick if delay.is_authored("seconds") else delay.steps
+    return [round(float(s)) for s in steps]
 
 
 def _initial(robot: Articulation, binding: ActuatorBinding) -> float:

@@ -9,9 +9,10 @@ from mjrig.control.policy import PolicyComponent
 from mjrig.errors import MjrigError, PolicyError
 from mjrig.files.writing import write_atomically
 from mjrig.names import listed
-from mjrig.scene.scene_path import path_of
+from mjrig.scene.scene_path import existing, path_of
 from mjrig.scene_edit.scene import Scene
-from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding, short
+from mjrig.sim2sim.compare.authored import change_text
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.result import Replay
 from mjrig.yaml_text.yaml_document import Document
 from mjrig.yaml_text.yaml_edit import updated_text
@@ -44,12 +45,26 @@ def fix(finding: ReplayFinding, scene: Scene | None, policy: Path | None) -> lis
     if policy is not None and theirs:
         text, said = edited_policy(policy, theirs)
     if scene is not None and mine:
-        said += [f"{scene.path}: {edit.path} = {short(edit.value)}" for edit in mine]
-        for edit in mine:
-            scene.set(edit.path, edit.value)
+        said += set_in_scene(scene, mine, f"{scene.path}: ")
         scene.save()
     if policy is not None and theirs:
         write_atomically(policy, text)
+    return said
+
+
+def set_in_scene(scene: Scene, edits: Sequence[RepairEdit], file: str = "") -> list[str]:
+    """Make edits in a scene; returns what changed, one line each, beginning with `file`.
+
+    Raises:
+        MjrigError: a value does not fit.
+    """
+    said = []
+    for edit in edits:
+        owner, _, name = edit.path.rpartition(".")
+        holder = existing(scene, owner)
+        before = None if holder is None or name not in holder._authored else holder.authored(name)
+        scene.set(edit.path, edit.value)
+        said.append(f"{file}{edit.path}: {change_text(before, edit)}")
     return said
 
 
@@ -91,7 +106,7 @@ def edited_policy(path: Path, edits: Sequence[RepairEdit]) -> tuple[str, list[st
     data, said = _copied(document.data), []
     for edit in edits:
         before = _put(data, edit.path, edit.value)
-        said.append(f"{path}: {edit.path}: {short(before)} → {short(edit.value)}")
+        said.append(f"{path}: {edit.path}: {change_text(before, edit)}")
     return updated_text(document, data), said
 
 
@@ -102,14 +117,14 @@ def _copied(data: Any) -> Any:
 
 
 def _put(data: Any, path: str, value: object) -> object:
-    """Set a value by path; returns the one before, `not given` if there was none."""
+    """Set a value by path; returns the one before, None if there was none."""
     keys: list[Any] = [name or int(place) for name, place in _PART.findall(path)]
     *parents, last = keys
     for key in parents:
         if isinstance(data, dict) and data.get(key) is None:
             data[key] = {}
         data = data[key]
-    before = data.get(last, "not given") if isinstance(data, dict) else data[last]
+    before = data.get(last) if isinstance(data, dict) else data[last]
     data[last] = value
     return before
 

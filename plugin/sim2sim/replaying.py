@@ -12,7 +12,7 @@ from mjrig.sim2sim.compare.result import Replay
 from mjrig.sim2sim.compare.source import as_recording, is_policy
 from mjrig.sim2sim.diagnose.recorded_diagnosis import diagnose_recording
 from mjrig.sim2sim.modes.kinematic_mode import replay_poses
-from mjrig.sim2sim.modes.policy_mode import replay_policy
+from mjrig.sim2sim.modes.policy_mode import judge_difference, replay_policy
 from mjrig.sim2sim.modes.targets_mode import replay_targets
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 
@@ -93,8 +93,10 @@ def replay(
         )
         if diagnose and recording is not None and looped:
             assert not isinstance(chosen, Recording)
-            found, notes = diagnose_recording(recording, world, robot, tolerance, policy=chosen)
-            result.diagnosed(found, notes)
+            found = diagnose_recording(recording, world, robot, tolerance, policy=chosen)
+            result.diagnosed(found.findings, found.notes)
+            if command is None and schedule is None:
+                judge_difference(result, found, recording)
         return result
     if is_policy(source):
         raise RecordingError(f"{source}: a policy is replayed in the mode policy, not {mode}")

@@ -62,6 +62,9 @@ class VendorFile:
             _check_json(path, text)
         self.document = VendorDocument(text, path.name)
         self.data: Any = self.document.data
+        if self.data is None:
+            why = "has only comments" if text.strip() else "is empty"
+            raise SceneError(f"{path.name}: {why}; a configuration has keys and values")
 
     @property
     def root(self) -> "VendorEntry":

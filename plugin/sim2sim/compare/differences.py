@@ -96,5 +96,5 @@ def _same(a: object, b: object) -> bool:
     if isinstance(a, int | float) and isinstance(b, int | float):
         return bool(a == b or np.isclose(a, b, rtol=SAME, atol=1e-12))
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return list(a) == list(b)
+        return len(a) == len(b) and all(map(_same, a, b))
     return a == b

@@ -13,16 +13,18 @@ class RepairEdit:
     """One value that repairs a finding: in the `scene`, or in the `policy` file.
 
     `path` is as `Scene.set` takes it (`robot.PDController.kp`), in a policy file the same from its
-    top (`observation.terms[2].scale`).
+    top (`observation.terms[2].scale`). `changed` says what of a longer value changes:
+    `FL_calf 60 → 45`; empty: the whole value.
     """
 
     file: str
     path: str
     value: object
+    changed: str = ""
 
     def to_data(self) -> dict[str, object]:
         """For report.json."""
-        return {"file": self.file, "path": self.path, "value": self.value}
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ def short(value: object) -> str:
         return f"{value:g}"
     if isinstance(value, dict) and value:
         numbers = [float(v) for v in value.values()]
-        return f"{min(numbers):g} to {max(numbers):g}"
+        low, high = (f"{n:g}" for n in (min(numbers), max(numbers)))
+        return low if low == high else f"{low} to {high}"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     return str(value)

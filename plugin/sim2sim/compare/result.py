@@ -21,6 +21,8 @@ DIFFERS = "differs"
 TRANSFERS = "transfers"
 REMARKS = "transfers with caveats"
 FAILS = "does not transfer"
+#: … on one that does something else than was recorded, for no reason that was found …
+UNKNOWN = "differs, cause unknown"
 #: … the verdict on a single run of it …
 STAYS_UP = "stays up"
 #: … and on poses that were only shown.

@@ -14,7 +14,7 @@ from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Match
 from mjrig.sim2sim.diagnose.plant_fix import dynamics_fix
 from mjrig.sim2sim.diagnose.segments import EXACT, ParameterFit, Segments, size
-from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
+from mjrig.sim2sim.play.plant_edit import JOINT_FIELDS, CannotEdit, PlantEdit
 
 #: A parameter is named if it removes this share of what short predictions miss.
 NAMED = 0.3
@@ -22,15 +22,26 @@ NAMED = 0.3
 #: mass or friction: setpoints, orders or units are wrong [rad/s or m/s].
 GROSS = 1.5
 #: What explains less than this may be anything: it is a suspicion.
-SUSPICION, SUSPECTED = 0.9, 0.6
+SUSPICION, SUSPECTED = 0.99, 0.6
 #: With this share no other parameter is fitted.
-CERTAIN = 0.98
+CERTAIN = 0.995
+#: A value that is less than this share of the one here is zero.
+NOTHING = 1e-4
 #: A parameter whose slope promises less is not fitted.
 HOPELESS = 0.02
 #: Joints whose properties are tried one by one: those pushed most; and how many are fitted.
 PUSHED, SINGLE = 3, 2
 #: Properties of joints that are fitted where the recording does not list them, with a first step.
-JOINTS = {"armature": 2e-3, "damping": 2e-2, "frictionloss": 2e-2, "kp": 1.0, "kv": 0.05}
+JOINTS = {
+    "armature": 2e-3,
+    "damping": 2e-2,
+    "frictionloss": 2e-2,
+    "stiffness": 0.2,
+    "kp": 1.0,
+    "kv": 0.05,
+}
+#: Changes of the vertical gravity to begin from [m/s²].
+GRAVITY = (-2.0, -0.5, 0.5, 2.0, 6.0, 9.81)
 #: Changes of a mass to begin from, as shares of the robot's; of a joint's property, of its own.
 MASSES = (-0.3, -0.2, -0.1, -0.05, 0.05, 0.1, 0.2, 0.3)
 SHARES = (-0.9, -0.7, -0.4, 0.5, 1.5)
@@ -130,8 +141,11 @@ class BodyChecks:
         new, old = parameter.here + fit.change, parameter.here
         if parameter.what == "ground friction":
             new = old * float(np.exp(fit.change))
-        value = float(f"{new:.4g}")
+        value = float(f"{new:.4g}") if abs(new) > NOTHING * abs(old) else 0.0
         fix: tuple[RepairEdit, ...] = ()
+        if parameter.what == "gravity":
+            there = [*(float(g) for g in self._world.model.opt.gravity[:2]), value]
+            fix = (RepairEdit("scene", "sim.gravity", there, f"z {old:g} → {value:g}"),)
         if parameter.repairable:
             wanted = dict.fromkeys(parameter.joints, value)
             fix = (dynamics_fix(self._world, self._pair.robot, parameter.what, wanted),)
@@ -151,7 +165,14 @@ class BodyChecks:
     def _parameters(self) -> Iterator[PlantParameter]:
         yield from self._friction()
         yield from self._payload()
+        yield from self._gravity()
         yield from self._of_joints(())
+
+    def _gravity(self) -> Iterator[PlantParameter]:
+        if "gravity" in self._pair.recorded.plant.overall:
+            return
+        down = [float(g) for g in self._world.model.opt.gravity]
+        yield PlantParameter("gravity", "z", partial(_fall, down), down[2], 0.1, scan=GRAVITY)
 
     def _of_joints(self, only: tuple[str, ...]) -> Iterator[PlantParameter]:
         """Properties that the recording does not list, of all joints together or of some."""
@@ -163,7 +184,7 @@ class BodyChecks:
                 continue
             joints, mean = list(values), float(np.mean(list(values.values())))
             same = len(set(values.values())) == 1
-            dynamic = what in ("armature", "damping", "frictionloss")
+            dynamic = what in JOINT_FIELDS
             yield PlantParameter(
                 what,
                 f"{len(joints)} joints" if len(joints) > 1 else joints[0],
@@ -231,6 +252,10 @@ def _repair(parameter: PlantParameter, change: float, edit: PlantEdit) -> None:
 
 def _shift(what: str, values: Mapping[str, float], edit: PlantEdit, x: float) -> None:
     edit.set_joints(what, {j: max(0.0, v + x) for j, v in values.items()})
+
+
+def _fall(here: list[float], edit: PlantEdit, x: float) -> None:
+    edit.set_option("gravity", [*here[:2], here[2] + x])
 
 
 def _load(body: int, edit: PlantEdit, kilograms: float) -> None:

@@ -1,42 +1,38 @@
 """Diagnosis of a replay: undo one difference to the recording at a time, and measure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from mjrig.errors import MjrigError
-from mjrig.names import how_many, listed
-from mjrig.recording.recording import ActorRecording, Recording
+from mjrig.recording.recording import Recording
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.assignment import flipped, samples_of
 from mjrig.sim2sim.compare.comparison import Comparison, compare
 from mjrig.sim2sim.compare.differences import PlantDifference, differences
-from mjrig.sim2sim.compare.finding import ReplayFinding
-from mjrig.sim2sim.compare.matching import Indices, Match, match
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
+from mjrig.sim2sim.compare.matching import Match, match
 from mjrig.sim2sim.compare.relabel import (
     shifted,
-    with_names,
-    with_order,
     with_quaternions,
-    with_signs,
 )
 from mjrig.sim2sim.compare.track import record
 from mjrig.sim2sim.diagnose.body_checks import SUSPECTED, SUSPICION, BodyChecks
 from mjrig.sim2sim.diagnose.effects import in_words, remove, removes
+from mjrig.sim2sim.diagnose.order_trials import order_findings
 from mjrig.sim2sim.diagnose.plant_fix import apply, plant_fix
-from mjrig.sim2sim.diagnose.plausible_orders import plausible_orders
+from mjrig.sim2sim.diagnose.precision_trial import PRECISION, other_precisions
 from mjrig.sim2sim.diagnose.quietly import quietly
 from mjrig.sim2sim.diagnose.recorded_law import exceeded, with_laws
 from mjrig.sim2sim.diagnose.segments import Segments, size
-from mjrig.sim2sim.diagnose.term_checks import QUATERNIONS, quaternion_finding
 from mjrig.sim2sim.play.one_step import OneStep
 from mjrig.sim2sim.play.plant_edit import CannotEdit, PlantEdit
 from mjrig.sim2sim.play.players import TargetsPlayer
 from mjrig.sim2sim.play.start import is_same_model
 from mjrig.sim2sim.play.world_copy import twin
+from mjrig.sim2sim.recorded_policy.term_checks import QUATERNIONS, quaternion_finding
 
 #: How long after the first divergence the error is measured: later it is amplified chaos [s].
 AFTER = 1.0
@@ -54,6 +50,9 @@ CAUSE = 0.5
 ENOUGH = 0.95
 #: Shifts of setpoints that are tried: steps within a tick at most, and whole ticks.
 NEAR, TICKS = 10, 3
+#: Of a difference that is rounding, this share may stay with the right precision; it is tiny for
+#: at least so many samples.
+ROUNDED, TINY = 1e-6, 3
 #: Body properties that are confirmed by running.
 CONFIRMED = 2
 
@@ -85,14 +84,14 @@ class Diagnosis:
 
     def run(self) -> tuple[list[ReplayFinding], list[str]]:
         """Findings and notes."""
-        if self._is_round_off():
+        with quietly():
+            found = list(self._precision()) or self._found()
+        if self._is_round_off() and not any(f.what == PRECISION for f in found):
             above = _first_above(self._comparison, ROUND_OFF)
             since = "" if above is None else f" until {above:.2f} s, then it grows smoothly"
             self._notes.append(
                 f"the difference comes from rounding: below {ROUND_OFF:g}{since}; no finding"
             )
-        with quietly():
-            found = self._found()
         self._saturation()
         return found, self._notes
 
@@ -241,6 +240,26 @@ class Diagnosis:
             for edit in reversed(edits):
                 edit.undo()
 
+    def _precision(self) -> Iterator[ReplayFinding]:
+        """A controller that computes in another precision: then the difference begins tiny."""
+        grown, time = _first_above(self._comparison, GROWN), self._comparison.time
+        begins_tiny = grown is None or grown > time[min(TINY, len(time) - 1)]
+        if self._comparison.bit_exact or not begins_tiny:
+            return
+        try:
+            copied = self.error(world=twin(self._world))
+        except MjrigError:
+            return  # its files are gone, or it was put together in Python
+        if abs(copied - self._error) > ROUNDED * self._error:
+            return  # a copy does not repeat it: what differs is not in the scene
+        for pair in self._matches:
+            for label, here, other, world in other_precisions(self._world, pair.robot.name):
+                share = self._share(self.error(world=world))
+                if share > 1.0 - ROUNDED:
+                    edit = RepairEdit("scene", f"{label}.{PRECISION}", other)
+                    text = f"computing in {other} {removes(share)}"
+                    yield ReplayFinding(PRECISION, label, other, here, text, share, (edit,))
+
     # How the recording was read -----------------------------------------------------------------
 
     def _commands(self) -> list[ReplayFinding]:
@@ -249,7 +268,9 @@ class Diagnosis:
         if self._comparison.max_abs_position_error > GROSS:
             tried += self._try_quaternions()
             for pair in self._matches:
-                tried += self._try_orders(pair.recorded)
+                tried += order_findings(
+                    self._recording, pair.recorded, lambda r: self._share(self.error(r))
+                )
         good = [f for f in tried if (f.share or 0.0) > CAUSE]
         return sorted(good, key=lambda f: f.share or 0.0, reverse=True)[:1]
 
@@ -319,39 +340,6 @@ class Diagnosis:
         """Short predictions; None: there are no states to start them from."""
         found = Segments(self._recording, self._world, self._robot)
         return found if found.usable else None
-
-    # Orders, signs ------------------------------------------------------------------------------
-
-    def _try_orders(self, actor: ActorRecording) -> Iterator[ReplayFinding]:
-        ways: tuple[tuple[str, Callable[[Recording, str, Indices], Recording]], ...] = (
-            ("setpoints", with_order),
-            ("joints and setpoints", with_names),
-        )
-        for name, order in plausible_orders(actor):
-            for subject, change in ways:
-                try:
-                    error = self.error(change(self._recording, actor.name, order))
-                except MjrigError:
-                    continue
-                share = self._share(error)
-                moved = [actor.driven[i] for i in np.flatnonzero(order != np.arange(len(order)))]
-                names = ", ".join(actor.driven[i] for i in order)
-                yield ReplayFinding(
-                    "joint order",
-                    listed(moved) if len(moved) <= 4 else how_many(len(moved), "joint"),
-                    "as recorded",
-                    f"{subject}: {name}",
-                    f"{subject} in another order ({name}) {remove(share)}; the columns are "
-                    f"[{names}]",
-                    share,
-                )
-        samples = samples_of(actor)
-        against = flipped(samples) if samples is not None else []
-        if against:
-            share = self._share(self.error(with_signs(self._recording, actor.name, against)))
-            joints = listed(actor.driven[i] for i in against)
-            effect = f"negated setpoints {remove(share)}"
-            yield ReplayFinding("sign", joints, "as recorded", "negated", effect, share)
 
     # The rest -----------------------------------------------------------------------------------
 

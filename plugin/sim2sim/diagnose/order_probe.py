@@ -15,9 +15,9 @@ from mjrig.errors import MjrigError
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.relabel import SIDES, mirrored
 from mjrig.sim2sim.compare.track import Track
-from mjrig.sim2sim.diagnose.policy_case import read_policy
 from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.sim2sim.play.trials import run_policy
+from mjrig.sim2sim.recorded_policy.policy_case import read_policy
 
 DECLARED = "as declared"
 #: Command of a walking policy while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].

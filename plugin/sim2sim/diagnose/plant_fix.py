@@ -1,18 +1,25 @@
 """The recorded value of a listed property: put into a robot that runs, and as an edit."""
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from mjrig.control.articulation import Articulation
+from mjrig.control.controller import ArticulationController
+from mjrig.control.effort_limits import model_ranges, symmetric
+from mjrig.model.binding import ActuatorBinding
 from mjrig.names import Slots
+from mjrig.sim.plant_of import delay_steps, plant_of
 from mjrig.sim.world import World
+from mjrig.sim2sim.compare.authored import edited, values_edit
 from mjrig.sim2sim.compare.differences import PlantDifference
 from mjrig.sim2sim.compare.finding import RepairEdit
 from mjrig.sim2sim.play.plant_edit import JOINT_FIELDS, PlantEdit
 
 #: Options of `sim:` under the names that a recording lists them by.
-_OPTIONS = ("timestep", "integrator", "solver", "iterations", "ls_iterations")
+_OPTIONS = ("timestep", "integrator", "solver", "iterations", "ls_iterations", "gravity")
 
 
 def plant_fix(
@@ -35,8 +42,12 @@ def dynamics_fix(
     world: World, robot: Articulation, what: str, wanted: Mapping[str, float]
 ) -> RepairEdit:
     """The edit that gives joints another armature, damping or friction; the others keep theirs."""
-    slots = Slots([(j,) for j in robot.joint_names], robot.name, "joint")
-    return _pattern_edit(world, robot, "dynamics", what, slots, wanted)
+    names = robot.joint_names
+    slots = Slots([(j,) for j in names], robot.name, "joint")
+    now = plant_of(world, robot).joints.get(what, {})
+    values = {names.index(j): v for j, v in wanted.items()}
+    here = {names.index(j): now.get(j) for j in wanted}
+    return _pattern_edit(world, robot, "dynamics", what, slots, values, here)
 
 
 def _native_gains(
@@ -52,59 +63,105 @@ def _native_gains(
     attribute = {"kp": "kp", "kv": "kv", "torque_limit": "forcerange"}.get(what)
     if attribute is None or not servos:
         return []
-    values: dict[str, object] = {}
-    for servo in servos:
+    values: dict[int, object] = {}
+    here: dict[int, object] = {}
+    for place, servo in enumerate(robot.actuators):
+        if servo not in servos:
+            continue
         value, gear = wanted[servo.joint], abs(servo.gear)
         if not np.isfinite(value):
             return []  # a limit of the model can be moved, not removed
-        bound = value / gear
-        values[servo.actuator] = [-bound, bound] if what == "torque_limit" else value / gear**2
+        bound = float(f"{value / gear:.7g}")
+        limited = what == "torque_limit"
+        values[place] = [-bound, bound] if limited else float(f"{value / gear**2:.7g}")
+        here[place] = _of_servo(world, servo, what)
     slots = Slots([b.names for b in robot.actuators], robot.name)
-    return [_pattern_edit(world, robot, "native_gains", attribute, slots, values)]
+    return [_pattern_edit(world, robot, "native_gains", attribute, slots, values, here)]
+
+
+def _of_servo(world: World, servo: ActuatorBinding, what: str) -> object:
+    """A gain or the limit of a servo of the model, in its own units."""
+    if what == "torque_limit":
+        return None if servo.force_range is None else list(servo.force_range)
+    bias = world.model.actuator_biasprm[servo.actuator_id]
+    return -float(bias[1 if what == "kp" else 2]) + 0.0
 
 
 def _pattern_edit(
     world: World, robot: Articulation, part: str, what: str, slots: Slots,
-    wanted: Mapping[str, object],
+    wanted: Mapping[int, object], here: Mapping[int, object],
 ) -> RepairEdit:  # fmt: skip
     """New values in a mapping of patterns: what it says about others stays."""
     actor = next((a for a in world.scene.actors if a.name == robot.name), None)
     said = getattr(getattr(actor, part, None), what, None) or {}
-    taken = {i for name in wanted for i in slots.match(name)}
-    kept = {k: v for k, v in slots.without(said, taken).items()} if said else {}
-    return RepairEdit("scene", f"{robot.name}.{part}.{what}", {**kept, **wanted})
+    path = f"{robot.name}.{part}.{what}"
+    return values_edit("scene", path, dict(said), slots, wanted, here)
 
 
 def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[RepairEdit]:
-    """All values of a gain of the controllers that own these joints."""
+    """The gain of the controllers that own these joints, of these joints alone."""
     found = []
     for component in robot.controllers:
-        gains, joints = (
-            component.authored_gains(),
-            [b.joint or b.actuator for b in component.bindings],
-        )
-        if what not in gains or not set(joints) & set(wanted):
+        gains = component.authored_gains()
+        owner, path = _owner(component, what)
+        if what not in gains or owner is None:
             continue
-        values = {
-            j: wanted.get(j, float(v))
-            for j, v in zip(joints, gains[what], strict=True)
-            if np.isfinite(wanted.get(j, float(v)))
-        }
-        found.append(RepairEdit("scene", f"{component.label}.{what}", values))
+        slots = Slots([b.names for b in component.bindings], robot.name)
+        mine = {i: wanted[b.joint] for i, b in enumerate(component.bindings) if b.joint in wanted}
+        # The model's own range stays below what the controller allows.
+        held = what == "torque_limit" and any(
+            _model_limit(component.bindings[i]) < v * (1.0 - 1e-6) for i, v in mine.items()
+        )
+        if mine and not held:
+            here = {i: float(gains[what][i]) for i in mine}
+            found.append(values_edit("scene", path, owner.authored(what), slots, mine, here))
     return found
 
 
+def _owner(component: ArticulationController, what: str) -> tuple[Any, str]:
+    """What states a gain, the controller or its law, and its path; None: neither does."""
+    law = component.__dict__.get("law")
+    owners = ((component, component.label), (law, f"{component.label}.law"))
+    for owner, path in owners:
+        if owner is not None and any(p.name == what for p in owner.properties()):
+            if owner is component and law is not None and what in _names(law):
+                continue  # with a law of its own the controller's gains have no effect
+            return owner, f"{path}.{what}"
+    return None, ""
+
+
+def _names(owner: Any) -> list[str]:
+    return [p.name for p in owner.properties()]
+
+
+def _model_limit(binding: ActuatorBinding) -> float:
+    return min((symmetric(r) for r in model_ranges(binding).values()), default=math.inf)
+
+
 def _delays(world: World, robot: Articulation, wanted: Mapping[str, float]) -> list[RepairEdit]:
-    """The delay of the controllers that own these joints."""
+    """The delay of the controllers that own these joints, of these joints alone."""
     found = []
     for component in robot.controllers:
-        mine = {b.joint for b in component.bindings} & set(wanted)
+        tick = world.timestep * int(getattr(component, "decimation", 1))
+        bindings = component.bindings
+        mine = {
+            i: round(wanted[b.joint] / tick) for i, b in enumerate(bindings) if b.joint in wanted
+        }
         if not mine:
             continue
-        tick = world.timestep * int(getattr(component, "decimation", 1))
-        steps = round(max(wanted[j] for j in mine) / tick)
-        value = {"steps": steps} if steps else None
-        found.append(RepairEdit("scene", f"{component.label}.delay", value))
+        path, delay = f"{component.label}.delay", component.__dict__.get("delay")
+        slots = Slots([b.names for b in bindings], robot.name)
+        lags = delay_steps(delay, len(bindings), tick)
+        here = {i: lags[i] for i in mine}
+        if delay is None or len(mine) == len(bindings):
+            # There is none yet, or nothing of it is left: it becomes a delay in steps.
+            steps = edited(None, slots, mine)
+            value = None if not any(mine.values()) else {"steps": steps}
+            text = values_edit("scene", path, None, slots, mine, here).changed
+            found.append(RepairEdit("scene", path, value, text))
+        else:
+            said = delay.authored("steps") if delay.is_authored("steps") else lags
+            found.append(values_edit("scene", f"{path}.steps", said, slots, mine, here))
     return found
 
 

@@ -1,5 +1,6 @@
 """Diagnosis of a recording, in stages: no simulation, short predictions, whole runs."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mjrig.control.policy import PolicyComponent
@@ -10,8 +11,23 @@ from mjrig.sim2sim.compare.finding import ReplayFinding
 from mjrig.sim2sim.compare.result import UNCLEAR
 from mjrig.sim2sim.compare.track import record
 from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
-from mjrig.sim2sim.diagnose.policy_checks import check_policy
 from mjrig.sim2sim.play.players import TargetsPlayer
+from mjrig.sim2sim.recorded_policy.policy_checks import check_policy
+
+
+@dataclass(frozen=True)
+class RecordedDiagnosis:
+    """What explains a recording that differs.
+
+    Attributes:
+        findings: the most important first.
+        notes: what was seen, and what could not be judged.
+        agrees: every part of the policy and the physics were compared, and none differs.
+    """
+
+    findings: list[ReplayFinding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    agrees: bool = False
 
 
 def diagnose_recording(
@@ -23,8 +39,8 @@ def diagnose_recording(
     policy: PolicyComponent | Path | str | None = None,
     comparison: Comparison | None = None,
     resample: bool = False,
-) -> tuple[list[ReplayFinding], list[str]]:
-    """Findings, the most important first, and notes.
+) -> RecordedDiagnosis:
+    """Compare part by part, then run.
 
     What needs no simulation comes first: if it names a cause for certain, nothing is run.
 
@@ -40,15 +56,15 @@ def diagnose_recording(
     found, unclear = check_policy(recording, world, robot, policy)
     notes = [f"{UNCLEAR}{text}" for text in unclear]
     if any(f.confident for f in found):
-        return found, notes
+        return RecordedDiagnosis(found, notes)
     if comparison is None:
         comparison = _replayed(recording, world, robot, tolerance)
         if comparison.bit_exact:
             notes.append("recorded setpoints are re-simulated to the bit: the physics is the same")
-            return found, notes
+            return RecordedDiagnosis(found, notes, agrees=not found and not unclear)
     more, said = Diagnosis(recording, world, robot, comparison, tolerance, resample=resample).run()
     ranked = sorted([*found, *more], key=lambda f: -1.0 if f.share is None else f.share)
-    return ranked[::-1], [*notes, *said]
+    return RecordedDiagnosis(ranked[::-1], [*notes, *said])
 
 
 def _replayed(recording: Recording, world: World, robot: str, tolerance: float) -> Comparison:

@@ -18,7 +18,15 @@ from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import compare
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import match, match_robot
-from mjrig.sim2sim.compare.result import FAILS, REMARKS, STAYS_UP, TRANSFERS, UNCLEAR, Replay
+from mjrig.sim2sim.compare.result import (
+    FAILS,
+    REMARKS,
+    STAYS_UP,
+    TRANSFERS,
+    UNCLEAR,
+    UNKNOWN,
+    Replay,
+)
 from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import Track, saturation
 from mjrig.sim2sim.diagnose.order_probe import (
@@ -30,17 +38,21 @@ from mjrig.sim2sim.diagnose.order_probe import (
     unclear,
 )
 from mjrig.sim2sim.diagnose.policy_diagnosis import PolicyDiagnosis
+from mjrig.sim2sim.diagnose.recorded_diagnosis import RecordedDiagnosis
 from mjrig.sim2sim.modes.targets_mode import describe
 from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.sim2sim.play.recorded_command import recorded_schedule, recorded_seed
 from mjrig.sim2sim.play.start import start
 from mjrig.sim2sim.play.trial_pool import run_trials
 from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics, untried
+from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
 
 #: Default duration of a policy run [s].
 DURATION = 10.0
 #: A joint at its limit for more than this share is reported.
 SATURATED = 0.05
+#: Rounding is at most this large [rad or m] for so long [s].
+TINY, AT_FIRST = 1e-4, 0.5
 #: With more than this share of falls it does not transfer.
 MOST_FALLS = 0.5
 
@@ -203,6 +215,29 @@ def saturated(result: Replay) -> list[str]:
     found = listed(f"{n} {shares[n]:.0%}" for n in worst[:4])
     more = f" and {len(worst) - 4} more" if len(worst) > 4 else ""
     return [f"often at the effort limit: {found}{more} of the time"]
+
+
+def judge_difference(result: Replay, found: RecordedDiagnosis, recording: Recording) -> None:
+    """A run that is visibly not the recorded one needs a finding: else its verdict says so.
+
+    Where every part agrees with the recording and the difference begins tiny, it is rounding that
+    grows, and no cause is missing.
+    """
+    error, comparison = result.max_abs_position_error, result.comparison
+    explained = any(f.share for f in result.diagnosis)
+    if error is None or comparison is None or error <= (result.tolerance or 0.0) or explained:
+        return
+    ticks = [a.policy for a in recording.actors.values() if a.policy is not None]
+    begins = max((float(t.step[real_ticks(t)[:1]].max(initial=0)) for t in ticks), default=0.0)
+    first = comparison.error[comparison.time <= begins * recording.timestep + AT_FIRST]
+    if found.agrees and not np.any(first > TINY):
+        result.notes.append(
+            f"every part of the policy agrees with the recording, and so does the physics: the "
+            f"difference is rounding, which grows from {float(np.nanmax(first)):.1g} to {error:.1g}"
+        )
+    elif result.verdict != FAILS:
+        result.verdict = UNKNOWN
+        result.evidence += f"; positions differ by up to {error:.3g} from the recorded ones"
 
 
 def _judge(result: Replay, run: PolicyRun, world: World, robot: Articulation) -> None:

@@ -42,10 +42,11 @@ def replay_targets(
     describe(result, world, matches, track, found)
     result.verdict = verdict(found, tolerance)
     if diagnose and not found.bit_exact:
-        result.diagnosis, notes = diagnose_recording(
+        diagnosis = diagnose_recording(
             recording, world, robot, tolerance, comparison=found, resample=resample
         )
-        result.notes += notes
+        result.diagnosis = diagnosis.findings
+        result.notes += diagnosis.notes
     return result
 
 

@@ -18,7 +18,7 @@ from mjrig.properties.component import Component
 from mjrig.sim.plant_of import INTEGRATORS, SOLVERS, plant_of
 from mjrig.sim.world import World
 
-JOINT_FIELDS = ("armature", "damping", "frictionloss")
+JOINT_FIELDS = ("armature", "damping", "frictionloss", "stiffness")
 _CODES = {
     "integrator": {name: code for code, name in INTEGRATORS.items()},
     "solver": {name: code for code, name in SOLVERS.items()},
@@ -66,11 +66,12 @@ class PlantEdit:
 
     def _set_dofs(self, what: str, values: Mapping[str, float]) -> None:
         model = self._world.model
-        field = getattr(model, f"dof_{what}")
+        spring = what == "stiffness"
+        field = model.jnt_stiffness if spring else getattr(model, f"dof_{what}")
         self._keep(field)
         for joint, value in values.items():
-            dof = int(model.jnt_dofadr[self._joint_id(joint)])
-            field[dof] = value
+            place = self._joint_id(joint)
+            field[place if spring else int(model.jnt_dofadr[place])] = value
         if what == "armature":
             self._settle_constants()
 
@@ -203,6 +204,10 @@ class PlantEdit:
             CannotEdit: this cannot be changed in a running world.
         """
         option = self._world.model.opt
+        if what == "gravity":
+            self._keep(option.gravity)
+            option.gravity[:] = value
+            return
         code = _CODES.get(what, {}).get(value, value)
         if what == "disable_flags":
             what, code = "disableflags", self._bits(value)

@@ -18,6 +18,7 @@ from mjrig.components.importers.order_checks import about_runs
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.stack_registry import OTHER_KINDS
 from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.errors import SceneError
 from mjrig.sim2sim.diagnose.order_probe import DECLARED, OrderProbe
 from tests.components.importers import biped
 
@@ -736,3 +737,35 @@ def test_a_file_of_a_training_is_told_as_such(keys: tuple[str, ...], tmp_path: P
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, "".join(f"{key}: {{}}\n" for key in keys))
     assert f"walker.yaml is {OTHER_KINDS[keys]}, which is not imported: give" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ((), "is an empty folder"),
+        (("b/", "a/"), "is a folder without files; give the files of one of its folders: a, b"),
+        (("a/", "x.yaml"), "is a folder; give its files: x.yaml"),
+        ((".git/", "x.yaml", "y.onnx"), "is a folder; give its files: x.yaml, y.onnx"),
+    ],
+)
+def test_a_folder_names_the_files_in_it_and_its_folders_as_folders(
+    entries: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    for entry in entries:
+        (folder / entry).mkdir() if entry.endswith("/") else (folder / entry).touch()
+    with pytest.raises(SceneError) as caught:
+        import_policy([folder], None, biped.model(tmp_path), tmp_path / "out" / "scene.yaml")
+    assert str(caught.value) == f"shipped: {said}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "is empty"), ("\n \n", "is empty"), ("# nothing yet\n", "has only comments")],
+)
+def test_a_configuration_without_content_is_called_empty(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SceneError, match=f"^walker.yaml: {said}; a configuration has keys"):
+        gym(tmp_path, text)

@@ -528,6 +528,158 @@ def history(data: dict[str, Any], fixture: Fixture) -> object:
     return True
 
 
+def start_duration(data: dict[str, Any], fixture: Fixture) -> None:
+    start = data.get("start") or {}
+    data["start"] = {**start, "duration": float(start.get("duration", 0.0)) + 0.4}
+
+
+def start_gains(data: dict[str, Any], fixture: Fixture) -> object:
+    start = data.get("start") or {}
+    if not start.get("duration") or "kp" not in start:
+        return False
+    start["kp"] = [0.6 * v for v in _spread(data, start["kp"])]
+    return True
+
+
+def start_target(data: dict[str, Any], fixture: Fixture) -> object:
+    start = data.get("start") or {}
+    data["start"] = {**start, "target": [v + 0.2 for v in _spread(data, data.get("default", 0.0))]}
+    return bool(start.get("duration")) or data.get("phase", "before") != "before"
+
+
+def history_fill(data: dict[str, Any], fixture: Fixture) -> object:
+    kept = data["observation"].get("history") or {}
+    kept["fill"] = "zeros" if kept.get("fill", "first") == "first" else "first"
+    return kept.get("length", 1) > 1
+
+
+def first_tick(data: dict[str, Any], fixture: Fixture) -> object:
+    """Ticks at the same steps, but the first one a tick earlier or later."""
+    others = {"before": "after", "after": "before"}
+    data["phase"] = others.get(data.get("phase", "before"))
+    return data["phase"] is not None
+
+
+def gait_clock(data: dict[str, Any], fixture: Fixture) -> object:
+    terms = _terms(data, "GaitPhase")
+    for term in terms:
+        term["clock"] = "start" if term.get("clock", "start") == "first_tick" else "first_tick"
+    return bool(terms) and data.get("phase", "before") != "before"
+
+
+def gait_offset(data: dict[str, Any], fixture: Fixture) -> object:
+    terms = _terms(data, "GaitPhase")
+    for term in terms:
+        term["offsets"] = [(o + 0.2) % 1.0 for o in term.get("offsets", [0.0])]
+    return bool(terms)
+
+
+def one_value(kind: str) -> Mistake:
+    """One value of a term with another scale."""
+
+    def edit(data: dict[str, Any], fixture: Fixture) -> object:
+        terms = _terms(data, kind)
+        for term in terms:
+            size = 3 if kind == "CommandTerm" else len(term.get("joints") or data["joints"])
+            scale = np.broadcast_to(np.asarray(term.get("scale", 1.0), float), (size,)).copy()
+            scale[0] *= 0.5
+            term["scale"] = scale.tolist()
+        return bool(terms)
+
+    return policy(edit)
+
+
+def action_scale_of_one(data: dict[str, Any], fixture: Fixture) -> None:
+    action = data.setdefault("action", {})
+    scale = _spread(data, action.get("scale", 1.0))
+    scale[2] *= 1.5
+    action["scale"] = scale
+
+
+def state_precision(data: dict[str, Any], fixture: Fixture) -> None:
+    data["state"] = "float64" if data.get("state", "float64") == "float32" else "float32"
+
+
+def target_precision(data: dict[str, Any], fixture: Fixture) -> object:
+    action = data.setdefault("action", {})
+    other = {"float32": "float64", "float64": "float32"}
+    action["dtype"] = other[action.get("dtype", "float32")]
+    return action.get("mode", "absolute") == "absolute" and not action.get("targets")
+
+
+def controller_precision(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case = plain(fixture)
+    controller = _controller(case.scene)
+    if controller is None:
+        return None
+    other = {"float32": "float64", "float64": "float32"}
+    controller.assign({"precision": other[str(controller.precision)]})
+    return case
+
+
+def another_network(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """The same network a few steps of training later."""
+    import onnx
+    from onnx import numpy_helper
+
+    def edit(data: dict[str, Any], fixture: Fixture) -> object:
+        if not data["network"].endswith(".onnx"):
+            return False
+        model = onnx.load(data["network"])
+        rng = np.random.default_rng(2)
+        for weights in model.graph.initializer:
+            values = numpy_helper.to_array(weights)
+            if values.dtype == np.float32 and values.size > 8:
+                noise = 0.05 * float(values.std()) * rng.standard_normal(values.shape)
+                changed = (values + noise).astype(np.float32)
+                weights.CopyFrom(numpy_helper.from_array(changed, weights.name))
+        data["network"] = str(folder / "later.onnx")
+        onnx.save(model, data["network"])
+        return True
+
+    return policy(edit)(fixture, folder)
+
+
+def lost(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    """A recording in which every twentieth setpoint did not arrive."""
+    case, actor = plain(fixture), fixture.actor
+    if fixture.policy is None or actor.commands is None or actor.policy is None:
+        return None
+    if fixture.said.get("action", {}).get("mode", "absolute") != "absolute":
+        return None
+    commands = actor.commands
+    rows = np.arange(len(commands.step))
+    ticks = np.flatnonzero(np.abs(np.diff(commands.position, axis=0)).max(axis=1) > 1e-6) + 1
+    for tick in ticks[10::20]:
+        after = ticks[ticks > tick]
+        rows[tick : after[0] if len(after) else None] = tick - 1
+    kept = replace(commands, position=commands.position[rows], velocity=commands.velocity[rows])
+    held = replace(actor, commands=kept)
+    case.recording = replace(case.recording, actors={actor.name: held}, states=None)
+    case.mode = "policy"
+    return case
+
+
+def world_gravity(fixture: Fixture, folder: Path) -> Sabotaged | None:
+    case = plain(fixture)
+
+    def model(m: Any) -> None:
+        m.opt.gravity[2] = -9.0
+
+    case.model = model
+    return case
+
+
+def springs(only_one: bool) -> Mistake:
+    def made(fixture: Fixture, folder: Path) -> Sabotaged | None:
+        case = plain(fixture)
+        pattern = _busiest(fixture)[0] if only_one else ".*"
+        case.scene.actors[0].assign({"dynamics": {"stiffness": {pattern: 4.0}}})
+        return case
+
+    return made
+
+
 def joints(sides: str) -> Mistake:
     def edit(data: dict[str, Any], fixture: Fixture) -> object:
         names = data["joints"]
@@ -612,6 +764,25 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Mistake]] = {
     "history order": (("history order",), policy(history)),
     "joints of the policy swapped": (("joint order",), joints("left and right")),
     "joints of the policy shuffled": (("joint order",), joints("shuffled")),
+    "length of the stand": (("start.duration",), policy(start_duration)),
+    "gains of the stand": (("start.kp",), policy(start_gains)),
+    "target of the stand": (("start.target",), policy(start_target)),
+    "history fill": (("history.fill",), policy(history_fill)),
+    "first tick": (("tick phase",), policy(first_tick)),
+    "gait clock": (("gait phase",), policy(gait_clock)),
+    "gait offset": (("gait phase",), policy(gait_offset)),
+    "scale of one command": (("command scale",), one_value("CommandTerm")),
+    "scale of one velocity": (("observation scale",), one_value("JointVelocities")),
+    "action scale of one joint": (("action_scale",), policy(action_scale_of_one)),
+    "precision of the state": (("precision",), policy(state_precision)),
+    "precision of targets": (("precision",), policy(target_precision)),
+    "precision of the controller": (("precision",), controller_precision),
+    "another network": (("network",), another_network),
+    "lost setpoints": (("lost setpoints",), lost),
+    "gravity": (("gravity",), world_gravity),
+    "gravity, not listed": (("gravity",), unlisted(world_gravity)),
+    "springs": (("stiffness",), springs(False)),
+    "spring of one joint, not listed": (("stiffness",), unlisted(springs(True))),
 }
 
 

@@ -1,8 +1,10 @@
 """The sabotage table: how often the diagnosis names the mistake that was made."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -17,13 +19,19 @@ from tests.plugin.sim2sim.sabotage import (
     ROBOTS,
     Fixture,
     Judged,
+    Sabotaged,
     driven_fixture,
     judge,
+    plain,
+    policy,
     shared_fixture,
     walk_fixture,
 )
 from tests.test_real_transfer import FIXTURES
 
+needs_shared = pytest.mark.skipif(
+    not ROBOTS.is_dir(), reason="needs the robots of ../shared beside the checkout"
+)
 #: The bars: the true cause is first, among the first three, and a wrong one is claimed.
 FIRST, THREE, WRONG = 0.80, 0.90, 0.02
 #: In `make test`: the cheap ones, one of each stage.
@@ -44,6 +52,15 @@ SHORT = (
     "scale of the command",
     "gait period",
     "decimation",
+    "length of the stand",
+    "first tick",
+    "gait offset",
+    "scale of one velocity",
+    "action scale of one joint",
+    "precision of the state",
+    "precision of the controller",
+    "another network",
+    "lost setpoints",
 )
 
 
@@ -69,6 +86,99 @@ def test_the_fix_makes_the_edit_and_prints_it(
     assert terms[4]["scale"] == 0.05
     assert main([*command, "--trials", "0", "--fix"]) == 0
     assert "nothing to fix" in capsys.readouterr().err
+
+
+def test_only_the_commands_that_were_given_tell_their_scale(tmp_path: Path) -> None:
+    case = MISTAKES["scale of one command"][1](walk_fixture(), tmp_path)
+    assert case is not None
+    found = case.run().diagnosis[0]
+    assert (found.what, found.where) == ("command scale", "CommandTerm: vx")
+    assert "cannot tell for vy, wz" in found.effect
+    assert found.fix[0].value == [2.0, 2.0, 1.0]
+    assert found.fix[0].changed == "vx 1 → 2"
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        ("urllab_g1_velocity", "history fill"),
+        ("rlsar_go2_robotlab", "gains of the stand"),
+        ("urlgym_g1", "target of the stand"),
+        ("urlgym_g1", "gait clock"),
+    ],
+)
+def test_what_rules_before_the_first_tick_is_named(name: str, mistake: str, tmp_path: Path) -> None:
+    found = judge(shared_fixture(name, tmp_path), mistake, tmp_path)
+    assert found is not None and found.first, found
+
+
+def beside_the_table(name: str, folder: Path) -> Sabotaged:
+    """Mistakes that look like others."""
+    fixture = walk_fixture()
+    edits: dict[str, Any] = {
+        "positions that are not relative": ("JointPositions", {"relative": False}),
+        "gravity with the other sign": ("ProjectedGravity", {"scale": -1.0}),
+        "a command that is not seen": ("CommandTerm", {"scale": [0.0, 2.0, 1.0]}),
+        "a clip of one term": ("BaseAngularVelocity", {"clip": 0.05}),
+    }
+    if name in edits:
+        kind, change = edits[name]
+
+        def edit(data: dict[str, Any], fixture: Fixture) -> None:
+            for term in data["observation"]["terms"]:
+                if term["type"] == kind:
+                    term.update(change)
+
+        found = policy(edit)(fixture, folder)
+        assert found is not None
+        return found
+    actor, ticks = fixture.actor, fixture.actor.policy
+    assert ticks is not None
+    rng = np.random.default_rng(0)
+    noise = (1.0 + 0.01 * rng.standard_normal(ticks.observation.shape)).astype(np.float32)
+    changed: dict[str, Any] = {
+        "noise in the observations": {"observation": ticks.observation * noise},
+        "observations backwards": {"observation": ticks.observation[:, ::-1].copy()},
+        "actions after a scale": {"action": ticks.action * np.float32(0.25)},
+        "actions one tick late": {"action": np.roll(ticks.action, 1, axis=0)},
+        "commands that were not recorded": {"command": np.zeros_like(ticks.command)},
+    }
+    other = replace(actor, policy=replace(ticks, **changed[name]))
+    recording = replace(fixture.recording, actors={actor.name: other}, states=None)
+    return replace(plain(fixture), recording=recording, mode="policy")
+
+
+@pytest.mark.parametrize(
+    ("name", "claimed"),
+    [
+        ("positions that are not relative", "observation offset"),
+        ("gravity with the other sign", "observation scale"),
+        ("a command that is not seen", "command scale"),
+        ("a clip of one term", "observation clip"),
+        ("noise in the observations", ""),
+        ("observations backwards", ""),
+        ("actions after a scale", "recorded actions"),
+        ("actions one tick late", ""),
+        ("commands that were not recorded", "recorded commands"),
+    ],
+)
+def test_what_is_beside_the_table_is_not_taken_for_something_in_it(
+    name: str, claimed: str, tmp_path: Path
+) -> None:
+    result = beside_the_table(name, tmp_path).run()
+    assert [f.what for f in result.diagnosis if f.confident] == ([claimed] if claimed else [])
+
+
+def test_a_run_that_differs_without_a_finding_does_not_transfer_silently() -> None:
+    fixture = walk_fixture()
+    noise = 1e-3 * np.random.default_rng(0).standard_normal(fixture.actor.qpos.shape)
+    actor = replace(fixture.actor, qpos=fixture.actor.qpos + noise)
+    recording = replace(fixture.recording, actors={actor.name: actor}, states=None)
+    result = mjrig.replay(recording, mjrig.World(fixture.scene), "policy", trials=1)
+    assert not any(f.share for f in result.diagnosis)
+    assert result.verdict == "differs, cause unknown"
+    assert any(n.startswith("not judged: ") for n in result.notes)
 
 
 def test_gains_of_a_policy_that_stands_are_not_taken_for_the_robots(tmp_path: Path) -> None:

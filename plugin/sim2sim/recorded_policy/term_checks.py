@@ -1,21 +1,29 @@
 """Observation terms, recomputed from recorded states and compared with the recorded ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
+from mjrig.sim2sim.compare.authored import joint_slots, values_edit
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, match
 from mjrig.sim2sim.compare.relabel import with_quaternions
-from mjrig.sim2sim.diagnose.policy_case import PolicyCase
-from mjrig.sim2sim.diagnose.recomputed import Recomputed, real_ticks
-from mjrig.sim2sim.diagnose.term_fit import EXACT, SAME, TermFit, best_fit, error
-from mjrig.sim2sim.diagnose.term_layout import (
+from mjrig.sim2sim.recorded_policy.gait_check import gait_findings
+from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
+from mjrig.sim2sim.recorded_policy.recomputed import Recomputed
+from mjrig.sim2sim.recorded_policy.term_fit import CHANGED, EXACT, SAME, TermFit, best_fit, error
+from mjrig.sim2sim.recorded_policy.term_frames import spread, term_frames
+from mjrig.sim2sim.recorded_policy.term_kinds import (
+    clip_finding,
+    command_findings,
+    relative_finding,
+)
+from mjrig.sim2sim.recorded_policy.term_layout import (
     FRAME,
     NEWEST,
     OLDEST,
@@ -48,7 +56,7 @@ class TermChecks:
         if layout is None or found is None or len(found.ticks) < 3:
             self.open.append("observation terms: " + self._why())
             return []
-        frames = _frames(case, layout, found)
+        frames = term_frames(case, layout, found)
         for look in (self._clip, self._term_order, self._history):
             explained = list(look(layout, found, frames))
             if explained:
@@ -62,14 +70,33 @@ class TermChecks:
             fit = best_fit(recorded[rows], here[rows])
             if fit is None:
                 self.judged.append(term.name)
-            elif term.kind == "GaitPhase":
-                findings += self._gait(term, fit, found)
-            elif fit.kind == "unknown":
+                continue
+            named = list(self._named(term, fit, found, recorded[rows], here[rows]))
+            if not named:
                 text = f"differs by {fit.before:.2g} of its size, for no known reason"
                 self.open.append(f"{term.name}: {text}")
-            else:
-                findings += self._explained(term, fit, found)
+            findings += named
         return sorted(findings, key=lambda f: -(f.share or 0.0))
+
+    def _named(
+        self,
+        term: LayoutTerm,
+        fit: TermFit,
+        found: Recomputed,
+        recorded: FloatArray,
+        here: FloatArray,
+    ) -> Iterator[ReplayFinding]:
+        """What is wrong with a term; nothing: it is not known."""
+        clip = clip_finding(term, recorded)
+        if clip is not None:
+            yield clip
+        elif term.kind == "GaitPhase":
+            yield from gait_findings(self._case, term, found)
+        elif term.kind == "CommandTerm" and fit.kind != "scale":
+            rows = self._case.ticks.command[found.ticks]
+            yield from command_findings(term, self._names(term), rows, recorded, here)
+        elif fit.kind != "unknown":
+            yield from self._explained(term, fit, found)
 
     def _why(self) -> str:
         if self._case.layout is None:
@@ -173,9 +200,9 @@ class TermChecks:
             found = other.recomputed
             if found is None or not len(found.ticks):
                 continue
-            again = _frames(other, layout, found)
+            again = term_frames(other, layout, found)
             after = max(error(*(x[found.sharp] for x in again[i])) for i in places)
-            if after < 0.1 * before:
+            if after < min(0.1 * before, EXACT):
                 return quaternion_finding(
                     name,
                     f"read as {name}, the base's terms differ by {after:.2g} instead of "
@@ -194,14 +221,15 @@ class TermChecks:
         if fit.kind == "scale":
             return [self._scale(term, fit, evidence)]
         if fit.kind == "offset" and term.kind == "JointPositions":
-            return [self._default(term, fit, evidence)]
+            relative = relative_finding(self._case, term, fit, evidence)
+            return [relative if relative is not None else self._default(term, fit, evidence)]
         if fit.kind == "order":
             return [self._order(term, fit, evidence)]
         if fit.kind == "sign":
             flipped = np.flatnonzero(fit.values < 0.0)
-            where = listed([*term.joints][i] if term.joints else str(i) for i in flipped)
-            scale = _spread(term.said.get("scale", 1.0), term.size)
-            edit = RepairEdit("policy", f"{term.path}.scale", _rounded(scale * fit.values))
+            where = listed(self._names(term)[i] for i in flipped)
+            scale = spread(term.said.get("scale", 1.0), term.size)
+            edit = RepairEdit("policy", f"{term.path}.scale", (scale * fit.values).tolist())
             return [ReplayFinding("sign", f"{term.name}: {where}", "as recorded", "negated",
                                   evidence, fit.share, (edit,))]  # fmt: skip
         what = {"latency": "observation latency", "clip": "observation clip",
@@ -217,14 +245,47 @@ class TermChecks:
         return [ReplayFinding(what, term.name, recorded, here, evidence, share, clip)]
 
     def _scale(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
+        """Other factors, of the values that show them; the others keep theirs."""
         what = "command scale" if term.kind == "CommandTerm" else "observation scale"
-        said = _spread(term.said.get("scale", 1.0), term.size)
-        new = _rounded(said * fit.values)
-        edit = RepairEdit("policy", f"{term.path}.scale", new)
-        return ReplayFinding(what, term.name, new, _rounded(said), evidence, fit.share, (edit,))
+        names = self._names(term)
+        said = spread(term.said.get("scale", 1.0), term.size)
+        hidden = [names[i] for i in np.flatnonzero(np.isnan(fit.values))]
+        off = np.flatnonzero(~np.isnan(fit.values) & (np.abs(fit.values - 1.0) > CHANGED))
+        new = {int(i): float(f"{said[i] * fit.values[i]:.5g}") for i in off}
+        old = {int(i): float(said[i]) for i in off}
+        if hidden:
+            evidence += f"; cannot tell for {listed(hidden)}, which the recording does not move"
+        alike = len(set(new.values())) == len(set(old.values())) == 1
+        written: Any = term.said.get("scale", 1.0)
+        slots = joint_slots(names)
+        edit = values_edit("policy", f"{term.path}.scale", written, slots, new, old)
+        if isinstance(edit.value, Mapping):  # a term's scale is a number or a list
+            whole = [new.get(i, float(said[i])) for i in range(term.size)]
+            edit = replace(edit, value=whole)
+        where = term.name
+        if len(off) < term.size:
+            where += f": {listed(names[i] for i in off)}"
+        return ReplayFinding(
+            what,
+            where,
+            next(iter(new.values())) if alike else {names[i]: v for i, v in new.items()},
+            next(iter(old.values())) if alike else {names[i]: v for i, v in old.items()},
+            evidence,
+            fit.share,
+            (edit,),
+        )
+
+    def _names(self, term: LayoutTerm) -> list[str]:
+        """Names of the values of a term: joints, components of the command, axes, or numbers."""
+        if term.joints:
+            return list(term.joints)
+        names = (self._case.said.get("command") or {}).get("names") or ()
+        if term.kind == "CommandTerm" and len(names) == term.size:
+            return [str(n) for n in names]
+        return list("xyz") if term.size == 3 else [str(i) for i in range(term.size)]
 
     def _default(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
-        scale = _spread(term.said.get("scale", 1.0), term.size)
+        scale = spread(term.said.get("scale", 1.0), term.size)
         shift = np.where(scale != 0.0, fit.values / np.where(scale != 0.0, scale, 1.0), 0.0)
         return default_finding(
             self._case,
@@ -242,39 +303,6 @@ class TermChecks:
         what = "joint order" if term.joints else "order of values"
         return ReplayFinding(what, term.name, new, names, evidence, fit.share, edit)
 
-    def _gait(self, term: LayoutTerm, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
-        """The period of the recorded phase."""
-        layout, timestep = self._case.layout, self._case.recording.timestep
-        assert layout is not None
-        places = layout.places()[term.index][0]
-        if _halves_swapped(found.recorded[:, places], found.here[:, places], term):
-            forms = ("sin_cos", "cos_sin")
-            said = str(term.said.get("form", "sin_cos"))
-            new = forms[1 - forms.index(said)]
-            text = "with sine and cosine exchanged, recorded and recomputed values agree"
-            edit = RepairEdit("policy", f"{term.path}.form", new)
-            return [ReplayFinding("gait phase", term.name, new, said, text, 1.0, (edit,))]
-        time = self._case.ticks.step[found.ticks].astype(float) * timestep
-        recorded, here = (_period(v[:, places], time, term) for v in (found.recorded, found.here))
-        if recorded is None or here is None or abs(recorded - here) < 5e-3 * here:
-            text = f"recorded and recomputed values differ by {fit.before:.2g} of their size"
-            return [
-                ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)
-            ]
-        key = "frequency" if "frequency" in term.said else "period"
-        value = float(f"{1.0 / recorded if key == 'frequency' else recorded:.4g}")
-        return [
-            ReplayFinding(
-                "gait phase",
-                term.name,
-                float(f"{recorded:.4g}"),
-                float(f"{here:.4g}"),
-                f"the recorded phase turns once in {recorded:.4g} s, here in {here:.4g} s",
-                1.0,
-                (RepairEdit("policy", f"{term.path}.{key}", value),),
-            )
-        ]
-
 
 def quaternion_finding(name: str, evidence: str, share: float) -> ReplayFinding:
     """The base quaternion of the recording was read in the wrong order."""
@@ -288,7 +316,16 @@ def default_finding(
     """Another default pose: `change` is added to the pose here."""
     pose = dict(case.policy.plant().joints.get("default_pose", {}))
     new = {j: float(f"{pose.get(j, 0.0) + c:.6g}") for j, c in change.items()}
-    whole = [new.get(j, float(f"{pose.get(j, 0.0):.7g}")) for j in case.policy.joints]
+    joints = list(case.policy.joints)
+    said = case.said.get("default")
+    edit = values_edit(
+        "policy",
+        "default",
+        0.0 if said is None else said,
+        joint_slots(case.file_joints),
+        {joints.index(j): v for j, v in new.items()},
+        {joints.index(j): pose.get(j, 0.0) for j in new},
+    )
     return ReplayFinding(
         "default_pose",
         listed(list(new)) if len(new) <= 4 else f"{len(new)} joints",
@@ -296,58 +333,8 @@ def default_finding(
         {j: pose.get(j, 0.0) for j in new} if len(new) > 1 else pose.get(next(iter(new), ""), 0.0),
         evidence,
         share,
-        (RepairEdit("policy", "default", whole),),
+        (edit,),
     )
-
-
-# Frames -----------------------------------------------------------------------------------------
-
-
-def _frames(
-    case: PolicyCase, layout: TermLayout, found: Recomputed
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Per term the present values: recorded, and recomputed here.
-
-    The last action and the current target are the recorded ones: a policy that sees something else
-    does something else, and that is not a second cause.
-    """
-    frames = []
-    for term, places in zip(layout.terms, layout.places(), strict=True):
-        here = found.here[:, places[0]]
-        if term.kind == "LastAction" and set(term.joints) <= set(case.policy.joints):
-            here = _last_actions(case, term, found)
-        elif term.kind == "JointTargetErrors" and case.match.recorded.commands is not None:
-            here = _target_errors(case, term, found)
-        frames.append((found.recorded[:, places[0]], here))
-    return frames
-
-
-def _last_actions(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> FloatArray:
-    """The actions of the recorded ticks before; zeros before the first."""
-    real = real_ticks(case.ticks)
-    earlier = {p: q for q, p in pairwise(real)}
-    columns = [case.policy.joints.index(j) for j in term.joints]
-    rows = [case.ticks.action[earlier[p]] if p in earlier else np.zeros(len(case.policy.joints))
-            for p in found.ticks.tolist()]  # fmt: skip
-    values = np.array(rows, dtype=np.float64)[:, columns]
-    action = case.said.get("action") or {}
-    clip = action.get("clip")
-    if action.get("last", "raw") == "clipped" and clip is not None and np.ndim(clip) <= 1:
-        low, high = (-clip, clip) if np.ndim(clip) == 0 else (clip[0], clip[1])
-        values = np.clip(values, low, high)
-    found_values: FloatArray = values * _spread(term.said.get("scale", 1.0), term.size)
-    return found_values
-
-
-def _target_errors(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> FloatArray:
-    """Recorded positions minus the recorded targets that were in force."""
-    recorded = case.match.recorded
-    at = {here.name: there.qpos.start for there, here in case.match.single}
-    steps = case.ticks.step[found.ticks]
-    rows = np.searchsorted(recorded.step, steps)
-    q = recorded.qpos[rows][:, [at[j] for j in term.joints]]
-    difference: FloatArray = q - case.targets_at(term.joints, steps - 1, "position")
-    return difference * _spread(term.said.get("scale", 1.0), term.size)
 
 
 def _misfit(
@@ -362,33 +349,6 @@ def _misfit(
             parts.append((found.recorded[:, places[1]][consecutive + 1], values[consecutive]))
     a, b = (np.concatenate([p[i] for p in parts], axis=1) for i in (0, 1))
     return error(a, b)
-
-
-def _period(values: FloatArray, time: FloatArray, term: LayoutTerm) -> float | None:
-    """Seconds per turn of a phase; None: it does not turn."""
-    form, half = term.said.get("form", "sin_cos"), max(1, values.shape[1] // 2)
-    if form == "phase":
-        turns = np.unwrap(2.0 * np.pi * values[:, 0])
-    else:
-        sine, cosine = (0, half) if form == "sin_cos" else (half, 0)
-        moving = np.abs(values).max(axis=1) > 0.1
-        if moving.sum() < 5:
-            return None
-        time = time[moving]
-        turns = np.unwrap(np.arctan2(values[moving, sine], values[moving, cosine]))
-    slope = np.median(np.diff(turns) / np.diff(time)) if len(time) > 2 else 0.0
-    return float(2.0 * np.pi / slope) if abs(slope) > 1e-6 else None
-
-
-def _halves_swapped(recorded: FloatArray, here: FloatArray, term: LayoutTerm) -> bool:
-    if term.said.get("form", "sin_cos") not in ("sin_cos", "cos_sin"):
-        return False
-    half = here.shape[1] // 2
-    return error(recorded, np.concatenate([here[:, half:], here[:, :half]], axis=1)) < SAME
-
-
-def _spread(value: object, size: int) -> FloatArray:
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)).copy()
 
 
 def _rounded(values: FloatArray) -> object:

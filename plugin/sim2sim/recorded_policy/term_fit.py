@@ -19,6 +19,12 @@ EXACT = 1e-2
 LAGS = (1, 2, 3)
 #: A value that moves less than this says nothing about its scale.
 STILL = 1e-6
+#: … nor does one that is less than this share of the others.
+LITTLE = 1e-3
+#: A factor must leave less than this share of a value's own size …
+OWN = 0.05
+#: … and is none if it is this close to 1.
+CHANGED = 2e-3
 
 
 @dataclass(frozen=True)
@@ -71,14 +77,16 @@ def _fits(recorded: FloatArray, here: FloatArray, before: float) -> Iterator[Ter
     def fit(kind: str, values: FloatArray, changed: FloatArray, skip: int = 0) -> TermFit:
         return TermFit(kind, values, before, error(recorded[skip:], changed))
 
-    size = float(np.sum(here * here))
-    if size > STILL:
-        factor = float(np.sum(recorded * here)) / size
-        yield fit("scale", np.array([factor]), factor * here)
-        factors = _factors(recorded, here)
+    factors = _factors(recorded, here)
+    known = ~np.isnan(factors)
+    if known.any():
+        weight = np.sum(here * here, axis=0)[known]
+        common = float(np.sum(factors[known] * weight) / np.sum(weight))
+        alike = np.where(known, common, np.nan)
+        yield fit("scale", alike, np.where(known, common, 1.0) * here)
         signs = np.where(factors < 0.0, -1.0, 1.0)
         yield fit("sign", signs, signs * here)
-        yield fit("scale", factors, factors * here)
+        yield fit("scale", factors, np.where(known, factors, 1.0) * here)
     shift = np.mean(recorded - here, axis=0)
     yield fit("offset", shift, here + shift)
     order = likely(recorded, here)
@@ -94,11 +102,16 @@ def _fits(recorded: FloatArray, here: FloatArray, before: float) -> Iterator[Ter
 
 
 def _factors(recorded: FloatArray, here: FloatArray) -> FloatArray:
-    """Per column; 1 where nothing moves."""
-    size = np.sum(here * here, axis=0)
-    found: FloatArray = np.ones(here.shape[1])
-    moving = size > STILL
-    found[moving] = np.sum(recorded * here, axis=0)[moving] / size[moving]
+    """Per column; not a number where nothing moves, or no factor gives the recorded values."""
+    found: FloatArray = np.full(here.shape[1], np.nan)
+    least = max(STILL, LITTLE * _rms(here))
+    for i in range(here.shape[1]):
+        size = _rms(here[:, i])
+        if size < least:
+            continue
+        factor = float(np.mean(recorded[:, i] * here[:, i])) / size**2
+        if _rms(recorded[:, i] - factor * here[:, i]) < OWN * _rms(recorded[:, i]):
+            found[i] = factor
     return found
 
 

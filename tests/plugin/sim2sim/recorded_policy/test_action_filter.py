@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mjrig.sim2sim.diagnose.action_filter import action_line, recorded_filter
+from mjrig.sim2sim.recorded_policy.action_filter import action_line, recorded_filter
 
 
 def filtered(beta: float, held: float = 0.0, ticks: int = 120, joints: int = 5) -> tuple[

@@ -62,6 +62,7 @@ def recompute(
     policy: PolicyComponent,
     *,
     sensors: bool,
+    shift: int = 0,
 ) -> Recomputed | None:
     """Let a policy look at every recorded state; None: states at its ticks were not recorded.
 
@@ -71,6 +72,7 @@ def recompute(
         matches: recorded robots and robots here.
         policy: the only one that commands that robot.
         sensors: its terms read sensors, which hold what the step before measured.
+        shift: how many steps later it began in the recording than it begins here.
     """
     actor = matches[0].recorded
     ticks = actor.policy
@@ -88,7 +90,7 @@ def recompute(
         _show(world, matches, at.get(step - 1, at[step]) if stale else at[step])
         if stale:
             _place(world, matches, at[step])
-        world.data.time = step * world.timestep
+        world.data.time = (step - shift) * world.timestep
         before = policy.ticks
         policy.before_controls(world.data.time)
         if policy.ticks > before:
@@ -108,20 +110,6 @@ def recompute(
         action_here=np.array(done) if done else np.zeros((0, policy.action.size)),
         sharp=np.array(sharp, dtype=np.intp),
     )
-
-
-def first_ticks(world: World, policy: PolicyComponent, steps: int) -> list[int]:
-    """The physics steps, from the reset on, at which a policy ticks."""
-    world.reset()
-    found = []
-    for step in range(steps):
-        world.data.time = step * world.timestep
-        before = policy.ticks
-        policy.before_controls(world.data.time)
-        if policy.ticks > before:
-            found.append(step)
-    world.reset()
-    return found
 
 
 def _place(world: World, matches: Sequence[Match], row: int) -> None:

@@ -16,19 +16,23 @@ from mjrig.errors import RecordingError
 from mjrig.recording.recording import PolicyTicks, Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import Match
-from mjrig.sim2sim.diagnose.recomputed import Recomputed, recompute
-from mjrig.sim2sim.diagnose.term_layout import TermLayout, layout_of
+from mjrig.sim2sim.recorded_policy.recomputed import Recomputed, real_ticks, recompute
+from mjrig.sim2sim.recorded_policy.term_layout import TermLayout, layout_of
 
 
 @dataclass(frozen=True)
 class PolicyCase:
-    """A policy on a robot of the world, and the recording of a run of it."""
+    """A policy on a robot of the world, and the recording of a run of it.
+
+    `shift` is how many steps later the policy began in the recording than here.
+    """
 
     recording: Recording
     world: World
     matches: Sequence[Match]
     policy: PolicyComponent
     said: Mapping[str, Any]
+    shift: int = 0
 
     @property
     def match(self) -> Match:
@@ -55,6 +59,23 @@ class PolicyCase:
         names = {a.name: b.name for a, b in self.match.joints}
         return tuple(names.get(j, j) for j in self.ticks.joints)
 
+    @property
+    def file_joints(self) -> list[str]:
+        """The policy's joints as its file names them."""
+        return [str(j) for j in self.said["joints"]]
+
+    @cached_property
+    def from_the_start(self) -> bool:
+        """Whether the recording begins with the reset, not while the policy runs."""
+        actor, rows = self.match.recorded, real_ticks(self.ticks)
+        if int(actor.step[0]) or abs(float(actor.time[0])) > 1e-9 or not rows:
+            return False
+        layout, first = self.layout, self.ticks.observation[rows[0]]
+        if layout is None or first.size != self.policy.observation.size:
+            return True
+        pairs = zip(layout.terms, layout.places(), strict=True)
+        return not any(t.kind == "LastAction" and first[p].any() for t, p in pairs)
+
     @cached_property
     def layout(self) -> TermLayout | None:
         """The terms of the observation; None: their sizes are not known."""
@@ -66,7 +87,12 @@ class PolicyCase:
     def recomputed(self) -> Recomputed | None:
         """What the policy here observes at the recorded states."""
         return recompute(
-            self.recording, self.world, self.matches, self.policy, sensors=self.reads_sensors
+            self.recording,
+            self.world,
+            self.matches,
+            self.policy,
+            sensors=self.reads_sensors,
+            shift=self.shift,
         )
 
     @property

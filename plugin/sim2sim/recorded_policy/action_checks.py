@@ -1,4 +1,4 @@
-"""From recorded actions to recorded targets: scale, offset, sign; and whether the network is it."""
+"""From recorded actions to recorded targets: scale, offset, sign, filter, lost setpoints."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -9,21 +9,22 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import how_many, listed
-from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
-from mjrig.sim2sim.diagnose.action_filter import (
+from mjrig.sim2sim.compare.authored import joint_slots, resolved, values_edit
+from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding, short
+from mjrig.sim2sim.recorded_policy.action_filter import (
     ALIKE,
     ActionLine,
     action_line,
     recorded_filter,
 )
-from mjrig.sim2sim.diagnose.policy_case import PolicyCase
-from mjrig.sim2sim.diagnose.recomputed import real_ticks
-from mjrig.sim2sim.diagnose.term_checks import default_finding
+from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
+from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
+from mjrig.sim2sim.recorded_policy.term_checks import default_finding
 
 #: Relative difference of scales, and difference of offsets [rad or m], that counts.
 SCALE, OFFSET = 5e-3, 1e-3
-#: Actions that agree to this are of the same network.
-AGREES = 1e-2
+#: Actions that move less say nothing about their scale; a target this far off was not set [rad].
+STILL, LOST = 1e-4, 2e-3
 
 
 class ActionChecks:
@@ -78,6 +79,11 @@ class ActionChecks:
             yield self._scales("action_scale", wrong, fitted, scale, joints)
         if not wrong:
             yield from self._clips(fitted, joints)
+            yield from self._lost(fitted, joints)
+            yield from self._target_clip(joints)
+        still = [j for i, j in enumerate(joints) if i not in fitted and self._is_still(j)]
+        if still:
+            self.open.append(f"action scale of {listed(still)}: their actions do not move")
         # A wrong slope moves the offset too; where the slope is right, the offset can be judged.
         yield from self._offsets({i: f for i, f in fitted.items() if i not in wrong}, joints)
         if not wrong:
@@ -93,7 +99,6 @@ class ActionChecks:
     ) -> ReplayFinding:
         new = {joints[i]: float(f"{fitted[i].slope:.5g}") for i in wrong}
         old = {joints[i]: float(f"{scale[i]:.7g}") for i in wrong}
-        whole = [new.get(j, float(f"{s:.7g}")) for j, s in zip(joints, scale, strict=True)]
         rest = max(fitted[i].rest for i in wrong)
         alike = len(set(new.values())) == len(set(old.values())) == 1
         return ReplayFinding(
@@ -104,7 +109,22 @@ class ActionChecks:
             f"recorded targets are a straight line over recorded actions with these slopes; it "
             f"leaves {rest:.1g} rad",
             1.0,
-            (RepairEdit("policy", "action.scale", whole),),
+            (self._edit("action.scale", self._said.get("scale"), new, old, 1.0),),
+        )
+
+    def _edit(
+        self, path: str, said: Any, new: Mapping[str, float], old: Mapping[str, float], rest: float
+    ) -> RepairEdit:
+        """Other values of some joints; `rest` is what a file that says nothing means."""
+        joints = list(self._case.policy.joints)
+        slots = joint_slots(self._case.file_joints)
+        return values_edit(
+            "policy",
+            path,
+            rest if said is None else said,
+            slots,
+            {joints.index(j): v for j, v in new.items()},
+            {joints.index(j): v for j, v in old.items()},
         )
 
     def _offsets(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
@@ -132,16 +152,13 @@ class ActionChecks:
     ) -> Iterator[ReplayFinding]:
         """Offsets that the file states, where they are numbers."""
         said = self._said["offset"]
-        if isinstance(said, Mapping) or np.size(said) not in (1, len(joints)):
-            return
-        here = np.broadcast_to(np.asarray(said, dtype=np.float64), len(joints))
+        here = resolved(said, joint_slots(self._case.file_joints), 0.0)
         off = {i: f.offset for i, f in fitted.items() if abs(f.offset - here[i]) > OFFSET}
         if not off:
             return
         as_pose = all(abs(f.offset - pose.get(joints[i], 0.0)) < OFFSET for i, f in fitted.items())
-        new: object = "default" if as_pose else [
-            float(f"{off.get(i, here[i]):.6g}") for i in range(len(joints))
-        ]  # fmt: skip
+        new = {joints[i]: float(f"{v:.6g}") for i, v in off.items()}
+        old = {joints[i]: float(here[i]) for i in off}
         yield ReplayFinding(
             "action offset",
             listed([joints[i] for i in off]) if len(off) <= 4 else how_many(len(off), "joint"),
@@ -149,7 +166,11 @@ class ActionChecks:
             said,
             "recorded targets at an action of zero are there",
             1.0,
-            (RepairEdit("policy", "action.offset", new),),
+            (
+                RepairEdit("policy", "action.offset", "default")
+                if as_pose
+                else self._edit("action.offset", said, new, old, 0.0),
+            ),
         )
 
     def _clips(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
@@ -178,6 +199,50 @@ class ActionChecks:
             edit = RepairEdit("policy", "action.clip", [-value, value])
             here = "none" if not np.isfinite(bound) else bound
             yield ReplayFinding("action clip", "", value, here, text, 1.0, (edit,))
+
+    def _target_clip(self, joints: list[str]) -> Iterator[ReplayFinding]:
+        """Limits of the targets here that recorded ones exceed."""
+        clip: Any = self._said.get("clip_target")
+        if clip is None or isinstance(clip, str) or np.size(clip) > 2:
+            return
+        low, high = (-clip, clip) if np.ndim(clip) == 0 else (clip[0], clip[-1])
+        over = {
+            j: float(f"{t[np.abs(t).argmax()]:.4g}")
+            for j in joints
+            if ((t := self._moved(j, "absolute")) > high + OFFSET).any() or (t < low - OFFSET).any()
+        }
+        if over:
+            where = listed(list(over)) if len(over) <= 4 else how_many(len(over), "joint")
+            text = f"recorded targets reach {short(over)}, here they end at {low:g} and {high:g}"
+            edit = RepairEdit("policy", "action.clip_target", None)
+            yield ReplayFinding("target clip", where, over, [low, high], text, 1.0, (edit,))
+
+    def _is_still(self, joint: str) -> bool:
+        return bool(np.ptp(self._actions[:, self._case.joints.index(joint)]) < STILL)
+
+    def _lost(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
+        """Ticks whose actions reached no target: all targets stay, although the actions move."""
+        if self._beta < 1.0 or self._said.get("mode", "absolute") != "absolute" or not fitted:
+            return
+        targets = np.stack([self._moved(joints[i]) for i in fitted], axis=1)
+        actions = self._actions[:, [self._case.joints.index(joints[i]) for i in fitted]]
+        slope = np.array([f.slope for f in fitted.values()])
+        wanted = actions * slope + np.array([f.offset for f in fitted.values()])
+        stays = np.abs(np.diff(targets, axis=0)).max(axis=1) < 1e-9
+        missed = np.abs(targets - wanted).max(axis=1)[1:] > LOST
+        steps = self._case.ticks.step[real_ticks(self._case.ticks)]
+        used = steps[1:] < self._case.recording.steps  # a tick at the end moves nothing any more
+        rows = np.flatnonzero(stays & missed & used) + 1
+        if not rows.size:
+            return
+        steps = steps[rows]
+        first = ", ".join(str(s) for s in steps[:4])
+        more = ", …" if len(steps) > 4 else ""
+        text = (
+            f"at {len(rows)} of {len(targets)} ticks (steps {first}{more}) the actions move and "
+            "all recorded targets stay those of the tick before"
+        )
+        yield ReplayFinding("lost setpoints", "", how_many(len(rows), "tick"), "none", text, 1.0)
 
     def _other_mode(self, joints: list[str]) -> Iterator[ReplayFinding]:
         """Targets that follow actions as another mode has it."""
@@ -307,37 +372,3 @@ def _bound(clip: object) -> float:
     if clip is None or isinstance(clip, str):
         return np.inf
     return float(np.min(np.abs(np.asarray(clip, dtype=np.float64))))
-
-
-def check_network(case: PolicyCase, *, terms_agree: bool) -> tuple[list[ReplayFinding], str]:
-    """Whether the network here does what was recorded, where it sees what was recorded.
-
-    Returns findings, and why it cannot be judged.
-    """
-    found = case.recomputed
-    if found is None or not len(found.ticks) or not terms_agree:
-        return [], "the network: its observations here are not the recorded ones"
-    size = max(float(np.sqrt(np.mean(found.action_recorded**2))), 1e-6)
-    rows = found.sharp[:5]
-    first = found.action_recorded[rows], found.action_here[rows]
-    off = float(np.abs(first[0] - np.clip(first[1], *_range(case))).max()) / size
-    if off < AGREES:
-        return [], ""
-    beta = recorded_filter(found.action_here, found.action_recorded, np.inf)
-    here = float((case.said.get("action") or {}).get("smoothing", 1.0))
-    if beta is not None and beta < 1.0 and abs(beta - here) > ALIKE:
-        text = f"recorded actions are those of the network here, smoothed with β = {beta:g}"
-        return [filter_finding(beta, here, text)], ""
-    text = (
-        f"on the same observations its actions differ by {off:.2g} of their size in the first "
-        f"{len(first[0])} ticks: another network, or another recurrent state"
-    )
-    return [ReplayFinding("network", "", "another", "this", text, 1.0)], ""
-
-
-def _range(case: PolicyCase) -> tuple[float, float]:
-    """Recorded actions may be clipped already."""
-    clip = (case.said.get("action") or {}).get("clip")
-    if clip is None or np.ndim(clip) > 1 or isinstance(clip, str):
-        return -np.inf, np.inf
-    return (-float(clip), float(clip)) if np.ndim(clip) == 0 else (float(clip[0]), float(clip[1]))

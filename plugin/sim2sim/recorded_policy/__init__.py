@@ -1,0 +1,1 @@
+"""A policy against a recording of it, part by part, without simulating."""

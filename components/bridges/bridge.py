@@ -1,5 +1,6 @@
 """Bridge: base class of the components through which another process commands a robot."""
 
+import math
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -51,6 +52,14 @@ class Bridge(ActorComponent):
     """
 
     enabled = Bool(True, doc="Off: it is not served.")
+    rate = Float(
+        500.0,
+        min=0.0,
+        above=True,
+        max=10_000.0,
+        unit="Hz",
+        doc="Rate of the states that are sent.",
+    )
     timeout = Float(
         0.5,
         min=0.0,
@@ -78,7 +87,10 @@ class Bridge(ActorComponent):
         self._motors: Motors | None = None
         self._phase = BridgePhase.CLOSED
         self._last = 0.0
+        #: When the motors begin to damp, unless a command comes.
+        self._deadline = math.inf
         self._traffic = Traffic()
+        self._every = 1
 
     # Life ---------------------------------------------------------------------------------------
 
@@ -93,6 +105,8 @@ class Bridge(ActorComponent):
     def on_change(self, names: tuple[str, ...]) -> None:
         if "enabled" in names and not self.enabled:
             self.close()
+        if "timeout" in names:
+            self._set_deadline()
 
     def open(self, stage: ServedWorld) -> None:
         """Begin to listen.
@@ -103,6 +117,7 @@ class Bridge(ActorComponent):
         if self.is_open or not self.enabled or self._robot is None:
             return
         self._traffic = Traffic()
+        self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
         self.start(stage)
         self._phase, self._last = BridgePhase.WAITING, float(self._robot.data.time)
         if self.until_command is not Unattended.HOLD and self._take():
@@ -111,7 +126,7 @@ class Bridge(ActorComponent):
     def close(self) -> None:
         """Stop listening, and let others command; closing twice is fine."""
         if self.is_open:
-            self._phase = BridgePhase.CLOSED
+            self._phase, self._deadline = BridgePhase.CLOSED, math.inf
             self.stop()
             self.motors.release()
 
@@ -119,6 +134,11 @@ class Bridge(ActorComponent):
     def is_open(self) -> bool:
         """Whether it listens."""
         return self._phase is not BridgePhase.CLOSED
+
+    @property
+    def every(self) -> int:
+        """Steps from one state that is sent to the next."""
+        return self._every
 
     @property
     def phase(self) -> BridgePhase:
@@ -158,7 +178,7 @@ class Bridge(ActorComponent):
         """Hook: take what came in; called before every step."""
 
     def send(self) -> None:
-        """Hook: send states; called after every step of a world that is served."""
+        """Hook: send the state; called after every `every` steps of a world that is served."""
 
     def attend(self, wait: float = 0.05) -> bool:
         """Hook: answer requests between steps; True: it decides itself when to step.
@@ -177,12 +197,17 @@ class Bridge(ActorComponent):
 
     def reset(self) -> None:
         self._last = 0.0
+        self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        is_due = self._phase is BridgePhase.COMMANDED
+        self._deadline = self._last + self.timeout if is_due else math.inf
 
     def before_controls(self, time: float) -> None:
         if self._phase is BridgePhase.CLOSED:
             return
         self.receive(time)
-        if self._phase is BridgePhase.COMMANDED and time - self._last > self.timeout:
+        if time > self._deadline:
             self._lose()
 
     def commanded(self, when: float | None = None) -> None:
@@ -193,6 +218,7 @@ class Bridge(ActorComponent):
             if self._phase is BridgePhase.LOST:
                 self.robot.report("bridge", f"{self.label}: commands arrive again")
             self._phase = BridgePhase.COMMANDED
+        self._set_deadline()
 
     def reject(self, reason: str) -> None:
         """A message is not used; the first of a row is reported as an event."""
@@ -214,6 +240,7 @@ class Bridge(ActorComponent):
 
     def _lose(self) -> None:
         self._phase = BridgePhase.LOST
+        self._deadline = math.inf
         self.motors.relax(self.damping)
         self.robot.report(
             "bridge",

@@ -1,12 +1,14 @@
 """Motors: the joints that a client commands, with setpoints, feedforward and gains."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.components.controllers.pd_controller import PDController
+from mjrig.components.laws.gather import as_slice
 from mjrig.control.articulation import Articulation
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Lease, Source
 from mjrig.errors import BindingError
@@ -47,7 +49,9 @@ class Motors:
         #: Which of them have gains that a client can set.
         self.with_gains = np.array(sorted(i for s in self._shares for i in s[2]), dtype=np.intp)
         self._lease: Lease | None = None
-        self._gains: tuple[FloatArray, FloatArray] | None = None
+        self._gains: bytes | None = None
+        whole = as_slice(self.columns.tolist())  # the usual case: faster than an index array
+        self._written: Any = self.columns if whole is None else whole
 
     def __len__(self) -> int:
         return len(self.bindings)
@@ -91,20 +95,28 @@ class Motors:
             if given is not None:
                 values[row, self.columns] = given
 
-    def use_gains(self, kp: FloatArray, kv: FloatArray) -> None:
-        """Run the law with these gains; nothing happens where they are in force already."""
-        if self._gains is not None and self._in_force():
-            if np.array_equal(kp, self._gains[0]) and np.array_equal(kv, self._gains[1]):
-                return
-        self._gains = kp.copy(), kv.copy()
+    def command_all(self, rows: FloatArray) -> None:
+        """Write position, velocity and feedforward of every motor, (3, motors)."""
+        self._robot.setpoints.values[:, self._written] = rows
+
+    def use_gains(self, kp: FloatArray, kv: FloatArray) -> bool:
+        """Run the law with these gains; False: they are in force already, and nothing happens."""
+        given = kp.tobytes() + kv.tobytes()
+        if given == self._gains and self._in_force():
+            return False
+        self._gains = given
         for controller, own, motors in self._shares:
             new_kp, new_kv = controller.kp.copy(), controller.kv.copy()
             new_kp[own], new_kv[own] = kp[motors], kv[motors]
             controller.use_gains(new_kp, new_kv, self._holder)
+        return True
 
     def _in_force(self) -> bool:
         """Whether no edit has put other gains in place meanwhile."""
-        return all(c.sender_of("kp") and c.sender_of("kv") for c, _, _ in self._shares)
+        for controller, _, _ in self._shares:
+            if not (controller.sender_of("kp") and controller.sender_of("kv")):
+                return False
+        return True
 
     def return_gains(self) -> None:
         """Run the law with the gains of the scene."""

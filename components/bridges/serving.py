@@ -1,5 +1,6 @@
 """Serving: a world in real time, with its bridges open."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,25 @@ def bridges_of(world: World) -> list[Bridge]:
     return [c for r in robots for c in r.components if isinstance(c, Bridge) and c.enabled]
 
 
+class Outgoing:
+    """Sends the states of bridges when they are due."""
+
+    def __init__(self, bridges: Sequence[Bridge]) -> None:
+        self._due = [(bridge.every, bridge) for bridge in bridges]
+        #: At steps that are no multiple of it nothing is due.
+        self.stride = math.gcd(*(every for every, _ in self._due)) or 1
+        #: Sends what is due after a multiple of `stride` steps.
+        self.send = self._only if len(self._due) == 1 else self._all
+
+    def _only(self, steps: int) -> None:
+        self._due[0][1].send()
+
+    def _all(self, steps: int) -> None:
+        for every, bridge in self._due:
+            if steps % every == 0:
+                bridge.send()
+
+
 class Serving:
     """Opens the bridges of a world, and runs it in real time; also a context manager.
 
@@ -56,6 +76,7 @@ class Serving:
         except BaseException:
             self.close()
             raise
+        self._out = Outgoing(self.bridges)
 
     @property
     def world(self) -> World:
@@ -64,11 +85,12 @@ class Serving:
 
     def advance(self, steps: int) -> int:
         """Take steps; every bridge sends its states after each."""
+        world, out = self._world, self._out
         for done in range(steps):
-            if not self._world.step():
+            if not world.step():
                 return done
-            for bridge in self.bridges:
-                bridge.send()
+            if not world.steps % out.stride:
+                out.send(world.steps)
         return steps
 
     def reset(self, keyframe: str | None) -> None:

@@ -22,7 +22,7 @@ from mjrig.components.bridges.protocol import (
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_address
 from mjrig.errors import MjrigError
-from mjrig.properties.scalar_kinds import Bool, Float, Int, Text
+from mjrig.properties.scalar_kinds import Bool, Int, Text
 from mjrig.readings.sampler import BindingReader, by_column
 
 if TYPE_CHECKING:
@@ -45,14 +45,6 @@ class SocketBridge(Bridge):
     websocket = Bool(True, doc="Also listen for WebSocket clients.")
     websocket_port = Int(
         5561, min=0, max=65535, edit_if="websocket", doc="TCP port of WebSocket; 0: any free one."
-    )
-    rate = Float(
-        500.0,
-        min=0.0,
-        above=True,
-        max=10_000.0,
-        unit="Hz",
-        doc="Rate of the states that are published.",
     )
 
     def prepare(self) -> None:
@@ -88,7 +80,6 @@ class SocketBridge(Bridge):
         web = self.websocket_port if self.websocket else None
         self._sockets = Sockets(self.host, self.port, self.state_port, web, self.label)
         self._stage, self._in_lock_step, self._sequence = stage, False, -1
-        self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
 
     def stop(self) -> None:
         if self._sockets is not None:
@@ -119,12 +110,12 @@ class SocketBridge(Bridge):
     def before_controls(self, time: float) -> None:
         if self._in_lock_step:  # time passes only because a client wants it to
             self._last = time
+            self._set_deadline()
         super().before_controls(time)
 
     def send(self) -> None:
-        sockets, stage = self._sockets, self._stage
-        if sockets is not None and stage is not None and stage.world.steps % self._every == 0:
-            self._traffic.sent += sockets.publish(self.state)
+        if self._sockets is not None:
+            self._traffic.sent += self._sockets.publish(self.state)
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -225,6 +216,7 @@ class SocketBridge(Bridge):
     def _release(self, request: Mapping[str, Any]) -> dict[str, Any]:
         self.motors.release()
         self._phase = BridgePhase.WAITING
+        self._set_deadline()
         return {}
 
     def _command(self, request: Mapping[str, Any], *, required: bool) -> None:

@@ -7,25 +7,16 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.components.bridges.base_readings import BaseReadings
 from mjrig.components.bridges.dds.unitree_robots import ROBOTS, UnitreeRobot
-from mjrig.components.bridges.dds.unitree_wire import (
-    BODY,
-    KEYS,
-    STICKS,
-    UnitreeWire,
-    state_size,
-)
+from mjrig.components.bridges.dds.unitree_wire import KEYS, STICKS, UnitreeWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.motors import Motors
-from mjrig.components.laws.gather import as_slice
 from mjrig.control.articulation import Articulation
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, suggestion
 from mjrig.patterns import compile_pattern
 from mjrig.properties.actions import action
 from mjrig.properties.scalar_kinds import Bool, Choice, Int, Patterns, Text
-from mjrig.readings.applied_effort import AppliedEffort
 
 #: How long a key of the script is held [s].
 PRESSED = 0.2
@@ -49,6 +40,7 @@ class UnitreeBridge(DdsBridge):
     """
 
     wire = "unitree"
+    extra = 1 + len(STICKS)
 
     kind = Choice(
         UnitreeKind.GO2, structural=True, doc="Which robot: its messages and motor order."
@@ -69,7 +61,10 @@ class UnitreeBridge(DdsBridge):
         super().prepare()
         self._keys: set[str] = set()
         self._sticks = [0.0] * len(STICKS)
+        self._has_remote = False
         self._script: list[tuple[float, str]] = []
+        #: Motors without a position term.
+        self._free = np.zeros(0, dtype=np.intp)
 
     def validate(self) -> None:
         script(self.remote)
@@ -77,18 +72,6 @@ class UnitreeBridge(DdsBridge):
     def on_change(self, names: tuple[str, ...]) -> None:
         super().on_change(names)
         self._script = script(self.remote)
-
-    def attach(self, articulation: Any) -> None:
-        super().attach(articulation)
-        self._body = BaseReadings(articulation, self.imu)
-        self._effort = AppliedEffort(self.motors.bindings, articulation.actuators)
-        slots = self.table.slots
-        self._frame = np.zeros(state_size(slots))
-        self._rows = tuple(self._frame[1 : 1 + 4 * slots].reshape(4, slots))
-        whole = as_slice(self._used.tolist())  # the usual case: indices without gaps
-        self._filled: Any = self._used if whole is None else whole
-        self._body_at = 1 + 4 * slots
-        self._remote_at = self._body_at + sum(BODY.values())
 
     @property
     def table(self) -> UnitreeRobot:
@@ -109,37 +92,32 @@ class UnitreeBridge(DdsBridge):
         given = self.mode_machine
         return {
             "package": self.table.package,
-            "slots": self.table.slots,
             "used": self._used.tolist(),
             "mode_machine": self.table.mode_machine if given < 0 else given,
             "check_crc": self.check_crc,
         }
 
-    def local_wire(self) -> UnitreeWire:
-        """The messages without DDS, for a client in this process."""
+    def make_wire(self) -> UnitreeWire:
         return UnitreeWire(self.all_settings())
 
     # Run ----------------------------------------------------------------------------------------
 
     def use(self, values: FloatArray) -> None:
-        q, dq, tau, kp, kd = values.reshape(5, -1)[:, self._used]
-        # Without a position term the target has no meaning: show where the joint is.
-        target = np.where(kp > 0.0, q, self.motors.position())
-        self.motors.command(target, dq, tau)
-        self.motors.use_gains(kp, kd)
+        motors = self.motors
+        rows = values.reshape(5, -1)
+        if motors.use_gains(rows[3], rows[4]):
+            self._free = np.flatnonzero(rows[3] == 0.0)
+        if len(self._free):  # without a position term the target has no meaning: show the joint's
+            rows[0, self._free] = motors.position()[self._free]
+        motors.command_all(rows[:3])
 
-    def state_values(self) -> FloatArray:
-        data, motors, used, rows = self.robot.data, self.motors, self._filled, self._rows
-        frame = self._frame
-        frame[0] = data.time
-        rows[0][used] = data.qpos[motors.qpos]
-        rows[1][used] = data.qvel[motors.dof]
-        rows[2][used] = data.qacc[motors.dof]
-        rows[3][used] = self._effort(data.actuator_force)
-        frame[self._body_at : self._remote_at] = self._body.read()
-        frame[self._remote_at] = self._pressed(float(data.time))
-        frame[self._remote_at + 1 :] = self._sticks
-        return frame
+    def raw_state(self) -> "memoryview[float]":
+        raw = self._raw
+        assert raw is not None
+        if self._script or self._has_remote:
+            raw.extra[0] = self._pressed(float(self.robot.data.time))
+            raw.extra[1:] = self._sticks
+        return raw.read()
 
     def _pressed(self, time: float) -> int:
         held = self._keys
@@ -158,6 +136,7 @@ class UnitreeBridge(DdsBridge):
         """
         self._keys = {_key(self.label, name) for name in keys.replace(",", " ").split()}
         self._sticks = [float(lx), float(ly), float(rx), float(ry)]
+        self._has_remote = True
 
 
 def script(text: str) -> list[tuple[float, str]]:

@@ -1,10 +1,12 @@
-"""The process of a DDS bridge: `python -m mjrig.components.bridges.dds.dds_process FD SETTINGS`.
+"""The process of a DDS bridge: `python -m …dds.dds_process SOCKET MEMORY`, two file descriptors.
 
-It reads states from a socket and writes them to DDS, and the other way round for commands.
+Its settings are the first message at the socket. It writes the states that it finds in shared
+memory to DDS, and the other way round for commands.
 """
 
-import json
 import os
+import pickle
+import select
 import socket
 import sys
 import threading
@@ -13,6 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from mjrig.arrays import FloatArray
+from mjrig.components.bridges.dds.exchange import Exchange
 from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
 from mjrig.components.bridges.dds.ros_types import ros_type
 from mjrig.components.bridges.dds.ros_wire import RosWire
@@ -23,17 +27,21 @@ from mjrig.components.bridges.dds.wire import (
     FAILED,
     READY,
     REJECTED,
-    STATE,
     SampleOrder,
     Wire,
     command_frame,
-    numbers_of,
 )
 
 WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
     "ros": RosWire,
     "unitree": UnitreeWire,
 }
+
+
+#: Time between two looks for a state that is due, and between two while none come [s].
+_SOON, _IDLE = 0.0001, 0.002
+#: Part of the time between two states that is slept through, and the longest such time [s].
+_SLEPT, _LONGEST = 0.7, 0.005
 
 
 def configuration(interface: str) -> str:
@@ -50,7 +58,7 @@ def configuration(interface: str) -> str:
 class DdsProcess:
     """One participant with the writers and readers of a wire."""
 
-    def __init__(self, link: socket.socket, settings: Mapping[str, Any]) -> None:
+    def __init__(self, link: socket.socket, memory: int, settings: Mapping[str, Any]) -> None:
         from cyclonedds.core import (
             InstanceState,
             Policy,
@@ -67,6 +75,7 @@ class DdsProcess:
 
         self._link = link
         self._wire = WIRES[settings["wire"]](settings)
+        self._exchange = Exchange(self._wire.state_size, self._wire.command_size, memory)
         self._order = SampleOrder(float(settings["max_age"]))
         number = int(settings["domain"])
         self._domain = Domain(number, configuration(str(settings["interface"])))
@@ -103,22 +112,19 @@ class DdsProcess:
         """Until the world's side of the link is closed."""
         self._tell(READY)
         threading.Thread(target=self._read_dds, daemon=True).start()
-        self._link.settimeout(1.0)
-        parent = os.getppid()
-        while True:
-            try:
-                frame = self._link.recv(1 << 16)
-            except TimeoutError:
-                if os.getppid() != parent:
-                    return
-                continue
-            except OSError:
-                return
-            if not frame:
-                return
-            if frame[:1] == STATE:
-                for topic, payload in self._wire.states(numbers_of(frame)):
-                    self._write(topic, payload)
+        states, last, gap = self._exchange.states, 0.0, 0.0
+        while not self._is_over(_nap(time.monotonic() - last, gap)):
+            if states.has_news():
+                now = time.monotonic()
+                last, gap = now, now - last
+                for state in states.unread():
+                    for topic, payload in self._wire.states(state):
+                        self._write(topic, payload)
+
+    def _is_over(self, wait: float) -> bool:
+        """Whether the world is gone; waits, since nothing else is ever to be read there."""
+        ready, _, _ = select.select([self._link], [], [], wait)
+        return bool(ready)
 
     def _write(self, topic: str, payload: bytes) -> None:
         from cyclonedds.core import DDSException
@@ -143,7 +149,7 @@ class DdsProcess:
             self._order.check(info.publication_handle, info.source_timestamp, time.time_ns())
             values = self._wire.command(topic, payload)
             if values is not None:
-                self._tell(command_frame(arrived, values))
+                self._exchange.commands.write(_memory(command_frame(arrived, values)))
             for reply, message in self._wire.answers(topic, payload):
                 self._write(reply, message)
         except Exception as error:  # sent by somebody else: it must not end the bridge
@@ -154,6 +160,26 @@ class DdsProcess:
             self._link.send(kind + text.encode()[:1000])
         except OSError:
             os._exit(0)  # the world is gone
+
+
+def _memory(values: FloatArray) -> "memoryview[float]":
+    found: Any = values.data
+    return found  # type: ignore[no-any-return]
+
+
+def _nap(since: float, gap: float) -> float:
+    """How long to sleep before the next look for a state.
+
+    States come at a steady rate: most of the time between two is slept through, and no system call
+    of the world has to wake this process.
+
+    Args:
+        since: time since the last one [s].
+        gap: time between the last two [s].
+    """
+    if since > 0.05:
+        return _IDLE
+    return max(_SLEPT * min(gap, _LONGEST) - since, _SOON)
 
 
 def dds_type(name: str) -> Any:
@@ -183,12 +209,11 @@ def main(arguments: list[str]) -> int:
     """Run until the link is closed."""
     link = socket.socket(fileno=int(arguments[0]))
     try:
-        process = DdsProcess(link, json.loads(arguments[1]))
+        process = DdsProcess(link, int(arguments[1]), pickle.loads(link.recv(1 << 20)))
     except Exception as error:
         link.send(FAILED + f"{type(error).__name__}: {error}".encode()[:1000])
         return 1
     process.run()
-    sys.stdout.flush()
     os._exit(0)  # threads that wait in DDS are not waited for
 
 

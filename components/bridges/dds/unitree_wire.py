@@ -8,27 +8,29 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.components.bridges.dds.robot_state import RobotState
 from mjrig.components.bridges.dds.unitree_messages import codec
 
 #: A target that means "no position term", "no velocity term".
 POSITION_STOP, VELOCITY_STOP = 2.146e9, 16000.0
 #: Rows of a command frame, each over the motors of a message.
 ROWS = ("q", "dq", "tau", "kp", "kd")
-#: Numbers of a state frame behind the rows q, dq, ddq and tau.
-BODY = {"quaternion": 4, "gyroscope": 3, "accelerometer": 3, "position": 3, "velocity": 3}
 KEYS = ("R1", "L1", "start", "select", "R2", "L2", "F1", "F2",
         "A", "B", "X", "Y", "up", "right", "down", "left")  # fmt: skip
+#: What `RobotState.body` has where.
+BODY = {
+    "quaternion": slice(0, 4),
+    "gyroscope": slice(4, 7),
+    "accelerometer": slice(7, 10),
+    "position": slice(10, 13),
+    "velocity": slice(13, 16),
+}
 STICKS = ("lx", "ly", "rx", "ry")
 _LOW_FREQUENCY, _REMOTE_EVERY = 25, 5
 #: The motion switcher: check (no controller of the robot's own runs), select, release, silent.
 _SWITCHER = {1001: '{"form":"0","name":""}', 1002: "", 1003: "", 1004: "", 1005: ""}
 _VERSION_API, _NOT_IMPLEMENTED = 1, 3203
 SERVICES = ("motion_switcher", "sport", "loco", "robot_state")
-
-
-def state_size(slots: int) -> int:
-    """Numbers of a state frame: time, four rows, the body, the remote control."""
-    return 1 + 4 * slots + sum(BODY.values()) + 1 + len(STICKS)
 
 
 def remote_bytes(keys: int, lx: float, ly: float, rx: float, ry: float) -> bytes:
@@ -41,13 +43,12 @@ def remote_bytes(keys: int, lx: float, ly: float, rx: float, ry: float) -> bytes
 class UnitreeWire:
     """Encodes states and decodes commands.
 
-    Settings: `package`, `slots`, `used` (indices with a joint), `mode_machine`, `check_crc`.
+    Settings: `package`, `used` (indices with a joint), `mode_machine`, `check_crc`, `reader`.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         package = str(settings["package"])
         self._is_go = package == "unitree_go"
-        self._slots = int(settings["slots"])
         self._used = np.array(settings["used"], dtype=np.intp)
         self._check_crc = bool(settings["check_crc"])
         self._cmd, self._state = codec(f"{package}.LowCmd_"), codec(f"{package}.LowState_")
@@ -62,6 +63,9 @@ class UnitreeWire:
         else:
             self._record["mode_machine"] = int(settings["mode_machine"])
         self._sent = 0
+        self._reader: RobotState = settings["reader"]
+        self.state_size = self._reader.size
+        self.command_size = 1 + len(ROWS) * len(self._used)
         low = f"{package}.LowState_"
         self.publications: Mapping[str, Any] = {
             "rt/lowstate": low,
@@ -79,15 +83,15 @@ class UnitreeWire:
 
     def states(self, frame: FloatArray) -> Iterator[tuple[str, bytes]]:
         """Low state, sport mode state and remote control for a state of the world."""
-        time, n, record = float(frame[0]), self._slots, self._record
+        time, record = float(frame[0]), self._record
         motors = record["motor_state"]
-        for k, name in enumerate(("q", "dq", "ddq", "tau_est")):
-            motors[name] = frame[1 + k * n : 1 + (k + 1) * n]
-        body, at = {}, 1 + 4 * n
-        for name, size in BODY.items():
-            body[name] = frame[at : at + size]
-            at += size
-        keys, sticks = int(frame[at]), [float(v) for v in frame[at + 1 : at + 5]]
+        joints = self._reader.joints(frame)
+        for name, values in zip(("q", "dq", "ddq", "tau_est"), joints, strict=True):
+            motors[name][self._used] = values
+        whole = self._reader.body(frame)
+        body = {name: whole[part] for name, part in BODY.items()}
+        remote_at = len(frame) - 1 - len(STICKS)
+        keys, sticks = int(frame[remote_at]), frame[remote_at + 1 :].tolist()
         imu = record["imu_state"]
         for name in ("quaternion", "gyroscope", "accelerometer"):
             imu[name] = body[name]
@@ -122,7 +126,7 @@ class UnitreeWire:
     # In -----------------------------------------------------------------------------------------
 
     def command(self, topic: str, payload: bytes) -> FloatArray | None:
-        """q, dq, tau, kp, kd over the motors of a message, as the motor uses them.
+        """q, dq, tau, kp, kd over the motors in use, as the motor uses them.
 
         Raises:
             ValueError: the message is not used; the text says why.
@@ -138,25 +142,26 @@ class UnitreeWire:
                 "0 (PR) is served"
             )
         motors = record["motor_cmd"]
-        values = np.zeros((len(ROWS), self._slots))
+        used = self._used
+        values = np.zeros((len(ROWS), len(used)))
         with np.errstate(invalid="ignore"):
             for row, name in zip(values, ROWS, strict=True):
-                row[self._used] = motors[name][self._used]
+                row[:] = motors[name][used]
         if not np.isfinite(values).all():
             row, motor = np.argwhere(~np.isfinite(values))[0]
-            raise ValueError(f"{ROWS[row]} of motor {motor} is {values[row, motor]}")
+            raise ValueError(f"{ROWS[row]} of motor {used[motor]} is {values[row, motor]}")
         q, dq, tau, kp, kd = values
         if (values[3:] < 0.0).any():
             row, motor = np.argwhere(values[3:] < 0.0)[0]
-            raise ValueError(f"{ROWS[3 + row]} of motor {motor} is negative")
-        off = motors["mode"] == 0
+            raise ValueError(f"{ROWS[3 + row]} of motor {used[motor]} is negative")
+        off = motors["mode"][used] == 0
         no_position, no_velocity = off | (q >= 0.99 * POSITION_STOP), off | (dq >= VELOCITY_STOP)
         kp[no_position], q[no_position] = 0.0, 0.0
         kd[no_velocity], dq[no_velocity] = 0.0, 0.0
         tau[off] = 0.0
         if (np.abs(values) > 1e6).any():
             row, motor = np.argwhere(np.abs(values) > 1e6)[0]
-            raise ValueError(f"{ROWS[row]} of motor {motor} is {values[row, motor]:g}")
+            raise ValueError(f"{ROWS[row]} of motor {used[motor]} is {values[row, motor]:g}")
         return values.reshape(-1)
 
     def answers(self, topic: str, payload: bytes) -> Sequence[tuple[str, bytes]]:

@@ -34,13 +34,13 @@ class Client:
         found = self.world["quadruped"].components[-1]
         assert isinstance(found, RosBridge)
         self.bridge = found
-        self.link = LocalLink(found.local_wire())
+        self.link = LocalLink(found.make_wire())
         if link:
             found.use_link(self.link)
         self.serving = Serving(self.world)
 
     def seen(self, topic: str) -> Any:
-        kind = TYPES[self.bridge.local_wire().publications[topic]]
+        kind = TYPES[self.bridge.make_wire().publications[topic]]
         return kind.deserialize([m for t, m in self.link.sent if t == topic][-1])
 
     def say(self, topic: str, message: Any) -> None:

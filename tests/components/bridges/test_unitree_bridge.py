@@ -121,7 +121,7 @@ class Client:
         found = self.robot.components[-1]
         assert isinstance(found, UnitreeBridge)
         self.bridge = found
-        wire = self.bridge.local_wire()
+        wire = self.bridge.make_wire()
         self.link = LocalLink(wire)
         self.bridge.use_link(self.link)
         package = ROBOTS[kind].package

@@ -65,6 +65,7 @@ class Serving:
         self._world, self._speed = world, speed
         self.bridges: Sequence[Bridge] = bridges_of(world)
         self.pace = PaceKept()
+        self._stepped = 0.0
         if not self.bridges:
             raise NothingToServe(
                 "no actor has a bridge; add a SocketBridge, UnitreeBridge or RosBridge "
@@ -107,26 +108,30 @@ class Serving:
         """Run in real time, for so many seconds of the clock; None: until interrupted."""
         began = due = said = time.perf_counter()
         period = self._world.timestep / self._speed
+        attending = [b for b in self.bridges if type(b).attend is not Bridge.attend]
         while duration is None or due - began < duration:
-            in_lock_step = [bridge.attend() for bridge in self.bridges]
-            now = time.perf_counter()
-            if any(in_lock_step):
-                due = now
-            else:
-                due = self._tick(now, due, period)
-            if each_second is not None and now - said >= 1.0:
-                said = now
+            in_lock_step = [bridge.attend() for bridge in attending]
+            due = time.perf_counter() if any(in_lock_step) else self._tick(due, period)
+            if each_second is not None and due - said >= 1.0:
+                said = due
                 each_second()
 
-    def _tick(self, now: float, due: float, period: float) -> float:
-        """One step at its time; returns when the next one is due."""
-        if now < due:
-            time.sleep(due - now)
-        elif now - due > 0.001:
+    def _tick(self, due: float, period: float) -> float:
+        """One step at its time; returns when the next one is due.
+
+        Times are absolute, so that the clock is kept. A lag is made up for at most at double speed:
+        a client must not get a burst of states.
+        """
+        now, begin = time.perf_counter(), max(due, self._stepped + 0.5 * period)
+        if now < begin:
+            time.sleep(begin - now)
+            now = time.perf_counter()
+        if now - due > 0.001:
             self.pace.late += 1
             if now - due > LAG:
                 self.pace.dropped += 1
                 due = now
+        self._stepped = now
         self.pace.steps += self.advance(1)
         return due + period
 

@@ -27,6 +27,8 @@ class UnitreeKind(StrEnum):
 
     GO2 = "go2"
     B2 = "b2"
+    GO2W = "go2w"
+    B2W = "b2w"
     H1 = "h1"
     G1 = "g1"
     H1_2 = "h1_2"
@@ -93,6 +95,7 @@ class UnitreeBridge(DdsBridge):
         return {
             "package": self.table.package,
             "used": self._used.tolist(),
+            "linked": self.table.linked,
             "mode_machine": self.table.mode_machine if given < 0 else given,
             "check_crc": self.check_crc,
         }

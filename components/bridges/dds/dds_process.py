@@ -25,6 +25,7 @@ from mjrig.components.bridges.dds.unitree_messages import LAYOUTS, dds_name
 from mjrig.components.bridges.dds.unitree_wire import UnitreeWire
 from mjrig.components.bridges.dds.wire import (
     FAILED,
+    NOTE,
     READY,
     REJECTED,
     SampleOrder,
@@ -152,6 +153,8 @@ class DdsProcess:
                 self._exchange.commands.write(_memory(command_frame(arrived, values)))
             for reply, message in self._wire.answers(topic, payload):
                 self._write(reply, message)
+            while self._wire.notes:
+                self._tell(NOTE, self._wire.notes.pop(0))
         except Exception as error:  # sent by somebody else: it must not end the bridge
             self._tell(REJECTED, f"{topic}: {error}")
 

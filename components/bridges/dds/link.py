@@ -173,6 +173,8 @@ class LocalLink:
             if values is not None:
                 self._commands.append(command_frame(time.monotonic(), values))
             self.sent += self._wire.answers(topic, payload)
+            while self._wire.notes:
+                self.texts.append(NOTE + self._wire.notes.pop(0).encode())
         except Exception as error:  # as in the process
             self.texts.append(REJECTED + f"{topic}: {error}".encode())
 

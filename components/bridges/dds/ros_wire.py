@@ -45,6 +45,7 @@ class RosWire:
             f"{own}{controller}/joint_trajectory": self._trajectory,
         }
         n = len(self._joints)
+        self.notes: list[str] = []
         self._reader: RobotState = settings["reader"]
         self.state_size = self._reader.size
         self.command_size = 3 + max(3 * n, MOST_POINTS * (1 + 2 * n))

@@ -43,7 +43,8 @@ def remote_bytes(keys: int, lx: float, ly: float, rx: float, ry: float) -> bytes
 class UnitreeWire:
     """Encodes states and decodes commands.
 
-    Settings: `package`, `used` (indices with a joint), `mode_machine`, `check_crc`, `reader`.
+    Settings: `package`, `used` (indices with a joint), `linked` (those whose joints linkages move),
+    `mode_machine`, `check_crc`, `reader`.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -62,6 +63,11 @@ class UnitreeWire:
             self._record["power_v"], self._record["bms_state"]["soc"] = 29.0, 100
         else:
             self._record["mode_machine"] = int(settings["mode_machine"])
+        #: Which of the motors in use are joints of linkages.
+        self._linked = np.flatnonzero(np.isin(self._used, settings["linked"]))
+        self._last_linked: FloatArray | None = None
+        self._is_said = False
+        self.notes: list[str] = []
         self._sent = 0
         self._reader: RobotState = settings["reader"]
         self.state_size = self._reader.size
@@ -136,11 +142,7 @@ class UnitreeWire:
         record = self._cmd.decode(payload)
         if self._check_crc and self._cmd.expected_crc(record) != int(record["crc"]):
             raise ValueError("its CRC is wrong")
-        if not self._is_go and int(record["mode_pr"]) != 0:
-            raise ValueError(
-                f"mode_pr is {int(record['mode_pr'])} (AB): the model has no ankle linkage, only "
-                "0 (PR) is served"
-            )
+        by_motor = not self._is_go and self._is_by_motor(int(record["mode_pr"]))
         motors = record["motor_cmd"]
         used = self._used
         values = np.zeros((len(ROWS), len(used)))
@@ -162,7 +164,32 @@ class UnitreeWire:
         if (np.abs(values) > 1e6).any():
             row, motor = np.argwhere(np.abs(values) > 1e6)[0]
             raise ValueError(f"{ROWS[row]} of motor {used[motor]} is {values[row, motor]:g}")
+        linked = values[:, self._linked]
+        if by_motor:
+            linked[:3] = self._held(linked)
+            values[:, self._linked] = linked
+        else:
+            self._last_linked = linked
         return values.reshape(-1)
+
+    def _is_by_motor(self, mode: int) -> bool:
+        """Whether ankles and waist are commanded by the motors of their linkages."""
+        if mode not in (0, 1):
+            raise ValueError(f"mode_pr is {mode}; it must be 0 (PR) or 1 (AB)")
+        if mode == 1 and not self._is_said and len(self._linked):
+            self._is_said = True
+            self.notes.append(
+                "mode_pr is 1 (AB): the model has no linkages; the joints of ankles and waist hold"
+            )
+        return mode == 1
+
+    def _held(self, given: FloatArray) -> FloatArray:
+        """Targets of the joints of linkages: the last ones by joint, or where they are."""
+        if self._last_linked is None:
+            here = np.zeros_like(given)
+            here[0] = self._record["motor_state"]["q"][self._used][self._linked]
+            self._last_linked = here
+        return self._last_linked[:3]
 
     def answers(self, topic: str, payload: bytes) -> Sequence[tuple[str, bytes]]:
         """The reply to a remote procedure call; JSON with the fields of both headers."""

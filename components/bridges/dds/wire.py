@@ -25,6 +25,8 @@ class Wire(Protocol):
     #: Most numbers of a state and of a command.
     state_size: int
     command_size: int
+    #: What it has to say about messages that it used; whoever reports it empties the list.
+    notes: list[str]
 
     def states(self, frame: FloatArray) -> Iterable[tuple[str, bytes]]:
         """Messages by topic for a state."""

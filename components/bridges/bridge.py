@@ -88,7 +88,7 @@ class Bridge(ActorComponent):
         self._phase = BridgePhase.CLOSED
         self._last = 0.0
         #: When the motors begin to damp, unless a command comes.
-        self._deadline = math.inf
+        self._deadline = self._patience = math.inf
         self._traffic = Traffic()
         self._every = 1
 
@@ -120,6 +120,7 @@ class Bridge(ActorComponent):
         self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
         self.start(stage)
         self._phase, self._last = BridgePhase.WAITING, float(self._robot.data.time)
+        self._set_deadline()
         if self.until_command is not Unattended.HOLD and self._take():
             self.motors.relax(self.damping if self.until_command is Unattended.DAMP else 0.0)
 
@@ -200,8 +201,9 @@ class Bridge(ActorComponent):
         self._set_deadline()
 
     def _set_deadline(self) -> None:
+        self._patience = self.timeout  # read at every command
         is_due = self._phase is BridgePhase.COMMANDED
-        self._deadline = self._last + self.timeout if is_due else math.inf
+        self._deadline = self._last + self._patience if is_due else math.inf
 
     def before_controls(self, time: float) -> None:
         if self._phase is BridgePhase.CLOSED:
@@ -210,15 +212,14 @@ class Bridge(ActorComponent):
         if time > self._deadline:
             self._lose()
 
-    def commanded(self, when: float | None = None) -> None:
-        """A valid command came in and was written."""
-        self.traffic.accept(when)
-        self._last = float(self.robot.data.time)
+    def commanded(self, time: float, when: float | None = None) -> None:
+        """A valid command came in and was written, at a simulated time and one of the clock."""
+        self._traffic.accept(when)
+        self._last, self._deadline = time, time + self._patience
         if self._phase is not BridgePhase.COMMANDED:
             if self._phase is BridgePhase.LOST:
                 self.robot.report("bridge", f"{self.label}: commands arrive again")
             self._phase = BridgePhase.COMMANDED
-        self._set_deadline()
 
     def reject(self, reason: str) -> None:
         """A message is not used; the first of a row is reported as an event."""

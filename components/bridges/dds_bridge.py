@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from mjrig.arrays import FloatArray
 from mjrig.components.bridges.bridge import Bridge, ServedWorld
 from mjrig.components.bridges.dds.link import DdsLink, LocalLink
 from mjrig.components.bridges.dds.wire import REJECTED, Wire
@@ -99,17 +98,17 @@ class DdsBridge(Bridge):
         if link is None:
             return
         if link.has_commands():
-            self._take_commands(link)
+            self._take_commands(link, time)
         if link.texts:
             self._take_texts(link)
 
-    def _take_commands(self, link: DdsLink | LocalLink) -> None:
+    def _take_commands(self, link: DdsLink | LocalLink, time: float) -> None:
         """Use what came in since the last step, all of it: each may be about other joints."""
         for command in link.commands():
             if not self.take_over():
                 return
-            self.use(command[1:])
-            self.commanded(float(command[0]))
+            self.use(command)
+            self.commanded(time, command[0])
 
     def _take_texts(self, link: DdsLink | LocalLink) -> None:
         for _ in range(min(len(link.texts), _MOST_TEXTS)):
@@ -135,5 +134,5 @@ class DdsBridge(Bridge):
         assert self._raw is not None
         return self._raw.read()
 
-    def use(self, values: FloatArray) -> None:
-        """Hook: use a valid command."""
+    def use(self, command: "memoryview[float]") -> None:
+        """Hook: use a valid command; the first number is its arrival."""

@@ -78,7 +78,8 @@ class RosBridge(DdsBridge):
         if self._path is not None and self.is_open and self.motors.is_held:
             self._follow(self._path, time - self._path_began)
 
-    def use(self, values: FloatArray) -> None:
+    def use(self, command: "memoryview[float]") -> None:
+        values = np.array(command[1:])
         if values[0] == TARGETS:
             self._path = None
             now = self.robot.setpoints.values[:, self.motors.columns]

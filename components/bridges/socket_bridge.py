@@ -245,7 +245,7 @@ class SocketBridge(Bridge):
             for name, (columns, given) in gains.items():
                 new[name][columns] = given
             self.motors.use_gains(new["kp"], new["kv"])
-        self.commanded()
+        self.commanded(float(self.robot.data.time))
 
     def _targets(self, name: str, value: object) -> tuple[list[int], FloatArray]:
         if isinstance(value, Mapping):

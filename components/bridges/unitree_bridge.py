@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
 from mjrig.components.bridges.dds.unitree_robots import ROBOTS, UnitreeRobot
-from mjrig.components.bridges.dds.unitree_wire import KEYS, STICKS, UnitreeWire
+from mjrig.components.bridges.dds.unitree_wire import KEYS, STICKS, TARGETS_AT, UnitreeWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.motors import Motors
 from mjrig.control.articulation import Articulation
@@ -65,8 +64,6 @@ class UnitreeBridge(DdsBridge):
         self._sticks = [0.0] * len(STICKS)
         self._has_remote = False
         self._script: list[tuple[float, str]] = []
-        #: Motors without a position term.
-        self._free = np.zeros(0, dtype=np.intp)
 
     def validate(self) -> None:
         script(self.remote)
@@ -81,9 +78,11 @@ class UnitreeBridge(DdsBridge):
         return ROBOTS[self.kind.value]
 
     def make_motors(self, robot: Articulation) -> Motors:
-        found = _matched(self, robot)
-        self._used = np.array(sorted(found), dtype=np.intp)
-        return Motors(robot, [found[int(i)] for i in self._used], self.label)
+        found, names = _matched(self, robot), robot.actuator_names
+        # In the order of the setpoints, so that a command can be copied as it is.
+        order = sorted(found, key=lambda i: names.index(found[i].actuator))
+        self._used = np.array(order, dtype=np.intp)
+        return Motors(robot, [found[i] for i in order], self.label)
 
     @property
     def motor_indices(self) -> tuple[int, ...]:
@@ -105,14 +104,14 @@ class UnitreeBridge(DdsBridge):
 
     # Run ----------------------------------------------------------------------------------------
 
-    def use(self, values: FloatArray) -> None:
-        motors = self.motors
-        rows = values.reshape(5, -1)
-        if motors.use_gains(rows[3], rows[4]):
-            self._free = np.flatnonzero(rows[3] == 0.0)
-        if len(self._free):  # without a position term the target has no meaning: show the joint's
-            rows[0, self._free] = motors.position()[self._free]
-        motors.command_all(rows[:3])
+    def use(self, command: "memoryview[float]") -> None:
+        motors = self._motors
+        assert motors is not None
+        gains_at = TARGETS_AT + 3 * len(motors)
+        if not motors.runs_gains(command[1]):
+            kp, kd = np.array(command[gains_at:]).reshape(2, -1)
+            motors.use_gains(kp, kd, command[1])
+        motors.command_all(command[TARGETS_AT:gains_at])
 
     def raw_state(self) -> "memoryview[float]":
         raw = self._raw

@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from mjrig.arrays import FloatArray
+import numpy as np
+
 from mjrig.components.bridges.dds.exchange import Exchange
 from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
 from mjrig.components.bridges.dds.ros_types import ros_type
@@ -31,6 +32,7 @@ from mjrig.components.bridges.dds.wire import (
     SampleOrder,
     Wire,
     command_frame,
+    memory_of,
 )
 
 WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
@@ -119,7 +121,7 @@ class DdsProcess:
                 now = time.monotonic()
                 last, gap = now, now - last
                 for state in states.unread():
-                    for topic, payload in self._wire.states(state):
+                    for topic, payload in self._wire.states(np.array(state)):
                         self._write(topic, payload)
 
     def _is_over(self, wait: float) -> bool:
@@ -150,7 +152,7 @@ class DdsProcess:
             self._order.check(info.publication_handle, info.source_timestamp, time.time_ns())
             values = self._wire.command(topic, payload)
             if values is not None:
-                self._exchange.commands.write(_memory(command_frame(arrived, values)))
+                self._exchange.commands.write(memory_of(command_frame(arrived, values)))
             for reply, message in self._wire.answers(topic, payload):
                 self._write(reply, message)
             while self._wire.notes:
@@ -163,11 +165,6 @@ class DdsProcess:
             self._link.send(kind + text.encode()[:1000])
         except OSError:
             os._exit(0)  # the world is gone
-
-
-def _memory(values: FloatArray) -> "memoryview[float]":
-    found: Any = values.data
-    return found  # type: ignore[no-any-return]
 
 
 def _nap(since: float, gap: float) -> float:

@@ -10,10 +10,6 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from mjrig.arrays import FloatArray
-
 #: Frames that a ring keeps; a reader that is further behind misses some.
 KEPT = 16
 _HEAD = 64  # bytes: counters of states and commands
@@ -22,8 +18,8 @@ _HEAD = 64  # bytes: counters of states and commands
 class FrameRing:
     """Frames of numbers, one writer and one reader; neither ever waits.
 
-    A frame is written before it is counted, so that a reader never sees half of one; one that was
-    overwritten meanwhile is left out.
+    A frame is written before it is counted, so that a reader never sees half of one; it lasts until
+    the writer is `KEPT` frames further.
 
     Args:
         counter: how many frames were written, one number of shared memory.
@@ -55,13 +51,13 @@ class FrameRing:
         """Whether there are frames that were not read."""
         return self._counter[0] != self._seen
 
-    def unread(self) -> Iterator[FloatArray]:
-        """Copies of the frames that were not read, the oldest first."""
-        count = self._counter[0]
+    def unread(self) -> "Iterator[memoryview[float]]":
+        """The frames that were not read, the oldest first; to be used at once, or copied."""
+        count, width = self._counter[0], self._width
         first, self._seen = max(self._seen, count - KEPT + 1), count
         for index in range(first, count):
-            at = index % KEPT * self._width
-            found = np.array(self._memory[at + 1 : at + 1 + int(self._memory[at])])
+            at = index % KEPT * width
+            found = self._memory[at + 1 : at + 1 + int(self._memory[at])]
             if index > self._counter[0] - KEPT:  # else the writer may be in the middle of it
                 yield found
 

@@ -15,7 +15,15 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.components.bridges.dds.exchange import Exchange
-from mjrig.components.bridges.dds.wire import FAILED, NOTE, READY, REJECTED, Wire, command_frame
+from mjrig.components.bridges.dds.wire import (
+    FAILED,
+    NOTE,
+    READY,
+    REJECTED,
+    Wire,
+    command_frame,
+    memory_of,
+)
 from mjrig.errors import MjrigError
 
 #: Longest time to wait until the process listens [s].
@@ -114,8 +122,8 @@ class DdsLink:
         self._states.write(state)
         return self._socket is not None
 
-    def commands(self) -> Iterator[FloatArray]:
-        """Commands that came in, the oldest first."""
+    def commands(self) -> "Iterator[memoryview[float]]":
+        """Commands that came in, the oldest first; to be used at once."""
         return self._commands.unread()
 
     def text(self) -> bytes:
@@ -187,10 +195,10 @@ class LocalLink:
         """Whether commands came in."""
         return bool(self._commands)
 
-    def commands(self) -> Iterator[FloatArray]:
+    def commands(self) -> "Iterator[memoryview[float]]":
         """Commands that came in, the oldest first."""
         found, self._commands = self._commands, []
-        return iter(found)
+        return iter([memory_of(command) for command in found])
 
     def text(self) -> bytes:
         """The oldest of `texts`."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ from mjrig.components.bridges.dds.unitree_messages import codec
 
 #: A target that means "no position term", "no velocity term".
 POSITION_STOP, VELOCITY_STOP = 2.146e9, 16000.0
-#: Rows of a command frame, each over the motors of a message.
+#: Where the targets begin in a command, after its arrival and the number of its gains.
+TARGETS_AT = 2
+#: Rows of a command, each over the motors in use.
 ROWS = ("q", "dq", "tau", "kp", "kd")
 KEYS = ("R1", "L1", "start", "select", "R2", "L2", "F1", "F2",
         "A", "B", "X", "Y", "up", "right", "down", "left")  # fmt: skip
@@ -71,7 +74,8 @@ class UnitreeWire:
         self._sent = 0
         self._reader: RobotState = settings["reader"]
         self.state_size = self._reader.size
-        self.command_size = 1 + len(ROWS) * len(self._used)
+        self.command_size = TARGETS_AT + len(ROWS) * len(self._used)
+        self._gains, self._gains_number = b"", 0.0
         low = f"{package}.LowState_"
         self.publications: Mapping[str, Any] = {
             "rt/lowstate": low,
@@ -89,7 +93,7 @@ class UnitreeWire:
 
     def states(self, frame: FloatArray) -> Iterator[tuple[str, bytes]]:
         """Low state, sport mode state and remote control for a state of the world."""
-        time, record = float(frame[0]), self._record
+        now, record = float(frame[0]), self._record
         motors = record["motor_state"]
         joints = self._reader.joints(frame)
         for name, values in zip(("q", "dq", "ddq", "tau_est"), joints, strict=True):
@@ -102,12 +106,12 @@ class UnitreeWire:
         for name in ("quaternion", "gyroscope", "accelerometer"):
             imu[name] = body[name]
         imu["rpy"] = roll_pitch_yaw(body["quaternion"])
-        record["tick"] = (round(time * 1000.0) + 1) & 0xFFFFFFFF  # programs wait for one above 0
+        record["tick"] = (round(now * 1000.0) + 1) & 0xFFFFFFFF  # programs wait for one above 0
         remote = remote_bytes(keys, *sticks)
         record["wireless_remote"] = np.frombuffer(remote, dtype=np.uint8)
         low = self._state.encode(record)
         yield "rt/lowstate", low
-        yield "rt/sportmodestate", self._sport_state(time, body)
+        yield "rt/sportmodestate", self._sport_state(now, body)
         if self._sent % _LOW_FREQUENCY == 0:
             yield "rt/lf/lowstate", low
         if self._sent % _REMOTE_EVERY == 0:
@@ -118,10 +122,10 @@ class UnitreeWire:
             yield "rt/wirelesscontroller", self._remote.encode(given)
         self._sent += 1
 
-    def _sport_state(self, time: float, body: Mapping[str, FloatArray]) -> bytes:
+    def _sport_state(self, now: float, body: Mapping[str, FloatArray]) -> bytes:
         record = self._sport.record()
-        record["stamp"]["sec"] = int(time)
-        record["stamp"]["nanosec"] = int((time - int(time)) * 1e9)
+        record["stamp"]["sec"] = int(now)
+        record["stamp"]["nanosec"] = int((now - int(now)) * 1e9)
         for name in ("quaternion", "gyroscope", "accelerometer"):
             record["imu_state"][name] = body[name]
         record["imu_state"]["rpy"] = self._record["imu_state"]["rpy"]
@@ -132,7 +136,7 @@ class UnitreeWire:
     # In -----------------------------------------------------------------------------------------
 
     def command(self, topic: str, payload: bytes) -> FloatArray | None:
-        """q, dq, tau, kp, kd over the motors in use, as the motor uses them.
+        """The number of its gains, then q, dq, tau, kp, kd of the motors in use, as they use them.
 
         Raises:
             ValueError: the message is not used; the text says why.
@@ -170,7 +174,13 @@ class UnitreeWire:
             values[:, self._linked] = linked
         else:
             self._last_linked = linked
-        return values.reshape(-1)
+        q[kp == 0.0] = self._record["motor_state"]["q"][used][
+            kp == 0.0
+        ]  # it means nothing: show it
+        gains = values[3:].tobytes()
+        if gains != self._gains:  # by its time: also after a process was started again
+            self._gains, self._gains_number = gains, float(time.monotonic_ns())
+        return np.concatenate([[self._gains_number], values.reshape(-1)])
 
     def _is_by_motor(self, mode: int) -> bool:
         """Whether ankles and waist are commanded by the motors of their linkages."""

@@ -333,8 +333,8 @@ def test_the_motor_table_can_be_given() -> None:
     scene.actors[0].add_component(UnitreeBridge(motors_of=["-", "RL_calf", "FL_roll_hip"]))
     bridge = mjrig.World(scene)["quadruped"].components[-1]
     assert isinstance(bridge, UnitreeBridge)
-    assert bridge.motor_indices == (1, 2)
-    assert [b.actuator for b in bridge.motors.bindings] == ["RL_calf", "FL_hip"]
+    actuators = [b.actuator for b in bridge.motors.bindings]
+    assert dict(zip(bridge.motor_indices, actuators, strict=True)) == {1: "RL_calf", 2: "FL_hip"}
 
 
 # Over DDS ---------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _ROWS = ("position", "velocity", "feedforward")
 _GAINS = ("kp", "kv")
+#: Steps between two looks at whether everything still listens.
+_MENDED_EVERY = 100
 
 
 class SocketBridge(Bridge):
@@ -53,6 +55,7 @@ class SocketBridge(Bridge):
         self._stage: ServedWorld | None = None
         self._in_lock_step = False
         self._sequence = -1
+        self._attended = 0
         self._ops: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "describe": self._describe,
             "get": self._get,
@@ -105,6 +108,11 @@ class SocketBridge(Bridge):
     def attend(self, wait: float = 0.05) -> bool:
         if self._sockets is not None:
             self._sockets.attend(self.answer, wait=wait if self._in_lock_step else 0.0)
+            self._attended += 1
+            if self._in_lock_step or self._attended % _MENDED_EVERY == 0:
+                said = self._sockets.mend()
+                if said:
+                    self.robot.report("bridge", f"{self.label}: {said}")
         return self._in_lock_step
 
     def before_controls(self, time: float) -> None:

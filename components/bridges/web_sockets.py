@@ -10,7 +10,7 @@ from mjrig.components.bridges.web_origins import is_local_origin
 from mjrig.errors import MissingExtraError, MjrigError
 
 #: Longest time that closing may take, and the handshake of a client [s].
-ENDING, HANDSHAKE = 2.0, 5.0
+ENDING, HANDSHAKE = 2.0, 2.0
 
 
 class AddressError(MjrigError, OSError):

@@ -179,23 +179,31 @@ def _first_robot(world: mjrig.World) -> Any:
     return next(iter(world.articulations.values()))
 
 
-def _sender(kind: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, __file__, "--client", kind, "--seconds", "60"]
+def _sender(kind: str, seconds: float = 60.0) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, __file__, "--client", kind, "--seconds", str(seconds)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
 def soak(seconds: float) -> None:
-    """Memory of both processes while states go out."""
+    """Memory of both processes while a client answers every state."""
     world = mjrig.World(scene_with("humanoid", "g1"))
     with Serving(world) as serving:
-        link: Any = serving.bridges[0]
+        bridge: Any = serving.bridges[0]
+        sender = _sender("g1", seconds + 60.0)
         began, said = time.monotonic(), -1e9
         while (passed := time.monotonic() - began) < seconds:
             serving.run(1.0)
             if passed - said > seconds / 20:
                 said = passed
-                print(f"{passed:7.0f} s  world {_rss(os.getpid()):7.1f} MB  DDS "
-                      f"{_rss(link.link.pid):7.1f} MB")  # fmt: skip
+                now = bridge.traffic.report()
+                print(
+                    f"{passed:7.0f} s  world {_rss(os.getpid()):7.1f} MB  DDS "
+                    f"{_rss(bridge.link.pid):7.1f} MB  {now.accepted} commands, {now.sent} states, "
+                    f"{now.rejected} rejected",
+                    flush=True,
+                )
+        sender.kill()
+        sender.wait()
 
 
 def _rss(pid: int) -> float:

@@ -26,7 +26,8 @@ from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.unitree_bridge import UnitreeBridge
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
-DOMAIN = 90
+#: The client takes it over from the environment.
+DOMAIN = int(os.environ.setdefault("MJRIG_BENCHMARK_DOMAIN", str(100 + os.getpid() % 100)))
 
 
 def scene_with(name: str, kind: str | None) -> mjrig.Scene:

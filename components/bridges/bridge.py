@@ -147,6 +147,11 @@ class Bridge(ActorComponent):
         return self._phase
 
     @property
+    def holders(self) -> tuple[str, ...]:
+        """Who has the right to command the robot's motors: this bridge, or others."""
+        return tuple(dict.fromkeys(lease.holder for lease in self.robot.setpoints.leases))
+
+    @property
     def traffic(self) -> Traffic:
         """What came in since it was opened."""
         return self._traffic

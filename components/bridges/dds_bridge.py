@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from mjrig.arrays import FloatArray
 from mjrig.components.bridges.bridge import Bridge, ServedWorld
 from mjrig.components.bridges.dds.link import DdsLink, LocalLink
 from mjrig.components.bridges.dds.wire import REJECTED, Wire
@@ -45,6 +46,7 @@ class DdsBridge(Bridge):
         super().prepare()
         self._link: DdsLink | LocalLink | None = None
         self._raw: RawState | None = None
+        self._adds = False
 
     def attach(self, articulation: Any) -> None:
         super().attach(articulation)
@@ -90,17 +92,24 @@ class DdsBridge(Bridge):
         return self._link
 
     def send(self) -> None:
-        if self._link is not None:
-            self._traffic.sent += self._link.send(self.raw_state())
+        link, raw = self._link, self._raw
+        if link is None or raw is None:
+            return
+        if self._adds:
+            self.add(raw.extra)
+        link.send(raw.read())
+        self._traffic.sent += 1
 
-    def receive(self, time: float) -> None:
+    def before_controls(self, time: float) -> None:
+        # As the base class has it, without a call more: it runs at every step.
         link = self._link
         if link is None:
             return
-        if link.has_commands():
+        if link.has_commands() or link.texts:
             self._take_commands(link, time)
-        if link.texts:
             self._take_texts(link)
+        if time > self._deadline:
+            self._lose()
 
     def _take_commands(self, link: DdsLink | LocalLink, time: float) -> None:
         """Use what came in since the last step, all of it: each may be about other joints."""
@@ -129,10 +138,8 @@ class DdsBridge(Bridge):
         assert self._raw is not None, "it is on no actor of a world"
         return self._raw
 
-    def raw_state(self) -> "memoryview[float]":
-        """Hook: the state as its wire expects it."""
-        assert self._raw is not None
-        return self._raw.read()
+    def add(self, extra: FloatArray) -> None:
+        """Hook: fill in what it adds to a state; called while `_adds` is true."""
 
     def use(self, command: "memoryview[float]") -> None:
         """Hook: use a valid command; the first number is its arrival."""

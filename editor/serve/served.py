@@ -21,6 +21,8 @@ class BridgeStatus:
     label: str
     address: str
     phase: str
+    #: Who has the lease of motors of the robot.
+    holders: tuple[str, ...]
     traffic: TrafficReport
     rejected: tuple[Rejected, ...]
 
@@ -142,7 +144,9 @@ class Served:
             return
         self._looked = now
         self.status = tuple(
-            BridgeStatus(b.label, b.address, b.phase, b.traffic.report(), tuple(b.traffic.log))
+            BridgeStatus(
+                b.label, b.address, b.phase, b.holders, b.traffic.report(), tuple(b.traffic.log)
+            )
             for b in self._bridges
         )
 

@@ -38,14 +38,14 @@ class FrameRing:
         Raises:
             ValueError: it has more numbers than fit.
         """
-        n = len(values)
+        n, counter, memory = len(values), self._counter, self._memory
         if n > self.capacity:
             raise ValueError(f"it has {n} numbers; {self.capacity} fit")
-        count, memory = self._counter[0], self._memory
+        count = counter[0]
         at = count % KEPT * self._width
         memory[at] = n
         memory[at + 1 : at + 1 + n] = values
-        self._counter[0] = count + 1
+        counter[0] = count + 1
 
     def has_news(self) -> bool:
         """Whether there are frames that were not read."""

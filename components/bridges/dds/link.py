@@ -56,7 +56,9 @@ class DdsLink:
         self._settings, self._label = pickle.dumps(dict(settings)), label
         self._failures = 0
         self._exchange = Exchange(wire.state_size, wire.command_size)
-        self._states, self._commands = self._exchange.states, self._exchange.commands
+        self._commands = self._exchange.commands
+        #: Hands over a state.
+        self.send = self._exchange.states.write
         #: Whether commands came in; a call so cheap that every step can make it.
         self.has_commands = self._commands.has_news
         #: What the process said; an empty text is its end.
@@ -116,11 +118,6 @@ class DdsLink:
     def pid(self) -> int:
         """Of the process."""
         return self._process.pid
-
-    def send(self, state: "memoryview[float]") -> bool:
-        """Hand over a state; False: the process is gone."""
-        self._states.write(state)
-        return self._socket is not None
 
     def commands(self) -> "Iterator[memoryview[float]]":
         """Commands that came in, the oldest first; to be used at once."""
@@ -186,10 +183,9 @@ class LocalLink:
         except Exception as error:  # as in the process
             self.texts.append(REJECTED + f"{topic}: {error}".encode())
 
-    def send(self, state: "memoryview[float]") -> bool:
+    def send(self, state: "memoryview[float]") -> None:
         """Publish a state."""
         self.sent += self._wire.states(np.array(state))
-        return True
 
     def has_commands(self) -> bool:
         """Whether commands came in."""

@@ -143,37 +143,42 @@ def measured(name: str, kind: str, seconds: float) -> None:
     )
 
 
-def step_cost(name: str, kind: str, steps: int = 8000, commanded: bool = False) -> float:
-    """Ratio of a step with an open bridge, states included, to the same without; in real time.
+def step_cost(name: str, kind: str, *, block: int, period: float, commanded: bool = False) -> float:
+    """Ratio of a step with an open bridge, states included, to the same without.
 
-    The processor time of the thread that steps, one step of either in turns: what else runs on the
-    machine disturbs both alike. The mean without the slowest hundredth, which an interrupt hit.
+    Processor time of the thread that steps, blocks of either in turns: what else runs on the
+    machine disturbs both alike. The median of the blocks.
+
+    Args:
+        block: steps of one turn.
+        period: time from one turn to the next [s]; 0: at once, with warm caches.
+        commanded: a client answers the states; the world without a bridge gets new targets, too.
     """
     plain, served = (mjrig.World(scene_with(name, k)) for k in (None, kind))
+    targets = _first_robot(plain).setpoints.values
     spent: dict[bool, list[float]] = {False: [], True: []}
     with Serving(served) as serving:
-        sender = _sender(kind) if commanded else None
-        commands, targets = serving.bridges[0].traffic, _first_robot(plain).setpoints.values
-        due, used = time.perf_counter(), 0
-        for k in range(steps):
-            with_bridge = bool(k % 2)
-            began = time.thread_time()
-            if with_bridge:
-                serving.advance(1)
+        sender, commands = _sender(kind) if commanded else None, serving.bridges[0].traffic
+        while sender is not None and commands.accepted < 100:
+            serving.run(0.1)
+        first, due = commands.accepted, time.perf_counter()
+        for k in range(16_000 // block):
+            used, began = commands.accepted, time.thread_time()
+            if k % 2:
+                serving.advance(block)
             else:
-                if commands.accepted != used:  # the same without a bridge has new targets as well
-                    used = commands.accepted
-                    targets[0] += 1e-7
-                plain.step()
-            spent[with_bridge].append(time.thread_time() - began)
-            due += plain.timestep
-            time.sleep(max(due - time.perf_counter(), 0.0))
+                for _ in range(block):
+                    plain.step()
+            spent[bool(k % 2)].append(time.thread_time() - began)
+            if commands.accepted != used:
+                targets[0] += 1e-7
+            due += period
+            time.sleep(max(due - time.perf_counter(), 0.004 if commanded and not period else 0.0))
         if sender is not None:
             sender.kill()
             sender.wait()
-            assert commands.accepted > steps // 20, "too few commands"
-    low, high = (float(np.sort(spent[w])[: steps // 2 * 99 // 100].mean()) for w in (False, True))
-    return high / low
+            assert commands.accepted > first + 100, "too few commands"
+    return float(np.median(spent[True]) / np.median(spent[False]))
 
 
 def _first_robot(world: mjrig.World) -> Any:
@@ -291,10 +296,15 @@ def main() -> None:
         measured("quadruped", "go2", options.seconds)
         measured("humanoid", "g1", options.seconds)
         for name, kind in (("quadruped", "go2"), ("humanoid", "g1")):
-            alone, driven = step_cost(name, kind), step_cost(name, kind, commanded=True)
+            in_loop = [
+                step_cost(name, kind, block=20, period=0.0, commanded=c) for c in (False, True)
+            ]
+            paced = [
+                step_cost(name, kind, block=1, period=0.001, commanded=c) for c in (False, True)
+            ]
             print(
-                f"{name}: a step costs {alone:.2f} x one without a bridge, {driven:.2f} x with a "
-                "client that answers every state (bar 1.10, humanoid)"
+                f"{name}: a step costs {in_loop[0]:.2f} x one without a bridge, {in_loop[1]:.2f} x "
+                f"with a client; one step per ms: {paced[0]:.2f} and {paced[1]:.2f}"
             )
 
 

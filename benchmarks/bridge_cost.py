@@ -152,7 +152,7 @@ def step_cost(name: str, kind: str, *, block: int, period: float, commanded: boo
     Args:
         block: steps of one turn.
         period: time from one turn to the next [s]; 0: at once, with warm caches.
-        commanded: a client answers the states; the world without a bridge gets new targets, too.
+        commanded: a client answers the states; the world without a bridge gets as many new targets.
     """
     plain, served = (mjrig.World(scene_with(name, k)) for k in (None, kind))
     targets = _first_robot(plain).setpoints.values
@@ -161,17 +161,19 @@ def step_cost(name: str, kind: str, *, block: int, period: float, commanded: boo
         sender, commands = _sender(kind) if commanded else None, serving.bridges[0].traffic
         while sender is not None and commands.accepted < 100:
             serving.run(0.1)
-        first, due = commands.accepted, time.perf_counter()
+        first = before = commands.accepted
+        due = time.perf_counter()
         for k in range(16_000 // block):
-            used, began = commands.accepted, time.thread_time()
+            began = time.thread_time()
             if k % 2:
                 serving.advance(block)
             else:
-                for _ in range(block):
+                new, before = commands.accepted - before, commands.accepted
+                for i in range(block):
+                    if i < new:
+                        targets[0] += 1e-7
                     plain.step()
             spent[bool(k % 2)].append(time.thread_time() - began)
-            if commands.accepted != used:
-                targets[0] += 1e-7
             due += period
             time.sleep(max(due - time.perf_counter(), 0.004 if commanded and not period else 0.0))
         if sender is not None:

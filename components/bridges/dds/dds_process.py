@@ -19,7 +19,8 @@ import numpy as np
 
 from mjrig.components.bridges.dds.exchange import Exchange
 from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
-from mjrig.components.bridges.dds.ros_types import ros_type
+from mjrig.components.bridges.dds.ros_hashes import type_hash
+from mjrig.components.bridges.dds.ros_types import FIELDS, ros_type
 from mjrig.components.bridges.dds.ros_wire import RosWire
 from mjrig.components.bridges.dds.unitree_api import request_type, response_type
 from mjrig.components.bridges.dds.unitree_messages import LAYOUTS, dds_name
@@ -85,19 +86,18 @@ class DdsProcess:
         participant = DomainParticipant(number)
         self._types: dict[str, Any] = {}
         depth = Policy.History.KeepLast(int(settings.get("depth", 1)))
-        writing = Qos(
-            Policy.Reliability.Reliable(max_blocking_time=1_000_000), depth,
-            Policy.Durability.Volatile,
-        )  # fmt: skip
-        reading = Qos(Policy.Reliability.BestEffort, depth)
-        self._writers = {
-            topic: DataWriter(participant, Topic(participant, topic, self._type(name)), qos=writing)
-            for topic, name in self._wire.publications.items()
-        }
+        writing = (Policy.Reliability.Reliable(max_blocking_time=1_000_000), depth)
+        reading = (Policy.Reliability.BestEffort, depth)
+
+        def end(kind: Any, topic: str, name: str, policies: tuple[Any, ...]) -> Any:
+            said = Policy.Userdata(data=user_data(name))
+            described = Topic(participant, topic, self._type(name))
+            return kind(participant, described, qos=Qos(*policies, said))
+
         self._names = dict(self._wire.publications)
+        self._writers = {t: end(DataWriter, t, n, writing) for t, n in self._names.items()}
         self._readers = {
-            topic: DataReader(participant, Topic(participant, topic, self._type(name)), qos=reading)
-            for topic, name in self._wire.subscriptions.items()
+            t: end(DataReader, t, n, reading) for t, n in self._wire.subscriptions.items()
         }
         self._waiting = WaitSet(participant)
         anything = SampleState.Any | ViewState.Any | InstanceState.Any
@@ -191,6 +191,11 @@ def dds_type(name: str) -> Any:
     if name in LAYOUTS:
         return sample_type(idl_type(dds_name(name), LAYOUTS[name]))
     return sample_type(ros_type(name))
+
+
+def user_data(name: str) -> bytes:
+    """What an endpoint says about itself: ROS 2 looks there for the hash of the type."""
+    return f"typehash={type_hash(name)};".encode() if name in FIELDS else b""
 
 
 def as_sample(kind: Any, payload: bytes) -> Any:

@@ -18,6 +18,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from mjrig.components.bridges.dds.exchange import Exchange
+from mjrig.components.bridges.dds.loopback import LOOPBACK, keep_to_loopback
 from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
 from mjrig.components.bridges.dds.ros_hashes import type_hash
 from mjrig.components.bridges.dds.ros_types import FIELDS, ros_type
@@ -52,7 +53,7 @@ def configuration(interface: str) -> str:
     """The domain's settings; programs on this machine find it with and without multicast."""
     kind = "address" if interface[:1].isdigit() else "name"
     network = f"<NetworkInterface {kind}={quoteattr(interface)}/>"
-    peers = '<Peers><Peer address="localhost"/></Peers>' if interface in ("lo", "127.0.0.1") else ""
+    peers = '<Peers><Peer address="localhost"/></Peers>' if interface in LOOPBACK else ""
     return (
         f"<CycloneDDS><Domain><General><Interfaces>{network}</Interfaces></General><Discovery>"
         f"<ParticipantIndex>auto</ParticipantIndex>{peers}</Discovery></Domain></CycloneDDS>"
@@ -84,6 +85,8 @@ class DdsProcess:
         number = int(settings["domain"])
         self._domain = Domain(number, configuration(str(settings["interface"])))
         participant = DomainParticipant(number)
+        if settings["interface"] in LOOPBACK:
+            keep_to_loopback()
         self._types: dict[str, Any] = {}
         depth = Policy.History.KeepLast(int(settings.get("depth", 1)))
         writing = (Policy.Reliability.Reliable(max_blocking_time=1_000_000), depth)

@@ -27,7 +27,7 @@ from mjrig.components.bridges.unitree_bridge import UnitreeBridge
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
 #: The client takes it over from the environment.
-DOMAIN = int(os.environ.setdefault("MJRIG_BENCHMARK_DOMAIN", str(100 + os.getpid() % 100)))
+DOMAIN = int(os.environ.setdefault("MJRIG_BENCHMARK_DOMAIN", str(20 + os.getpid() % 80)))
 
 
 def scene_with(name: str, kind: str | None) -> mjrig.Scene:

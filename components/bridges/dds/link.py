@@ -155,7 +155,8 @@ class DdsLink:
             self._process.wait(ENDING)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(ENDING)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(ENDING)
 
 
 class LocalLink:

@@ -312,7 +312,7 @@ def test_the_motor_table_can_be_given() -> None:
 def over_dds() -> Iterator[tuple[Serving, UnitreeBridge]]:
     pytest.importorskip("cyclonedds", reason="needs the extra 'bridge'")
     scene = mjrig.Scene.load(SCENES / "quadruped.yaml")
-    bridge = UnitreeBridge(domain=100 + os.getpid() % 100, until_command="off")
+    bridge = UnitreeBridge(domain=20 + os.getpid() % 80, until_command="off")
     scene.actors[0].add_component(bridge)
     world = mjrig.World(scene)
     with Serving(world) as serving:

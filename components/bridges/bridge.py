@@ -1,5 +1,6 @@
 """Bridge: base class of the components through which another process commands a robot."""
 
+import math
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -51,6 +52,14 @@ class Bridge(ActorComponent):
     """
 
     enabled = Bool(True, doc="Off: it is not served.")
+    rate = Float(
+        500.0,
+        min=0.0,
+        above=True,
+        max=10_000.0,
+        unit="Hz",
+        doc="Rate of the states that are sent.",
+    )
     timeout = Float(
         0.5,
         min=0.0,
@@ -78,7 +87,10 @@ class Bridge(ActorComponent):
         self._motors: Motors | None = None
         self._phase = BridgePhase.CLOSED
         self._last = 0.0
+        #: When the motors begin to damp, unless a command comes.
+        self._deadline = self._patience = math.inf
         self._traffic = Traffic()
+        self._every = 1
 
     # Life ---------------------------------------------------------------------------------------
 
@@ -93,6 +105,8 @@ class Bridge(ActorComponent):
     def on_change(self, names: tuple[str, ...]) -> None:
         if "enabled" in names and not self.enabled:
             self.close()
+        if "timeout" in names:
+            self._set_deadline()
 
     def open(self, stage: ServedWorld) -> None:
         """Begin to listen.
@@ -103,15 +117,17 @@ class Bridge(ActorComponent):
         if self.is_open or not self.enabled or self._robot is None:
             return
         self._traffic = Traffic()
+        self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
         self.start(stage)
         self._phase, self._last = BridgePhase.WAITING, float(self._robot.data.time)
+        self._set_deadline()
         if self.until_command is not Unattended.HOLD and self._take():
             self.motors.relax(self.damping if self.until_command is Unattended.DAMP else 0.0)
 
     def close(self) -> None:
         """Stop listening, and let others command; closing twice is fine."""
         if self.is_open:
-            self._phase = BridgePhase.CLOSED
+            self._phase, self._deadline = BridgePhase.CLOSED, math.inf
             self.stop()
             self.motors.release()
 
@@ -121,9 +137,19 @@ class Bridge(ActorComponent):
         return self._phase is not BridgePhase.CLOSED
 
     @property
+    def every(self) -> int:
+        """Steps from one state that is sent to the next."""
+        return self._every
+
+    @property
     def phase(self) -> BridgePhase:
         """Who commands the motors."""
         return self._phase
+
+    @property
+    def holders(self) -> tuple[str, ...]:
+        """Who has the right to command the robot's motors: this bridge, or others."""
+        return tuple(dict.fromkeys(lease.holder for lease in self.robot.setpoints.leases))
 
     @property
     def traffic(self) -> Traffic:
@@ -158,7 +184,7 @@ class Bridge(ActorComponent):
         """Hook: take what came in; called before every step."""
 
     def send(self) -> None:
-        """Hook: send states; called after every step of a world that is served."""
+        """Hook: send the state; called after every `every` steps of a world that is served."""
 
     def attend(self, wait: float = 0.05) -> bool:
         """Hook: answer requests between steps; True: it decides itself when to step.
@@ -177,18 +203,24 @@ class Bridge(ActorComponent):
 
     def reset(self) -> None:
         self._last = 0.0
+        self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        self._patience = self.timeout  # read at every command
+        is_due = self._phase is BridgePhase.COMMANDED
+        self._deadline = self._last + self._patience if is_due else math.inf
 
     def before_controls(self, time: float) -> None:
         if self._phase is BridgePhase.CLOSED:
             return
         self.receive(time)
-        if self._phase is BridgePhase.COMMANDED and time - self._last > self.timeout:
+        if time > self._deadline:
             self._lose()
 
-    def commanded(self, when: float | None = None) -> None:
-        """A valid command came in and was written."""
-        self.traffic.accept(when)
-        self._last = float(self.robot.data.time)
+    def commanded(self, time: float, when: float | None = None) -> None:
+        """A valid command came in and was written, at a simulated time and one of the clock."""
+        self._traffic.accept(when)
+        self._last, self._deadline = time, time + self._patience
         if self._phase is not BridgePhase.COMMANDED:
             if self._phase is BridgePhase.LOST:
                 self.robot.report("bridge", f"{self.label}: commands arrive again")
@@ -214,6 +246,7 @@ class Bridge(ActorComponent):
 
     def _lose(self) -> None:
         self._phase = BridgePhase.LOST
+        self._deadline = math.inf
         self.motors.relax(self.damping)
         self.robot.report(
             "bridge",

@@ -1,6 +1,7 @@
 """`mjrig serve`: a scene stands in for the robot. Imports nothing heavy before it runs."""
 
 import argparse
+import gc
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
         serving = stack.enter_context(Serving(world, speed=options.speed))
         for bridge in serving.bridges:
             print(f"{bridge.label}: {bridge.address}", flush=True)
+        gc.freeze()  # what was built stays: looking through it for garbage would delay a step
         previous = signal.signal(signal.SIGTERM, _interrupt)
         try:
             serving.run(options.duration, None if options.quiet else _Traffic(serving))

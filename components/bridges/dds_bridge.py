@@ -4,23 +4,16 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-
 from mjrig.arrays import FloatArray
 from mjrig.components.bridges.bridge import Bridge, ServedWorld
 from mjrig.components.bridges.dds.link import DdsLink, LocalLink
-from mjrig.components.bridges.dds.wire import (
-    COMMAND,
-    FAILED,
-    NOTE,
-    REJECTED,
-    numbers_of,
-)
+from mjrig.components.bridges.dds.wire import REJECTED, Wire
+from mjrig.components.bridges.raw_state import RawState
 from mjrig.errors import MissingExtraError
 from mjrig.properties.scalar_kinds import Float, Int, Text
 
-#: Frames that are taken before one step; more wait for the next.
-_MOST_FRAMES = 16
+#: Texts that are taken before one step; more wait for the next.
+_MOST_TEXTS = 16
 
 
 class DdsBridge(Bridge):
@@ -35,15 +28,6 @@ class DdsBridge(Bridge):
         category="DDS",
         doc="Network interface, by name or address; the default is this machine only.",
     )
-    rate = Float(
-        500.0,
-        min=0.0,
-        above=True,
-        max=10_000.0,
-        unit="Hz",
-        category="DDS",
-        doc="Rate of the states.",
-    )
     max_age = Float(
         0.5,
         min=0.0,
@@ -55,15 +39,21 @@ class DdsBridge(Bridge):
 
     #: Which messages it speaks.
     wire = ""
+    #: Numbers that it adds to the state of the robot.
+    extra = 0
 
     def prepare(self) -> None:
         super().prepare()
         self._link: DdsLink | LocalLink | None = None
-        self._stage: ServedWorld | None = None
-        self._every = 1
+        self._raw: RawState | None = None
+        self._adds = False
+
+    def attach(self, articulation: Any) -> None:
+        super().attach(articulation)
+        self._raw = RawState(articulation, self.motors, self.imu, self.extra)
 
     def settings(self) -> Mapping[str, Any]:
-        """Hook: what its wire needs to know, plain data."""
+        """Hook: what its wire needs to know besides, plain data and arrays."""
         return {}
 
     def all_settings(self) -> dict[str, Any]:
@@ -73,6 +63,7 @@ class DdsBridge(Bridge):
             "domain": self.domain,
             "interface": self.interface,
             "max_age": self.max_age,
+            "reader": self.raw.reader,
             **self.settings(),
         }
 
@@ -80,9 +71,7 @@ class DdsBridge(Bridge):
         if self._link is None:  # else a test has put one there
             if find_spec("cyclonedds") is None:
                 raise MissingExtraError(self.label, "bridge", "cyclonedds is not installed")
-            self._link = DdsLink(self.all_settings(), self.label)
-        self._stage = stage
-        self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
+            self._link = DdsLink(self.all_settings(), self.label, self.make_wire())
 
     def use_link(self, link: LocalLink) -> None:
         """Talk to a client in this process instead of DDS, from the next `open` on."""
@@ -91,7 +80,7 @@ class DdsBridge(Bridge):
     def stop(self) -> None:
         if self._link is not None:
             self._link.close()
-        self._link = self._stage = None
+        self._link = None
 
     @property
     def address(self) -> str:
@@ -103,35 +92,54 @@ class DdsBridge(Bridge):
         return self._link
 
     def send(self) -> None:
-        stage, link = self._stage, self._link
-        if link is not None and stage is not None and stage.world.steps % self._every == 0:
-            self._traffic.sent += link.send(self.state_values())
+        link, raw = self._link, self._raw
+        if link is None or raw is None:
+            return
+        if self._adds:
+            self.add(raw.extra)
+        link.send(raw.read())
+        self._traffic.sent += 1
 
-    def receive(self, time: float) -> None:
+    def before_controls(self, time: float) -> None:
+        # As the base class has it, without a call more: it runs at every step.
         link = self._link
         if link is None:
             return
-        command = None
-        for _ in range(_MOST_FRAMES):
-            frame = link.receive()
-            if frame is None:
-                break
-            kind = frame[:1]
-            if kind == COMMAND:
-                if command is not None:  # overtaken before a step could use it
-                    self._traffic.accept(float(command[0]))
-                command = numbers_of(frame)
-            elif kind == REJECTED:
-                self.reject(frame[1:].decode(errors="replace"))
-            elif kind in (NOTE, FAILED):
-                self.robot.report("bridge", f"{self.label}: {frame[1:].decode(errors='replace')}")
-        if command is not None and self.take_over():
-            self.use(command[1:])
-            self.commanded(float(command[0]))
+        if link.has_commands() or link.texts:
+            self._take_commands(link, time)
+            self._take_texts(link)
+        if time > self._deadline:
+            self._lose()
 
-    def state_values(self) -> FloatArray:
-        """Hook: the state as its wire expects it."""
-        return np.zeros(0)
+    def _take_commands(self, link: DdsLink | LocalLink, time: float) -> None:
+        """Use what came in since the last step, all of it: each may be about other joints."""
+        for command in link.commands():
+            if not self.take_over():
+                return
+            self.use(command)
+            self.commanded(time, command[0])
 
-    def use(self, values: FloatArray) -> None:
-        """Hook: use a valid command."""
+    def _take_texts(self, link: DdsLink | LocalLink) -> None:
+        for _ in range(min(len(link.texts), _MOST_TEXTS)):
+            frame = link.text()
+            said = frame[1:].decode(errors="replace")
+            if frame[:1] == REJECTED:
+                self.reject(said)
+            elif said:  # a process that was started again says without words that it listens
+                self.robot.report("bridge", f"{self.label}: {said}")
+
+    def make_wire(self) -> Wire:
+        """Hook: its messages, without DDS."""
+        raise NotImplementedError
+
+    @property
+    def raw(self) -> RawState:
+        """The numbers that it hands over."""
+        assert self._raw is not None, "it is on no actor of a world"
+        return self._raw
+
+    def add(self, extra: FloatArray) -> None:
+        """Hook: fill in what it adds to a state; called while `_adds` is true."""
+
+    def use(self, command: "memoryview[float]") -> None:
+        """Hook: use a valid command; the first number is its arrival."""

@@ -1,12 +1,15 @@
 """Motors: the joints that a client commands, with setpoints, feedforward and gains."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.components.controllers.pd_controller import PDController
+from mjrig.components.laws.gather import as_slice
 from mjrig.control.articulation import Articulation
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Lease, Source
 from mjrig.errors import BindingError
@@ -47,7 +50,10 @@ class Motors:
         #: Which of them have gains that a client can set.
         self.with_gains = np.array(sorted(i for s in self._shares for i in s[2]), dtype=np.intp)
         self._lease: Lease | None = None
-        self._gains: tuple[FloatArray, FloatArray] | None = None
+        #: Controllers with the gains that they were given, and the number of these.
+        self._given: list[tuple[PDController, FloatArray, FloatArray]] = []
+        self._gains_number = math.nan
+        self._targets = _target_memory(robot, self.columns)
 
     def __len__(self) -> int:
         return len(self.bindings)
@@ -91,25 +97,44 @@ class Motors:
             if given is not None:
                 values[row, self.columns] = given
 
-    def use_gains(self, kp: FloatArray, kv: FloatArray) -> None:
-        """Run the law with these gains; nothing happens where they are in force already."""
-        if self._gains is not None and self._in_force():
-            if np.array_equal(kp, self._gains[0]) and np.array_equal(kv, self._gains[1]):
-                return
-        self._gains = kp.copy(), kv.copy()
+    def command_all(self, targets: "memoryview[float]") -> None:
+        """Write positions, then velocities, then feedforward of every motor."""
+        if self._targets is None:
+            values = np.array(targets).reshape(3, -1)
+            self._robot.setpoints.values[:, self.columns] = values
+            return
+        n = len(self.bindings)
+        position, velocity, feedforward = self._targets
+        position[:] = targets[:n]
+        velocity[:] = targets[n : 2 * n]
+        feedforward[:] = targets[2 * n :]
+
+    def use_gains(self, kp: FloatArray, kv: FloatArray, number: float = math.nan) -> None:
+        """Run the law with these gains.
+
+        Args:
+            number: what `runs_gains` knows them by.
+        """
         for controller, own, motors in self._shares:
             new_kp, new_kv = controller.kp.copy(), controller.kv.copy()
             new_kp[own], new_kv[own] = kp[motors], kv[motors]
             controller.use_gains(new_kp, new_kv, self._holder)
+        self._given = [(c, c.kp, c.kv) for c, _, _ in self._shares]
+        self._gains_number = number
 
-    def _in_force(self) -> bool:
-        """Whether no edit has put other gains in place meanwhile."""
-        return all(c.sender_of("kp") and c.sender_of("kv") for c, _, _ in self._shares)
+    def runs_gains(self, number: float) -> bool:
+        """Whether these gains are in force, and no edit has put others in place meanwhile."""
+        if number != self._gains_number:
+            return False
+        for controller, kp, kv in self._given:
+            if controller.kp is not kp or controller.kv is not kv:
+                return False
+        return True
 
     def return_gains(self) -> None:
         """Run the law with the gains of the scene."""
-        if self._gains is not None:
-            self._gains = None
+        if self._given:
+            self._given, self._gains_number = [], math.nan
             for controller, _, _ in self._shares:
                 controller.return_gains()
 
@@ -138,6 +163,14 @@ class Motors:
         """Velocities of the joints."""
         found: FloatArray = self._robot.data.qvel[self.dof]
         return found
+
+
+def _target_memory(robot: Articulation, columns: npt.NDArray[np.intp]) -> list[Any] | None:
+    """The memory of the rows of setpoints, where the motors are a part of them in order."""
+    part = as_slice(columns.tolist())
+    if part is None:
+        return None
+    return [robot.setpoints.values[row, part].data for row in (POSITION, VELOCITY, FEEDFORWARD)]
 
 
 Share = tuple[PDController, npt.NDArray[np.intp], npt.NDArray[np.intp]]

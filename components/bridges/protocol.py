@@ -15,6 +15,8 @@ from mjrig.names import suggestion
 
 #: Grows when a client of an older protocol would misunderstand.
 PROTOCOL = 1
+#: Formats of a message, and topics of states.
+JSON, MSGPACK = b"json", b"msgpack"
 #: Largest request [bytes].
 LARGEST = 1 << 20
 #: Most steps of one request.

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.components.bridges.base_readings import BaseReadings
 from mjrig.components.bridges.dds.ros_wire import TARGETS, RosWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.motors import Motors
 from mjrig.control.articulation import Articulation
 from mjrig.properties.scalar_kinds import Float, Text
-from mjrig.readings.applied_effort import AppliedEffort
 
 
 class RosBridge(DdsBridge):
@@ -40,8 +38,7 @@ class RosBridge(DdsBridge):
         above=True,
         max=10_000.0,
         unit="Hz",
-        category="DDS",
-        doc="Rate of the states.",
+        doc="Rate of the states that are sent.",
     )
     namespace = Text("", doc="Namespace of the topics but /clock and /tf; none: the root.")
     controller = Text("joint_controller", doc="Name of the controller in the command topics.")
@@ -53,14 +50,6 @@ class RosBridge(DdsBridge):
         super().prepare()
         self._path: FloatArray | None = None
         self._path_began = 0.0
-
-    def attach(self, articulation: Any) -> None:
-        super().attach(articulation)
-        n = len(self.motors)
-        self._body = BaseReadings(articulation, self.imu)
-        self._effort = AppliedEffort(self.motors.bindings, articulation.actuators)
-        self._frame = np.zeros(1 + 3 * n + 20)
-        self._rows = self._frame[1 : 1 + 3 * n].reshape(3, n)
 
     def make_motors(self, robot: Articulation) -> Motors:
         on_joints = [b for b in robot.bindings if b.on_joint]
@@ -77,8 +66,7 @@ class RosBridge(DdsBridge):
             "depth": 10,
         }
 
-    def local_wire(self) -> RosWire:
-        """The messages without DDS, for a client in this process."""
+    def make_wire(self) -> RosWire:
         return RosWire(self.all_settings())
 
     def reset(self) -> None:
@@ -90,7 +78,8 @@ class RosBridge(DdsBridge):
         if self._path is not None and self.is_open and self.motors.is_held:
             self._follow(self._path, time - self._path_began)
 
-    def use(self, values: FloatArray) -> None:
+    def use(self, command: "memoryview[float]") -> None:
+        values = np.array(command[1:])
         if values[0] == TARGETS:
             self._path = None
             now = self.robot.setpoints.values[:, self.motors.columns]
@@ -116,13 +105,3 @@ class RosBridge(DdsBridge):
         span = times[k] - times[k - 1]
         slope = (path[k, 1:] - path[k - 1, 1:]) / span
         self.motors.command(path[k - 1, 1:] + slope * (time - times[k - 1]), slope)
-
-    def state_values(self) -> FloatArray:
-        data, motors, rows, frame = self.robot.data, self.motors, self._rows, self._frame
-        frame[0] = data.time
-        rows[0], rows[1] = data.qpos[motors.qpos], data.qvel[motors.dof]
-        rows[2] = self._effort(data.actuator_force)
-        body = self._body.read()
-        frame[-20:-4] = body
-        frame[-4:] = self._body.orientation()
-        return frame

@@ -1,5 +1,6 @@
 """Serving: a world in real time, with its bridges open."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,25 @@ def bridges_of(world: World) -> list[Bridge]:
     return [c for r in robots for c in r.components if isinstance(c, Bridge) and c.enabled]
 
 
+class Outgoing:
+    """Sends the states of bridges when they are due."""
+
+    def __init__(self, bridges: Sequence[Bridge]) -> None:
+        self._due = [(bridge.every, bridge) for bridge in bridges]
+        #: At steps that are no multiple of it nothing is due.
+        self.stride = math.gcd(*(every for every, _ in self._due)) or 1
+        #: Sends what is due after a multiple of `stride` steps.
+        self.send = self._only if len(self._due) == 1 else self._all
+
+    def _only(self, steps: int) -> None:
+        self._due[0][1].send()
+
+    def _all(self, steps: int) -> None:
+        for every, bridge in self._due:
+            if steps % every == 0:
+                bridge.send()
+
+
 class Serving:
     """Opens the bridges of a world, and runs it in real time; also a context manager.
 
@@ -45,6 +65,7 @@ class Serving:
         self._world, self._speed = world, speed
         self.bridges: Sequence[Bridge] = bridges_of(world)
         self.pace = PaceKept()
+        self._stepped = 0.0
         if not self.bridges:
             raise NothingToServe(
                 "no actor has a bridge; add a SocketBridge, UnitreeBridge or RosBridge "
@@ -56,6 +77,7 @@ class Serving:
         except BaseException:
             self.close()
             raise
+        self._out = Outgoing(self.bridges)
 
     @property
     def world(self) -> World:
@@ -64,11 +86,12 @@ class Serving:
 
     def advance(self, steps: int) -> int:
         """Take steps; every bridge sends its states after each."""
+        world, out = self._world, self._out
         for done in range(steps):
-            if not self._world.step():
+            if not world.step():
                 return done
-            for bridge in self.bridges:
-                bridge.send()
+            if not world.steps % out.stride:
+                out.send(world.steps)
         return steps
 
     def reset(self, keyframe: str | None) -> None:
@@ -85,26 +108,30 @@ class Serving:
         """Run in real time, for so many seconds of the clock; None: until interrupted."""
         began = due = said = time.perf_counter()
         period = self._world.timestep / self._speed
+        attending = [b for b in self.bridges if type(b).attend is not Bridge.attend]
         while duration is None or due - began < duration:
-            in_lock_step = [bridge.attend() for bridge in self.bridges]
-            now = time.perf_counter()
-            if any(in_lock_step):
-                due = now
-            else:
-                due = self._tick(now, due, period)
-            if each_second is not None and now - said >= 1.0:
-                said = now
+            in_lock_step = [bridge.attend() for bridge in attending]
+            due = time.perf_counter() if any(in_lock_step) else self._tick(due, period)
+            if each_second is not None and due - said >= 1.0:
+                said = due
                 each_second()
 
-    def _tick(self, now: float, due: float, period: float) -> float:
-        """One step at its time; returns when the next one is due."""
-        if now < due:
-            time.sleep(due - now)
-        elif now - due > 0.001:
+    def _tick(self, due: float, period: float) -> float:
+        """One step at its time; returns when the next one is due.
+
+        Times are absolute, so that the clock is kept. A lag is made up for at most at double speed:
+        a client must not get a burst of states.
+        """
+        now, begin = time.perf_counter(), max(due, self._stepped + 0.5 * period)
+        if now < begin:
+            time.sleep(begin - now)
+            now = time.perf_counter()
+        if now - due > 0.001:
             self.pace.late += 1
             if now - due > LAG:
                 self.pace.dropped += 1
                 due = now
+        self._stepped = now
         self.pace.steps += self.advance(1)
         return due + period
 

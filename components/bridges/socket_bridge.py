@@ -22,7 +22,7 @@ from mjrig.components.bridges.protocol import (
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_address
 from mjrig.errors import MjrigError
-from mjrig.properties.scalar_kinds import Bool, Float, Int, Text
+from mjrig.properties.scalar_kinds import Bool, Int, Text
 from mjrig.readings.sampler import BindingReader, by_column
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _ROWS = ("position", "velocity", "feedforward")
 _GAINS = ("kp", "kv")
+#: Steps between two looks at whether everything still listens.
+_MENDED_EVERY = 100
 
 
 class SocketBridge(Bridge):
@@ -46,14 +48,6 @@ class SocketBridge(Bridge):
     websocket_port = Int(
         5561, min=0, max=65535, edit_if="websocket", doc="TCP port of WebSocket; 0: any free one."
     )
-    rate = Float(
-        500.0,
-        min=0.0,
-        above=True,
-        max=10_000.0,
-        unit="Hz",
-        doc="Rate of the states that are published.",
-    )
 
     def prepare(self) -> None:
         super().prepare()
@@ -61,6 +55,7 @@ class SocketBridge(Bridge):
         self._stage: ServedWorld | None = None
         self._in_lock_step = False
         self._sequence = -1
+        self._attended = 0
         self._ops: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "describe": self._describe,
             "get": self._get,
@@ -88,7 +83,6 @@ class SocketBridge(Bridge):
         web = self.websocket_port if self.websocket else None
         self._sockets = Sockets(self.host, self.port, self.state_port, web, self.label)
         self._stage, self._in_lock_step, self._sequence = stage, False, -1
-        self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
 
     def stop(self) -> None:
         if self._sockets is not None:
@@ -114,17 +108,22 @@ class SocketBridge(Bridge):
     def attend(self, wait: float = 0.05) -> bool:
         if self._sockets is not None:
             self._sockets.attend(self.answer, wait=wait if self._in_lock_step else 0.0)
+            self._attended += 1
+            if self._in_lock_step or self._attended % _MENDED_EVERY == 0:
+                said = self._sockets.mend()
+                if said:
+                    self.robot.report("bridge", f"{self.label}: {said}")
         return self._in_lock_step
 
     def before_controls(self, time: float) -> None:
         if self._in_lock_step:  # time passes only because a client wants it to
             self._last = time
+            self._set_deadline()
         super().before_controls(time)
 
     def send(self) -> None:
-        sockets, stage = self._sockets, self._stage
-        if sockets is not None and stage is not None and stage.world.steps % self._every == 0:
-            self._traffic.sent += sockets.publish(self.state)
+        if self._sockets is not None:
+            self._traffic.sent += self._sockets.publish(self.state)
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -225,6 +224,7 @@ class SocketBridge(Bridge):
     def _release(self, request: Mapping[str, Any]) -> dict[str, Any]:
         self.motors.release()
         self._phase = BridgePhase.WAITING
+        self._set_deadline()
         return {}
 
     def _command(self, request: Mapping[str, Any], *, required: bool) -> None:
@@ -253,7 +253,7 @@ class SocketBridge(Bridge):
             for name, (columns, given) in gains.items():
                 new[name][columns] = given
             self.motors.use_gains(new["kp"], new["kv"])
-        self.commanded()
+        self.commanded(float(self.robot.data.time))
 
     def _targets(self, name: str, value: object) -> tuple[list[int], FloatArray]:
         if isinstance(value, Mapping):

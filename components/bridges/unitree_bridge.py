@@ -7,25 +7,16 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.components.bridges.base_readings import BaseReadings
 from mjrig.components.bridges.dds.unitree_robots import ROBOTS, UnitreeRobot
-from mjrig.components.bridges.dds.unitree_wire import (
-    BODY,
-    KEYS,
-    STICKS,
-    UnitreeWire,
-    state_size,
-)
+from mjrig.components.bridges.dds.unitree_wire import KEYS, STICKS, TARGETS_AT, UnitreeWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.motors import Motors
-from mjrig.components.laws.gather import as_slice
 from mjrig.control.articulation import Articulation
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, suggestion
 from mjrig.patterns import compile_pattern
 from mjrig.properties.actions import action
 from mjrig.properties.scalar_kinds import Bool, Choice, Int, Patterns, Text
-from mjrig.readings.applied_effort import AppliedEffort
 
 #: How long a key of the script is held [s].
 PRESSED = 0.2
@@ -36,6 +27,8 @@ class UnitreeKind(StrEnum):
 
     GO2 = "go2"
     B2 = "b2"
+    GO2W = "go2w"
+    B2W = "b2w"
     H1 = "h1"
     G1 = "g1"
     H1_2 = "h1_2"
@@ -49,6 +42,7 @@ class UnitreeBridge(DdsBridge):
     """
 
     wire = "unitree"
+    extra = 1 + len(STICKS)
 
     kind = Choice(
         UnitreeKind.GO2, structural=True, doc="Which robot: its messages and motor order."
@@ -77,18 +71,7 @@ class UnitreeBridge(DdsBridge):
     def on_change(self, names: tuple[str, ...]) -> None:
         super().on_change(names)
         self._script = script(self.remote)
-
-    def attach(self, articulation: Any) -> None:
-        super().attach(articulation)
-        self._body = BaseReadings(articulation, self.imu)
-        self._effort = AppliedEffort(self.motors.bindings, articulation.actuators)
-        slots = self.table.slots
-        self._frame = np.zeros(state_size(slots))
-        self._rows = tuple(self._frame[1 : 1 + 4 * slots].reshape(4, slots))
-        whole = as_slice(self._used.tolist())  # the usual case: indices without gaps
-        self._filled: Any = self._used if whole is None else whole
-        self._body_at = 1 + 4 * slots
-        self._remote_at = self._body_at + sum(BODY.values())
+        self._adds = self._adds or bool(self._script)
 
     @property
     def table(self) -> UnitreeRobot:
@@ -96,9 +79,11 @@ class UnitreeBridge(DdsBridge):
         return ROBOTS[self.kind.value]
 
     def make_motors(self, robot: Articulation) -> Motors:
-        found = _matched(self, robot)
-        self._used = np.array(sorted(found), dtype=np.intp)
-        return Motors(robot, [found[int(i)] for i in self._used], self.label)
+        found, names = _matched(self, robot), robot.actuator_names
+        # In the order of the setpoints, so that a command can be copied as it is.
+        order = sorted(found, key=lambda i: names.index(found[i].actuator))
+        self._used = np.array(order, dtype=np.intp)
+        return Motors(robot, [found[i] for i in order], self.label)
 
     @property
     def motor_indices(self) -> tuple[int, ...]:
@@ -109,37 +94,29 @@ class UnitreeBridge(DdsBridge):
         given = self.mode_machine
         return {
             "package": self.table.package,
-            "slots": self.table.slots,
             "used": self._used.tolist(),
+            "linked": self.table.linked,
             "mode_machine": self.table.mode_machine if given < 0 else given,
             "check_crc": self.check_crc,
         }
 
-    def local_wire(self) -> UnitreeWire:
-        """The messages without DDS, for a client in this process."""
+    def make_wire(self) -> UnitreeWire:
         return UnitreeWire(self.all_settings())
 
     # Run ----------------------------------------------------------------------------------------
 
-    def use(self, values: FloatArray) -> None:
-        q, dq, tau, kp, kd = values.reshape(5, -1)[:, self._used]
-        # Without a position term the target has no meaning: show where the joint is.
-        target = np.where(kp > 0.0, q, self.motors.position())
-        self.motors.command(target, dq, tau)
-        self.motors.use_gains(kp, kd)
+    def use(self, command: "memoryview[float]") -> None:
+        motors = self._motors
+        assert motors is not None
+        gains_at = TARGETS_AT + 3 * len(motors)
+        if not motors.runs_gains(command[1]):
+            kp, kd = np.array(command[gains_at:]).reshape(2, -1)
+            motors.use_gains(kp, kd, command[1])
+        motors.command_all(command[TARGETS_AT:gains_at])
 
-    def state_values(self) -> FloatArray:
-        data, motors, used, rows = self.robot.data, self.motors, self._filled, self._rows
-        frame = self._frame
-        frame[0] = data.time
-        rows[0][used] = data.qpos[motors.qpos]
-        rows[1][used] = data.qvel[motors.dof]
-        rows[2][used] = data.qacc[motors.dof]
-        rows[3][used] = self._effort(data.actuator_force)
-        frame[self._body_at : self._remote_at] = self._body.read()
-        frame[self._remote_at] = self._pressed(float(data.time))
-        frame[self._remote_at + 1 :] = self._sticks
-        return frame
+    def add(self, extra: FloatArray) -> None:
+        extra[0] = self._pressed(float(self.robot.data.time))
+        extra[1:] = self._sticks
 
     def _pressed(self, time: float) -> int:
         held = self._keys
@@ -158,6 +135,7 @@ class UnitreeBridge(DdsBridge):
         """
         self._keys = {_key(self.label, name) for name in keys.replace(",", " ").split()}
         self._sticks = [float(lx), float(ly), float(rx), float(ry)]
+        self._adds = True
 
 
 def script(text: str) -> list[tuple[float, str]]:
@@ -215,7 +193,7 @@ def _matched(bridge: UnitreeBridge, robot: Articulation) -> dict[int, Any]:
             raise BindingError(
                 f"{bridge.label}.motors_of: motor {index}: {many} {name!r}; {hint}", ("motors_of",)
             )
-    if 2 * len(found) < sum(1 for name in wanted if name != "-"):
+    if 3 * len(found) < sum(1 for name in wanted if name != "-"):
         raise BindingError(
             f"{bridge.label}.kind: {bridge.kind} has motors like {table.motors[0]!r}, of which "
             f"{robot.name!r} has {len(found)} of {len(table.motors)}; give motors_of",

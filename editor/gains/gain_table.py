@@ -22,7 +22,7 @@ from mjrig.editor.ui.scale import px, size
 from mjrig.gains.gain_rows import LIMIT, GainRow
 
 #: Colours of values by where they come from.
-_COLOURS = {"default": GREY, "random": VIOLET}
+_COLOURS = {"default": GREY, "random": VIOLET, "outside": AMBER}
 _CLAMP = int(imgui.SliderFlags_.always_clamp)
 _FLAGS = (
     imgui.TableFlags_.sortable
@@ -235,7 +235,7 @@ class GainTable(Panel):
         value = _shown(row, gain)
         origin = self.tuning.origin(row, gain)
         key = f"{row.key}.{gain}"
-        colour = RED if key in self.state.problems else _COLOURS.get(origin)
+        colour = RED if key in self.state.problems else _COLOURS.get(origin.partition(" from ")[0])
         new = self._cell(
             key, gain, value, bool(row.locked), lambda: self._about_gain(row, gain), colour
         )

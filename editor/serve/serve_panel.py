@@ -52,6 +52,11 @@ class ServePanel(Panel):
         imgui.separator_text(status.label)
         imgui.text_colored(_COLOURS.get(BridgePhase(status.phase), GREY), _phase_text(status))
         imgui.text_colored(GREY, status.address)
+        imgui.text(
+            tr("lease: {holders}", holders=", ".join(status.holders))
+            if status.holders
+            else tr("lease: free")
+        )
         age = (
             tr("none yet") if math.isinf(traffic.age) else tr("{age:.0f} ms", age=1e3 * traffic.age)
         )

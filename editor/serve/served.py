@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from mjrig.components.bridges.bridge import Bridge
-from mjrig.components.bridges.serving import bridges_of
+from mjrig.components.bridges.serving import Outgoing, bridges_of
 from mjrig.components.bridges.traffic import Rejected, TrafficReport
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
@@ -21,6 +21,8 @@ class BridgeStatus:
     label: str
     address: str
     phase: str
+    #: Who has the lease of motors of the robot.
+    holders: tuple[str, ...]
     traffic: TrafficReport
     rejected: tuple[Rejected, ...]
 
@@ -34,6 +36,7 @@ class Served:
     def __init__(self, state: EditorState) -> None:
         self.state = state
         self._bridges: list[Bridge] = []
+        self._out: Outgoing | None = None
         self._world: World | None = None
         self._wanted = False
         self._paused = False
@@ -97,21 +100,26 @@ class Served:
         except BaseException:
             self._leave(world)
             raise
+        self._out = Outgoing(bridges)
         self._look()
 
     def _leave(self, world: World) -> None:
         for bridge in self._bridges:
             bridge.close()
-        self._bridges, self._world, self.status = [], None, ()
+        self._bridges, self._world, self._out, self.status = [], None, None, ()
 
     def _drive(self, world: World) -> bool:
         """Before every step: send the state, answer what was asked."""
         if not self._wanted or world is not self._world:
             return False
-        for bridge in self._bridges:
-            bridge.send()
+        self._send(world.steps)
         self._attend()
         return True
+
+    def _send(self, steps: int) -> None:
+        out = self._out
+        if out is not None and not steps % out.stride:
+            out.send(steps)
 
     def _attend(self) -> None:
         in_lock_step = [bridge.attend(0.0) for bridge in self._bridges]
@@ -136,7 +144,9 @@ class Served:
             return
         self._looked = now
         self.status = tuple(
-            BridgeStatus(b.label, b.address, b.phase, b.traffic.report(), tuple(b.traffic.log))
+            BridgeStatus(
+                b.label, b.address, b.phase, b.holders, b.traffic.report(), tuple(b.traffic.log)
+            )
             for b in self._bridges
         )
 
@@ -153,8 +163,7 @@ class Served:
         for done in range(steps):
             if not self.world.step():
                 return done
-            for bridge in self._bridges:
-                bridge.send()
+            self._send(self.world.steps)
         return steps
 
     def reset(self, keyframe: str | None) -> None:

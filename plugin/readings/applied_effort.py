@@ -1,12 +1,15 @@
 """AppliedEffort: the effort at the joints that MuJoCo applied, from its actuator forces."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.model.binding import ActuatorBinding
+
+if TYPE_CHECKING:  # a bridge's process has numpy alone
+    from mjrig.model.binding import ActuatorBinding
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -23,7 +26,7 @@ class AppliedEffort:
     """
 
     def __init__(
-        self, bindings: Sequence[ActuatorBinding], among: Sequence[ActuatorBinding] = ()
+        self, bindings: "Sequence[ActuatorBinding]", among: "Sequence[ActuatorBinding]" = ()
     ) -> None:
         self._count = len(bindings)
         limited = {b.joint_id: b.joint_force_range for b in bindings if _is_limited(b)}
@@ -69,7 +72,7 @@ class AppliedEffort:
         return cut[..., : self._count]
 
 
-def _is_limited(binding: ActuatorBinding) -> bool:
+def _is_limited(binding: "ActuatorBinding") -> bool:
     """MuJoCo limits the actuators of hinges and slides only."""
     return binding.on_joint and binding.joint_force_range is not None
 

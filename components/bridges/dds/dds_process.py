@@ -1,10 +1,12 @@
-"""The process of a DDS bridge: `python -m mjrig.components.bridges.dds.dds_process FD SETTINGS`.
+"""The process of a DDS bridge: `python -m …dds.dds_process SOCKET MEMORY`, two file descriptors.
 
-It reads states from a socket and writes them to DDS, and the other way round for commands.
+Its settings are the first message at the socket. It writes the states that it finds in shared
+memory to DDS, and the other way round for commands.
 """
 
-import json
 import os
+import pickle
+import select
 import socket
 import sys
 import threading
@@ -13,21 +15,26 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+import numpy as np
+
+from mjrig.components.bridges.dds.exchange import Exchange
+from mjrig.components.bridges.dds.loopback import LOOPBACK, keep_to_loopback
 from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
-from mjrig.components.bridges.dds.ros_types import ros_type
+from mjrig.components.bridges.dds.ros_hashes import type_hash
+from mjrig.components.bridges.dds.ros_types import FIELDS, ros_type
 from mjrig.components.bridges.dds.ros_wire import RosWire
 from mjrig.components.bridges.dds.unitree_api import request_type, response_type
 from mjrig.components.bridges.dds.unitree_messages import LAYOUTS, dds_name
 from mjrig.components.bridges.dds.unitree_wire import UnitreeWire
 from mjrig.components.bridges.dds.wire import (
     FAILED,
+    NOTE,
     READY,
     REJECTED,
-    STATE,
     SampleOrder,
     Wire,
     command_frame,
-    numbers_of,
+    memory_of,
 )
 
 WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
@@ -36,11 +43,17 @@ WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
 }
 
 
+#: Time between two looks for a state that is due, and between two while none come [s].
+_SOON, _IDLE = 0.0001, 0.002
+#: Part of the time between two states that is slept through, and the longest such time [s].
+_SLEPT, _LONGEST = 0.7, 0.005
+
+
 def configuration(interface: str) -> str:
     """The domain's settings; programs on this machine find it with and without multicast."""
     kind = "address" if interface[:1].isdigit() else "name"
     network = f"<NetworkInterface {kind}={quoteattr(interface)}/>"
-    peers = '<Peers><Peer address="localhost"/></Peers>' if interface in ("lo", "127.0.0.1") else ""
+    peers = '<Peers><Peer address="localhost"/></Peers>' if interface in LOOPBACK else ""
     return (
         f"<CycloneDDS><Domain><General><Interfaces>{network}</Interfaces></General><Discovery>"
         f"<ParticipantIndex>auto</ParticipantIndex>{peers}</Discovery></Domain></CycloneDDS>"
@@ -50,7 +63,7 @@ def configuration(interface: str) -> str:
 class DdsProcess:
     """One participant with the writers and readers of a wire."""
 
-    def __init__(self, link: socket.socket, settings: Mapping[str, Any]) -> None:
+    def __init__(self, link: socket.socket, memory: int, settings: Mapping[str, Any]) -> None:
         from cyclonedds.core import (
             InstanceState,
             Policy,
@@ -67,25 +80,27 @@ class DdsProcess:
 
         self._link = link
         self._wire = WIRES[settings["wire"]](settings)
+        self._exchange = Exchange(self._wire.state_size, self._wire.command_size, memory)
         self._order = SampleOrder(float(settings["max_age"]))
         number = int(settings["domain"])
         self._domain = Domain(number, configuration(str(settings["interface"])))
         participant = DomainParticipant(number)
+        if settings["interface"] in LOOPBACK:
+            keep_to_loopback()
         self._types: dict[str, Any] = {}
         depth = Policy.History.KeepLast(int(settings.get("depth", 1)))
-        writing = Qos(
-            Policy.Reliability.Reliable(max_blocking_time=1_000_000), depth,
-            Policy.Durability.Volatile,
-        )  # fmt: skip
-        reading = Qos(Policy.Reliability.BestEffort, depth)
-        self._writers = {
-            topic: DataWriter(participant, Topic(participant, topic, self._type(name)), qos=writing)
-            for topic, name in self._wire.publications.items()
-        }
+        writing = (Policy.Reliability.Reliable(max_blocking_time=1_000_000), depth)
+        reading = (Policy.Reliability.BestEffort, depth)
+
+        def end(kind: Any, topic: str, name: str, policies: tuple[Any, ...]) -> Any:
+            said = Policy.Userdata(data=user_data(name))
+            described = Topic(participant, topic, self._type(name))
+            return kind(participant, described, qos=Qos(*policies, said))
+
         self._names = dict(self._wire.publications)
+        self._writers = {t: end(DataWriter, t, n, writing) for t, n in self._names.items()}
         self._readers = {
-            topic: DataReader(participant, Topic(participant, topic, self._type(name)), qos=reading)
-            for topic, name in self._wire.subscriptions.items()
+            t: end(DataReader, t, n, reading) for t, n in self._wire.subscriptions.items()
         }
         self._waiting = WaitSet(participant)
         anything = SampleState.Any | ViewState.Any | InstanceState.Any
@@ -103,22 +118,19 @@ class DdsProcess:
         """Until the world's side of the link is closed."""
         self._tell(READY)
         threading.Thread(target=self._read_dds, daemon=True).start()
-        self._link.settimeout(1.0)
-        parent = os.getppid()
-        while True:
-            try:
-                frame = self._link.recv(1 << 16)
-            except TimeoutError:
-                if os.getppid() != parent:
-                    return
-                continue
-            except OSError:
-                return
-            if not frame:
-                return
-            if frame[:1] == STATE:
-                for topic, payload in self._wire.states(numbers_of(frame)):
-                    self._write(topic, payload)
+        states, last, gap = self._exchange.states, 0.0, 0.0
+        while not self._is_over(_nap(time.monotonic() - last, gap)):
+            if states.has_news():
+                now = time.monotonic()
+                last, gap = now, now - last
+                for state in states.unread():
+                    for topic, payload in self._wire.states(np.array(state)):
+                        self._write(topic, payload)
+
+    def _is_over(self, wait: float) -> bool:
+        """Whether the world is gone; waits, since nothing else is ever to be read there."""
+        ready, _, _ = select.select([self._link], [], [], wait)
+        return bool(ready)
 
     def _write(self, topic: str, payload: bytes) -> None:
         from cyclonedds.core import DDSException
@@ -143,9 +155,11 @@ class DdsProcess:
             self._order.check(info.publication_handle, info.source_timestamp, time.time_ns())
             values = self._wire.command(topic, payload)
             if values is not None:
-                self._tell(command_frame(arrived, values))
+                self._exchange.commands.write(memory_of(command_frame(arrived, values)))
             for reply, message in self._wire.answers(topic, payload):
                 self._write(reply, message)
+            while self._wire.notes:
+                self._tell(NOTE, self._wire.notes.pop(0))
         except Exception as error:  # sent by somebody else: it must not end the bridge
             self._tell(REJECTED, f"{topic}: {error}")
 
@@ -154,6 +168,21 @@ class DdsProcess:
             self._link.send(kind + text.encode()[:1000])
         except OSError:
             os._exit(0)  # the world is gone
+
+
+def _nap(since: float, gap: float) -> float:
+    """How long to sleep before the next look for a state.
+
+    States come at a steady rate: most of the time between two is slept through, and no system call
+    of the world has to wake this process.
+
+    Args:
+        since: time since the last one [s].
+        gap: time between the last two [s].
+    """
+    if since > 0.05:
+        return _IDLE
+    return max(_SLEPT * min(gap, _LONGEST) - since, _SOON)
 
 
 def dds_type(name: str) -> Any:
@@ -165,6 +194,11 @@ def dds_type(name: str) -> Any:
     if name in LAYOUTS:
         return sample_type(idl_type(dds_name(name), LAYOUTS[name]))
     return sample_type(ros_type(name))
+
+
+def user_data(name: str) -> bytes:
+    """What an endpoint says about itself: ROS 2 looks there for the hash of the type."""
+    return f"typehash={type_hash(name)};".encode() if name in FIELDS else b""
 
 
 def as_sample(kind: Any, payload: bytes) -> Any:
@@ -183,12 +217,11 @@ def main(arguments: list[str]) -> int:
     """Run until the link is closed."""
     link = socket.socket(fileno=int(arguments[0]))
     try:
-        process = DdsProcess(link, json.loads(arguments[1]))
+        process = DdsProcess(link, int(arguments[1]), pickle.loads(link.recv(1 << 20)))
     except Exception as error:
         link.send(FAILED + f"{type(error).__name__}: {error}".encode()[:1000])
         return 1
     process.run()
-    sys.stdout.flush()
     os._exit(0)  # threads that wait in DDS are not waited for
 
 

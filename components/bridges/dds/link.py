@@ -1,22 +1,39 @@
 """DdsLink: the process of a DDS bridge as the world sees it: started, watched, started again."""
 
 import contextlib
-import json
+import pickle
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from mjrig.arrays import FloatArray
-from mjrig.components.bridges.dds.wire import FAILED, NOTE, READY, state_frame
+from mjrig.components.bridges.dds.exchange import Exchange
+from mjrig.components.bridges.dds.wire import (
+    FAILED,
+    NOTE,
+    READY,
+    REJECTED,
+    Wire,
+    command_frame,
+    memory_of,
+)
 from mjrig.errors import MjrigError
 
 #: Longest time to wait until the process listens [s].
 STARTING = 20.0
 #: How often it is started again, and how long it must have run for that to count as success [s].
 RESTARTS, STABLE = 5, 10.0
+#: Time that the process has to end by itself [s].
+ENDING = 2.0
+#: Most texts that wait to be read; a client that floods the bridge loses the rest.
+_WAITING = 1000
 
 
 class LinkError(MjrigError, OSError):
@@ -24,38 +41,65 @@ class LinkError(MjrigError, OSError):
 
 
 class DdsLink:
-    """Frames to and from the process; never waits but in the constructor.
+    """States to the process, commands and texts from it; never waits but in the constructor.
 
     Args:
-        settings: what the process needs to know, plain data.
+        settings: what the process needs to know.
         label: of the bridge, for messages.
+        wire: how large its states and commands are.
 
     Raises:
         LinkError: the process cannot listen.
     """
 
-    def __init__(self, settings: Mapping[str, Any], label: str) -> None:
-        self._settings, self._label = json.dumps(settings), label
+    def __init__(self, settings: Mapping[str, Any], label: str, wire: Wire) -> None:
+        self._settings, self._label = pickle.dumps(dict(settings)), label
         self._failures = 0
+        self._exchange = Exchange(wire.state_size, wire.command_size)
+        self._commands = self._exchange.commands
+        #: Hands over a state.
+        self.send = self._exchange.states.write
+        #: Whether commands came in; a call so cheap that every step can make it.
+        self.has_commands = self._commands.has_news
+        #: What the process said; an empty text is its end.
+        self.texts: deque[bytes] = deque(maxlen=_WAITING)
         self._start()
         self._await_ready()
 
     def _start(self) -> None:
-        # Datagrams in order, with an end: neither side reads half a frame or waits for a dead one.
+        # Datagrams in order, with an end: neither side reads half a text or waits for a dead one.
         kind = getattr(socket, "SOCK_SEQPACKET", None) if sys.platform == "linux" else None
         ours, theirs = socket.socketpair(socket.AF_UNIX, kind or socket.SOCK_DGRAM)
+        memory = self._exchange.file
         with theirs:
             module = "mjrig.components.bridges.dds.dds_process"
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, str(theirs.fileno()), self._settings],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-m", module, str(theirs.fileno()), str(memory)],
+                pass_fds=[theirs.fileno(), memory],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        ours.setblocking(False)
+        ours.send(self._settings)
         self._socket: socket.socket | None = ours
         self._began = time.monotonic()
+
+    def _listen(self) -> None:
+        """Hear what the process says, on a thread: it sleeps, and costs the steps nothing."""
+        link, texts = self._socket, self.texts
+        assert link is not None
+        link.settimeout(None)
+
+        def hear() -> None:
+            frame = b"."
+            while frame:
+                try:
+                    frame = link.recv(1 << 16)
+                except OSError:
+                    frame = b""
+                texts.append(frame)
+
+        threading.Thread(target=hear, name="mjrig-dds-texts", daemon=True).start()
 
     def _await_ready(self) -> None:
         assert self._socket is not None
@@ -68,34 +112,20 @@ class DdsLink:
             self.close()
             why = frame[1:].decode(errors="replace") or "its process ended"
             raise LinkError(f"{self._label}: cannot use DDS: {why}")
-        self._socket.setblocking(False)
+        self._listen()
 
     @property
     def pid(self) -> int:
         """Of the process."""
         return self._process.pid
 
-    def send(self, state: FloatArray) -> bool:
-        """Send a state; False: the process is busy or gone, and this one is left out."""
-        if self._socket is None:
-            return False
-        try:
-            self._socket.send(state_frame(state))
-        except OSError:
-            return False
-        return True
+    def commands(self) -> "Iterator[memoryview[float]]":
+        """Commands that came in, the oldest first; to be used at once."""
+        return self._commands.unread()
 
-    def receive(self) -> bytes | None:
-        """The next frame of the process; None: there is none."""
-        if self._socket is None:
-            return None
-        try:
-            frame = self._socket.recv(1 << 16)
-        except BlockingIOError:
-            return None
-        except OSError:
-            frame = b""
-        return frame or self._restarted()
+    def text(self) -> bytes:
+        """The oldest of `texts`; where it says that the process ended, it is started again."""
+        return self.texts.popleft() or self._restarted()
 
     def _restarted(self) -> bytes:
         """The process has ended: start it again, unless it does so over and over."""
@@ -107,21 +137,26 @@ class DdsLink:
         if self._failures > RESTARTS:
             return NOTE + f"{what} {self._failures} times; it is not started again".encode()
         self._start()
+        self._listen()
         return NOTE + f"{what}; it was started again".encode()
 
     def _drop(self) -> None:
         if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
             self._socket.close()
             self._socket = None
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; closing twice is fine."""
         self._drop()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(2.0)
-        if self._process.poll() is None:
+        self._exchange.release_file()
+        try:
+            self._process.wait(ENDING)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(ENDING)
 
 
 class LocalLink:
@@ -131,31 +166,40 @@ class LocalLink:
         wire: of the bridge; `sent` collects what it would publish.
     """
 
-    def __init__(self, wire: Any) -> None:
+    def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self._frames: list[bytes] = []
+        self._commands: list[FloatArray] = []
+        self.texts: deque[bytes] = deque()
         self.sent: list[tuple[str, bytes]] = []
 
     def say(self, topic: str, payload: bytes) -> None:
         """A message of a client."""
-        from mjrig.components.bridges.dds.wire import REJECTED, command_frame
-
         try:
             values = self._wire.command(topic, payload)
             if values is not None:
-                self._frames.append(command_frame(time.monotonic(), values))
+                self._commands.append(command_frame(time.monotonic(), values))
             self.sent += self._wire.answers(topic, payload)
+            while self._wire.notes:
+                self.texts.append(NOTE + self._wire.notes.pop(0).encode())
         except Exception as error:  # as in the process
-            self._frames.append(REJECTED + f"{topic}: {error}".encode())
+            self.texts.append(REJECTED + f"{topic}: {error}".encode())
 
-    def send(self, state: FloatArray) -> bool:
+    def send(self, state: "memoryview[float]") -> None:
         """Publish a state."""
-        self.sent += self._wire.states(state)
-        return True
+        self.sent += self._wire.states(np.array(state))
 
-    def receive(self) -> bytes | None:
-        """The next frame."""
-        return self._frames.pop(0) if self._frames else None
+    def has_commands(self) -> bool:
+        """Whether commands came in."""
+        return bool(self._commands)
+
+    def commands(self) -> "Iterator[memoryview[float]]":
+        """Commands that came in, the oldest first."""
+        found, self._commands = self._commands, []
+        return iter([memory_of(command) for command in found])
+
+    def text(self) -> bytes:
+        """The oldest of `texts`."""
+        return self.texts.popleft()
 
     def close(self) -> None:
         """Nothing to end."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.components.bridges.dds.cdr import CdrReader, CdrWriter
+from mjrig.components.bridges.dds.robot_state import RobotState
 
 #: Most points of a trajectory: a command travels in one frame.
 MOST_POINTS = 200
@@ -18,7 +19,8 @@ _NO_COVARIANCE = np.zeros(9)
 class RosWire:
     """Encodes states and decodes commands.
 
-    Settings: `joints` in order, `namespace`, `controller`, `frame`, `base_frame`, `imu_frame`.
+    Settings: `joints` in order, `namespace`, `controller`, `frame`, `base_frame`, `imu_frame`,
+    `reader`.
     A command of targets is position, velocity and effort per joint, NaN where it is not given; one
     of a trajectory is the number of points, and for each its time, positions and velocities.
     """
@@ -42,6 +44,11 @@ class RosWire:
             f"{own}{controller}/commands": self._array,
             f"{own}{controller}/joint_trajectory": self._trajectory,
         }
+        n = len(self._joints)
+        self.notes: list[str] = []
+        self._reader: RobotState = settings["reader"]
+        self.state_size = self._reader.size
+        self.command_size = 3 + max(3 * n, MOST_POINTS * (1 + 2 * n))
         kinds = ("sensor_msgs/JointState", "std_msgs/Float64MultiArray",
                  "trajectory_msgs/JointTrajectory")  # fmt: skip
         self.subscriptions: Mapping[str, Any] = dict(zip(self._read, kinds, strict=True))
@@ -50,12 +57,12 @@ class RosWire:
 
     def states(self, frame: FloatArray) -> Iterator[tuple[str, bytes]]:
         """Clock, joint states, inertial sensor and base transform for a state of the world."""
-        n = len(self._joints)
         sec, nanosec = divmod(round(float(frame[0]) * 1e9), 1_000_000_000)
-        rows, body = frame[1 : 1 + 3 * n].reshape(3, n), frame[1 + 3 * n :]
+        q, dq, _, tau = self._reader.joints(frame)
+        body, turn = self._reader.body(frame), self._reader.orientation(frame)
         yield "rt/clock", CdrWriter().int32(sec).uint32(nanosec).message()
         out = CdrWriter().int32(sec).uint32(nanosec).text("").texts(self._joints)
-        for row in rows:
+        for row in (q, dq, tau):
             out.doubles(row, counted=True)
         yield f"{self._own}joint_states", out.message()
         xyzw = body[[1, 2, 3, 0]]
@@ -65,7 +72,7 @@ class RosWire:
         yield f"{self._own}imu", out.message()
         out = CdrWriter().uint32(1).int32(sec).uint32(nanosec).text(self._frames["frame"])
         out.text(self._frames["base_frame"])
-        out.doubles(body[10:13], counted=False).doubles(body[16:20][[1, 2, 3, 0]], counted=False)
+        out.doubles(body[10:13], counted=False).doubles(turn[[1, 2, 3, 0]], counted=False)
         yield "rt/tf", out.message()
 
     # In -----------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ class UnitreeRobot:
     package: str
     motors: tuple[str, ...]
     mode_machine: int = 0
+    #: Indices of joints that two motors move through a linkage: ankles, and the waist.
+    linked: tuple[int, ...] = ()
 
     @property
     def slots(self) -> int:
@@ -27,16 +29,20 @@ def _each(prefixes: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _LEGS = _each(("FR", "FL", "RR", "RL"), ("hip", "thigh", "calf"))
+_WHEELS = tuple(f"{leg}_wheel" for leg in ("FR", "FL", "RR", "RL"))
 _SIDES = ("left", "right")
 _ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow")
 _LONG_ARM = (*_ARM, "wrist_roll", "wrist_pitch", "wrist_yaw")
 _ANKLE = ("knee", "ankle_pitch", "ankle_roll")
+_ANKLES = (4, 5, 10, 11)
 _G1_LEGS = _each(_SIDES, ("hip_pitch", "hip_roll", "hip_yaw", *_ANKLE))
 _G1_WAIST = ("waist_yaw", "waist_roll", "waist_pitch")
 
 ROBOTS = {
     "go2": UnitreeRobot("unitree_go", _LEGS),
     "b2": UnitreeRobot("unitree_go", _LEGS),
+    "go2w": UnitreeRobot("unitree_go", (*_LEGS, *_WHEELS)),
+    "b2w": UnitreeRobot("unitree_go", (*_LEGS, *_WHEELS)),
     "h1": UnitreeRobot(
         "unitree_go",
         (
@@ -46,7 +52,8 @@ ROBOTS = {
             *_each(("right", "left"), _ARM),
         ),
     ),
-    "g1": UnitreeRobot("unitree_hg", (*_G1_LEGS, *_G1_WAIST, *_each(_SIDES, _LONG_ARM)), 5),
+    "g1": UnitreeRobot("unitree_hg", (*_G1_LEGS, *_G1_WAIST, *_each(_SIDES, _LONG_ARM)), 5,
+                       (*_ANKLES, 13, 14)),
     "h1_2": UnitreeRobot(
         "unitree_hg",
         (
@@ -54,5 +61,6 @@ ROBOTS = {
             "torso",
             *_each(_SIDES, _LONG_ARM),
         ),
+        linked=_ANKLES,
     ),
 }  # fmt: skip

@@ -1,7 +1,8 @@
 """Wire: what a DDS bridge writes and reads, without DDS; and the frames that carry it.
 
 The world and DDS run in two processes: a message that ends a DDS library must not end the world,
-and encoding must not cost its steps. Frames between them begin with one byte.
+and encoding must not cost its steps. States and commands are numbers in shared memory; texts travel
+by socket, after a byte that says what they are.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +12,6 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 
-#: World → DDS: a state, as float64.
-STATE = b"S"
-#: DDS → world: a command, as float64, with its arrival by `time.monotonic` first.
-COMMAND = b"C"
 #: DDS → world: why a message was rejected; something worth an event; it listens; it cannot.
 REJECTED, NOTE, READY, FAILED = b"X", b"N", b"H", b"F"
 
@@ -25,6 +22,11 @@ class Wire(Protocol):
     #: What may be on the wire: types by topic.
     publications: Mapping[str, Any]
     subscriptions: Mapping[str, Any]
+    #: Most numbers of a state and of a command.
+    state_size: int
+    command_size: int
+    #: What it has to say about messages that it used; whoever reports it empties the list.
+    notes: list[str]
 
     def states(self, frame: FloatArray) -> Iterable[tuple[str, bytes]]:
         """Messages by topic for a state."""
@@ -40,19 +42,15 @@ class Wire(Protocol):
         """Messages that answer one, by topic."""
 
 
-def state_frame(values: FloatArray) -> bytes:
-    """A state for the other process."""
-    return STATE + values.tobytes()
+def command_frame(arrived: float, values: FloatArray) -> FloatArray:
+    """A command for the world, with its arrival by `time.monotonic` first."""
+    return np.concatenate([[arrived], values])
 
 
-def command_frame(arrived: float, values: FloatArray) -> bytes:
-    """A command for the world."""
-    return COMMAND + np.concatenate([[arrived], values]).tobytes()
-
-
-def numbers_of(frame: bytes) -> FloatArray:
-    """The numbers of a frame."""
-    return np.frombuffer(frame, dtype=np.float64, offset=1)
+def memory_of(values: FloatArray) -> "memoryview[float]":
+    """The numbers of an array where they are."""
+    found: Any = values.data
+    return found  # type: ignore[no-any-return]
 
 
 class SampleOrder:

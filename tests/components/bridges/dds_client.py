@@ -3,6 +3,7 @@
 python dds_client.py DOMAIN SECONDS KP: reads states until the first, then commands the home pose.
 """
 
+import os
 import sys
 import time
 
@@ -20,7 +21,7 @@ HOME = [0.0, 0.7853, -1.6547] * 4
 
 def main(number: int, seconds: float, kp: float) -> None:
     """Command the home pose for some seconds of the clock."""
-    domain = Domain(number, configuration("lo"))
+    _domain = Domain(number, configuration("lo"))
     participant = DomainParticipant(number)
     command_type, state_type = dds_type("unitree_go.LowCmd_"), dds_type("unitree_go.LowState_")
     commands, states = codec("unitree_go.LowCmd_"), codec("unitree_go.LowState_")
@@ -44,7 +45,7 @@ def main(number: int, seconds: float, kp: float) -> None:
             writer.write(as_sample(command_type, commands.encode(command)))
         time.sleep(0.004)
     print(f"states {seen} good {good}", flush=True)
-    del domain
+    os._exit(0)  # taking DDS down can wait for threads that wait for others
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ computed bit by bit. It asks the motion switcher first, stands the robot up, and
 
 # mypy: ignore-errors
 import json
+import os
 import struct
 import sys
 import time
@@ -138,7 +139,7 @@ def main(number, seconds):
         "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name='lo' priority='default' "
         "multicast='default'/></Interfaces></General></Domain></CycloneDDS>"
     )
-    domain = Domain(number, config)
+    _domain = Domain(number, config)
     participant = DomainParticipant(number)
     print(f"controller {ask_motion_switcher(participant)!r}")
     writer = DataWriter(participant, Topic(participant, "rt/lowcmd", LowCmd))
@@ -162,7 +163,7 @@ def main(number, seconds):
             writer.write(command)
         time.sleep(0.01)
     print(f"states {seen} good {good}", flush=True)
-    del domain
+    os._exit(0)  # taking DDS down can wait for threads that wait for others
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import pytest
 import mjrig
 from mjrig.components.bridges.bridge import BridgePhase
 from mjrig.components.bridges.dds.link import LocalLink
+from mjrig.components.bridges.dds.ros_hashes import type_hash
 from mjrig.components.bridges.dds.ros_types import FIELDS, ros_type
 from mjrig.components.bridges.ros_bridge import RosBridge
 from mjrig.components.bridges.serving import Serving
@@ -34,13 +35,13 @@ class Client:
         found = self.world["quadruped"].components[-1]
         assert isinstance(found, RosBridge)
         self.bridge = found
-        self.link = LocalLink(found.local_wire())
+        self.link = LocalLink(found.make_wire())
         if link:
             found.use_link(self.link)
         self.serving = Serving(self.world)
 
     def seen(self, topic: str) -> Any:
-        kind = TYPES[self.bridge.local_wire().publications[topic]]
+        kind = TYPES[self.bridge.make_wire().publications[topic]]
         return kind.deserialize([m for t, m in self.link.sent if t == topic][-1])
 
     def say(self, topic: str, message: Any) -> None:
@@ -115,6 +116,14 @@ def test_all_kinds_of_command_move_the_joints_they_name(client: Client) -> None:
     assert client.bridge.phase is BridgePhase.COMMANDED
 
 
+def test_commands_of_one_step_about_different_joints_all_count(client: Client) -> None:
+    place = client.world["quadruped"].setpoints.position
+    for name, value in (("FL_roll_hip", 0.11), ("FR_pitch_thigh", 0.72), ("FL_roll_hip", 0.12)):
+        client.say("rt/joint_commands", joint_state([name], [value]))
+    client.serving.advance(1)
+    assert place[0] == 0.12 and place[4] == 0.72
+
+
 BAD = [
     ("rt/joint_commands", joint_state(["nobody"], [0.0]), "no joint 'nobody'"),
     ("rt/joint_commands", joint_state(["FL_roll_hip"], [math.nan]), "position is not finite"),
@@ -152,8 +161,18 @@ def test_no_bytes_stop_the_world(client: Client, tally: Tally) -> None:
             tally.found(f"{topic}: {raw.hex()}")
 
 
+def test_type_hashes_are_those_of_ros() -> None:
+    typesys = pytest.importorskip("rosbags.typesys", reason="needs the extra 'logs'")
+    store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
+    for name in FIELDS:
+        package, short = name.split("/")
+        assert type_hash(name) == store.hash_rihs01(f"{package}/msg/{short}")
+
+
 @pytest.mark.slow
 def test_a_node_sees_and_commands_over_dds() -> None:
+    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
+    from cyclonedds.core import Policy
     from cyclonedds.domain import Domain, DomainParticipant
     from cyclonedds.pub import DataWriter
     from cyclonedds.sub import DataReader
@@ -161,7 +180,7 @@ def test_a_node_sees_and_commands_over_dds() -> None:
 
     from mjrig.components.bridges.dds.dds_process import configuration
 
-    number = 100 + (os.getpid() + 1) % 100
+    number = 20 + (os.getpid() + 40) % 80  # higher ones have ports that are given to anybody
     made = Client(link=False, domain=number)
     with made.serving:
         domain = Domain(number, configuration("lo"))
@@ -169,6 +188,7 @@ def test_a_node_sees_and_commands_over_dds() -> None:
         kind = TYPES["sensor_msgs/JointState"]
         reader = DataReader(node, Topic(node, "rt/joint_states", kind))
         writer = DataWriter(node, Topic(node, "rt/joint_commands", kind))
+        found = BuiltinDataReader(node, BuiltinTopicDcpsPublication)
         end, states = time.monotonic() + 20.0, 0
         place = made.world["quadruped"].setpoints.position
         while time.monotonic() < end and not (states > 20 and place[0] == 0.0625):
@@ -176,4 +196,7 @@ def test_a_node_sees_and_commands_over_dds() -> None:
             made.serving.run(0.05)
             states += len(reader.take(N=100))
         assert states > 20 and place[0] == 0.0625
-        del domain
+        said = {end.topic_name: end.qos[Policy.Userdata] for end in found.take(N=100)}
+        assert said["rt/imu"].data.decode() == f"typehash={type_hash('sensor_msgs/Imu')};"
+        # In this order: a domain that is deleted first takes the rest with it, and may wait for it.
+        del found, reader, writer, node, domain

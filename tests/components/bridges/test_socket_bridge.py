@@ -3,10 +3,12 @@
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +242,52 @@ def test_a_repeated_or_older_sequence_moves_nothing(serving: Serving) -> None:
 )  # fmt: skip
 def test_pages_of_other_sites_may_not_connect(origin: str | None, allowed: bool) -> None:
     assert is_local_origin(origin) is allowed
+
+
+def test_a_websocket_server_that_ends_is_started_again_and_that_is_said() -> None:
+    client = pytest.importorskip("websockets.sync.client", reason="needs the extra 'bridge'")
+    world = served_world()
+    with Serving(world) as serving:
+        bridge = bridge_of(world)
+        address, sockets = bridge.endpoints["websocket"], bridge._sockets
+        assert sockets is not None and sockets._web is not None
+        sockets._web._server.shutdown()
+        sockets._web._thread.join(10.0)
+        for _ in range(20):
+            serving.run(0.05)
+            if any("WebSocket server ended; it was started" in e.message for e in world.events):
+                break
+        said: list[str] = []
+
+        def ask_it() -> None:
+            with client.connect(address) as connection:
+                connection.send(json.dumps({"op": "get"}))
+                said.append(connection.recv(timeout=20))
+
+        asking = threading.Thread(target=ask_it)
+        asking.start()
+        while asking.is_alive():
+            serving.run(0.05)
+        assert json.loads(said[0])["ok"]
+
+
+def test_clients_that_hang_do_not_keep_it_from_closing() -> None:
+    client = pytest.importorskip("websockets.sync.client", reason="needs the extra 'bridge'")
+    world = served_world()
+    before = set(threading.enumerate())
+    with ExitStack() as clients, Serving(world) as serving:
+        address = bridge_of(world).endpoints["websocket"]
+        name, port = address.removeprefix("ws://").split(":")
+        clients.enter_context(socket.create_connection((name, int(port))))  # no handshake
+        idle = clients.enter_context(client.connect(address, close_timeout=0.1))
+        idle.send(json.dumps({"op": "subscribe"}))
+        serving.run(0.1)
+        asking = clients.enter_context(client.connect(address, close_timeout=0.1))
+        asking.send(json.dumps({"op": "get"}))  # closed before it is answered
+    left = {t for t in set(threading.enumerate()) - before if not t.daemon}
+    for thread in left:
+        thread.join(10.0)
+    assert not any(thread.is_alive() for thread in left)
 
 
 def clients() -> dict[str, str]:

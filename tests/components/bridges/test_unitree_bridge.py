@@ -17,7 +17,7 @@ import pytest
 
 import mjrig
 from mjrig.components.bridges.bridge import BridgePhase
-from mjrig.components.bridges.dds.link import DdsLink, LocalLink
+from mjrig.components.bridges.dds.link import DdsLink
 from mjrig.components.bridges.dds.records import checksum, idl_type
 from mjrig.components.bridges.dds.unitree_messages import LAYOUTS, codec, dds_name
 from mjrig.components.bridges.dds.unitree_robots import ROBOTS
@@ -32,6 +32,7 @@ from mjrig.components.bridges.dds.wire import SampleOrder
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.unitree_bridge import UnitreeBridge
 from tests.campaign import Tally
+from tests.components.bridges.unitree_client import Client
 from tests.places import SCENES, SHARED
 
 VECTORS = SHARED / "bridge" / "unitree_vectors.json"
@@ -109,42 +110,9 @@ def test_dds_type_information_is_byte_for_byte_the_vendors() -> None:
 # A client in this process -----------------------------------------------------------------------
 
 
-class Client:
-    """A program for the robot, in this process."""
-
-    def __init__(self, scene: str, kind: str) -> None:
-        described = mjrig.Scene.load(SCENES / f"{scene}.yaml")
-        actor = described.actors[0]
-        actor.add_component(UnitreeBridge(kind=kind))
-        self.world = mjrig.World(described)
-        self.robot = self.world.articulations[actor.name]
-        found = self.robot.components[-1]
-        assert isinstance(found, UnitreeBridge)
-        self.bridge = found
-        wire = self.bridge.local_wire()
-        self.link = LocalLink(wire)
-        self.bridge.use_link(self.link)
-        package = ROBOTS[kind].package
-        self.commands, self.states = codec(f"{package}.LowCmd_"), codec(f"{package}.LowState_")
-        self.serving = Serving(self.world)
-
-    def command(self, **values: Any) -> Any:
-        record = self.commands.record()
-        record["motor_cmd"]["mode"] = 1
-        for name, value in values.items():
-            record["motor_cmd"][name] = value
-        return record
-
-    def say(self, record: Any) -> None:
-        self.link.say("rt/lowcmd", self.commands.encode(record))
-
-    def state(self) -> Any:
-        return self.states.decode([m for t, m in self.link.sent if t == "rt/lowstate"][-1])
-
-
 @pytest.fixture(params=[("quadruped", "go2"), ("humanoid", "g1")], ids=["go2", "g1"])
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    made = Client(*request.param)
+    made = Client(SCENES / f"{request.param[0]}.yaml", request.param[1])
     with made.serving:
         yield made
 
@@ -333,8 +301,8 @@ def test_the_motor_table_can_be_given() -> None:
     scene.actors[0].add_component(UnitreeBridge(motors_of=["-", "RL_calf", "FL_roll_hip"]))
     bridge = mjrig.World(scene)["quadruped"].components[-1]
     assert isinstance(bridge, UnitreeBridge)
-    assert bridge.motor_indices == (1, 2)
-    assert [b.actuator for b in bridge.motors.bindings] == ["RL_calf", "FL_hip"]
+    actuators = [b.actuator for b in bridge.motors.bindings]
+    assert dict(zip(bridge.motor_indices, actuators, strict=True)) == {1: "RL_calf", 2: "FL_hip"}
 
 
 # Over DDS ---------------------------------------------------------------------------------------
@@ -344,7 +312,7 @@ def test_the_motor_table_can_be_given() -> None:
 def over_dds() -> Iterator[tuple[Serving, UnitreeBridge]]:
     pytest.importorskip("cyclonedds", reason="needs the extra 'bridge'")
     scene = mjrig.Scene.load(SCENES / "quadruped.yaml")
-    bridge = UnitreeBridge(domain=100 + os.getpid() % 100, until_command="off")
+    bridge = UnitreeBridge(domain=20 + os.getpid() % 80, until_command="off")
     scene.actors[0].add_component(bridge)
     world = mjrig.World(scene)
     with Serving(world) as serving:
@@ -437,12 +405,25 @@ def test_a_dds_process_that_dies_is_started_again_and_that_is_said(
     assert int(client.communicate()[0].split()[1]) > 50
 
 
+@pytest.mark.slow
+def test_a_dds_process_that_hangs_does_not_keep_the_world_from_closing(
+    over_dds: tuple[Serving, UnitreeBridge],
+) -> None:
+    serving, bridge = over_dds
+    assert isinstance(bridge.link, DdsLink)
+    process = bridge.link._process
+    os.kill(process.pid, signal.SIGSTOP)
+    serving.run(0.1)  # states have nowhere to go, and that stops nothing
+    serving.close()
+    assert process.poll() == -signal.SIGKILL
+
+
 def test_a_recorded_run_replays_to_the_same_motion(tmp_path: Path) -> None:
     pytest.importorskip("h5py", reason="needs the extra 'record'")
     from mjrig.recording.recorder import Recorder
     from mjrig.sim2sim.replaying import replay
 
-    client, path = Client("quadruped", "go2"), tmp_path / "run.h5"
+    client, path = Client(SCENES / "quadruped.yaml", "go2"), tmp_path / "run.h5"
     rng = np.random.default_rng(5)
     with client.serving, Recorder(client.world, path):
         client.serving.advance(2)

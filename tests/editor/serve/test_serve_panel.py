@@ -1,24 +1,29 @@
 """Serving from the window: opened, watched, closed; gains from outside are shown, not saved."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mjrig
+from mjrig.cli.main import main
 from mjrig.components.bridges.bridge import BridgePhase
 from mjrig.components.bridges.socket_bridge import SocketBridge
+from mjrig.control.setpoints import Source
 from mjrig.editor.serve.serve_panel import ServePanel
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
-from mjrig.gains.gain_rows import gain_rows
+from mjrig.gains.gain_rows import gain_rows, set_gains
+from mjrig.recording.recorder import Recorder
 from tests.editor.ui_driver import app_with, run_ui_tests
 from tests.places import SCENES
 
 pytest.importorskip("zmq", reason="needs the extra 'bridge'")
 msgpack = pytest.importorskip("msgpack")
+QUADRUPED = SCENES / "quadruped.yaml"
 
 
 @pytest.fixture
@@ -116,3 +121,59 @@ def test_the_panel_is_drawn_in_every_state(panel: ServePanel) -> None:
         assert not bridge_of(panel).is_open
 
     run_ui_tests(app_with(panel.state, [panel]), visit)
+
+
+def test_the_lease_is_shown_whoever_has_it(panel: ServePanel) -> None:
+    panel.served.start()
+    robot, simulation = panel.state.simulation.world["quadruped"], panel.state.simulation
+
+    def holders() -> tuple[str, ...]:
+        panel.served._looked = 0.0
+        simulation.advance(1)
+        return panel.served.status[0].holders
+
+    assert holders() == ()
+    with robot.take(Source.UI, holder="hand"):
+        assert not ask(panel, op="set", position=0.0)["ok"]
+        assert holders() == ("hand",)
+    assert ask(panel, op="set", position=0.0)["ok"]
+    assert holders() == ("quadruped.SocketBridge",)
+    assert ask(panel, op="release")["ok"]
+    assert holders() == ()
+
+
+def test_an_edit_of_one_gain_saves_it_and_none_from_outside(
+    panel: ServePanel, tmp_path: Path
+) -> None:
+    panel.served.start()
+    ask(panel, op="set", kp=77.0, kv=7.0)
+    state = panel.state
+    rows = gain_rows(state.simulation.world, state.scene)
+    set_gains(state.scene, [(rows[0], {"kp": 90.0})])
+    state.scene.move_to(tmp_path)
+    state.scene.save(tmp_path / "saved.yaml")
+    saved, own = (
+        {row.actuator: row.values for row in gain_rows(mjrig.World(scene), scene)}
+        for scene in (mjrig.Scene.load(tmp_path / "saved.yaml"), mjrig.Scene.load(QUADRUPED))
+    )
+    for name, values in saved.items():
+        kp = 90.0 if name == rows[0].actuator else own[name]["kp"]
+        assert values["kp"] == kp and values["kv"] == own[name]["kv"]
+
+
+def test_a_served_run_is_recorded_replays_to_the_bit_and_is_diagnosed(
+    panel: ServePanel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("h5py", reason="needs the extra 'record'")
+    state, path = panel.state, tmp_path / "run.h5"
+    panel.served.start()
+    with Recorder(state.simulation.world, path):
+        state.simulation.advance(5)
+        for k in range(4):
+            position = (0.02 * k + state.simulation.world["quadruped"].position).tolist()
+            assert ask(panel, op="set", position=position, kp=60.0 + 20.0 * k, kv=3.0)["ok"]
+            state.simulation.advance(30)
+    panel.served.stop()
+    assert main(["replay", str(path), "--scene", str(QUADRUPED)]) == 0
+    said = capsys.readouterr().out
+    assert ": matches\n" in said and "bit-exact over 0.125 s" in said, said

@@ -141,7 +141,7 @@ class PDController(PipelineController):
         self._notify(())
 
     def make_law(self) -> Law:
-        return PD(order=self.order)
+        return PD.from_data({} if self.order is SumOrder.ENGINE else {"order": str(self.order)})
 
     def _own_load_law(self, law: Any) -> None:
         law.load_gains(self.kp, self.kv, np.zeros(1))

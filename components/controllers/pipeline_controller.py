@@ -45,7 +45,8 @@ class PipelineController(PipelineOwner):
             _keep_memory(before, self._pipe)
         self._ran_on = ids
         self._ticks = EveryTick(self, model, data)
-        self._run = self._python_run()
+        is_lowered_next = lowered is None and self._execution.name == "native"
+        self._run = None if is_lowered_next else self._python_run()
         # Bound again after a structural change:
         if lowered is not None:
             self._leave_native(lowered, "its structure changed while it ran")

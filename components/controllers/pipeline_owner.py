@@ -155,7 +155,7 @@ class PipelineOwner(ArticulationController):
         """
         self._tick = self.decimation * timestep
         law = self.law or self.make_law()
-        self._limit = MaxEffort()
+        self._limit = MaxEffort.from_data({})
         for part in (law, self._limit):
             part.spread_over(self._slots)
         parts: list[Law | Clamp] = [law, *self.clamps]

@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.position_table import PositionTable
 
 
+@cache
 def why_no_numba() -> str:
     """Why the kernel cannot run here; empty if it can."""
     found = importlib.util.find_spec("numba") is not None

@@ -66,6 +66,8 @@ def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArra
 def take_memory(controller: PipelineHost, lowered: Lowered) -> None:
     """Copy MuJoCo's memory of a law into the state of its pipeline."""
     pipe = controller._pipe
+    if pipe.delay is None and not isinstance(pipe.law, PID):
+        return
     integral, pasts = lowered.memory()
     if isinstance(pipe.law, PID):
         pipe.state.integral[:] = integral
@@ -87,7 +89,7 @@ def native_effort_of(
     raw = _raw_effort(law, q, qd, lowered.commands(), integral)
     effort, acted = raw, []
     for clamp in pipe.clamps:
-        after = np.zeros_like(effort)
+        after = np.zeros(effort.shape)
         clamp.apply(effort, q, qd, after)
         acted.append(after != effort)
         effort = after
@@ -110,7 +112,7 @@ def _raw_effort(
     raw: FloatArray = (law._kp * target_q + law._kv * target_qd) + feedforward
     if integral is not None:
         raw = raw + law._ki * integral
-    raw = raw + ((-law._kp) * q + (-law._kv) * qd)
+    raw = raw + (law._minus_kp * q + law._minus_kv * qd)
     return raw
 
 

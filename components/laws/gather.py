@@ -59,7 +59,7 @@ def scaled(
     buffer: Buffer, operations: list[Operation], factor: Buffer, divide: bool = False
 ) -> tuple[Buffer, list[Operation]]:
     """The same times (or divided by) a factor; factors of one cost nothing."""
-    if np.all(factor == 1.0):
+    if (factor == 1.0).all():
         return buffer, operations
     result = np.zeros_like(buffer)
     ufunc = np.divide if divide else np.multiply

@@ -57,4 +57,6 @@ class PipelineSpace:
         return self._typed(values * np.abs(self.factor))
 
     def _typed(self, values: Array) -> Array:
-        return np.broadcast_to(values, (self.size,)).astype(self.dtype)
+        typed: Array = np.empty(self.size, self.dtype)
+        typed[:] = values
+        return typed

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Self
 
 import mujoco
@@ -47,6 +48,7 @@ Values = Mapping[str, Any]
 _PLAIN = ("name", "target", "type", "trntype", "gaintype", "biastype", "dyntype", "actdim",
           "ctrlspec", "forcelimited", "ctrllimited", "inheritrange")  # fmt: skip
 _ARRAYS = ("gainprm", "biasprm", "dynprm", "forcerange", "ctrlrange", "gear")
+_read_plain, _read_arrays = attrgetter(*_PLAIN), attrgetter(*_ARRAYS)
 
 
 @dataclass
@@ -79,9 +81,10 @@ class NativeActuator:
     @classmethod
     def of(cls, element: Any) -> Self:
         """A copy of what a spec's actuator has."""
-        values = {n: getattr(element, n) for n in _PLAIN}
-        arrays = {n: getattr(element, n).copy() for n in _ARRAYS}
-        return cls(plugin=bool(element.plugin.active), **values, **arrays)
+        values: dict[str, Any] = dict(zip(_PLAIN, _read_plain(element), strict=True))
+        for name, array in zip(_ARRAYS, _read_arrays(element), strict=True):
+            values[name] = array.copy()
+        return cls(plugin=bool(element.plugin.active), **values)
 
     def copy(self) -> Self:
         """A copy to change."""

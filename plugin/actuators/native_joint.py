@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any, Self
 
 import mujoco
@@ -12,6 +13,7 @@ _LIMITED = mujoco.mjtLimited.mjLIMITED_TRUE
 #: What a scene gives one number for.
 NUMBERS = ("armature", "damping", "frictionloss", "stiffness")
 _WRITTEN = (*NUMBERS, "range", "limited", "actfrcrange", "actfrclimited")
+_read = attrgetter(*_WRITTEN)
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,14 @@ class NativeJoint:
     @classmethod
     def of(cls, element: Any) -> Self:
         """What a spec's joint has."""
-        values: dict[str, Any] = {name: getattr(element, name) for name in _WRITTEN}
-        values |= {n: tuple(v.tolist()) for n, v in values.items() if isinstance(v, np.ndarray)}
+        values: dict[str, Any] = {}
+        for name, value in zip(_WRITTEN, _read(element), strict=True):
+            values[name] = tuple(value.tolist()) if isinstance(value, np.ndarray) else value
         return cls(
             element.name,
             element.type,
             bool(element.compiler.degree),
-            springdamper=bool(np.all(element.springdamper > 0.0)),
+            springdamper=all(v > 0.0 for v in element.springdamper.tolist()),
             **values,
         )
 

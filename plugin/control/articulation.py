@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, as_slice
 from mjrig.control.control import Control
 from mjrig.control.controlled_actor import ControlledActor
 from mjrig.control.keyframe_hold import KeyframeHold, Pinned
@@ -32,6 +32,8 @@ class Articulation(ControlledActor):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        self._qpos_places = as_slice(self._where.qpos)
+        self._dof_places = as_slice(self._where.dof)
         self._trajectory: Trajectory | None = None
         self._control: Control | None = None
         self._hold = KeyframeHold(self._setpoints)
@@ -211,12 +213,14 @@ class Articulation(ControlledActor):
     def put(self, state: ActorState) -> None:
         """Write this actor's share of the state, no other actor's."""
         where, data = self._where, self._data
-        data.qpos[where.qpos] = state.qpos
-        data.qvel[where.dof] = state.qvel
-        data.act[where.act] = state.act
+        data.qpos[self._qpos_places] = state.qpos
+        data.qvel[self._dof_places] = state.qvel
+        if len(where.act):
+            data.act[where.act] = state.act
         self._ctrl[:] = 0.0 if state.ctrl is None else np.nan_to_num(state.ctrl)
-        data.mocap_pos[where.mocap] = state.mocap_pos
-        data.mocap_quat[where.mocap] = state.mocap_quat
+        if len(where.mocap):
+            data.mocap_pos[where.mocap] = state.mocap_pos
+            data.mocap_quat[where.mocap] = state.mocap_quat
         self._initial = state
 
     def reset(self) -> None:

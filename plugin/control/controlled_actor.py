@@ -71,6 +71,8 @@ class ControlledActor(ActorInWorld):
     @property
     def servos(self) -> tuple[NativeServo, ...]:
         """MuJoCo's own servos that no controller owns, in id order."""
+        if self._servos is None:
+            self._servos = self._find_servos()
         return self._servos
 
     @property
@@ -111,6 +113,8 @@ class ControlledActor(ActorInWorld):
         component.own(self, role, "components")
         before = self._owned()
         try:
+            if isinstance(component, ArticulationController) and execution is not None:
+                component.expect(execution)
             self._attach(component)
             if isinstance(component, ArticulationController) and execution is not None:
                 self._run_as(component, execution)
@@ -159,11 +163,14 @@ class ControlledActor(ActorInWorld):
         component.attach(self)
 
     def _check_overlap(self, newcomer: ArticulationController) -> None:
+        others = [c for c in self.controllers if c is not newcomer]
+        if not others:
+            return
         claimed = {b.actuator_id for b in newcomer.select(self._described, self.label)}
         claimants = [*self._components, newcomer]
-        for other in self.controllers:
+        for other in others:
             for binding in other.bindings:
-                if binding.actuator_id in claimed and other is not newcomer:
+                if binding.actuator_id in claimed:
                     raise BindingError(
                         f"{self.name}: actuator {binding.actuator!r} is claimed by "
                         f"{_claim(claimants, other)} and {_claim(claimants, newcomer)}; "
@@ -230,10 +237,18 @@ class ControlledActor(ActorInWorld):
         if plan.watches_ctrl and not plan.before and not plan.writes:
             self.quiet_step = self._quiet_step()
         self._claims = [_owns(c) for c in self._components]
-        self._telemetry = Telemetry(plan.table, self._described, self.controllers, self._data)
-        self._servos = self._find_servos()
+        # Made from the plan when somebody looks.
+        self._read_by: Telemetry | None = None
+        self._servos: tuple[NativeServo, ...] | None = None
         self._setpoints.touch()
         self._on_plan()
+
+    @property
+    def _telemetry(self) -> Telemetry:
+        if self._read_by is None:
+            table, controllers = self._plan.table, self.controllers
+            self._read_by = Telemetry(table, self._described, controllers, self._data)
+        return self._read_by
 
     def _find_servos(self) -> tuple[NativeServo, ...]:
         owned, natives = self._owned(), self._where.natives

@@ -86,12 +86,11 @@ class ArticulationController(ActorComponent):
         Raises:
             BindingError: a pattern matches nothing, or a literal name cannot be bound.
         """
-        slots = Slots([b.names for b in candidates], owner)
         owned: dict[int, ActuatorBinding] = {}
         skipped: dict[int, ActuatorBinding] = {}
         for number, pattern in enumerate(self.actuators):
             at = () if isinstance(self._authored.get("actuators"), str) else (number,)
-            for i in self._matches(slots, pattern, at):
+            for i in self._matches(candidates, owner, pattern, at):
                 binding = candidates[i]
                 literal = is_literal(pattern) or pattern in binding.names
                 if self._may_own(binding, literal):
@@ -107,11 +106,13 @@ class ArticulationController(ActorComponent):
                     skipped[i] = binding
         return BindingTable(owned.values(), [b for i, b in skipped.items() if i not in owned])
 
-    def _matches(self, slots: Slots, pattern: str, at: tuple[int, ...]) -> list[int]:
+    def _matches(
+        self, candidates: Sequence[ActuatorBinding], owner: str, pattern: str, at: tuple[int, ...]
+    ) -> Sequence[int]:
         if self.actuators == EVERYTHING:  # the default may match nothing
-            return list(range(len(slots)))
+            return range(len(candidates))
         try:
-            return slots.match(pattern)
+            return Slots([b.names for b in candidates], owner).match(pattern)
         except BindingError as error:
             text = f"{self.label}.actuators: {error}"
             raise BindingError(text, ("actuators",), at=at) from None
@@ -272,6 +273,11 @@ class ArticulationController(ActorComponent):
         text = f"{type(self).__name__} is written in Python"
         no = Support(False, text)
         return {"python": Support(True, "the reference"), "compiled": no, "native": no}
+
+    def expect(self, execution: Execution) -> None:
+        """Prepare for being bound to a model that was compiled for this mode; `run_as` follows."""
+        if execution.name == "native":
+            self._execution = execution
 
     def run_as(self, execution: Execution) -> None:
         """Hook: switch to this execution mode; `native` is followed by `lower`."""

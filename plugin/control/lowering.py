@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, as_slice
 from mjrig.model.binding import ActuatorBinding
 
 POS, VEL, FF = 1, 2, 4
@@ -119,17 +119,16 @@ class Lowered:
         self, model: Any, data: Any, bindings: Sequence[ActuatorBinding], timestep: float
     ) -> None:
         self._model, self._data, self._timestep = model, data, timestep
-        self._bindings = tuple(bindings)
+        self._own_range = own_force_range(bindings)
         #: Actuator ids, in binding order.
         self.ids = np.array([b.actuator_id for b in bindings], dtype=np.intp)
-        self._out = np.array([b.output_address for b in bindings], dtype=np.intp)
-        self._act = np.array([int(model.actuator_actadr[i]) for i in self.ids], dtype=np.intp)
+        self._out = as_slice(np.array([b.output_address for b in bindings], dtype=np.intp))
+        self._act = model.actuator_actadr[self.ids].astype(np.intp)
         #: (n, 3) addresses of the position, velocity and feedforward inputs.
-        self.inputs = np.array(
-            [np.arange(INPUTS) + int(model.actuator_ctrladr[i]) for i in self.ids], dtype=np.intp
-        ).reshape(-1, INPUTS)
+        self.inputs = (model.actuator_ctrladr[self.ids, None] + np.arange(INPUTS)).astype(np.intp)
+        self._all_inputs = as_slice(self.inputs.ravel())
         self._integrates = not (self._act < 0).any()
-        self._rooms = [int(model.actuator_history[i][0]) for i in self.ids]
+        self._rooms: list[int] = model.actuator_history[self.ids, 0].tolist()
         self._has_delay = any(self._rooms)
         rooms = zip(self.ids.tolist(), self._rooms, strict=True)
         self._delayed = tuple(rooms) if self._has_delay else ()
@@ -142,7 +141,7 @@ class Lowered:
         """Write a form's numbers into the model; effective with the next step."""
         self._take_back()
         model, ids = self._model, self.ids
-        self._set_force_range(*within_own_range(form.low, form.high, self._bindings))
+        self._set_force_range(*within(form.low, form.high, self._own_range))
         if form.dc is not None:
             self._load_dc(form, form.dc)
         else:
@@ -181,7 +180,7 @@ class Lowered:
         else:
             model.actuator_biasprm[ids, 0:3] = 0.0
             model.actuator_gainprm[ids, 0] = 0.0
-        self._set_force_range(*own_force_range(self._bindings))
+        self._set_force_range(*self._own_range)
 
     def memory(self) -> LawMemory:
         """The law's memory: its integral, and past commands, oldest first."""
@@ -270,17 +269,20 @@ class Lowered:
     # What MuJoCo did in the last step -----------------------------------------------------------
 
     def length(self) -> FloatArray:
-        """Actuator lengths the last step started from."""
+        """Actuator lengths the last step started from, read-only: they may be MuJoCo's own."""
         found: FloatArray = self._data.actuator_length[self._out]
         return found
 
     def velocity(self) -> FloatArray:
-        """Actuator velocities the last step started from."""
+        """Actuator velocities the last step started from, as `length`."""
         found: FloatArray = self._data.actuator_velocity[self._out]
         return found
 
     def commands(self) -> FloatArray:
-        """(3, n) position, velocity and feedforward that acted in the last step."""
+        """(3, n) position, velocity and feedforward that acted in the last step, read-only."""
+        if not self._has_delay:
+            now: FloatArray = self._data.ctrl[self._all_inputs].reshape(-1, INPUTS).T
+            return now
         found = self._data.ctrl[self.inputs]
         began = float(self._data.time) - self._timestep
         buffer = np.zeros(INPUTS)
@@ -306,7 +308,14 @@ def within_own_range(
 
     Arrays (n,) or (worlds, n).
     """
-    least, most = own_force_range(bindings)
+    return within(low, high, own_force_range(bindings))
+
+
+def within(
+    low: FloatArray, high: FloatArray, own: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Limits within others, which win where the two do not overlap."""
+    least, most = own
     return (
         np.minimum(np.maximum(low, least), most),
         np.minimum(np.maximum(high, least), most),

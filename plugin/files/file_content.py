@@ -4,14 +4,17 @@ import os
 import stat
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from xml.parsers import expat
 
 _HEAD = 65_536
 _MJB = (54321).to_bytes(4, "little")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
 _BOM = b"\xef\xbb\xbf"
+
+
+class _RootFound(Exception):
+    """Ends the parsing; its text is the name."""
 
 
 class Content(StrEnum):
@@ -45,12 +48,17 @@ def kind_of(head: bytes) -> Content:
 
 def root_element(head: bytes) -> str:
     """The root element of an XML text, without its namespace; empty: none was found."""
-    parser: Any = ElementTree.XMLPullParser(["start"])
-    parser.feed(head)
+    parser = expat.ParserCreate(namespace_separator="}")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        raise _RootFound(tag.rpartition("}")[2])
+
+    parser.StartElementHandler = start
     try:
-        for _, element in parser.read_events():
-            return str(element.tag).rpartition("}")[2]
-    except ElementTree.ParseError:  # raised where it stands among the events
+        parser.Parse(head, False)
+    except _RootFound as found:
+        return str(found)
+    except (expat.ExpatError, ValueError, LookupError):  # the latter two: an unknown encoding
         pass
     return ""
 

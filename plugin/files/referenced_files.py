@@ -23,6 +23,9 @@ _BROKEN_NAME = re.compile(
     r"""\b(?:file\w*|(?:mesh|texture|asset)dir)\s*=\s*(?:"[^"\t\r\n]*[\t\r\n]|'[^'\t\r\n]*[\t\r\n])"""
 )
 
+#: What every name of a file stands in or behind, in small letters.
+_NAMING = (b"file", b"config")
+
 
 @dataclass(frozen=True)
 class FileReference:
@@ -94,8 +97,10 @@ def check_regular(path: Path) -> None:
         PropertyError: it refers to something that exists and is neither a file nor a folder.
     """
     try:
-        references = model_files(path)
-    except PropertyError:
+        content = read_limited(path, MAX_BYTES).lower()
+        names_files = any(word in content for word in _NAMING)
+        references = model_files(path) if names_files else []
+    except (PropertyError, OSError):
         return  # MuJoCo tells what is wrong with it
     for reference in references:
         try:

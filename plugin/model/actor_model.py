@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import mujoco
@@ -83,8 +84,9 @@ class NamedIds:
         for k, (kind, count) in enumerate(kinds):
             for i in range(count):
                 actor, slash, _ = str(mujoco.mj_id2name(model, kind, i) or "").partition("/")
-                for prefix in dict.fromkeys(("", actor + slash if slash else "")):
-                    self._found.setdefault(prefix, [[], [], []])[k].append(i)
+                self._found.setdefault("", [[], [], []])[k].append(i)
+                if slash:
+                    self._found.setdefault(actor + slash, [[], [], []])[k].append(i)
 
     def of(self, prefix: str) -> list[Indices]:
         """Of joints, actuators and bodies; the prefix is that of an actor, or empty: all."""
@@ -117,8 +119,9 @@ def locate(model: Any, name: str, prefix: str, ids: NamedIds | None = None) -> A
 
 def spans(starts: Any, sizes: Any) -> Indices:
     """All addresses of blocks given by start and size; blocks that start below 0 are empty."""
-    spans = [np.arange(a, a + n) for a, n in zip(starts, sizes, strict=True) if a >= 0]
-    return np.concatenate([np.zeros(0, dtype=np.intp), *spans]).astype(np.intp)
+    pairs = zip(np.asarray(starts).tolist(), np.asarray(sizes).tolist(), strict=True)
+    found = [i for start, size in pairs if start >= 0 for i in range(start, start + size)]
+    return np.array(found, dtype=np.intp)
 
 
 def _ctrl_slice(model: Any, actuators: Indices) -> slice:
@@ -156,11 +159,12 @@ class StateIndex:
         }
         self.qpos = _slices(joints, [QPOS_SIZE[t] for t in self.types.values()])
         self.dof = _slices(joints, [DOF_SIZE[t] for t in self.types.values()])
-        acts = model.actuator_actnum[where.actuator_ids]
-        inputs = model.actuator_ctrlnum[where.actuator_ids]
+        ids = where.actuator_ids.tolist()
+        acts = model.actuator_actnum[where.actuator_ids].tolist()
+        inputs = model.actuator_ctrlnum[where.actuator_ids].tolist()
         if lowered:
-            were_motors = np.isin(where.actuator_ids, list(lowered))
-            acts, inputs = np.where(were_motors, 0, acts), np.where(were_motors, 1, inputs)
+            acts = [0 if i in lowered else n for i, n in zip(ids, acts, strict=True)]
+            inputs = [1 if i in lowered else n for i, n in zip(ids, inputs, strict=True)]
         self.act, self.ctrl = _slices(actuators, acts), _slices(actuators, inputs)
         bodies = [int(np.flatnonzero(model.body_mocapid == m)[0]) for m in where.mocap]
         self.mocap = {local(mujoco.mjtObj.mjOBJ_BODY, b): i for i, b in enumerate(bodies)}
@@ -176,9 +180,8 @@ class StateIndex:
         return [name for name, kind in self.types.items() if QPOS_SIZE[kind] == 1]
 
 
-def _slices(names: list[str], sizes: Any) -> dict[str, slice]:
-    ends = np.cumsum(np.asarray(sizes, dtype=int))
+def _slices(names: list[str], sizes: list[int]) -> dict[str, slice]:
+    ends = accumulate(sizes)
     return {
-        name: slice(int(end - size), int(end))
-        for name, end, size in zip(names, ends, sizes, strict=True)
+        name: slice(end - size, end) for name, end, size in zip(names, ends, sizes, strict=True)
     }

@@ -12,7 +12,7 @@ from mjrig.actuators.native_joint import NativeJoint, NativeJoints
 from mjrig.errors import PropertyError
 from mjrig.model.actor_model import locate
 from mjrig.model.initial_state import with_states
-from mjrig.model.model_edits import edit_model, empty_keys, roots
+from mjrig.model.model_edits import Edits, edit_model, empty_keys, roots
 from mjrig.model.model_keys import model_keys
 from mjrig.model.model_references import ModelElement, find_elements, name_everything
 from mjrig.model.write_actuators import add_actuators
@@ -65,19 +65,29 @@ class Part:
         #: What became of the authored actuators.
         self.authored = add_actuators(self.spec, self.actor)
         self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
-        name_everything(self.spec)
+        if self.actor.actuators:
+            name_everything(self.spec)
         #: What a scene can change of its joints, in the model and here.
-        self.joints = NativeJoints(
-            {j.name: NativeJoint.of(j) for j in self.spec.joints}, edits.joints
-        )
+        self.joints = NativeJoints(self._joints_now(edits), edits.joints)
         #: Its actuators and their gains, in the model and here.
         self.actuators = NativeActuators(
-            {a.name: NativeActuator.of(a) for a in self.spec.actuators},
+            self._actuators_now(edits),
             edits.actuators,
             frozenset(n for names in self.authored.names for n in names if n in edits.actuators),
         )
         with self.blaming_model():
             scale_total_mass(self.spec)
+
+    def _joints_now(self, edits: Edits) -> dict[str, NativeJoint]:
+        """Read again only where the scene has changed some."""
+        if self.actor.dynamics is None and not self.actor.actuators:
+            return dict(edits.joints)
+        return {j.name: NativeJoint.of(j) for j in self.spec.joints}
+
+    def _actuators_now(self, edits: Edits) -> dict[str, NativeActuator]:
+        if self.actor.native_gains is None and not self.actor.actuators:
+            return dict(edits.actuators)
+        return {a.name: NativeActuator.of(a) for a in self.spec.actuators}
 
     @contextmanager
     def blaming_model(self) -> Iterator[None]:
@@ -106,7 +116,8 @@ class Part:
         """The data of this actor alone in its initial state."""
         where = locate(self.alone, self.name, "")
         data = mujoco.MjData(self.alone)
-        known = with_states(self.alone, data, where, self.actor, self.keys, Rigid.identity())
+        origin = Rigid.identity()
+        known = with_states(self.alone, lambda: data, where, self.actor, self.keys, origin)
         state = known.initial
         data.qpos[where.qpos] = state.qpos
         data.mocap_pos[where.mocap], data.mocap_quat[where.mocap] = (

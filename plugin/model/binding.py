@@ -1,7 +1,7 @@
 """Binding: which actuator drives which degree of freedom, or why it drives none."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, overload
@@ -39,6 +39,9 @@ _JOINT_TYPE = {
 }
 
 
+_ON_BODY, _FIXED = int(_TRN.mjTRN_BODY), int(mujoco.mjtGain.mjGAIN_FIXED)
+_NO_BIAS, _AFFINE = int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE)
+_NO_DYNAMICS = int(mujoco.mjtDyn.mjDYN_NONE)
 _KIND_BY_GAIN = {
     int(mujoco.mjtGain.mjGAIN_MUSCLE): "muscle",
     int(mujoco.mjtGain.mjGAIN_DCMOTOR): "dcmotor",
@@ -103,7 +106,10 @@ class ActuatorBinding:
     @property
     def names(self) -> tuple[str, ...]:
         """Names a pattern may match: the actuator's, its joint's, and the authored one."""
-        return (self.actuator, *(n for n in (self.joint, self.alias) if n))
+        if self.joint:
+            named = (self.actuator, self.joint)
+            return (*named, self.alias) if self.alias else named
+        return (self.actuator, self.alias) if self.alias else (self.actuator,)
 
     @property
     def factor(self) -> float:
@@ -169,6 +175,7 @@ def describe_actuators(
     ids: Iterable[int] | None = None,
     prefix: str = "",
     aliases: Mapping[str, str] = MappingProxyType({}),
+    lowered: Collection[int] = (),
 ) -> list[ActuatorBinding]:
     """Read the actuators of a compiled model, in id order, with local names.
 
@@ -177,6 +184,7 @@ def describe_actuators(
         ids: which actuators; None: all.
         prefix: prefix of the MuJoCo names (`dog/`); it is removed.
         aliases: authored names of actuators, by compiled name.
+        lowered: those that MuJoCo already runs a law on: nothing needs to stand in its way.
 
     Raises:
         BindingError: the model has no actuator of such an id.
@@ -187,38 +195,46 @@ def describe_actuators(
             raise BindingError(f"there is no actuator {i}; the model has {model.nactuator}")
     names = UniqueNames()
     found = []
-    obstacles = _native_obstacles(model, list(chosen))
+    read = _Reader(model, prefix)
+    obstacles = _native_obstacles(model, [i for i in chosen if i not in lowered])
     for i in chosen:
-        name = _local(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i, prefix) or _target_name(
-            model, i, prefix
-        )
-        name = names.give(name)
-        described = _describe(model, int(i), name, prefix)
+        target = _target_name(read, int(i))
+        name = names.give(read.local(mujoco.mjtObj.mjOBJ_ACTUATOR, i) or target)
         alias, obstacle = aliases.get(name, ""), obstacles.get(int(i), "")
-        found.append(replace(described, alias=alias, native_obstacle=obstacle))
+        found.append(_describe(read, int(i), name, target, alias, obstacle))
     return found
 
 
-def _local(model: Any, kind: Any, index: int, prefix: str) -> str:
-    name = mujoco.mj_id2name(model, kind, index) or ""
-    return str(name).removeprefix(prefix)
+class _Reader:
+    """A model whose arrays are fetched once: MuJoCo makes a new view every time."""
+
+    def __init__(self, model: Any, prefix: str) -> None:
+        self.model, self._prefix = model, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        array = self.__dict__[name] = getattr(self.model, name)
+        return array
+
+    def local(self, kind: Any, index: int) -> str:
+        """The local name of an element; empty if it has none."""
+        name = mujoco.mj_id2name(self.model, kind, index) or ""
+        return str(name).removeprefix(self._prefix)
 
 
-def _transmission(model: Any, i: int) -> str:
-    return _TARGET.get(int(model.actuator_trntype[i]), "unknown")
+def _transmission(read: _Reader, i: int) -> str:
+    return _TARGET.get(int(read.actuator_trntype[i]), "unknown")
 
 
-def _target_name(model: Any, i: int, prefix: str) -> str:
+def _target_name(read: _Reader, i: int) -> str:
     """The name of an actuator's target; its kind where that is unnamed."""
-    transmission, (target, _) = _transmission(model, i), model.actuator_trnid[i]
+    transmission, (target, second) = _transmission(read, i), read.actuator_trnid[i].tolist()
     if transmission == "orientation":
         # NOTE: an orientation actuator sits on a ball joint, or on a site with a refsite.
-        on_site = model.actuator_trnid[i][1] >= 0
-        kind = mujoco.mjtObj.mjOBJ_SITE if on_site else mujoco.mjtObj.mjOBJ_JOINT
-        return _local(model, kind, int(target), prefix) or "orientation"
+        kind = mujoco.mjtObj.mjOBJ_SITE if second >= 0 else mujoco.mjtObj.mjOBJ_JOINT
+        return read.local(kind, target) or "orientation"
     kind = _TARGET_OBJECT.get(transmission)
-    name = _local(model, kind, int(target), prefix) if kind is not None and target >= 0 else ""
-    return name or f"unnamed_{actuator_kind(model, i)}"
+    name = read.local(kind, target) if kind is not None and target >= 0 else ""
+    return name or f"unnamed_{actuator_kind(read, i)}"
 
 
 def actuator_kind(model: Any, i: int) -> str:
@@ -228,13 +244,13 @@ def actuator_kind(model: Any, i: int) -> str:
     gain = int(model.actuator_gaintype[i])
     if gain in _KIND_BY_GAIN:
         return _KIND_BY_GAIN[gain]
-    if int(model.actuator_trntype[i]) == int(_TRN.mjTRN_BODY):
+    if int(model.actuator_trntype[i]) == _ON_BODY:
         return "adhesion"
     bias, dyn = int(model.actuator_biastype[i]), int(model.actuator_dyntype[i])
-    fixed = gain == int(mujoco.mjtGain.mjGAIN_FIXED)
-    if bias == int(mujoco.mjtBias.mjBIAS_NONE) and dyn == int(mujoco.mjtDyn.mjDYN_NONE):
+    fixed = gain == _FIXED
+    if bias == _NO_BIAS and dyn == _NO_DYNAMICS:
         return "motor" if fixed else "damper"
-    if fixed and bias == int(mujoco.mjtBias.mjBIAS_AFFINE):
+    if fixed and bias == _AFFINE:
         return _servo_kind(dyn, *(-model.actuator_biasprm[i][1:3]))
     return "general"
 
@@ -247,31 +263,31 @@ def _servo_kind(dyn: int, kp: float, kv: float) -> str:
     return by_dynamics.get(dyn) or ("position" if kp else "velocity" if kv else "general")
 
 
-def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
-    transmission = _transmission(model, i)
-    target_id = int(model.actuator_trnid[i][0])
+def _describe(
+    read: _Reader, i: int, name: str, target: str, alias: str, obstacle: str
+) -> ActuatorBinding:
+    transmission = _transmission(read, i)
+    target_id = int(read.actuator_trnid[i, 0])
     joint_id = qpos_address = dof_address = -1
     joint = ""
     joint_range = joint_force_range = None
     if transmission == "joint" and target_id >= 0:
         joint_id = target_id
-        joint = _local(model, mujoco.mjtObj.mjOBJ_JOINT, joint_id, prefix)
-        transmission = _JOINT_TYPE[int(model.jnt_type[joint_id])]
+        joint = read.local(mujoco.mjtObj.mjOBJ_JOINT, joint_id)
+        transmission = _JOINT_TYPE[int(read.jnt_type[joint_id])]
         if transmission in ("hinge", "slide"):
-            qpos_address = int(model.jnt_qposadr[joint_id])
-            dof_address = int(model.jnt_dofadr[joint_id])
-        joint_range = _range(model.jnt_limited[joint_id], model.jnt_range[joint_id])
-        joint_force_range = _range(
-            model.jnt_actfrclimited[joint_id], model.jnt_actfrcrange[joint_id]
-        )
-    ctrl, out = int(model.actuator_ctrladr[i]), int(model.actuator_outadr[i])
-    gear = model.actuator_gear[out]
-    count = int(model.actuator_ctrlnum[i])
-    kind = actuator_kind(model, i)
+            qpos_address = int(read.jnt_qposadr[joint_id])
+            dof_address = int(read.jnt_dofadr[joint_id])
+        joint_range = _range(read.jnt_limited[joint_id], read.jnt_range[joint_id])
+        joint_force_range = _range(read.jnt_actfrclimited[joint_id], read.jnt_actfrcrange[joint_id])
+    ctrl, out = int(read.actuator_ctrladr[i]), int(read.actuator_outadr[i])
+    gear = read.actuator_gear[out]
+    count = int(read.actuator_ctrlnum[i])
+    kind = actuator_kind(read, i)
     # A joint's actuator acts through one number of its gear, any other through all of them.
     scale = float(gear[0]) if qpos_address >= 0 else float(gear.any())
     # A position actuator's gain is its stiffness, not a factor between ctrl and effort.
-    gain = float(model.actuator_gainprm[i][0]) if kind in ("motor", "adhesion") else 1.0
+    gain = float(read.actuator_gainprm[i, 0]) if kind in ("motor", "adhesion") else 1.0
     return ActuatorBinding(
         actuator=name,
         joint=joint,
@@ -279,25 +295,27 @@ def _describe(model: Any, i: int, name: str, prefix: str) -> ActuatorBinding:
         ctrl_address=ctrl,
         ctrl_count=count,
         output_address=out,
-        output_count=int(model.actuator_outnum[i]),
+        output_count=int(read.actuator_outnum[i]),
         joint_id=joint_id,
         qpos_address=qpos_address,
         dof_address=dof_address,
         kind=kind,
         transmission=transmission,
-        target=_target_name(model, i, prefix),
+        target=target,
         gear=scale,
         gain=gain,
-        inputs=tuple(str(mujoco.mj_actuatorInputName(model, i, k) or "") for k in range(count)),
-        ctrl_range=_range(model.actuator_ctrllimited[ctrl], model.actuator_ctrlrange[ctrl])
+        inputs=tuple(
+            str(mujoco.mj_actuatorInputName(read.model, i, k) or "") for k in range(count)
+        ),
+        ctrl_range=_range(read.actuator_ctrllimited[ctrl], read.actuator_ctrlrange[ctrl])
         if count
         else None,
-        force_range=_range(model.actuator_forcelimited[i], model.actuator_forcerange[i]),
+        force_range=_range(read.actuator_forcelimited[i], read.actuator_forcerange[i]),
         joint_range=joint_range,
         joint_force_range=joint_force_range,
-        skip_reason=_skip_reason(
-            kind, transmission, _target_name(model, i, prefix), count, (scale, gain)
-        ),
+        skip_reason=_skip_reason(kind, transmission, target, count, (scale, gain)),
+        native_obstacle=obstacle,
+        alias=alias,
     )
 
 
@@ -339,7 +357,10 @@ def _native_obstacles(model: Any, ids: Sequence[int]) -> dict[int, str]:
 
 
 def _range(limited: Any, values: Any) -> tuple[float, float] | None:
-    return (float(values[0]), float(values[1])) if limited else None
+    if not limited:
+        return None
+    low, high = values.tolist()
+    return low, high
 
 
 def _skip_reason(

@@ -1,5 +1,6 @@
 """Build: scene → MjSpec → MjModel, and the addresses of each actor in it."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,7 @@ from mjrig.scene.included import Placed
 from mjrig.scene.placement import Placements, place, root_name
 from mjrig.scene.pose import Rigid
 from mjrig.scene.scene import SceneDescription
-from mjrig.scene.sim_options import SimOptions, copy_options, differing_option
+from mjrig.scene.sim_options import SimOptions, differing_option
 
 _GROUNDS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
 
@@ -127,9 +128,11 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
     with scene.locating():
         differing = _set_options(world, list(parts.values()), scene.effective_sim())
     shared = SharedMeshes(), SharedTextures()
+    sources = {part.name: _source(part) for part in parts.values()}
+    uses = Counter(sources.values())
     for part in parts.values():
-        for assets in shared:
-            assets.take_out(part.name, _source(part), part.spec)
+        for assets in shared if uses[sources[part.name]] > 1 else ():
+            assets.take_out(part.name, sources[part.name], part.spec)
     _attach_all(world, parts, origins)
     for assets in shared:
         assets.put_back()
@@ -161,7 +164,7 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
     except Exception:
         layout.check_models()  # a model that does not compile by itself is blamed itself
         raise
-    data = mujoco.MjData(model)
+    data = cache(partial(mujoco.MjData, model))
     actors, ids = [], NamedIds(model)
     for part in layout.parts.values():
         with part.placed.locating():
@@ -184,7 +187,7 @@ def _build_binary(placed: Placed, placements: Placements, sim: SimOptions) -> Bu
         model = load_binary(placed.item, sim)
         where = locate(model, placed.name, prefix_of(placed.item))
         origin = Rigid.of(placed.item.pose)
-        data = mujoco.MjData(model)
+        data = cache(partial(mujoco.MjData, model))
         actor = with_states(model, data, where, placed.item, compiled_keys(model), origin)
         return Built(None, model, (actor,), placements)
 
@@ -223,8 +226,7 @@ def _set_options(
     differing: Mapping[str, Mapping[str, Any]] = {}
     models = [p for p in parts if p.actor.model is not None]  # a prop has no options of its own
     if models:
-        first = models[0].spec
-        copy_options(first.option, world.option)
+        world.option = models[0].spec.option
         problem = differing_option([(p.name, p.spec.option) for p in models], sim)
         if problem is not None:
             raise problem
@@ -232,7 +234,7 @@ def _set_options(
         differing = share_appearance(world, models)
     sim.apply(world.option)
     for part in parts:  # attaching warns about each difference
-        copy_options(world.option, part.spec.option)
+        part.spec.option = world.option
     return differing
 
 

@@ -20,6 +20,8 @@ def exclude_contacts(world: Any, groups: Sequence[Placed], actors: Sequence[str]
     Raises:
         SceneError, PropertyError: a member or group does not exist, or groups contain each other.
     """
+    if not groups:
+        return
     bodies = [b.name for b in world.bodies]
     members = _Members(groups, bodies, actors)
     with_geoms = {b.name for b in world.bodies if b.geoms}

@@ -1,10 +1,9 @@
 """The actuators of a spec that is not compiled yet, as far as a law can own them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
-import numpy as np
 
 from mjrig.model.binding import ActuatorBinding, has_effect
 
@@ -13,8 +12,13 @@ _TRANSMISSION = {
     int(mujoco.mjtJoint.mjJNT_HINGE): "hinge",
     int(mujoco.mjtJoint.mjJNT_SLIDE): "slide",
 }
+_FIXED, _NO_BIAS, _NO_DYNAMICS = (
+    int(mujoco.mjtGain.mjGAIN_FIXED),
+    int(mujoco.mjtBias.mjBIAS_NONE),
+    int(mujoco.mjtDyn.mjDYN_NONE),
+)
 _TRUE, _AUTO = int(mujoco.mjtLimited.mjLIMITED_TRUE), int(mujoco.mjtLimited.mjLIMITED_AUTO)
-_FIRST_ONE = np.eye(1, mujoco.mjNGAIN)[0]
+_FIRST_ONE = [1.0] + [0.0] * (mujoco.mjNGAIN - 1)
 _NOT_DRAFTED = "is not known before the model is compiled"
 
 
@@ -47,7 +51,10 @@ def draft_actuators(
 
 def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> ActuatorBinding:
     transmission = "" if joint is None else _TRANSMISSION.get(int(joint.type), "")
+    ctrl = _Limits(int(actuator.ctrllimited), *actuator.ctrlrange.tolist())
+    force = _Limits(int(actuator.forcelimited), *actuator.forcerange.tolist())
     is_motor = transmission != "" and _is_plain_motor(actuator)
+    is_motor = is_motor and ctrl.are_clear(actuator) and force.are_clear(actuator)
     return ActuatorBinding(
         actuator=actuator.name.removeprefix(prefix),
         joint="" if joint is None else joint.name.removeprefix(prefix),
@@ -65,8 +72,8 @@ def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> Actuat
         gear=float(actuator.gear[0]),
         gain=1.0,
         inputs=("",),
-        ctrl_range=_range(actuator, "ctrl"),
-        force_range=_range(actuator, "force"),
+        ctrl_range=ctrl.range,
+        force_range=force.range,
         joint_range=None,
         joint_force_range=None,
         skip_reason="" if is_motor else _NOT_DRAFTED,
@@ -77,9 +84,9 @@ def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> Actuat
 def _is_plain_motor(actuator: Any) -> bool:
     """A motor that MuJoCo takes as it is: turned into something else it hides no error."""
     plain = (
-        int(actuator.gaintype) == int(mujoco.mjtGain.mjGAIN_FIXED)
-        and int(actuator.biastype) == int(mujoco.mjtBias.mjBIAS_NONE)
-        and int(actuator.dyntype) == int(mujoco.mjtDyn.mjDYN_NONE)
+        int(actuator.gaintype) == _FIXED
+        and int(actuator.biastype) == _NO_BIAS
+        and int(actuator.dyntype) == _NO_DYNAMICS
         and not actuator.plugin.active
         and not actuator.delay
         and not actuator.nsample
@@ -87,25 +94,30 @@ def _is_plain_motor(actuator: Any) -> bool:
         and not actuator.actearly
         and actuator.actdim <= 0
         and has_effect(float(actuator.gear[0]))
-        and np.array_equal(actuator.gainprm, _FIRST_ONE)
-        and np.array_equal(actuator.dynprm, _FIRST_ONE)
-        and not np.any(actuator.biasprm)
+        and actuator.gainprm.tolist() == _FIRST_ONE
+        and actuator.dynprm.tolist() == _FIRST_ONE
+        and not any(actuator.biasprm.tolist())
     )
-    no_activation = not np.any(actuator.actrange) and int(actuator.actlimited) != _TRUE
-    return plain and no_activation and all(_is_clear(actuator, what) for what in ("ctrl", "force"))
+    no_activation = not any(actuator.actrange.tolist()) and int(actuator.actlimited) != _TRUE
+    return plain and no_activation
 
 
-def _is_clear(actuator: Any, what: str) -> bool:
-    """Whether a range is one, or none is given; and nothing depends on `autolimits`."""
-    low, high = getattr(actuator, f"{what}range")
-    limited = int(getattr(actuator, f"{what}limited"))
-    if limited == _AUTO:
-        return not (low or high) or bool(low < high and actuator.compiler.autolimits)
-    return limited != _TRUE or bool(low < high)
+class _Limits(NamedTuple):
+    """What an actuator says about its ctrlrange or forcerange."""
 
+    limited: int
+    low: float
+    high: float
 
-def _range(actuator: Any, what: str) -> tuple[float, float] | None:
-    low, high = getattr(actuator, f"{what}range")
-    limited = int(getattr(actuator, f"{what}limited"))
-    is_limited = limited == _TRUE or (limited == _AUTO and low < high)
-    return (float(low), float(high)) if is_limited else None
+    def are_clear(self, actuator: Any) -> bool:
+        """Whether the range is one, or none is given; and nothing depends on `autolimits`."""
+        if self.limited == _AUTO:
+            is_range = self.low < self.high
+            return not (self.low or self.high) or bool(is_range and actuator.compiler.autolimits)
+        return self.limited != _TRUE or self.low < self.high
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The range, where it limits anything."""
+        by_itself = self.limited == _AUTO and self.low < self.high
+        return (self.low, self.high) if self.limited == _TRUE or by_itself else None

@@ -4,6 +4,7 @@ Options (`<option>`) are the scene's to settle, see `SimOptions`.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import mujoco
@@ -21,6 +22,8 @@ _NO_ACTUATION = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
 #: The number of a camera in one model, which is another camera in a world of several.
 IN_ONE_MODEL = "visual.global.cameraid"
 _PLAIN = mujoco.MjSpec()
+_LENGTH_RANGE_FIELDS = tuple(n for n in dir(_PLAIN.compiler.LRopt) if not n.startswith("_"))
+_LENGTH_RANGES = attrgetter(*_LENGTH_RANGE_FIELDS)
 
 
 def share_sizes(world: Any, specs: Sequence[Any]) -> None:
@@ -58,6 +61,9 @@ def share_compiler(world: Any, parts: Sequence[Part]) -> None:
 
 
 def _share_fitting(world: Any, parts: Sequence[Part]) -> None:
+    if len(parts) == 1:  # whether it has such geoms or not
+        world.compiler.fitaabb = bool(parts[0].spec.compiler.fitaabb)
+        return
     fitting = [part for part in parts if any(map(_is_fitted, part.spec.geoms))]
     for part in fitting:
         mine, first = (bool(p.spec.compiler.fitaabb) for p in (part, fitting[0]))
@@ -78,9 +84,9 @@ def _is_fitted(geom: Any) -> bool:
 
 def _share_length_ranges(world: Any, parts: Sequence[Part]) -> None:
     """One way to compute the length ranges of actuators, or the ranges of each model alone."""
-    ways = {tuple(_fields(part.spec.compiler.LRopt)) for part in parts}
+    ways = {_LENGTH_RANGES(part.spec.compiler.LRopt) for part in parts}
     if len(ways) == 1:
-        for name, value in next(iter(ways)):
+        for name, value in zip(_LENGTH_RANGE_FIELDS, *ways, strict=True):
             setattr(world.compiler.LRopt, name, value)
     elif ways:
         for part in parts:

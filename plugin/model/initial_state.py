@@ -1,7 +1,7 @@
 """Initial state of an actor: its keyframe, then joints, free bodies and velocities."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from mjrig.scene.pose import Rigid
 
 def with_states(
     model: Any,
-    data: Any,
+    data: Callable[[], Any],
     where: ActorModel,
     actor: ActorDescription,
     keys: Mapping[str, Key],
@@ -31,7 +31,7 @@ def with_states(
 
     Args:
         model: compiled, with the actor in it.
-        data: of the model, as it is after a reset.
+        data: gives the model's, as it is after a reset; called only where its numbers are needed.
         where: the actor's addresses in it.
         actor: its description.
         keys: the keyframes of its model.
@@ -76,17 +76,17 @@ def with_states(
 
 
 def _default_state(
-    model: Any, data: Any, where: ActorModel, lowered: Collection[int]
+    model: Any, data: Callable[[], Any], where: ActorModel, lowered: Collection[int]
 ) -> ActorState:
     own = [i for i in where.actuator_ids.tolist() if i not in lowered]
     act = spans(model.actuator_actadr[own], model.actuator_actnum[own])
     return ActorState(
         qpos=model.qpos0[where.qpos].copy(),
         qvel=np.zeros(len(where.dof)),
-        act=data.act[act].copy(),
+        act=data().act[act].copy() if len(act) else np.zeros(0),
         ctrl=None,
-        mocap_pos=data.mocap_pos[where.mocap].copy(),
-        mocap_quat=data.mocap_quat[where.mocap].copy(),
+        mocap_pos=data().mocap_pos[where.mocap].copy() if len(where.mocap) else np.zeros((0, 3)),
+        mocap_quat=data().mocap_quat[where.mocap].copy() if len(where.mocap) else np.zeros((0, 4)),
     )
 
 
@@ -97,6 +97,8 @@ def _put_by_pattern(
     places: Mapping[str, slice],
     values: FloatArray,
 ) -> None:
+    if not getattr(actor, name):
+        return
     joints = index.single
     slots = Slots([(joint,) for joint in joints], actor.label, "hinge or slide joint")
     for i, value in spread(actor, (name,), slots).items():

@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE, StateIndex, locate
 from mjrig.model.keyframes import Key, Values
+from mjrig.model_files.vectors import values_of
 
 _COLUMNS = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
 #: Where the quaternion begins in the coordinates of a joint.
@@ -102,7 +103,8 @@ def _key(
     mocap: Collection[str],
     has_plain_controls: bool,
 ) -> Key:
-    given = {w: np.array(getattr(key, w)) for w in _COLUMNS if len(getattr(key, w))}
+    numbers = {w: values_of(getattr(key, w)) for w in _COLUMNS}
+    given = {w: np.array(found) for w, found in numbers.items() if found}
     if "act" in given or ("ctrl" in given and not has_plain_controls):
         raise _Unclear
     if not all(np.isfinite(numbers).all() for numbers in given.values()):
@@ -161,5 +163,8 @@ def _split(
         return {}
     if len(given[column]) != sum(sizes):  # the compiler's to refuse
         raise _Unclear
-    parts = np.split(given[column], np.cumsum(sizes)[:-1]) if names else []
-    return {name: part.copy() for name, part in zip(names, parts, strict=True)}
+    numbers, found, first = given[column], {}, 0
+    for name, size in zip(names, sizes, strict=True):
+        found[name] = numbers[first : first + size].copy()
+        first += size
+    return found

@@ -98,9 +98,10 @@ def _sensor_name(sensor: Any) -> str:
 
 
 def _name_all(handles: Any, name: Callable[[Any], str]) -> None:
-    names = UniqueNames(h.name for h in handles if h.name)
-    for handle in handles:
-        if not handle.name:
+    unnamed = [handle for handle in handles if not handle.name]
+    if unnamed:
+        names = UniqueNames(h.name for h in handles if h.name)
+        for handle in unnamed:
             handle.name = names.give(name(handle))
 
 

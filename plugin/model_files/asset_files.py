@@ -9,6 +9,7 @@ from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate
 from mjrig.model_files.images import Pixels
 from mjrig.model_files.mesh_formats import CONVERTED, convert
+from mjrig.model_files.vectors import values_of
 from mjrig.names import suggestion
 
 
@@ -66,8 +67,9 @@ def _assets(spec: Any) -> Iterator[tuple[str, Any]]:
 
 def _files(kind: str, asset: Any) -> list[str]:
     """The files of an asset: one, six for the sides of a cube, or none."""
-    files = [asset.file, *(asset.cubefiles if kind == "texture" else ())]
-    return [file for file in files if file]
+    if kind != "texture":
+        return [asset.file] if asset.file else []
+    return [file for file in (asset.file, *values_of(asset.cubefiles)) if file]
 
 
 def _nearest_file(path: Path) -> str:

@@ -23,13 +23,18 @@ _FOLDERS = ("meshdir", "texturedir")
 FOLDERS = (*_FOLDERS, "assetdir")
 
 
-def read_spec(path: Path, given: Mapping[str, Any]) -> Any:
+def read_spec(path: Path, given: Mapping[str, Any], *, urdf: bool) -> Any:
     """The spec of a model file, with compiler attributes that override those of the file.
+
+    Args:
+        path: the file.
+        given: the attributes.
+        urdf: what `is_urdf` finds.
 
     Raises:
         Exception: MuJoCo's own, or that of the XML parser.
     """
-    if is_urdf(path):
+    if urdf:
         return _read_urdf(path, given)
     spec = _from_file(path)
     set_compiler(spec, given)

@@ -35,7 +35,12 @@ _KEY = 5
 _CUBES = ("cube", "skybox")
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
 #: Of every actuator, sensor and flex: their product is kept as numbers.
-_BUFFERS = ("nsample", "actdim", "dim", "num")
+_BUFFERS = frozenset(("nsample", "actdim", "dim", "num"))
+#: Elements that ask for more than themselves, see `_count`.
+_COUNTED = frozenset(
+    ("include", "attach", "model", "flexcomp", "hfield", "texture", "mesh", "size", "camera",
+     "rangefinder")
+)  # fmt: skip
 
 #: Gives the text of a file that another one names; None: there is none.
 Find = Callable[[str, str], "tuple[str, bytes] | None"]
@@ -151,7 +156,10 @@ class _Total:
         self._open.pop()
         size.generated += 8 * size.each * size.elements
         size.generated += IN_STATE * size.pixels * size.cameras_read
-        _check(size, repr(Path(name).name))
+        try:
+            _check(size)
+        except PropertyError as error:
+            raise PropertyError(f"{Path(name).name!r} {error}") from None
         self._known[key] = size
         return size
 
@@ -172,14 +180,15 @@ class _Total:
         size.each += other.each
 
 
-def _check(size: _Size, where: str) -> None:
+def _check(size: _Size) -> None:
+    """Refuse too much; who calls it knows where that is."""
     if size.elements > MAX_ELEMENTS:
-        raise PropertyError(f"{where} has more than {MAX_ELEMENTS} elements, copies counted")
+        raise PropertyError(f"has more than {MAX_ELEMENTS} elements, copies counted")
     if size.replicas > MAX_REPLICAS:
-        raise PropertyError(f"{where} has more than {MAX_REPLICAS} elements made by <replicate>")
+        raise PropertyError(f"has more than {MAX_REPLICAS} elements made by <replicate>")
     if size.generated > MAX_GENERATED:
         raise PropertyError(
-            f"{where} asks for more than {MAX_GENERATED // 10**6} MB of height fields, textures, "
+            f"asks for more than {MAX_GENERATED // 10**6} MB of height fields, textures, "
             "user data and histories"
         )
 
@@ -191,14 +200,21 @@ def _size(name: str, content: bytes) -> _Size:
     short = Path(name).name
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        kind = tag.rpartition(":")[2].lower()
-        copies = times[-1] * (_product(attributes, "count") if kind == "replicate" else 1)
+        kind, copies = tag.rpartition(":")[2].lower(), times[-1]
+        if kind == "replicate":
+            copies *= _product(attributes, "count")
         times.append(copies)
         size.elements += copies
-        size.replicas += copies if copies > 1 else 0
-        where = f"{short!r}, line {parser.CurrentLineNumber},"
-        _count(size, kind, attributes, copies, where)
-        _check(size, where)
+        if copies > 1:
+            size.replicas += copies
+        is_plain = kind not in _COUNTED and _BUFFERS.isdisjoint(attributes)
+        if is_plain and copies <= 1 and size.elements <= MAX_ELEMENTS:
+            return
+        try:
+            _count(size, kind, attributes, copies)
+            _check(size)
+        except PropertyError as error:
+            raise PropertyError(f"{short!r}, line {parser.CurrentLineNumber}, {error}") from None
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: times.pop()
@@ -209,7 +225,7 @@ def _size(name: str, content: bytes) -> _Size:
     return size
 
 
-def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int, where: str) -> None:
+def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int) -> None:
     """Add what one element asks for."""
     match kind:
         case "include" | "attach" if given.get("file"):
@@ -231,7 +247,7 @@ def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int, where:
             height = _SIDES * width if is_cube else _product(given, "height", (width,))
             size.generated += 3 * width * height
         case "mesh" if given.get("builtin"):
-            _check_mesh(given, where)
+            _check_mesh(given)
         case "size":
             size.generated += IN_STATE * _product(given, "nuserdata")
             size.each += sum(_product(given, n) for n in given if n.startswith("nuser_"))
@@ -240,18 +256,18 @@ def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int, where:
             size.pixels = max(size.pixels, _product(given, "resolution"))
         case "rangefinder" if given.get("camera"):
             size.cameras_read += copies
-        case _ if any(name in given for name in _BUFFERS):
+        case _ if not _BUFFERS.isdisjoint(given):
             numbers = math.prod(max(1, _product(given, n)) for n in _BUFFERS)
             size.generated += IN_STATE * copies * numbers
 
 
-def _check_mesh(given: Mapping[str, str], where: str) -> None:
+def _check_mesh(given: Mapping[str, str]) -> None:
     most = MAX_RESOLUTION.get(given["builtin"], math.inf)
     count = 2 if given["builtin"] in ("plate", "wedge") else 1
     for points in _numbers(given.get("params", ""))[:count]:
         if points > most:
             raise PropertyError(
-                f"{where} asks for a {given['builtin']} with {points} points; at most {most}"
+                f"asks for a {given['builtin']} with {points} points; at most {most}"
             )
 
 

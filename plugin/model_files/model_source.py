@@ -61,7 +61,8 @@ def load(
         if not is_archive:
             check_regular(path)
         check_size(path, is_archive=is_archive)
-        spec = read_spec(path, given)
+        urdf = is_urdf(path)
+        spec = read_spec(path, given, urdf=urdf)
         check_iterations(spec.option)
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None
@@ -69,7 +70,7 @@ def load(
         said = f"{path.name!r}: {one_line(error)}"
         raise PropertyError(f"{actor.label}.model: {said}", ("model",)) from error
     try:
-        if is_urdf(path):
+        if urdf:
             find_meshes(spec, path, gate)
         if path.suffix.lower() not in ARCHIVES:
             check_assets(spec, path, gate)

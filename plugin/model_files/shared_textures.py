@@ -3,6 +3,8 @@
 from collections.abc import Hashable
 from typing import Any
 
+from mjrig.model_files.vectors import values_of
+
 _FIELDS = ("type", "colorspace", "builtin", "mark", "random", "width", "height", "nchannel", "file",
            "content_type", "hflip", "vflip")  # fmt: skip
 _VECTORS = ("rgb1", "rgb2", "markrgb", "gridsize", "gridlayout", "cubefiles")
@@ -36,7 +38,7 @@ class SharedTextures:
         if not instead:
             return
         for material in spec.materials:
-            for role, used in enumerate(list(material.textures)):
+            for role, used in enumerate(values_of(material.textures)):
                 if used in instead:
                     self._users.append((material, role, instead[used]))
                     material.textures[role] = ""
@@ -55,6 +57,6 @@ def _picture(texture: Any) -> Hashable:
     """All that makes a texture what it is."""
     return (
         *(str(getattr(texture, name)) for name in _FIELDS),
-        *(tuple(map(str, getattr(texture, name))) for name in _VECTORS),
+        *(tuple(map(str, values_of(getattr(texture, name)))) for name in _VECTORS),
         bytes(texture.data),
     )

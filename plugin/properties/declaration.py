@@ -88,7 +88,10 @@ class Property(Generic[T]):
         """
         if self.read_only:
             raise self.error(obj, "is read-only")
-        with obj.changes():  # also undoes what accepting a nested component does to it
+        if obj._pending is None:
+            with obj.changes():  # also undoes what accepting a nested component does to it
+                self.assign(obj, value)
+        else:
             authored, canonical = self.accept(obj, value)
             obj._replace(self, authored, canonical)
 

@@ -13,6 +13,7 @@ class Declared:
     """Collects the declarations of a class and answers questions about them."""
 
     _properties: ClassVar[dict[str, Property[Any]]] = {}
+    _defaults: ClassVar[dict[str, object]] = {}
     _actions: ClassVar[dict[str, Action]] = {}
     _nesting: ClassVar[tuple[str, ...]] = ()
     _assignable: ClassVar[frozenset[str]] = frozenset()
@@ -27,6 +28,7 @@ class Declared:
             found |= {n: p for n, p in vars(base).items() if isinstance(p, Property)}
             assignable |= set(vars(base)) | set(vars(base).get("__annotations__", {}))
         cls._properties = {n: p for n, p in found.items() if getattr(cls, n) is p}
+        cls._defaults = {n: p.default for n, p in cls._properties.items()}
         cls._nesting = tuple(n for n, p in cls._properties.items() if p.nests)
         cls._actions = collect_actions(cls)
         cls._assignable = frozenset(assignable)

@@ -37,7 +37,7 @@ class HasProperties(PlainData):
 
     def _take_defaults(self) -> None:
         state = self.__dict__
-        state.update({name: p.default for name, p in self._properties.items()})
+        state.update(self._defaults)
         state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
         state.update(_parent=None, _role="", _inside="", _written_short=False)
         self._own_prepare()
@@ -179,10 +179,11 @@ class HasProperties(PlainData):
         return stop
 
     def _replace(self, prop: Property[Any], authored: object, value: object) -> None:
-        with self.changes() as pending:
-            self.__dict__["_authored"] = {**self._authored, prop.name: authored}
-            self._swap(prop, value)
-            pending.append(prop.name)
+        """Put a new value in place, within a group of changes."""
+        assert self._pending is not None
+        self.__dict__["_authored"] = {**self._authored, prop.name: authored}
+        self._swap(prop, value)
+        self._pending.append(prop.name)
 
     def _swap(self, prop: Property[Any], value: object) -> None:
         """Put a new value in place; nested components that are no longer in it become free."""

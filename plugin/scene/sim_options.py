@@ -210,16 +210,6 @@ def check_iterations(option: Any) -> None:
             )
 
 
-def copy_options(source: Any, target: Any) -> None:
-    """Copy every field of an mjOption, flags included: attaching a model alone loses them."""
-    for field in (*FIELDS, "disableflags", "enableflags"):
-        value = getattr(source, field)
-        if isinstance(value, np.ndarray):
-            getattr(target, field)[:] = value
-        else:
-            setattr(target, field, value)
-
-
 def differing_option(options: Sequence[tuple[str, Any]], sim: SimOptions) -> PropertyError | None:
     """The error for models that disagree about options `sim` does not set, or None."""
     (first, reference), *others = options

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import mujoco
@@ -116,7 +117,8 @@ def _as_expected(
 ) -> Assembly | None:
     """A scene compiled once, its native controllers lowered already; None: it came otherwise."""
     with suppress(Exception):  # it is raised once more by what is done instead, with its place
-        alive = _come_alive(compile_lowered(layout, expected), expected.executions, log)
+        built = compile_lowered(layout, expected)
+        alive = _come_alive(built, expected.executions, log, expected.controllers)
         if _is_as_expected(alive, expected, requested, not_here):
             return alive
     log.clear()
@@ -148,7 +150,13 @@ def _bring_up(
     return alive
 
 
-def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog) -> Assembly:
+def _come_alive(
+    built: Built,
+    executions: Mapping[Key, Execution],
+    log: EventLog,
+    copies: Mapping[Key, ArticulationController] = MappingProxyType({}),
+) -> Assembly:
+    """Put copies of the components on the actors of a model; those of `copies` are used up."""
     model, data = built.model, mujoco.MjData(built.model)
     placed = built.placements.actors
     scratch = Scratch(model)
@@ -173,7 +181,8 @@ def _come_alive(built: Built, executions: Mapping[Key, Execution], log: EventLog
         for j, component in enumerate(actor.item.components):
             with actor.locating("components", j):
                 try:
-                    robot.add_component(component.copy(), executions.get((i, j)))
+                    own = copies.get((i, j)) or component.copy()
+                    robot.add_component(own, executions.get((i, j)))
                 except LeaseError as error:  # two components that command the same actuators
                     raise BindingError(str(error)) from error
         for draw in actor.draws:

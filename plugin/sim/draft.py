@@ -51,6 +51,8 @@ class Draft:
     forms: Mapping[Key, NativeForm]
     #: Their motors by actuator id, as they are before they become something else.
     motors: Mapping[int, ActuatorBinding]
+    #: Copies of all controllers that it is about, on no actor.
+    controllers: Mapping[Key, ArticulationController]
 
 
 def draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
@@ -69,6 +71,7 @@ def draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
 def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
     options = layout.spec.option
     executions: dict[Key, Execution] = {}
+    copies: dict[Key, ArticulationController] = {}
     native: dict[Key, tuple[ArticulationController, str]] = {}
     aliases = {part.name: part.authored.aliases for part in layout.parts.values()}
     actuators = draft_actuators(layout.spec, aliases)
@@ -84,7 +87,7 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
         stand_in = ActorDescription.blank()
         stand_in.stand_alone(part.actor)  # files of the drafts: the same folder and sandbox
         for j, described in controllers:
-            controller = described.copy()
+            copies[i, j] = controller = described.copy()
             controller.own(stand_in, described.role, "components")
             if not controller.bind_draft(actuators[part.name], part.name, float(options.timestep)):
                 return None
@@ -97,9 +100,13 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
                 native[i, j] = controller, prefix
     if not native:
         return None
-    return Draft(
+    made = Draft(
         executions,
         {key: Recipe.of(*found) for key, found in native.items()},
         {key: controller.native_form() for key, (controller, _) in native.items()},
         {b.actuator_id: b for controller, _ in native.values() for b in controller.bindings},
+        copies,
     )
+    for controller in copies.values():
+        controller.disown()
+    return made

@@ -31,7 +31,7 @@ def compile_lowered(layout: Layout, draft: Draft) -> Built:
     actors = []
     for where in built.actors:
         ids = where.actuator_ids.tolist()
-        found = describe_actuators(built.model, ids, where.prefix, where.aliases)
+        found = describe_actuators(built.model, ids, where.prefix, where.aliases, draft.motors)
         described = [_as_motor(b, draft.motors.get(b.actuator_id)) for b in found]
         actors.append(_relocated(where, built.model, draft.motors, described))
     return replace(built, actors=tuple(actors))

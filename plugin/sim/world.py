@@ -1,7 +1,6 @@
 """World: a compiled scene with its articulations, stepped through time."""
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -70,7 +69,7 @@ class World(HasProperties):
             scene = Scene.load(scene)
         check_request(execution)
         self._requested = execution
-        self._scene, self._built_from = scene, deepcopy(scene.to_data())
+        self._scene, self._built_from = scene, scene.to_data()
         self._log = EventLog()
         self._seed = scene.seed if seed is None else seed
         self._reset_to: str | None = None

@@ -1,6 +1,7 @@
 """Which execution is chosen, why, and what third parties' laws, clamps and controllers get."""
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mjrig.components import (
     PositionTable,
 )
 from mjrig.components.controllers.pipeline_controller import PipelineController
+from mjrig.components.executions.compiled_run import why_no_numba
 from tests.components.executions.chains import (
     CURVE,
     TABLE,
@@ -223,6 +225,15 @@ def test_a_third_party_beside_a_native_one_changes_no_bit() -> None:
     same_everywhere(make, names=["auto"])
 
 
+@pytest.fixture
+def looked_for_again() -> Iterator[None]:
+    """Whether numba is installed is asked anew, before and after."""
+    why_no_numba.cache_clear()
+    yield
+    why_no_numba.cache_clear()
+
+
+@pytest.mark.usefixtures("looked_for_again")
 def test_without_numba_compiled_falls_back_with_one_line(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

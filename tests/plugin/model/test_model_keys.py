@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mjrig.model.keyframes import Key
 from mjrig.model.model_keys import _read, model_keys
 from mjrig.model.model_references import name_everything
+from tests.campaign import amount
 from tests.places import ASSETS, SHARED, TESTS
 
 ROBOTS = SHARED / "robots" / "models"
@@ -74,7 +75,8 @@ def trees(draw: Any) -> Any:
     return spec
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.campaign
+@settings(max_examples=amount(50, 3000), deadline=None)
 @given(trees())
 def test_a_tree(spec: Any) -> None:
     read = _read(spec)
@@ -82,7 +84,8 @@ def test_a_tree(spec: Any) -> None:
     assert equal(read, model_keys(spec, compiling=True))
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.campaign
+@settings(max_examples=amount(100, 3000), deadline=None)
 @given(
     st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4),
     st.sampled_from([0, 3e-16, 1e-15, 1e-13, 2e-12]),

@@ -15,7 +15,6 @@ from mjrig.scene.sim_options import (
     FLAGS,
     Actuation,
     SimOptions,
-    copy_options,
     differing_option,
 )
 
@@ -174,14 +173,6 @@ def test_any_good_value_reaches_the_options(timestep: float, gravity: list[float
     SimOptions(timestep=timestep, gravity=gravity).apply(target)
     assert target.timestep == timestep
     assert list(target.gravity) == gravity
-
-
-def test_copying_options_copies_fields_and_flags() -> None:
-    source = applied(timestep=0.01, gravity=[1, 2, 3], contact="disable", energy="enable")
-    target = mujoco.MjSpec().option
-    copy_options(source, target)
-    assert (target.timestep, list(target.gravity)) == (0.01, [1, 2, 3])
-    assert (target.disableflags, target.enableflags) == (source.disableflags, source.enableflags)
 
 
 def disagreement(ours: Any, theirs: Any, **sim: object) -> str:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mjrig.components.laws.networks import MLP as MLP
     from mjrig.components.laws.pipeline import Pipeline as Pipeline
     from mjrig.components.laws.position_table import PositionTable as PositionTable
+    from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve as TorqueSpeedCurve
     from mjrig.components.policies.policy import Policy as Policy
     from mjrig.components.policies.policy_file import PolicyFile as PolicyFile
     from mjrig.components.policies.terms.term import ObservationTerm as ObservationTerm
@@ -102,6 +103,7 @@ _HOME = {
     "PositionTable": "components.laws.position_table",
     "SolidProp": "components.props.solids",
     "SphereProp": "components.props.solids",
+    "TorqueSpeedCurve": "components.laws.torque_speed_curve",
     "TrotGait": "components.controllers.trot_gait",
     "VelocityActuator": "components.actuators.servo_actuators",
     "View": "components.policies.terms.view",

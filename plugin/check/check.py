@@ -16,6 +16,7 @@ from mjrig.check.start import about_start, holding_efforts
 from mjrig.check.surroundings import about_surroundings, touching_always
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.plant_component import PlantComponent
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import how_many
 from mjrig.sim.world import World
@@ -143,8 +144,9 @@ def report_data(world: World, found: Sequence[Finding] | None = None) -> dict[st
 
 def _executions(world: World) -> Iterator[tuple[str, str, str]]:
     for robot in world.articulations.values():
-        for c in robot.controllers:
-            if c.is_bound:
+        for c in robot.components:
+            bound = not isinstance(c, ArticulationController) or c.is_bound
+            if isinstance(c, PlantComponent | ArticulationController) and bound:
                 yield c.label, c.execution.name, c.execution.reason
 
 

@@ -11,6 +11,7 @@ from mjrig.control.execution import Execution
 from mjrig.control.finite_guard import Guard
 from mjrig.control.lowering import Lowered
 from mjrig.control.plan import ControlPlan, Write, basis_of
+from mjrig.control.plant_component import PlantComponent
 from mjrig.control.seeding import Scratch, Seeds
 from mjrig.control.setpoints import Setpoints
 from mjrig.control.telemetry import Telemetry
@@ -112,7 +113,7 @@ class ControlledActor(ActorInWorld):
         before = self._owned()
         try:
             self._attach(component)
-            if isinstance(component, ArticulationController) and execution is not None:
+            if execution is not None:
                 self._run_as(component, execution)
         except BaseException:
             if isinstance(component, ArticulationController):
@@ -123,16 +124,20 @@ class ControlledActor(ActorInWorld):
         self._replan()
         self._seed(changed=self._owned() ^ before)
 
-    def run_as(self, controller: ArticulationController, execution: Execution) -> None:
-        """Change a controller's execution mode; `native` needs a model compiled for it."""
-        self._run_as(controller, execution)
+    def run_as(self, component: ActorComponent, execution: Execution) -> None:
+        """Change a component's execution mode; `native` needs a model compiled for it."""
+        self._run_as(component, execution)
         self._replan()
 
-    def _run_as(self, controller: ArticulationController, execution: Execution) -> None:
-        controller.run_as(execution)
+    def _run_as(self, component: ActorComponent, execution: Execution) -> None:
+        if isinstance(component, PlantComponent):
+            component.run_as(execution)
+        if not isinstance(component, ArticulationController):
+            return
+        component.run_as(execution)
         if execution.name == "native":
             timestep = float(self._model.opt.timestep)
-            controller.lower(Lowered(self._model, self._data, controller.bindings, timestep))
+            component.lower(Lowered(self._model, self._data, component.bindings, timestep))
 
     def remove_component(self, component: ActorComponent) -> None:
         """Remove a component; the actuators it owned are then driven directly.

@@ -15,6 +15,7 @@ from mjrig.model.initial_state import with_states
 from mjrig.model.model_edits import edit_model, empty_keys, roots
 from mjrig.model.model_keys import model_keys
 from mjrig.model.model_references import ModelElement, find_elements, name_everything
+from mjrig.model.motor_edits import apply_motors
 from mjrig.model.write_actuators import add_actuators
 from mjrig.model_files.model_source import load, one_line
 from mjrig.model_files.remedy import remedy
@@ -66,6 +67,8 @@ class Part:
         self.authored = add_actuators(self.spec, self.actor)
         self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
         name_everything(self.spec)
+        #: The motors of its joints, by joint.
+        self.motors = apply_motors(self.spec, self.actor, edits, self.authored)
         #: What a scene can change of its joints, in the model and here.
         self.joints = NativeJoints(
             {j.name: NativeJoint.of(j) for j in self.spec.joints}, edits.joints

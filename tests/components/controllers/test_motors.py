@@ -1,4 +1,4 @@
-"""Motors named by a scene: joints, native servos, clamps of controllers, and the servos' own laws."""
+"""Motors named by a scene: joints, native servos, clamps of controllers, the servos' own laws."""
 
 import math
 from pathlib import Path
@@ -39,6 +39,10 @@ def world(
     actor = {"name": "leg", "model": "leg.xml", "motors": motors, "components": [*components]}
     text = yaml.safe_dump({"mjrig": 1, "actors": [{**actor, **more}]})
     return mjrig.World(mjrig.Scene.parse(text, base=folder), mode)
+
+
+def controller(of: mjrig.World) -> Any:
+    return of["leg"].controllers[0]
 
 
 def joint(of: mjrig.World, name: str) -> list[float]:
@@ -160,7 +164,7 @@ def test_renaming_a_joint_renames_it_here(tmp_path: Path) -> None:
 def test_controllers_are_limited_by_the_motors(tmp_path: Path) -> None:
     drive = MOTOR.format(g=1)
     made = world(tmp_path, {"hip": "n5020-16", "knee": "mx-64"}, PD, drive=drive, mode="python")
-    law = made["leg"].controllers[0]
+    law = controller(made)
     assert law.clamp_names == ("motor curve", "motor line", "torque_limit")
     made["leg"].set_targets([9.0, 9.0])
     made.step()
@@ -175,7 +179,7 @@ def test_controllers_are_limited_by_the_motors(tmp_path: Path) -> None:
 def test_a_clamp_of_the_scene_comes_in_place_of_the_motors(tmp_path: Path) -> None:
     own = {**PD, "clamps": [{"type": "DCMotor", "saturation_effort": 2, "velocity_limit": 9}]}
     made = world(tmp_path, "n5020-16", own, drive=MOTOR.format(g=1))
-    assert made["leg"].controllers[0].clamp_names == ("clamps[0]", "torque_limit")
+    assert controller(made).clamp_names == ("clamps[0]", "torque_limit")
 
 
 @pytest.mark.parametrize("gear", [1, -3, 0.5])
@@ -200,7 +204,7 @@ def test_executions_agree_to_the_bit(tmp_path: Path, gear: float) -> None:
 
 def test_a_live_edit_of_clamps_keeps_the_motors(tmp_path: Path) -> None:
     made = world(tmp_path, "n5020-16", PD, drive=MOTOR.format(g=1))
-    law = made["leg"].controllers[0]
+    law = controller(made)
     law.clamps = [{"type": "MaxEffort", "max_effort": 3}]
     assert law.clamp_names == ("motor curve", "clamps[0]", "torque_limit")
     made.step(3)
@@ -225,7 +229,8 @@ def test_the_voltage_servo_is_its_equation() -> None:
     k = {"gain": random.uniform(0.1, 9, n), "kt": random.uniform(0.3, 3, n),
          "resistance": random.uniform(1, 9, n), "voltage": random.uniform(5, 20, n),
          "duty_limit": random.uniform(0.3, 1, n),
-         "current_limit": np.where(random.random(n) < 0.5, np.inf, random.uniform(0.1, 3, n))}  # fmt: skip
+         "current_limit": np.where(random.random(n) < 0.5, np.inf, random.uniform(0.1, 3, n)),
+    }  # fmt: skip
     q, w, target = random.normal(size=(3, n)) * [[1.0], [4.0], [1.0]]
     pipe = Pipeline(VoltageServo(**k), size=n)
     expected = [
@@ -272,7 +277,7 @@ def test_the_current_servo_is_its_equation(last: str) -> None:
 
 def test_the_servo_controller_takes_its_constants_from_the_motors(tmp_path: Path) -> None:
     made = world(tmp_path, "sts3215", {"type": "ServoController"}, drive=MOTOR.format(g=1))
-    law: Any = made["leg"].controllers[0].pipeline.law
+    law: Any = controller(made).pipeline.law
     assert isinstance(law, VoltageServo)
     assert law.gain.tolist() == pytest.approx([32 * 0.166] * 2)
     assert law.slew_rate.tolist() == [5.2155] * 2
@@ -328,7 +333,7 @@ def test_a_servo_controller_without_a_drive_is_refused(
 def test_a_current_drive_runs_with_a_gain(tmp_path: Path) -> None:
     servo_law = {"type": "ServoController", "gain": 40}
     made = world(tmp_path, {"default": "erob80-50:m6"}, servo_law, drive=MOTOR.format(g=1))
-    law: Any = made["leg"].controllers[0].pipeline.law
+    law: Any = controller(made).pipeline.law
     assert law.damping.tolist() == pytest.approx([math.sqrt(40)] * 2)
     made["leg"].set_targets([0.3, 0.3])
     made.step(50)

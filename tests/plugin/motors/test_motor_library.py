@@ -178,5 +178,5 @@ def test_files_go_through_the_sandbox(tmp_path: Path) -> None:
     actor._base, actor._gate = inside, Sandbox.at(inside)
     assert find_motor("own.yaml", actor).peak == 2.0
     assert find_motor("mx-106", actor).file.title
-    with pytest.raises(PropertyError, match="sandbox|outside"):
+    with pytest.raises(PropertyError, match=r"sandbox|outside"):
         find_motor("../elsewhere/own.yaml", actor)

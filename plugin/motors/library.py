@@ -10,16 +10,14 @@ from mjrig.files.packages import package_folders
 from mjrig.files.paths import find_file
 from mjrig.motors.motor import Motor
 from mjrig.motors.motor_file import MotorFile
+from mjrig.motors.motor_map import own_file, split_law
 from mjrig.motors.motor_parts import MotorFit
 from mjrig.names import listed, nearest
 from mjrig.properties.has_properties import HasProperties
 
 #: The package and the folder in it that bundled motors are in.
 PACKAGE, FOLDER = "mjrig.config", "motors"
-_SUFFIXES = (".yaml", ".yml")
 _OWN = "motors/own.yaml"
-#: `mx-106:m6`: a motor, and which of its fits.
-_WITH_LAW = re.compile(r"(.*):\s*([mM][1-6])\s*", re.DOTALL)
 
 
 @cache
@@ -50,14 +48,13 @@ def find_motor(text: str, holder: HasProperties) -> Motor:
         PropertyError: there is none of that name, or it has no such fit.
         MotorError: the file is wrong.
     """
-    with_law = _WITH_LAW.fullmatch(text)
-    name, law = (with_law[1], with_law[2].lower()) if with_law else (text, "")
+    name, law = split_law(text)
     file = _file(name, holder)
     return Motor(name=text, file=file, fit=_fit(file, law, name))
 
 
 def _file(name: str, holder: HasProperties) -> MotorFile:
-    if name.lower().endswith(_SUFFIXES):
+    if own_file(name):
         # Not as an actor finds its files, which are models.
         own = find_file(Path(name), holder.folder(), holder.gate(), holder.trusted_folders())
         return MotorFile.load(own)

@@ -12,6 +12,7 @@ import mjrig
 from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.laws.servo import CurrentServo, VoltageServo
 from mjrig.errors import SceneError
+from mjrig.scene_edit.watch import files_named
 
 MODEL = """<mujoco><compiler angle="radian"/><option timestep="0.001"/><worldbody>
 <body name="a"><joint name="hip" axis="0 1 0" armature="0.5" damping="3"/>
@@ -156,6 +157,17 @@ def test_renaming_a_joint_renames_it_here(tmp_path: Path) -> None:
     scene.actors[0].motors = "mx-64"
     scene.rename("leg.joint:thigh", "hip")
     assert scene.actors[0].authored("motors") == "mx-64"
+
+
+def test_a_scene_in_another_folder_names_the_same_file(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("mjrig_motor: 1\n", encoding="utf-8")
+    scene = world(tmp_path, {"hip": "own.yaml", "default": "mx-64"}).scene
+    scene.move_to(tmp_path / "below")
+    assert scene.actors[0].authored("motors") == {"hip": "../own.yaml", "default": "mx-64"}
+    scene.actors[0].motors = "../own.yaml"
+    scene.move_to(tmp_path)
+    assert scene.actors[0].authored("motors") == "own.yaml"
+    assert tmp_path / "own.yaml" in files_named(scene)
 
 
 # Clamps of controllers ----------------------------------------------------------------------------

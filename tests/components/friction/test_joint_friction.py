@@ -310,3 +310,12 @@ def test_mujoco_has_the_stribeck_law_with_exponent_two_in_steady_sliding(tmp_pat
             mujoco.mj_step(model, data)
         found = data.actuator_force[-1]
         assert found == pytest.approx(-dry_friction(row, w, 0.0, 0.0), rel=1e-6)
+
+
+def test_a_recording_replays_to_the_bit(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    world = mjrig.World(scene(tmp_path, "mx-106:m6"))
+    path = tmp_path / "run.h5"
+    with mjrig.Recorder(world, path):
+        run(world, 120)
+    assert mjrig.replay(path, mjrig.World(scene(tmp_path, "mx-106:m6"))).bit_exact

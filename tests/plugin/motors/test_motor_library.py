@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.cli.schema import file_schema
+from mjrig.cli.schema import motor_schema
 from mjrig.errors import MotorError, PropertyError
 from mjrig.files.sandbox import Sandbox
 from mjrig.motors.library import bundled, choices, find_motor
@@ -62,10 +62,9 @@ def test_curves_have_the_known_stall_efforts(name: str) -> None:
 
 def test_every_bundled_motor_is_complete() -> None:
     assert len(bundled()) >= 15
-    schema = file_schema("MotorFile")
+    schema = motor_schema()
     for name, path in bundled().items():
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        assert data.pop("mjrig_motor") == 1
         jsonschema.validate(data, schema)
         motor = find_motor(name, HOLDER)
         assert motor.file.title

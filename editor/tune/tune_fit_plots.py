@@ -28,7 +28,7 @@ class FitErrors(NamedTuple):
 def fit_errors(fit: Fit) -> list[FitErrors]:
     """The measures that a fit has; each is a plot of its own."""
     found = [
-        FitErrors(tr("motion"), "rad, m", fit.rms_before, fit.rms_after),
+        FitErrors(tr("motion"), tr("rad, m"), fit.rms_before, fit.rms_after),
         FitErrors(tr("efforts"), "N·m, N", fit.effort_before, fit.effort_after),
     ]
     return [errors for errors in found if errors.after]

@@ -3,6 +3,7 @@
 import importlib.util
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -80,6 +81,7 @@ class JointFriction(PlantComponent):
         self._given = True
         self._replaced = np.zeros(0)
         self._write: Callable[[], None] = lambda: None
+        self._read_loads: Callable[[FloatArray], None] = lambda loads: None
 
     # Binding ------------------------------------------------------------------------------------
 
@@ -198,10 +200,12 @@ class JointFriction(PlantComponent):
         frictionloss, qvel = self._robot.model.dof_frictionloss, self._robot.data.qvel
         rows, dofs, (motor, external) = self._rows, self._dofs, self._loads
         if self._execution.name == "compiled":
-            from mjrig.components.friction.friction_kernel import write_friction
+            from mjrig.components.friction.friction_kernel import read_loads, write_friction
 
             self._write = lambda: write_friction(rows, dofs, qvel, motor, external, frictionloss)
+            self._read_loads = partial(_read_compiled, self._robot.data, dofs, read_loads)
             return
+        self._read_loads = partial(_read, self._robot.data, dofs, np.zeros(len(qvel)))
         joints = list(zip(rows.tolist(), dofs.tolist(), strict=True))
 
         def write() -> None:
@@ -217,17 +221,6 @@ class JointFriction(PlantComponent):
         else:
             self._read_loads(self._loads)
         self._write()
-
-    def _read_loads(self, loads: FloatArray) -> None:
-        """Torques of the last step: of motors, and of all but motors and this friction."""
-        assert self._robot is not None
-        data, dofs = self._robot.data, self._dofs
-        first, last = data.ne, data.ne + data.nf
-        friction = np.zeros(self._robot.model.nv)
-        of_joints = data.efc_type[first:last] == _FRICTION
-        friction[data.efc_id[first:last][of_joints]] = data.efc_force[first:last][of_joints]
-        loads[0] = data.qfrc_actuator[dofs]
-        loads[1] = (data.qfrc_constraint[dofs] - friction[dofs]) - data.qfrc_bias[dofs]
 
     def _start(self) -> None:
         """No step was taken yet: no load."""
@@ -257,3 +250,23 @@ class JointFriction(PlantComponent):
             return
         self._loads[:], self._robot.model.dof_frictionloss[self._dofs] = memory
         self._given = True
+
+
+# Torques of the last step: of motors, and of all but motors and the joint's own friction. ---------
+
+
+def _read(data: Any, dofs: Any, friction: FloatArray, loads: FloatArray) -> None:
+    first, last = data.ne, data.ne + data.nf
+    of_joints = data.efc_type[first:last] == _FRICTION
+    friction.fill(0.0)
+    friction[data.efc_id[first:last][of_joints]] = data.efc_force[first:last][of_joints]
+    loads[0] = data.qfrc_actuator[dofs]
+    loads[1] = (data.qfrc_constraint[dofs] - friction[dofs]) - data.qfrc_bias[dofs]
+
+
+def _read_compiled(data: Any, dofs: Any, kernel: Callable[..., None], loads: FloatArray) -> None:
+    first, last = data.ne, data.ne + data.nf
+    kernel(
+        dofs, data.qfrc_actuator, data.qfrc_constraint, data.qfrc_bias, data.efc_type[first:last],
+        data.efc_id[first:last], data.efc_force[first:last], loads,
+    )  # fmt: skip

@@ -50,6 +50,8 @@ def _about_limit(
     limit, peak = gains.get("torque_limit", 0.0), motor.peak
     if math.isinf(limit) or limit <= _most(peak) or not controller.is_authored("torque_limit"):
         return
+    if any(symmetric(r) <= _most(peak) for r in model_ranges(binding).values()):
+        return  # the model's own limit is the tighter one, which `limit-above-model` is about
     path = f"{robot.name}.{controller._role}.torque_limit"
     among = [b.names for b in controller.bindings]
     fix = f"torque_limit: {peak:g}"

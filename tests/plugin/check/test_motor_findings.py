@@ -31,6 +31,11 @@ def test_a_torque_limit_above_the_motors() -> None:
     assert told("motor-limit", xml(), PDController(**SOFT), motors="n5020-16") == []  # the default
 
 
+def test_a_tighter_limit_of_the_model_is_the_one_to_name() -> None:
+    law, tight = PDController(torque_limit=60, **SOFT), '<motor joint="knee" forcerange="-9 9"/>'
+    assert told("motor-limit", xml(tight), law, motors="n5020-16") == []
+
+
 def test_its_fix_can_be_applied() -> None:
     world = make_world(xml(), [PDController(torque_limit=60, **SOFT)], motors="n5020-16")
     (finding,) = [f for f in findings(world) if f.code == "motor-limit"]

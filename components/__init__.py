@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     )
     from mjrig.components.controllers.pd_controller import PDController as PDController
     from mjrig.components.controllers.pid_controller import PIDController as PIDController
+    from mjrig.components.controllers.servo_controller import ServoController as ServoController
     from mjrig.components.controllers.trot_gait import TrotGait as TrotGait
+    from mjrig.components.friction.joint_friction import JointFriction as JointFriction
     from mjrig.components.laws.clamp import Clamp as Clamp
     from mjrig.components.laws.clamp import DCMotor as DCMotor
     from mjrig.components.laws.clamp import MaxEffort as MaxEffort
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from mjrig.components.laws.networks import MLP as MLP
     from mjrig.components.laws.pipeline import Pipeline as Pipeline
     from mjrig.components.laws.position_table import PositionTable as PositionTable
+    from mjrig.components.laws.servo import CurrentServo as CurrentServo
+    from mjrig.components.laws.servo import VoltageServo as VoltageServo
+    from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve as TorqueSpeedCurve
     from mjrig.components.policies.policy import Policy as Policy
     from mjrig.components.policies.policy_file import PolicyFile as PolicyFile
     from mjrig.components.policies.terms.term import ObservationTerm as ObservationTerm
@@ -66,6 +71,7 @@ _HOME = {
     "CameraProp": "components.props.scenery",
     "CapsuleProp": "components.props.solids",
     "Clamp": "components.laws.clamp",
+    "CurrentServo": "components.laws.servo",
     "CylinderActuator": "components.actuators.force_actuators",
     "CylinderProp": "components.props.solids",
     "DamperActuator": "components.actuators.force_actuators",
@@ -77,6 +83,7 @@ _HOME = {
     "GRU": "components.laws.networks",
     "HeightFieldProp": "components.props.height_field",
     "IntVelocityActuator": "components.actuators.servo_actuators",
+    "JointFriction": "components.friction.joint_friction",
     "Law": "components.laws.law",
     "LawController": "components.controllers.law_controller",
     "LightProp": "components.props.scenery",
@@ -100,11 +107,14 @@ _HOME = {
     "PolicyFile": "components.policies.policy_file",
     "PositionActuator": "components.actuators.servo_actuators",
     "PositionTable": "components.laws.position_table",
+    "ServoController": "components.controllers.servo_controller",
     "SolidProp": "components.props.solids",
     "SphereProp": "components.props.solids",
+    "TorqueSpeedCurve": "components.laws.torque_speed_curve",
     "TrotGait": "components.controllers.trot_gait",
     "VelocityActuator": "components.actuators.servo_actuators",
     "View": "components.policies.terms.view",
+    "VoltageServo": "components.laws.servo",
 }
 
 if not TYPE_CHECKING:  # the command line imports this package for `mjrig import`

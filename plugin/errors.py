@@ -114,6 +114,10 @@ class PolicyError(MjrigError):
     """A policy file, or what it names, does not fit: `file:line:column: path: what is wrong`."""
 
 
+class MotorError(MjrigError):
+    """A motor's file does not fit: `file:line:column: path: what is wrong`."""
+
+
 class ExecutionError(MjrigError, ValueError):
     """The requested execution mode is unknown or not available."""
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.components.controllers.motor_clamps import motor_clamps
 from mjrig.components.executions.native_form import limits_of
 from mjrig.components.laws.clamp import Clamp, MaxEffort
 from mjrig.components.laws.delay import Delay
@@ -106,6 +107,7 @@ class PipelineOwner(ArticulationController):
     _pipe: Pipeline
     _tick: float
     _limit: MaxEffort
+    _motor_clamps: dict[str, Clamp]
 
     def _own_validate(self) -> None:
         super()._own_validate()
@@ -158,14 +160,17 @@ class PipelineOwner(ArticulationController):
         self._limit = MaxEffort.from_data({})
         for part in (law, self._limit):
             part.spread_over(self._slots)
-        parts: list[Law | Clamp] = [law, *self.clamps]
+        self._motor_clamps = self.make_motor_clamps()
+        for part in self._motor_clamps.values():
+            part.spread_over(self._slots)
+        parts: list[Law | Clamp] = [law, *self.clamps, *self._motor_clamps.values()]
         size = self.num_bindings
         in_actuator_space = all(part.any_space for part in parts)
         factor = np.array([b.factor for b in self.bindings]) if in_actuator_space else np.ones(size)
         dtype = np.float32 if self.precision is Precision.FLOAT32 else np.float64
         space = PipelineSpace(size, None, dtype, factor)
         self._check_parts(space)
-        clamps = [*self.clamps, self._limit]
+        clamps = [*self._motor_clamps.values(), *self.clamps, self._limit]
         try:
             self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
             law.check_dt(self._tick)
@@ -176,6 +181,10 @@ class PipelineOwner(ArticulationController):
         self._custom = {name: np.zeros(size) for name in law.custom_names}
         law._custom = self._custom
         self._load_parts()
+
+    def make_motor_clamps(self) -> dict[str, Clamp]:
+        """Hook: the torque-speed limits of the motors that the scene names, by name."""
+        return motor_clamps(self.bindings, self.clamps)
 
     def _check_parts(self, space: PipelineSpace) -> None:
         """Refuse clamps and a delay that do not fit the actuators; errors have their paths."""
@@ -196,7 +205,8 @@ class PipelineOwner(ArticulationController):
         self._limit.narrow(LARGEST)
 
     def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
-        low, high, _ = limits_of(self.clamps, self.num_bindings)
+        clamps = (*self._motor_clamps.values(), *self.clamps)
+        low, high, _ = limits_of(clamps, self.num_bindings)
         return low, high
 
     def delay_room(self) -> int:
@@ -212,5 +222,5 @@ class PipelineOwner(ArticulationController):
 
     @property
     def clamp_names(self) -> tuple[str, ...]:
-        """The clamps in order, `torque_limit` last."""
-        return (*(c._role for c in self.clamps), "torque_limit")
+        """The clamps in order: those of its motors, its own, `torque_limit` last."""
+        return (*self._motor_clamps, *(c._role for c in self.clamps), "torque_limit")

@@ -15,6 +15,7 @@ from mjrig.components.laws.clamp import DCMotor, MaxEffort
 from mjrig.components.laws.feedback import PD, PID, SumOrder
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.position_table import PositionTable
+from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve
 
 
 @cache
@@ -121,7 +122,7 @@ class CompiledRun(PipelineRun):
     def _clamps(self, size: int) -> tuple[Any, Any, Any]:
         kernel, pipe = self._kernel, self._pipe
         kinds = np.zeros(len(pipe.clamps))
-        clamps = np.zeros((len(pipe.clamps), 4, size))
+        clamps = np.zeros((len(pipe.clamps), kernel.LIMITS, size))
         found = [c for c in pipe.clamps if isinstance(c, PositionTable)]
         longest = max((t._x.shape[1] for t in found), default=2)
         tables = np.zeros((len(found), 2, size, longest))
@@ -131,7 +132,11 @@ class CompiledRun(PipelineRun):
                 clamps[i, 0], clamps[i, 1] = clamp._low, clamp._high
             elif isinstance(clamp, DCMotor):
                 kinds[i] = kernel.DC_MOTOR
-                clamps[i] = clamp._saturation, clamp._limit, clamp._max, clamp._corner
+                clamps[i, :4] = clamp._saturation, clamp._limit, clamp._max, clamp._corner
+            elif isinstance(clamp, TorqueSpeedCurve):
+                kinds[i] = kernel.CURVE
+                clamps[i, :3] = clamp._x1, clamp._driving, clamp._braking
+                clamps[i, 3:] = clamp._driving_slope, clamp._braking_slope
             elif isinstance(clamp, PositionTable):
                 kinds[i] = kernel.TABLE
                 # A shorter table repeats its last point: beyond it the value is constant anyway.

@@ -28,7 +28,9 @@ COUNT, LAG, HEAD = range(3)
 #: MuJoCo treats a larger ctrl as invalid, and zeroes all of them.
 LARGEST = 1e10
 #: Kinds of clamp.
-MAX_EFFORT, DC_MOTOR, TABLE = range(3)
+MAX_EFFORT, DC_MOTOR, TABLE, CURVE = range(4)
+#: Rows of parameters of a clamp.
+LIMITS = 5
 
 
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -70,7 +72,8 @@ def tick(address: int) -> int:
     length, dt = int(sizes[TABLE_LENGTH]), sizes[STEP]
     index, gain = carray(pointers[INDEX], (4, n)), carray(pointers[GAIN], (8, n))
     setpoints = carray(pointers[SETPOINTS], (3, columns))
-    kinds, limits = carray(pointers[KINDS], (clamps,)), carray(pointers[CLAMPS], (clamps, 4, n))
+    kinds = carray(pointers[KINDS], (clamps,))
+    limits = carray(pointers[CLAMPS], (clamps, LIMITS, n))
     table = carray(pointers[TABLES], (tables, 2, n, length))
     ring, lags = carray(pointers[RING], (rows, 3, n)), carray(pointers[LAGS], (3, n))
     integral = carray(pointers[INTEGRAL], (n,))
@@ -131,6 +134,12 @@ def tick(address: int) -> int:
                     speed = min(max(qd, -corner), corner) / limits[c, 1, i]
                     high = min(limits[c, 0, i] * (1.0 - speed), limits[c, 2, i])
                     low = max(limits[c, 0, i] * (-1.0 - speed), -limits[c, 2, i])
+                elif kinds[c] == CURVE:
+                    over = max(abs(qd) - limits[c, 0, i], 0.0)
+                    drive = max(limits[c, 3, i] * over + limits[c, 1, i], 0.0)
+                    brake = max(limits[c, 4, i] * over + limits[c, 2, i], 0.0)
+                    high = drive if qd > 0.0 else brake
+                    low = -drive if qd < 0.0 else -brake
                 else:
                     high = look_up(table[at, 0, i], table[at, 1, i], q)
                     low = -high

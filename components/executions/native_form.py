@@ -9,6 +9,7 @@ from mjrig.arrays import FloatArray, as_slice
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, twin
 from mjrig.components.laws.feedback import PID
+from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve
 from mjrig.control.lowering import DCForm, Lowered, NativeForm
 from mjrig.readings.effort_log import EffortLog, StepRows
 
@@ -60,6 +61,9 @@ def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArra
         elif isinstance(clamp, DCMotor):
             dc = DCForm(clamp._saturation, clamp._limit)
             low, high = np.maximum(low, -clamp._max), np.minimum(high, clamp._max)
+        elif isinstance(clamp, TorqueSpeedCurve):
+            most = np.maximum(clamp._driving, clamp._braking)
+            low, high = np.maximum(low, -most), np.minimum(high, most)
     return low, high, dc
 
 

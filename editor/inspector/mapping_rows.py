@@ -246,15 +246,20 @@ def table_rows(field: Field, sheet: Sheet) -> None:
 
 
 def mapping_rows(
-    field: Field, sheet: Sheet, value: ValueWidget, first: Callable[[Field, str], Any]
+    field: Field,
+    sheet: Sheet,
+    value: ValueWidget,
+    first: Callable[[Field, str], Any],
+    entries: Mapping[str, Any] | None = None,
 ) -> None:
     """One row per entry, and one to add another.
 
     Args:
         value: draws the value of an entry.
         first: the value of an entry that was just added.
+        entries: the entries; None: the value of the field.
     """
-    mapping: dict[str, Any] = dict(field.data()[0] or {})
+    mapping: dict[str, Any] = dict((field.data()[0] or {}) if entries is None else entries)
     for key in mapping:
         imgui.push_id(key)
         imgui.table_next_row()

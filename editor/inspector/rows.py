@@ -16,6 +16,7 @@ from mjrig.editor.inspector.mapping_rows import (
     per_actuator_value,
     table_rows,
 )
+from mjrig.editor.inspector.motor_widgets import motors_rows, motors_value
 from mjrig.editor.inspector.nested_values import item_label, list_value, moved, nested_value
 from mjrig.editor.inspector.row_menus import RowMenus
 from mjrig.editor.inspector.sheet import PAYLOAD, Sheet, Widget
@@ -24,6 +25,7 @@ from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.number_cell import no_tab_stop
+from mjrig.motors.motor_map import MotorMap
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.declaration import Property
 from mjrig.properties.mapping_kinds import Numbers, Table
@@ -37,6 +39,7 @@ _EXPANDING: dict[type[Property[Any]], tuple[Widget, Widget]] = {
     PatternMap: (mapping_value, pattern_map_rows),
     PatternLists: (mapping_value, pattern_lists_rows),
     Table: (mapping_value, table_rows),
+    MotorMap: (motors_value, motors_rows),
 }
 #: Headings that come before and after the others.
 _FIRST, _LAST = ("Transform", "Gains"), ("Telemetry",)

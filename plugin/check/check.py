@@ -10,12 +10,14 @@ from mjrig.check.finding import Finding, Level, arranged, counted, lines_of
 from mjrig.check.limits import about_limits
 from mjrig.check.masses import about_masses
 from mjrig.check.merged import about_merged
+from mjrig.check.motors import about_motors
 from mjrig.check.physics import about_physics
 from mjrig.check.stability import about_stability
 from mjrig.check.start import about_start, holding_efforts
 from mjrig.check.surroundings import about_surroundings, touching_always
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.plant_component import PlantComponent
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import how_many
 from mjrig.sim.world import World
@@ -84,6 +86,7 @@ def _findings(world: World, report: Callable[[str], object]) -> Iterator[Finding
     for robot, placed in zip(world.articulations.values(), world.placements.actors, strict=True):
         yield from about_drives(robot, model)
         yield from about_limits(robot, model)
+        yield from about_motors(robot, model)
         yield from about_masses(robot, model)
         yield from about_start(robot, model, loads, placed.item)
     report("checking the stability of the feedback loops")
@@ -110,6 +113,7 @@ def report(world: World, found: Sequence[Finding] | None = None) -> str:
         bound = sum(1 for r in table if not r.reason)
         lines.append(f"{robot.name}: {how_many(len(table), 'actuator')}, {bound} bound to a law")
         lines += ["  " + line for line in format_table(HEADER, [_cells(r) for r in table])]
+        lines += [f"  motor {motor}: {', '.join(on)}" for motor, on in _motors(robot).items()]
         direct = [r for r in table if r.reason]
         if direct:
             lines.append("  driven directly:")
@@ -125,12 +129,24 @@ def report(world: World, found: Sequence[Finding] | None = None) -> str:
     return "\n".join(lines)
 
 
+def _motors(robot: Articulation) -> dict[str, list[str]]:
+    """The motors that the scene names, and their joints."""
+    found: dict[str, list[str]] = {}
+    for joint, on_joint in robot.model_map.motors.items():
+        found.setdefault(on_joint.motor.name, []).append(joint)
+    return found
+
+
 def report_data(world: World, found: Sequence[Finding] | None = None) -> dict[str, object]:
     """The same as plain data, for JSON; infinite numbers are written as the text `inf`."""
     found = findings(world) if found is None else found
     return {
         "actors": [
-            {"name": robot.name, "actuators": [_row_data(r) for r in rows(robot)]}
+            {
+                "name": robot.name,
+                "actuators": [_row_data(r) for r in rows(robot)],
+                "motors": _motors(robot),
+            }
             for robot in world.articulations.values()
         ],
         "executions": [
@@ -143,8 +159,9 @@ def report_data(world: World, found: Sequence[Finding] | None = None) -> dict[st
 
 def _executions(world: World) -> Iterator[tuple[str, str, str]]:
     for robot in world.articulations.values():
-        for c in robot.controllers:
-            if c.is_bound:
+        for c in robot.components:
+            bound = not isinstance(c, ArticulationController) or c.is_bound
+            if isinstance(c, PlantComponent | ArticulationController) and bound:
                 yield c.label, c.execution.name, c.execution.reason
 
 

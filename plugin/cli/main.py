@@ -147,6 +147,7 @@ def program() -> argparse.ArgumentParser:
     examples(listing, "mjrig components", "mjrig components PDController")
     schema = _command(commands, "schema", _schema, "print the JSON Schema of scene files")
     schema.add_argument("--policy", action="store_true", help="the schema of policy files instead")
+    schema.add_argument("--motor", action="store_true", help="the schema of motor files instead")
     schema.add_argument("--log", action="store_true", help="the schema of log.yaml instead")
     examples(schema, "mjrig schema > scene.schema.json", "mjrig schema --policy")
     _add_export(_command(commands, "export", _export, "write a scene as a plain MuJoCo model"))
@@ -342,11 +343,13 @@ def _components(options: argparse.Namespace) -> int:
 
 
 def _schema(options: argparse.Namespace) -> int:
-    from mjrig.cli.schema import file_schema, scene_schema
+    from mjrig.cli.schema import file_schema, motor_schema, scene_schema
     from mjrig.robot_logs.mapping.map_schema import map_schema
 
     if options.log:
         schema = map_schema()
+    elif options.motor:
+        schema = motor_schema()
     else:
         schema = file_schema("PolicyFile") if options.policy else scene_schema()
     print(json.dumps(schema, indent=2, ensure_ascii=False))

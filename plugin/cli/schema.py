@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from mjrig.motors.motor_file import FORMAT as MOTOR_FORMAT
+from mjrig.motors.motor_file import MARK, MotorFile
 from mjrig.properties import registry
 from mjrig.properties.component import Component
 from mjrig.properties.declaration import Property
@@ -53,6 +55,14 @@ def file_schema(name: str) -> Schema:
         "$defs": dict(sorted(definitions.items())),
     }
     return dict(_without_variables(whole))
+
+
+def motor_schema() -> Schema:
+    """JSON Schema of a motor's file."""
+    schema = file_schema(MotorFile.__name__)
+    mark = {"const": MOTOR_FORMAT, "description": "Format version."}
+    properties = {MARK: mark, **schema["properties"]}
+    return {**schema, "properties": properties, "required": [MARK]}
 
 
 def _without_variables(schema: Any) -> Any:

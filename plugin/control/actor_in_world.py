@@ -14,7 +14,7 @@ from mjrig.control.setpoints import Setpoints
 from mjrig.errors import BindingError
 from mjrig.files.paths import Gate
 from mjrig.model.actor_model import ActorModel, ActorState
-from mjrig.model.binding import ActuatorBinding, describe_actuators
+from mjrig.model.binding import ActuatorBinding, describe_actuators, equipped
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties.has_properties import HasProperties
 from mjrig.readings.events import Event, EventLog
@@ -42,11 +42,10 @@ class ActorInWorld(HasProperties):
         super().__init__()
         self._folder, self._gate, self._trusted = folder, gate, trusted
         self._where, self._model, self._data, self._events = where, model, data, events
-        self._described = list(
-            described
-            if described is not None
-            else describe_actuators(model, where.actuator_ids.tolist(), where.prefix, where.aliases)
-        )
+        if described is None:
+            ids = where.actuator_ids.tolist()
+            described = describe_actuators(model, ids, where.prefix, where.aliases)
+        self._described = equipped(described, where.motors)
         self._sensors: Mapping[str, FloatArray] | None = None
         single = [b for b in self._described if b.output_count == 1]
         inputs = {b.actuator: b.ctrl_count for b in self._described if not takes_rows(b)}

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from mjrig.arrays import FloatArray
 from mjrig.control.actor_in_world import ActorInWorld
-from mjrig.control.controller import ArticulationController
+from mjrig.control.controller import ArticulationController, claim, owned_by
 from mjrig.control.execution import Execution
 from mjrig.control.finite_guard import Guard
 from mjrig.control.lowering import Lowered
 from mjrig.control.plan import ControlPlan, Write, basis_of
+from mjrig.control.plant_component import PlantComponent
 from mjrig.control.seeding import Scratch, Seeds
 from mjrig.control.setpoints import Setpoints
 from mjrig.control.telemetry import Telemetry
@@ -116,7 +117,7 @@ class ControlledActor(ActorInWorld):
             if isinstance(component, ArticulationController) and execution is not None:
                 component.expect(execution)
             self._attach(component)
-            if isinstance(component, ArticulationController) and execution is not None:
+            if execution is not None:
                 self._run_as(component, execution)
         except BaseException:
             if isinstance(component, ArticulationController):
@@ -127,16 +128,20 @@ class ControlledActor(ActorInWorld):
         self._replan()
         self._seed(changed=self._owned() ^ before)
 
-    def run_as(self, controller: ArticulationController, execution: Execution) -> None:
-        """Change a controller's execution mode; `native` needs a model compiled for it."""
-        self._run_as(controller, execution)
+    def run_as(self, component: ActorComponent, execution: Execution) -> None:
+        """Change a component's execution mode; `native` needs a model compiled for it."""
+        self._run_as(component, execution)
         self._replan()
 
-    def _run_as(self, controller: ArticulationController, execution: Execution) -> None:
-        controller.run_as(execution)
+    def _run_as(self, component: ActorComponent, execution: Execution) -> None:
+        if isinstance(component, PlantComponent):
+            component.run_as(execution)
+        if not isinstance(component, ArticulationController):
+            return
+        component.run_as(execution)
         if execution.name == "native":
             timestep = float(self._model.opt.timestep)
-            controller.lower(Lowered(self._model, self._data, controller.bindings, timestep))
+            component.lower(Lowered(self._model, self._data, component.bindings, timestep))
 
     def remove_component(self, component: ActorComponent) -> None:
         """Remove a component; the actuators it owned are then driven directly.
@@ -173,7 +178,7 @@ class ControlledActor(ActorInWorld):
                 if binding.actuator_id in claimed:
                     raise BindingError(
                         f"{self.name}: actuator {binding.actuator!r} is claimed by "
-                        f"{_claim(claimants, other)} and {_claim(claimants, newcomer)}; "
+                        f"{claim(claimants, other)} and {claim(claimants, newcomer)}; "
                         "make the patterns disjoint"
                     )
 
@@ -236,7 +241,7 @@ class ControlledActor(ActorInWorld):
         self.quiet_step = None
         if plan.watches_ctrl and not plan.before and not plan.writes:
             self.quiet_step = self._quiet_step()
-        self._claims = [_owns(c) for c in self._components]
+        self._claims = [owned_by(c) for c in self._components]
         # Made from the plan when somebody looks.
         self._read_by: Telemetry | None = None
         self._servos: tuple[NativeServo, ...] | None = None
@@ -391,15 +396,3 @@ class ControlledActor(ActorInWorld):
         qpos = self._data.qpos.copy()
         qpos[self._where.qpos] = state.qpos
         return self._seeds.rows(qpos, state.ctrl, self._plan.following).reshape(-1)
-
-
-def _claim(claimants: list[ActorComponent], controller: ArticulationController) -> str:
-    patterns = ", ".join(map(repr, controller.actuators))
-    index = claimants.index(controller)
-    return f"components[{index}] {type(controller).__name__} ({patterns})"
-
-
-def _owns(component: ActorComponent) -> str:
-    if not isinstance(component, ArticulationController):
-        return component._role
-    return f"{component._role} ({', '.join(b.actuator for b in component.bindings)})"

@@ -354,3 +354,17 @@ def _remedy(binding: ActuatorBinding) -> str:
     if binding.on_joint and binding.ctrl_count == 1:
         return "drive it with PassthroughController or use a motor, or set allow_non_motor: true"
     return "leave it out: it is driven directly"
+
+
+def claim(claimants: Sequence[ActorComponent], controller: ArticulationController) -> str:
+    """A controller among the components of an actor, with the patterns it asks for."""
+    patterns = ", ".join(map(repr, controller.actuators))
+    index = claimants.index(controller)
+    return f"components[{index}] {type(controller).__name__} ({patterns})"
+
+
+def owned_by(component: ActorComponent) -> str:
+    """A component, with the actuators it owns."""
+    if not isinstance(component, ArticulationController):
+        return component._role
+    return f"{component._role} ({', '.join(b.actuator for b in component.bindings)})"

@@ -8,6 +8,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.finite_guard import Guard
 from mjrig.control.lowering import Lowered
 from mjrig.control.passthrough_writers import direct_writers
+from mjrig.control.plant_component import PlantComponent
 from mjrig.control.setpoints import Setpoints
 from mjrig.model.binding import ActuatorBinding, BindingTable
 from mjrig.properties.component import ActorComponent
@@ -104,6 +105,8 @@ def basis_of(components: Sequence[ActorComponent]) -> list[tuple[object, ...]]:
             found.append((component.execution,))
         else:
             found.append((component.between_stages,))
+            if isinstance(component, PlantComponent):
+                found.append((component.execution,))
     return found
 
 

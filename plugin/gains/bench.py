@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.plant_component import PlantComponent
 from mjrig.errors import BindingError
 from mjrig.gains.response import (
     Kind,
@@ -116,7 +117,7 @@ class Bench:
         self.world = world
         for robot in world.articulations.values():
             for component in robot.components:
-                if not isinstance(component, ArticulationController):
+                if not isinstance(component, ArticulationController | PlantComponent):
                     robot.remove_component(component)
         suspend(world)
 

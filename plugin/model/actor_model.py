@@ -13,6 +13,7 @@ from mjrig.actuators.native_actuator import NativeActuators
 from mjrig.actuators.native_joint import NativeJoints
 from mjrig.arrays import FloatArray
 from mjrig.model.binding import ActuatorBinding
+from mjrig.motors.joint_motor import MotorOnJoint
 from mjrig.scene.pose import Rigid
 
 Indices = npt.NDArray[np.intp]
@@ -62,6 +63,8 @@ class ActorModel:
     aliases: Mapping[str, str] = field(default_factory=dict)
     #: What a scene can change of its joints, in the model and now.
     joints: NativeJoints = field(default_factory=NativeJoints.nothing)
+    #: The motors of its joints, by joint.
+    motors: Mapping[str, MotorOnJoint] = field(default_factory=dict)
     #: The gains and limits of its actuators, in the model and now.
     natives: NativeActuators = field(default_factory=NativeActuators.nothing)
     #: The actuators before some were lowered; None: those of the model.

@@ -15,6 +15,7 @@ from mjrig.model.initial_state import with_states
 from mjrig.model.model_edits import Edits, edit_model, empty_keys, roots
 from mjrig.model.model_keys import model_keys
 from mjrig.model.model_references import ModelElement, find_elements, name_everything
+from mjrig.model.motor_edits import apply_motors
 from mjrig.model.write_actuators import add_actuators
 from mjrig.model_files.model_source import load, one_line
 from mjrig.model_files.remedy import remedy
@@ -67,6 +68,8 @@ class Part:
         self.keys = {n: k.without_controls(self.authored.changed) for n, k in self.keys.items()}
         if self.actor.actuators:
             name_everything(self.spec)
+        #: The motors of its joints, by joint.
+        self.motors = apply_motors(self.spec, self.actor, edits, self.authored)
         #: What a scene can change of its joints, in the model and here.
         self.joints = NativeJoints(self._joints_now(edits), edits.joints)
         #: Its actuators and their gains, in the model and here.
@@ -80,12 +83,12 @@ class Part:
 
     def _joints_now(self, edits: Edits) -> dict[str, NativeJoint]:
         """Read again only where the scene has changed some."""
-        if self.actor.dynamics is None and not self.actor.actuators:
+        if self.actor.dynamics is None and not (self.actor.actuators or self.motors):
             return dict(edits.joints)
         return {j.name: NativeJoint.of(j) for j in self.spec.joints}
 
     def _actuators_now(self, edits: Edits) -> dict[str, NativeActuator]:
-        if self.actor.native_gains is None and not self.actor.actuators:
+        if self.actor.native_gains is None and not (self.actor.actuators or self.motors):
             return dict(edits.actuators)
         return {a.name: NativeActuator.of(a) for a in self.spec.actuators}
 

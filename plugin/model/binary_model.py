@@ -26,6 +26,7 @@ _EDITS = (
     "compiler",
     "attach",
     "dynamics",
+    "motors",
     "native_gains",
     "renamed",
     "removed",

@@ -1,7 +1,7 @@
 """Binding: which actuator drives which degree of freedom, or why it drives none."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, overload
@@ -10,6 +10,8 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import BindingError
+from mjrig.motors.joint_motor import MotorOnJoint
+from mjrig.motors.motor import Motor
 from mjrig.names import Slots, UniqueNames
 
 _TRN = mujoco.mjtTrn
@@ -102,6 +104,8 @@ class ActuatorBinding:
     native_obstacle: str = ""
     #: Its authored name, where the compiled name differs.
     alias: str = ""
+    #: The motor that the scene names for its joint.
+    motor: Motor | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,6 +139,13 @@ class ActuatorBinding:
     def effort_unit(self) -> str:
         """N for slides, N·m for hinges; empty where it depends on the transmission."""
         return {"hinge": "N·m", "slide": "N"}.get(self.transmission, "")
+
+
+def equipped(
+    bindings: Iterable[ActuatorBinding], motors: Mapping[str, MotorOnJoint]
+) -> list[ActuatorBinding]:
+    """The same with the motors of their joints."""
+    return [replace(b, motor=motors[b.joint].motor) if b.joint in motors else b for b in bindings]
 
 
 class BindingTable(Sequence[ActuatorBinding]):

@@ -9,11 +9,11 @@ from typing import Any
 
 import mujoco
 
+from mjrig.actuators.callbacks import without_actuator_callbacks
 from mjrig.errors import PropertyError
 from mjrig.model.actor_model import ActorModel, NamedIds, locate
 from mjrig.model.actor_spec import Part
 from mjrig.model.binary_model import binary_actor, load_binary, prefix_of
-from mjrig.model.callbacks import without_actuator_callbacks
 from mjrig.model.collision import exclude_contacts
 from mjrig.model.frames import WORLD, Place, Places
 from mjrig.model.global_sections import (
@@ -174,6 +174,7 @@ def compile_layout(layout: Layout, lowered: Collection[int] = ()) -> Built:
                 authored=part.authored.names,
                 aliases=part.authored.aliases,
                 joints=part.joints,
+                motors=part.motors,
                 natives=part.actuators,
             )
             start = layout.origins[part.name].start

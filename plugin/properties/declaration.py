@@ -6,6 +6,7 @@ A declaration is a data descriptor without `__get__` at run time: the value live
 
 from collections.abc import Hashable
 from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
 from mjrig.errors import PropertyError
@@ -112,6 +113,13 @@ class Property(Generic[T]):
     def to_data(self, authored: Any) -> object:
         """The authored form as plain data for a file."""
         return deepcopy(authored)
+
+    def files(self, obj: Any) -> tuple[Path, ...]:
+        """The files that the value names, as it is written."""
+        return ()
+
+    def rename_file(self, obj: Any, file: Path, name: str) -> None:
+        """Name one of `files` otherwise."""
 
     def json_schema(self) -> dict[str, object]:
         """JSON Schema of what may be written in a file."""

@@ -226,6 +226,13 @@ class FilePath(Property[Path | None]):
             raise self.error(obj, f"must end in {' or '.join(self.suffixes)}, got {str(value)!r}")
         return str(value), path
 
+    def files(self, obj: HasProperties) -> tuple[Path, ...]:
+        value: Path | None = obj.__dict__[self.name]
+        return () if value is None else (value,)
+
+    def rename_file(self, obj: HasProperties, file: Path, name: str) -> None:
+        self.assign(obj, name)
+
     def json_schema(self) -> dict[str, object]:
         return {"type": ["string", "null"]}
 

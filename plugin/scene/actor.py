@@ -8,6 +8,7 @@ from mjrig.actuators.actuator import Actuator
 from mjrig.actuators.actuator_view import ActuatorList
 from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate, is_in_package
+from mjrig.motors.motor_map import MotorMap
 from mjrig.names import unique
 from mjrig.properties.component import ActorComponent, component_named
 from mjrig.properties.has_properties import HasProperties
@@ -120,6 +121,10 @@ class ActorDescription(HasProperties):
         doc="Initial poses of the model's mocap bodies.",
     )
     dynamics = Nested(Dynamics, structural=True, doc="Joint parameters that override the model's.")
+    motors = MotorMap(
+        structural=True,
+        doc="Motors of the driven joints: a name for all, or by joint or actuator name pattern.",
+    )
     native_gains = Nested(
         NativeGains,
         structural=True,

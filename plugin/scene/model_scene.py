@@ -118,15 +118,17 @@ class NamedFile:
     file: Path
 
     @property
-    def place(self) -> tuple[int, str]:
-        """Where it is named."""
-        return id(self.obj), self.name
+    def place(self) -> tuple[int, str, bool, str]:
+        """Where it is named; where several are, the file is part of it."""
+        prop = self.obj.property_named(self.name)
+        several = not isinstance(prop, FilePath)
+        return id(self.obj), self.name, several, str(self.file) if several else ""
 
     def move(self, old: Path, new: Path, *, shorten: bool) -> None:
         """Name the file that it means in the folder `old` as a scene in `new` does."""
         name = moved(self.file, old, new, shorten=shorten)
         if name != self.file:
-            self.obj.property_named(self.name).assign(self.obj, str(name))
+            self.obj.property_named(self.name).rename_file(self.obj, self.file, str(name))
 
     def put_back(self) -> None:
         """Name the file as it did."""
@@ -138,6 +140,4 @@ def named_files(objects: Iterable[HasProperties]) -> Iterator[NamedFile]:
     """Every file that they name."""
     for obj in objects:
         for prop in obj.properties():
-            value = obj.__dict__[prop.name]
-            if isinstance(prop, FilePath) and value is not None:
-                yield NamedFile(obj, prop.name, value)
+            yield from (NamedFile(obj, prop.name, file) for file in prop.files(obj))

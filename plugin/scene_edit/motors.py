@@ -1,12 +1,16 @@
-"""`use_motors: true`: position actuators of an actor as motors, when a world is built."""
+"""`use_motors` and `motors` of actors, when a world is built: what they add to an actor."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from mjrig.control.controller import ArticulationController
-from mjrig.errors import BindingError
+from mjrig.errors import BindingError, MjrigError
 from mjrig.model.binding import ActuatorBinding
+from mjrig.motors.library import find_motor
+from mjrig.motors.motor_parts import FrictionLaw
 from mjrig.names import literal
+from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.included import Placed, own_copy
@@ -14,17 +18,44 @@ from mjrig.scene.placement import Placements
 from mjrig.scene.sim_options import SimOptions
 from mjrig.scene_edit.actuator_conversion import AloneActor, as_motors
 
+#: The component that computes friction which depends on load and speed.
+FRICTION = "JointFriction"
+
 
 def with_motors(placements: Placements) -> Placements:
     """The same with the position actuators of every actor that says `use_motors` converted.
 
+    An actor whose motors have friction that MuJoCo lacks is given the component that computes it.
+
     Raises:
         SceneError, BindingError: an actor has none, or is attached to something that is needed.
     """
-    if not any(placed.item.use_motors for placed in placements.actors):
+    if not any(p.item.use_motors or p.item.motors for p in placements.actors):
         return placements
-    actors = tuple(_converted(p) if p.item.use_motors else p for p in placements.actors)
-    return replace(placements, actors=actors)
+    actors = (_converted(p) if p.item.use_motors else p for p in placements.actors)
+    return replace(placements, actors=tuple(map(_with_friction, actors)))
+
+
+def _with_friction(placed: Placed) -> Placed:
+    """With a `JointFriction` for motors whose friction is more than Coulomb and viscous."""
+    actor = placed.item
+    if not needs_friction(actor):
+        return placed
+    kind = registry.get(FRICTION, ActorComponent)
+    if any(isinstance(component, kind) for component in actor.components):
+        return placed
+    copied: ActorDescription = own_copy(actor)
+    copied.add_component(kind())
+    return replace(placed, item=copied)
+
+
+def needs_friction(actor: ActorDescription) -> bool:
+    """Whether the friction of one of its motors changes with load or speed."""
+    for name in dict.fromkeys(actor.motors.values()):
+        with suppress(MjrigError):  # raised with its place where the motors are put on the joints
+            if find_motor(name, actor).law is not FrictionLaw.M1:
+                return True
+    return False
 
 
 def _converted(placed: Placed) -> Placed:

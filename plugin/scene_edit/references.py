@@ -12,6 +12,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.actor_spec import Part
 from mjrig.model.binding import ActuatorBinding, describe_actuators
+from mjrig.motors.motor_map import MotorMap
 from mjrig.names import Slots, listed, suggestion
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.declaration import Property
@@ -143,7 +144,7 @@ def _renamed_fields(
 
 def _bare_names(actor: ActorDescription, *without: str) -> LocalNames:
     bare: ActorDescription = own_copy(actor)
-    for name in ("dynamics", "native_gains", "actuators", "components", *without):
+    for name in ("dynamics", "motors", "native_gains", "actuators", "components", *without):
         bare.unset(name)
     return _names(Part(Placed(bare, bare, SceneDescription(), ())), bare)
 
@@ -234,7 +235,7 @@ class SceneReference:
         if isinstance(authored, Mapping):
             return [name for name in authored if name != "default"]
         if isinstance(authored, str):
-            return [authored]
+            return [] if isinstance(self.prop, MotorMap) else [authored]
         is_names = isinstance(self.prop, Patterns) and isinstance(authored, list)
         return list(authored) if is_names else []
 

@@ -11,7 +11,6 @@ from mjrig.errors import MjrigError, PropertyError
 from mjrig.files.referenced_files import model_files
 from mjrig.files.sandbox import Sandbox
 from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene.load_context import decoded, read_scene_file
 from mjrig.scene.scene import SceneDescription
 from mjrig.yaml_text.yaml_document import Document
@@ -100,9 +99,8 @@ def _named(scene: SceneDescription) -> Iterator[Path]:
         if "_module_file" in vars(type(obj)):  # a class in a module beside the scene
             yield vars(type(obj))["_module_file"]
         for prop in obj.properties():
-            value = obj.__dict__[prop.name]
-            if isinstance(prop, FilePath) and value is not None:
-                yield from _place(obj, value)
+            for file in prop.files(obj):
+                yield from _place(obj, file)
     for part in scene.included_scenes():
         yield from _named(part)
 

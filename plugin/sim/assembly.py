@@ -13,11 +13,13 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution, is_implicit, why_not_lowered_here
 from mjrig.control.execution import choose as choose_one
+from mjrig.control.plant_component import PlantComponent
 from mjrig.control.seeding import Scratch
 from mjrig.errors import BindingError, LeaseError, PropertyError
 from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, Layout, compile_layout, lay_out
 from mjrig.model_files.model_source import one_line
+from mjrig.properties.component import ActorComponent
 from mjrig.readings.events import EventLog
 from mjrig.scene.placement import Placements
 from mjrig.scene.sim_options import Actuation
@@ -48,9 +50,13 @@ class Assembly:
 
     def controller(self, key: Key) -> ArticulationController:
         """One controller."""
-        component = self.robots[key[0]].components[key[1]]
+        component = self.component(key)
         assert isinstance(component, ArticulationController)
         return component
+
+    def component(self, key: Key) -> ActorComponent:
+        """One component."""
+        return self.robots[key[0]].components[key[1]]
 
 
 #: (assembly bound in python, request, why nothing may be lowered or "") → execution modes.
@@ -58,13 +64,14 @@ Choose = Callable[[Assembly, str, str], dict[Key, Execution]]
 
 
 def choose_executions(alive: Assembly, requested: str, not_here: str) -> dict[Key, Execution]:
-    """The execution mode of every controller that supports several and owns something."""
+    """The execution mode of what supports several; of controllers, those that own something."""
     implicit = is_implicit(alive.model.opt)
     return {
         (i, j): choose_one(requested, c.label, c.supports(), not_here, implicit)
         for i, robot in enumerate(alive.robots)
         for j, c in enumerate(robot.components)
-        if isinstance(c, ArticulationController) and c.follows_pose and c.is_bound
+        if isinstance(c, PlantComponent)
+        or (isinstance(c, ArticulationController) and c.follows_pose and c.is_bound)
     }
 
 
@@ -146,7 +153,7 @@ def _bring_up(
         forms = {key: alive.controller(key) for key in native}
         return _come_alive(lower(built, described, forms), chosen, log)
     for key, execution in chosen.items():
-        alive.robots[key[0]].run_as(alive.controller(key), execution)
+        alive.robots[key[0]].run_as(alive.component(key), execution)
     return alive
 
 

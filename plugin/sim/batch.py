@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
+from mjrig.control.plant_component import PlantComponent
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.names import listed, suggestion
 from mjrig.scene_edit.scene import Scene
@@ -223,8 +224,8 @@ class Batch:
 
 
 def strip(world: World) -> None:
-    """Remove every component that is not a controller, so that nothing else commands."""
+    """Remove every component that commands: all but controllers and parts of the plant."""
     for robot in world.articulations.values():
         for component in robot.components:
-            if not isinstance(component, ArticulationController):
+            if not isinstance(component, ArticulationController | PlantComponent):
                 robot.remove_component(component)

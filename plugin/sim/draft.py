@@ -8,7 +8,8 @@ from typing import NamedTuple
 from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution, choose, is_implicit
 from mjrig.control.lowering import NativeForm
-from mjrig.model.binding import ActuatorBinding
+from mjrig.control.plant_component import PlantComponent
+from mjrig.model.binding import ActuatorBinding, equipped
 from mjrig.model.build import Layout
 from mjrig.model.draft_bindings import draft_actuators
 from mjrig.scene.actor import ActorDescription
@@ -76,6 +77,9 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
     aliases = {part.name: part.authored.aliases for part in layout.parts.values()}
     actuators = draft_actuators(layout.spec, aliases)
     for i, part in enumerate(layout.parts.values()):
+        for j, component in enumerate(part.actor.components):
+            if isinstance(component, PlantComponent):
+                executions[i, j] = choose(requested, part.name, component.supports(), not_here)
         controllers = [
             (j, c)
             for j, c in enumerate(part.actor.components)
@@ -84,12 +88,13 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
         if not controllers:
             continue
         prefix = f"{part.name}/"
+        known = equipped(actuators[part.name], part.motors)
         stand_in = ActorDescription.blank()
         stand_in.stand_alone(part.actor)  # files of the drafts: the same folder and sandbox
         for j, described in controllers:
             copies[i, j] = controller = described.copy()
             controller.own(stand_in, described.role, "components")
-            if not controller.bind_draft(actuators[part.name], part.name, float(options.timestep)):
+            if not controller.bind_draft(known, part.name, float(options.timestep)):
                 return None
             if not controller.is_bound:
                 continue

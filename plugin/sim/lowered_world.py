@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from mjrig.control.controller import ArticulationController
 from mjrig.control.execution import Execution
+from mjrig.control.plant_component import PlantComponent
 from mjrig.errors import ExecutionError
 from mjrig.model.build import Built
 from mjrig.properties.component import ActorComponent
@@ -58,6 +59,8 @@ class LoweredWorld(World):
 
 def _why_not(component: ActorComponent, not_here: str, chosen: Execution | None) -> str:
     """Why a component has no MuJoCo form; empty if it has one, or none is needed."""
+    if isinstance(component, PlantComponent):
+        return component.supports()["native"].reason
     if type(component).before_controls is not ActorComponent.before_controls:
         return "it moves setpoints in Python, before every step"
     if not isinstance(component, ArticulationController) or not component.is_bound:

@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.plant_component import PlantComponent
 from mjrig.properties.component import ActorComponent
 from mjrig.recording.recording import Recording
 from mjrig.sim.plant_of import model_hash
@@ -104,4 +105,4 @@ def silenced(robots: Sequence[Articulation]) -> Iterator[list[str]]:
 def commands(component: ActorComponent) -> bool:
     """Whether a component moves setpoints by itself."""
     own = type(component).before_controls is not ActorComponent.before_controls
-    return own and not isinstance(component, ArticulationController)
+    return own and not isinstance(component, ArticulationController | PlantComponent)

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from mjrig.errors import MjrigError, SceneError
 from mjrig.files.paths import is_in_package
 from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.scalar_kinds import FilePath
 from mjrig.scene_edit.scene import Scene
 from mjrig.scene_edit.watch import files_of
 
@@ -171,12 +170,12 @@ def _files(scene: Scene) -> list[Path]:
 def _refuse_absolute(scene: Scene) -> None:
     for obj in scene._family():
         for prop in obj.properties():
-            value = obj.__dict__[prop.name]
-            if isinstance(prop, FilePath) and isinstance(value, Path) and value.is_absolute():
-                raise SceneError(
-                    f"{_label(obj)}.{prop.name}: {str(value)!r} is an absolute path, which other "
-                    "machines do not have; name it relative to the scene"
-                )
+            for file in prop.files(obj):
+                if file.is_absolute():
+                    raise SceneError(
+                        f"{_label(obj)}.{prop.name}: {str(file)!r} is an absolute path, which "
+                        "other machines do not have; name it relative to the scene"
+                    )
     for part in scene.included_scenes():
         _refuse_absolute(part)
 

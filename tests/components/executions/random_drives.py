@@ -248,6 +248,8 @@ def _clamps(rng: Draw) -> list[dict[str, object]]:
         {"type": "MaxEffort", "max_effort": 1.5, "min_effort": -0.4},
         {"type": "DCMotor", "saturation_effort": 2.0, "velocity_limit": 5.0, "max_effort": 1.5},
         {"type": "DCMotor", "saturation_effort": 3.0, "velocity_limit": 2.0},
+        {"type": "TorqueSpeedCurve", "x1": 1.0, "x2": 4.0, "y1": 1.2, "y2": 1.7},
+        {"type": "TorqueSpeedCurve", "x1": 0.0, "x2": 2.0, "y1": float(_number(rng, 0.1, 3))},
         {"type": "PositionTable", "positions": [-0.5, 0.0, 0.7], "efforts": [0.4, 1.5, 0.8]},
     ]
     return rng.sample(made, rng.choice((1, 1, 2)))

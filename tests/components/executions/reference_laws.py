@@ -71,6 +71,14 @@ class ReferenceLaw:
             ends = clamp.get("min_effort", -most) / self.g, most / self.g
             return min(ends), max(ends)
         g = abs(self.g)
+        if clamp["type"] == "TorqueSpeedCurve":
+            drive, brake = (clamp.get(y, clamp["y1"]) / g for y in ("y1", "y2"))
+            x1, x2 = clamp["x1"] * g, clamp["x2"] * g
+            if abs(v) > x1:
+                drive, brake = (
+                    max(-y / (x2 - x1) * (abs(v) - x1) + y, 0.0) for y in (drive, brake)
+                )
+            return -(drive if v < 0.0 else brake), drive if v > 0.0 else brake
         stall, top = clamp["saturation_effort"] / g, clamp["velocity_limit"] * g
         most = clamp.get("max_effort", math.inf) / g
         corner = top * (1.0 + most / stall)

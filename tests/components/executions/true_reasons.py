@@ -90,6 +90,9 @@ REFUSED: dict[str, Callable[[Any, PipelineController, Found], bool]] = {
     r"MuJoCo has no actuator limit that does what PositionTable does": lambda m, law, f: any(
         type(c).__name__ == "PositionTable" for c in law.clamps
     ),
+    r"MuJoCo has no actuator limit that differs between driving .*": lambda m, law, f: any(
+        type(c).__name__ == "TorqueSpeedCurve" for c in law.clamps
+    ),
     r"MuJoCo's form of it differs in the last bits": lambda m, law, f: bool(_motors(law)),
     r"it has more than one DCMotor": lambda m, law, f: len(_motors(law)) > 1,
     r"something is clamped before the DCMotor": lambda m, law, f: (

@@ -15,6 +15,7 @@ from mjrig.components.laws.law import Law
 from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.laws.position_table import PositionTable
 from mjrig.components.laws.space import Array
+from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve
 from mjrig.errors import PropertyError
 
 ZEROS = np.zeros(3)
@@ -408,6 +409,7 @@ STACKS: dict[str, Any] = {
     "pid": lambda: Pipeline(PID(40, 30, 2, 0.05), size=4),
     "max": lambda: Pipeline(PD(40, 2), clamps=[MaxEffort(20)], size=4),
     "dc": lambda: Pipeline(PD(40, 2), clamps=[DCMotor(30, 8, 20)], size=4),
+    "curve": lambda: Pipeline(PD(40, 2), clamps=[TorqueSpeedCurve(3, 9, 20, 26)], size=4),
     "table": lambda: Pipeline(PD(40, 2), clamps=[PositionTable([-1, 0, 1], [5, 30, 10])], size=4),
     "all": lambda: Pipeline(
         PID(40, 30, 2, 0.05),

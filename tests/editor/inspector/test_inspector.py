@@ -505,6 +505,30 @@ def test_keyframes_of_the_model_and_of_the_scene_are_chosen_from_a_list() -> Non
     ]
 
 
+def test_motors_are_chosen_from_the_library() -> None:
+    state = editor_state(PD)
+    state.selection.only("dog")
+
+    def chooses(ctx: Any) -> None:
+        rows(ctx)
+        ctx.item_click("props/motors/##v")
+        ctx.item_click("//##Combo_00/go2hv")
+        ctx.yield_(2)
+        CHECK(authored(state, "motors", "dog") == "go2hv")
+        ctx.item_click("props/motors/###label")
+        ctx.item_input_value("props/motors/##add", ".*_calf")
+        ctx.yield_(2)
+        CHECK(authored(state, "motors", "dog") == {"default": "go2hv", ".*_calf": "go2hv"})
+        ctx.item_click("props/motors/.*_calf/##v")
+        ctx.item_click("//##Combo_00/n7520-22.5")
+        ctx.yield_(10)
+        CHECK(authored(state, "motors", "dog") == {"default": "go2hv", ".*_calf": "n7520-22.5"})
+
+    drive(state, chooses)
+    world = state.simulation.world
+    assert {b.motor.name for b in world["dog"].actuators if b.motor} == {"go2hv", "n7520-22.5"}
+
+
 def test_a_renamed_actor_stays_selected_and_references_follow() -> None:
     state = editor_state(PD + "collision_groups: [{name: dogs, members: [dog]}]\n")
     state.selection.only("dog")

@@ -9,6 +9,7 @@ from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.tune.tune import Tune, TuneTask
+from mjrig.editor.tune.tune_fit_plots import fit_errors
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.gains.response import Kind, Signal
@@ -78,7 +79,11 @@ def test_gains_fits_and_problems_are_drawn(tune: Tune, tmp_path: Path) -> None:
     tune.fit.recordings = [recorded(tune, tmp_path / "walk.npz", kp=70.0)]
     tune.fit.parameters = ["kp", "torque_limit"]
     work(tune, TuneTask.FIT)
-    assert not all(e.identifiable for e in tune.found[TuneTask.FIT].result.estimates)
+    found = tune.found[TuneTask.FIT].result
+    assert not all(e.identifiable for e in found.estimates)
+    motion = {errors.name: errors for errors in fit_errors(found)}["motion"]
+    assert set(motion.before) == set(motion.after)
+    assert max(motion.after.values()) < max(motion.before.values())
     draw(panel, TuneTask.FIT)
     tune.fit.recordings = [tmp_path / "none.npz"]
     work(tune, TuneTask.FIT)

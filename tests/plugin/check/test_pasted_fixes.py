@@ -70,6 +70,10 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
                      {"components": PD}),
     "limit above the model's": ("limit-above-model", robot(drives("motor", 'forcerange="-1 1"')),
                                 {"components": [PD[0] | {"torque_limit": 50}]}),
+    "forcerange above the motor's": ("motor-limit",
+                                     robot(drives("position", 'forcerange="-90 90"')),
+                                     {"motors": "n5020-16"}),
+    "curve of a motor": ("motor-curve", robot(drives("position")), {"motors": "n5020-16"}),
     "stiff law": ("unstable-pd", robot(MOTORS), {"components": [PD[0] | {"kp": 1, "kv": 50}]}),
 }  # fmt: skip
 

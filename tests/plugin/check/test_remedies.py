@@ -65,6 +65,12 @@ CASES: list[Scenes] = [
             '<motor name="b" joint="elbow" forcerange="-3 3"/>'),
         "components: [{type: PDController, kp: 7, kv: 1, torque_limit: [9, 8]}]",
     ),
+    ("motor-limit", hinge(), "motors: n5020-16, components: [{type: PDController, kp: 7, kv: 1, "
+     "torque_limit: 60}]"),
+    ("motor-limit", hinge('<position name="drive" joint="swing" kp="5" forcerange="-90 90"/>'),
+     "motors: n5020-16"),
+    ("motor-curve", hinge('<position name="drive" joint="swing" kp="5"/>'), "motors: n5020-16"),
+    ("motor-armature", hinge(), "motors: mx-106, dynamics: {armature: {swing: 0.5}}"),
     ("inverted-range", hinge(joint='range="2 -3"'), PD),
     ("two-actuators", hinge('<motor name="a" joint="swing"/><motor name="b" joint="swing"/>'), PD),
     (
@@ -129,7 +135,8 @@ TOGETHER = [
     ),
 ]  # fmt: skip
 #: Codes whose text has no fix: what would be right is evident, or nothing is wrong.
-WITHOUT_FIX = {"zero-limit", "keyframe-out-of-range", "no-range", "one-for-all", "no-shape"}
+WITHOUT_FIX = {"zero-limit", "keyframe-out-of-range", "no-range", "one-for-all", "no-shape",
+               "motor-speed", "motor-overridden"}  # fmt: skip
 #: Never of a model that MuJoCo compiles.
 UNREACHABLE = {"impossible-inertia"}
 

@@ -1,0 +1,1 @@
+"""Friction of servos and gears that depends on load and speed."""

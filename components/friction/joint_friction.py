@@ -1,0 +1,272 @@
+"""JointFriction: dry friction of joints that depends on their speed and load."""
+
+import importlib.util
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.components.friction.budget import NAMES, dry_friction
+from mjrig.control.articulation import Articulation
+from mjrig.control.execution import Execution, Support
+from mjrig.control.plant_component import PlantComponent
+from mjrig.errors import BindingError
+from mjrig.motors.motor_parts import FrictionLaw
+from mjrig.names import Slots, is_literal, listed
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.per_actuator import PerActuator
+from mjrig.properties.scalar_kinds import Patterns
+
+_EVERYTHING = (".*",)
+_FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
+_SINGLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+_NOT_NATIVE = "MuJoCo has no joint friction that depends on load or speed"
+#: Coefficients that are no share of anything: their values where nothing is given.
+_DEFAULTS = {"stribeck_velocity": 1.0, "stribeck_exponent": 1.0}
+
+
+def _coefficient(doc: str, unit: str = "", *, above: bool = False) -> PerActuator:
+    return PerActuator(
+        constant=math.nan,
+        min=0.0,
+        above=above,
+        finite=True,
+        unit=unit,
+        category="Friction",
+        doc=f"{doc}; not given: the motor's.",
+    )
+
+
+class JointFriction(PlantComponent):
+    """Writes the frictionloss of joints before every step, from the forces of the last one.
+
+    τf = Kc + Kl|τm − τe| + |Km τm − Ke τe| + s (Kcs + Kls|τm − τe| + |Kms τm − Kes τe| + Q), with
+    s = exp(−|w/ws|^a), τm the actuators' torque and τe the torque of everything else. A joint
+    whose motor (`motors` of the actor) has such a fit needs no further number. Viscous friction
+    is the joint's damping.
+    """
+
+    joints = Patterns(
+        _EVERYTHING,
+        structural=True,
+        refers=("joint",),
+        doc="Joints it owns; not given: those whose motor has friction of this kind.",
+    )
+    coulomb = _coefficient("Kc, dry friction", "N·m")
+    stribeck = _coefficient("Kcs, dry friction that is added at rest", "N·m")
+    stribeck_velocity = _coefficient("ws, speed where it is down to 1/e", "rad/s", above=True)
+    stribeck_exponent = _coefficient("a of exp(−|w/ws|^a)", above=True)
+    load = _coefficient("Kl, share of the transmitted torque")
+    load_stribeck = _coefficient("Kls, share of the transmitted torque, at rest")
+    motor_load = _coefficient("Km, share of the motor's torque")
+    external_load = _coefficient("Ke, share of the external torque")
+    motor_load_stribeck = _coefficient("Kms, share of the motor's torque, at rest")
+    external_load_stribeck = _coefficient("Kes, share of the external torque, at rest")
+    motor_quadratic = _coefficient("Kmq, quadratic share of the motor's torque", "1/(N·m)")
+    external_quadratic = _coefficient("Keq, quadratic share of the external torque", "1/(N·m)")
+
+    def _own_prepare(self) -> None:
+        super()._own_prepare()
+        self._robot: Articulation | None = None
+        self._joints: tuple[str, ...] = ()
+        self._dofs = np.zeros(0, dtype=np.int64)
+        self._rows = np.zeros((0, len(NAMES)))
+        #: Torques of motors and of everything else in the last step.
+        self._loads = np.zeros((2, 0))
+        #: Whether `_loads` are given, not yet to be read from the last step.
+        self._given = True
+        self._replaced = np.zeros(0)
+        self._write: Callable[[], None] = lambda: None
+        self._read_loads: Callable[[FloatArray], None] = lambda loads: None
+
+    # Binding ------------------------------------------------------------------------------------
+
+    @property
+    def owned(self) -> tuple[str, ...]:
+        """The joints it owns, in id order."""
+        return self._joints
+
+    def attach(self, articulation: HasProperties) -> None:
+        assert isinstance(articulation, Articulation)
+        model, where = articulation.model, articulation.model_map
+        names = articulation.joint_names
+        chosen = self._choose(articulation)
+        self._refuse_owned_twice(articulation, chosen)
+        self._joints = tuple(names[i] for i in chosen)
+        self._dofs = model.jnt_dofadr[where.joint_ids[chosen]].astype(np.int64)
+        self.spread_over(Slots([(n,) for n in self._joints], articulation.label, "joint"))
+        self._robot = articulation
+        self._replaced = model.dof_frictionloss[self._dofs].copy()
+        self._loads = np.zeros((2, len(self._dofs)))
+        self._load_coefficients()
+        self._start()
+
+    def _choose(self, robot: Articulation) -> list[int]:
+        """Indices of the joints it owns."""
+        names, motors = robot.joint_names, robot.model_map.motors
+        kinds = robot.model.jnt_type[robot.model_map.joint_ids]
+        if not self.is_authored("joints"):
+            return [
+                i
+                for i, name in enumerate(names)
+                if name in motors
+                and motors[name].motor.law is not FrictionLaw.M1
+                and "frictionloss" not in motors[name].overridden
+            ]
+        slots = Slots([(name,) for name in names], robot.label, "joint")
+        found: dict[int, None] = {}
+        for number, pattern in enumerate(self.joints):
+            at = () if isinstance(self.authored("joints"), str) else (number,)
+            try:
+                matched = slots.match(pattern)
+            except BindingError as error:
+                raise BindingError(f"{self.label}.joints: {error}", ("joints",), at=at) from None
+            for i in matched:
+                problem = self._why_not(names[i], int(kinds[i]), robot)
+                if not problem:
+                    found[i] = None
+                elif is_literal(pattern) or int(kinds[i]) in _SINGLE:
+                    text = f"{self.label}.joints: {names[i]!r} {problem}"
+                    raise BindingError(text, ("joints",), at=at)
+        return sorted(found)
+
+    @staticmethod
+    def _why_not(name: str, kind: int, robot: Articulation) -> str:
+        if kind not in _SINGLE:
+            return "is neither a hinge nor a slide"
+        motor = robot.model_map.motors.get(name)
+        if motor is not None and "frictionloss" in motor.overridden:
+            return "has its friction in dynamics.frictionloss already; give one of them"
+        return ""
+
+    def _refuse_owned_twice(self, robot: Articulation, chosen: list[int]) -> None:
+        mine = {robot.joint_names[i] for i in chosen}
+        for other in robot.components:
+            if isinstance(other, JointFriction) and other is not self:
+                both = [name for name in other.owned if name in mine]
+                if both:
+                    raise BindingError(
+                        f"{self.label}: the friction of {listed(both)} belongs to {other.label} "
+                        "already; make the joints of both disjoint",
+                        ("joints",),
+                    )
+
+    def detach(self) -> None:
+        if self._robot is not None:
+            self._robot.model.dof_frictionloss[self._dofs] = self._replaced
+            self._robot = None
+        self.spread_over(None)
+
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
+        if self._robot is not None and self._slots is not None:
+            self._load_coefficients()
+
+    def _load_coefficients(self) -> None:
+        """The coefficients of every joint: its own, its motor's, or none."""
+        assert self._robot is not None
+        motors = self._robot.model_map.motors
+        self._rows = np.zeros((len(self._joints), len(NAMES)))
+        for k, name in enumerate(NAMES):
+            usual = _DEFAULTS.get(name, 0.0)
+            fits = [motors[j].motor.fit if j in motors else None for j in self._joints]
+            theirs = [usual if fit is None else getattr(fit, name) or 0.0 for fit in fits]
+            own = self.__dict__[name]
+            self._rows[:, k] = np.where(np.isnan(own), theirs, own)
+        self._prepare_writing()
+
+    # Run ----------------------------------------------------------------------------------------
+
+    def supports(self) -> dict[str, Support]:
+        fast = importlib.util.find_spec("numba") is not None
+        missing = "needs the extra 'fast': pip install 'mjrig[fast]' (no numba)"
+        return {
+            "python": Support(True, "the reference"),
+            "compiled": Support(fast, "it has a kernel" if fast else missing),
+            "native": Support(False, _NOT_NATIVE),
+        }
+
+    def run_as(self, execution: Execution) -> None:
+        super().run_as(execution)
+        self._prepare_writing()
+
+    def _prepare_writing(self) -> None:
+        """How the friction is computed and written, with the present coefficients."""
+        if self._robot is None:
+            return
+        frictionloss, qvel = self._robot.model.dof_frictionloss, self._robot.data.qvel
+        rows, dofs, (motor, external) = self._rows, self._dofs, self._loads
+        if self._execution.name == "compiled":
+            from mjrig.components.friction.friction_kernel import read_loads, write_friction
+
+            self._write = lambda: write_friction(rows, dofs, qvel, motor, external, frictionloss)
+            self._read_loads = partial(_read_compiled, self._robot.data, dofs, read_loads)
+            return
+        self._read_loads = partial(_read, self._robot.data, dofs, np.zeros(len(qvel)))
+        joints = list(zip(rows.tolist(), dofs.tolist(), strict=True))
+
+        def write() -> None:
+            for i, (row, dof) in enumerate(joints):
+                speed, there, load = float(qvel[dof]), float(motor[i]), float(external[i])
+                frictionloss[dof] = dry_friction(row, speed, there, load)
+
+        self._write = write
+
+    def before_controls(self, time: float) -> None:
+        if self._given:
+            self._given = False
+        else:
+            self._read_loads(self._loads)
+        self._write()
+
+    def _start(self) -> None:
+        """No step was taken yet: no load."""
+        self._loads[:] = 0.0
+        self._given = True
+        self._write()
+
+    # Memory -------------------------------------------------------------------------------------
+
+    def _own_reset(self) -> None:
+        if self._robot is not None:
+            self._start()
+
+    def _own_memory_signature(self) -> object:
+        return self._joints
+
+    def _own_memory(self) -> Any:
+        if self._robot is None:
+            return None
+        loads = self._loads.copy()
+        if not self._given:
+            self._read_loads(loads)
+        return loads, self._robot.model.dof_frictionloss[self._dofs].copy()
+
+    def _own_restore(self, memory: Any) -> None:
+        if self._robot is None or memory is None:
+            return
+        self._loads[:], self._robot.model.dof_frictionloss[self._dofs] = memory
+        self._given = True
+
+
+# Torques of the last step: of motors, and of all but motors and the joint's own friction. ---------
+
+
+def _read(data: Any, dofs: Any, friction: FloatArray, loads: FloatArray) -> None:
+    first, last = data.ne, data.ne + data.nf
+    of_joints = data.efc_type[first:last] == _FRICTION
+    friction.fill(0.0)
+    friction[data.efc_id[first:last][of_joints]] = data.efc_force[first:last][of_joints]
+    loads[0] = data.qfrc_actuator[dofs]
+    loads[1] = (data.qfrc_constraint[dofs] - friction[dofs]) - data.qfrc_bias[dofs]
+
+
+def _read_compiled(data: Any, dofs: Any, kernel: Callable[..., None], loads: FloatArray) -> None:
+    first, last = data.ne, data.ne + data.nf
+    kernel(
+        dofs, data.qfrc_actuator, data.qfrc_constraint, data.qfrc_bias, data.efc_type[first:last],
+        data.efc_id[first:last], data.efc_force[first:last], loads,
+    )  # fmt: skip

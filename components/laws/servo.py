@@ -1,0 +1,196 @@
+"""Servo laws: the position loops inside of hobby servos and drives."""
+
+import math
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.components.laws.law import Implicit, Law, commit
+from mjrig.components.laws.space import Array, PipelineSpace
+from mjrig.components.laws.state import State
+from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
+from mjrig.properties.scalar_kinds import Choice
+
+
+class LastLimit(StrEnum):
+    """Which limit of a current drive holds where both cannot."""
+
+    VOLTAGE = "voltage"
+    CURRENT = "current"
+
+
+class ServoLaw(Law):
+    """What the servo laws share: a torque constant, and a position target as the only command."""
+
+    kt = PerActuator(
+        constant=1.0, min=0.0, above=True, finite=True, unit="N·m/A", category="Motor",
+        doc="Torque constant, behind the gear.",
+    )  # fmt: skip
+    current_limit = PerActuator(
+        constant=math.inf, min=0.0, unit="A", category="Motor", doc="Largest current."
+    )
+
+    def needs(self) -> dict[str, str]:
+        return {"target_q": "gain"}
+
+    def implicit(self) -> Implicit:
+        return Implicit.NONE
+
+
+class VoltageServo(ServoLaw):
+    """duty = gain (q* − q) within ±duty_limit,  τ = kt V duty / R − kt² w / R  [N·m].
+
+    A current limit keeps the duty within (kt w ± R Imax) / V, the duty limit comes last. With a
+    slew rate q* moves by no more than slew_rate · dt per tick, from where the joint was first.
+    Velocity and feedforward setpoints have no effect.
+    """
+
+    gain = PerActuator(
+        min=0.0, finite=True, unit="1/rad", category="Gains", doc="Duty cycle per radian of error."
+    )
+    resistance = PerActuator(
+        constant=1.0, min=0.0, above=True, finite=True, unit="Ω", category="Motor",
+        doc="Winding resistance.",
+    )  # fmt: skip
+    voltage = PerActuator(
+        constant=12.0, min=0.0, above=True, finite=True, unit="V", category="Motor",
+        doc="Supply voltage.",
+    )  # fmt: skip
+    duty_limit = PerActuator(
+        constant=1.0, min=0.0, max=1.0, category="Motor", doc="Largest duty cycle."
+    )
+    slew_rate = PerActuator(
+        constant=math.inf, min=0.0, above=True, unit="rad/s", category="Motor",
+        doc="Fastest change of the target.",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        gain: PerActuatorInput = 0.0,
+        kt: PerActuatorInput = 1.0,
+        resistance: PerActuatorInput = 1.0,
+        voltage: PerActuatorInput = 12.0,
+        duty_limit: PerActuatorInput = 1.0,
+        current_limit: PerActuatorInput = math.inf,
+        slew_rate: PerActuatorInput = math.inf,
+    ) -> None:
+        super().__init__(
+            gain=gain,
+            kt=kt,
+            resistance=resistance,
+            voltage=voltage,
+            duty_limit=duty_limit,
+            current_limit=current_limit,
+            slew_rate=slew_rate,
+        )
+
+    def remember(self, state: State, space: PipelineSpace) -> None:
+        state.add("slewed_target", space.zeros())
+        state.add("slewing", space.zeros())
+        self._slewed = space.zeros()
+
+    def check_dt(self, dt: float | None) -> None:
+        if np.isfinite(self.slew_rate).any() and dt is None:
+            raise ValueError("VoltageServo with a slew rate needs dt, the time since its last step")
+
+    def compute(
+        self,
+        q: Array,
+        qd: Array,
+        target_q: Array,
+        target_qd: Array,
+        feedforward: Array,
+        state: State,
+        dt: float,
+        out: Array,
+    ) -> None:
+        target = self._slew(q, target_q, state, dt)
+        back_emf, limit = self.kt * qd, self.resistance * self.current_limit
+        duty = self.gain * (target - q)
+        duty = np.clip(duty, (back_emf - limit) / self.voltage, (back_emf + limit) / self.voltage)
+        duty = np.clip(duty, -self.duty_limit, self.duty_limit)
+        out[...] = self.kt * (self.voltage * duty) / self.resistance
+        out -= self.kt * back_emf / self.resistance
+
+    def _slew(self, q: Array, target_q: Array, state: State, dt: float) -> Array:
+        if np.isinf(self.slew_rate).all():
+            self._slewed[...] = target_q
+            return target_q
+        step = self.slew_rate * dt
+        before = np.where(state.slewing > 0.0, state.slewed_target, q)
+        self._slewed[...] = before + np.clip(target_q - before, -step, step)
+        # Where nothing limits it, the target itself: the sum may differ in the last bit.
+        np.copyto(self._slewed, target_q, where=np.abs(target_q - before) <= step)
+        return self._slewed
+
+    def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
+        commit(state.slewed_target, self._slewed, good)
+        commit(state.slewing, np.ones_like(state.slewing), good)
+
+
+class CurrentServo(ServoLaw):
+    """I = gain (q* − q) − damping w within ±current_limit,  τ = kt I  [N·m].
+
+    The supply keeps I within (±V − kt w) / R. Velocity and feedforward setpoints have no effect.
+    """
+
+    gain = PerActuator(
+        min=0.0, finite=True, unit="A/rad", category="Gains", doc="Current per radian of error."
+    )
+    damping = PerActuator(
+        min=0.0, finite=True, unit="A·s/rad", category="Gains", doc="Current per speed, against it."
+    )
+    resistance = PerActuator(
+        constant=math.nan, min=0.0, above=True, finite=True, unit="Ω", category="Motor",
+        doc="Winding resistance; not given: the voltage limits nothing.",
+    )  # fmt: skip
+    voltage = PerActuator(
+        constant=math.inf, min=0.0, above=True, unit="V", category="Motor", doc="Supply voltage."
+    )
+    last_limit = Choice(
+        LastLimit.VOLTAGE,
+        structural=True,
+        category="Motor",
+        doc="Which limit holds where both cannot.",
+    )
+
+    def __init__(
+        self,
+        gain: PerActuatorInput = 0.0,
+        damping: PerActuatorInput = 0.0,
+        kt: PerActuatorInput = 1.0,
+        current_limit: PerActuatorInput = math.inf,
+        voltage: PerActuatorInput = math.inf,
+        resistance: PerActuatorInput = None,
+        last_limit: LastLimit | str = LastLimit.VOLTAGE,
+    ) -> None:
+        given = {} if resistance is None else {"resistance": resistance}
+        given |= {} if last_limit == LastLimit.VOLTAGE else {"last_limit": str(last_limit)}
+        super().__init__(
+            gain=gain, damping=damping, kt=kt, current_limit=current_limit, voltage=voltage, **given
+        )
+
+    def compute(
+        self,
+        q: Array,
+        qd: Array,
+        target_q: Array,
+        target_qd: Array,
+        feedforward: Array,
+        state: State,
+        dt: float,
+        out: Array,
+    ) -> None:
+        out[...] = self.gain * (target_q - q) - self.damping * qd
+        known = ~np.isnan(self.resistance)
+        voltage = np.where(known, self.voltage, math.inf)
+        resistance = np.where(known, self.resistance, 1.0)
+        back_emf = self.kt * qd
+        limits = [
+            (-self.current_limit, self.current_limit),
+            ((-voltage - back_emf) / resistance, (voltage - back_emf) / resistance),
+        ]
+        for low, high in limits if self.last_limit is LastLimit.VOLTAGE else limits[::-1]:
+            np.clip(out, low, high, out=out)
+        out *= self.kt

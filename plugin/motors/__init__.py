@@ -1,0 +1,1 @@
+"""Motors: servos and drives as files, found by name."""

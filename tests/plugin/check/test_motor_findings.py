@@ -1,0 +1,97 @@
+"""Pre-flight: limits that a named motor cannot give, and values that differ from its own."""
+
+from typing import Any
+
+import pytest
+
+import mjrig
+from mjrig.check.check import findings
+from mjrig.components import DCMotor, PDController
+from tests.preflight import SOFT, told
+from tests.worlds import make_world
+
+XML = """<mujoco><worldbody><body><joint name="knee" axis="0 1 0" {joint}/>
+<geom size=".1"/></body></worldbody><actuator>{drive}</actuator></mujoco>"""
+MOTOR, SERVO = '<motor joint="knee"/>', '<position joint="knee" kp="5" {}/>'
+
+
+def xml(drive: str = MOTOR, joint: str = "") -> str:
+    return XML.format(drive=drive, joint=joint)
+
+
+def test_a_torque_limit_above_the_motors() -> None:
+    law = PDController(torque_limit=60, **SOFT)
+    assert told("motor-limit", xml(), law, motors="n5020-16") == [
+        "robot.knee: torque limit 60 N·m is more than its motor n5020-16 can drive with "
+        "(24.8 N·m); torque_limit: 24.8"
+    ]
+    assert (
+        told("motor-limit", xml(), PDController(torque_limit=24.8, **SOFT), motors="n5020-16") == []
+    )
+    assert told("motor-limit", xml(), PDController(**SOFT), motors="n5020-16") == []  # the default
+
+
+def test_a_tighter_limit_of_the_model_is_the_one_to_name() -> None:
+    law, tight = PDController(torque_limit=60, **SOFT), '<motor joint="knee" forcerange="-9 9"/>'
+    assert told("motor-limit", xml(tight), law, motors="n5020-16") == []
+
+
+def test_its_fix_can_be_applied() -> None:
+    world = make_world(xml(), [PDController(torque_limit=60, **SOFT)], motors="n5020-16")
+    (finding,) = [f for f in findings(world) if f.code == "motor-limit"]
+    scene = world.scene
+    assert isinstance(scene, mjrig.Scene)
+    finding.remedies[0].apply(scene)
+    law: Any = scene.actors[0].components[0]
+    assert law.authored("torque_limit") == 24.8
+
+
+def test_a_forcerange_above_the_motors() -> None:
+    (text,) = told("motor-limit", xml(SERVO.format('forcerange="-90 90"')), motors="n5020-16")
+    assert "forcerange ±90 N·m is more than its motor n5020-16 can drive with (24.8 N·m)" in text
+    gains = {"forcerange": {"knee": [-50, 50]}}
+    (text,) = told("motor-limit", xml(SERVO.format("")), motors="mx-106", native_gains=gains)
+    assert "forcerange ±50 N·m" in text
+    assert told("motor-limit", xml(SERVO.format("")), motors="mx-106") == []
+
+
+def test_clamps_that_allow_more() -> None:
+    law = PDController(clamps=[DCMotor(300, 50, 30)], **SOFT)
+    said = [t.partition(";")[0] for t in told("motor-limit", xml(), law, motors="n5020-16")]
+    more = "is more than its motor n5020-16 has"
+    assert said == [
+        f"robot.knee: the clamp's velocity_limit 50 rad/s {more} (40.13)",
+        f"robot.knee: the clamp's max_effort 30 N·m {more} (24.8)",
+    ]
+    law = PDController(clamps=[DCMotor(300, 50, 30)], **SOFT)
+    (text,) = told("motor-overridden", xml(), law, motors="n5020-16")
+    assert "comes in place of the torque-speed limits of its motor n5020-16" in text
+
+
+def test_another_armature() -> None:
+    (text,) = told("motor-armature", xml(joint='armature="0.5"'), motors="mx-106")
+    assert "the model's armature 0.5 kg·m² was replaced by that of its motor mx-106" in text
+    assert told("motor-armature", xml(joint='armature="0.0266"'), motors="mx-106") == []
+    assert told("motor-armature", xml(), motors="mx-106") == []
+    dynamics = {"armature": {"knee": 0.5}, "frictionloss": {"knee": 1}, "damping": {"knee": 1}}
+    (text,) = told("motor-armature", xml(), motors="mx-106", dynamics=dynamics)
+    assert "dynamics.armature 0.5 kg·m² differs from that of its motor mx-106" in text
+    (text,) = told("motor-overridden", xml(), motors="mx-106", dynamics=dynamics)
+    assert "dynamics.damping and dynamics.frictionloss of the scene come in place" in text
+
+
+def test_a_start_faster_than_the_motor() -> None:
+    (text,) = told("motor-speed", xml(), motors="mx-106", joint_velocities={"knee": -9})
+    assert "begins at 9 rad/s, faster than its motor mx-106 can drive it (6.58825 rad/s)" in text
+    assert told("motor-speed", xml(), motors="mx-106", joint_velocities={"knee": 6}) == []
+
+
+@pytest.mark.parametrize(("motor", "count"), [("n5020-16", 1), ("mx-106", 0), ("m107-15", 1)])
+def test_a_servo_of_mujoco_does_not_follow_a_curve(motor: str, count: int) -> None:
+    assert len(told("motor-curve", xml(SERVO.format("")), motors=motor)) == count
+    assert told("motor-curve", xml(SERVO.format("")), motors=motor, use_motors=True) == []
+
+
+def test_without_motors_nothing_is_said() -> None:
+    world = make_world(xml(joint='armature="0.5"'), [PDController(torque_limit=900, **SOFT)])
+    assert not [f for f in findings(world) if f.code.startswith("motor")]

@@ -188,7 +188,7 @@ def measure_server(server: ServerProcess) -> dict[str, float]:
     found = {}
     first = Client(server.address)
     assets = _assets(first)
-    page = sum(f.stat().st_size for f in Path(SCENE.parents[2], "editor/web/page").iterdir())
+    page = sum(f.stat().st_size for f in Path(SCENE.parents[2], "editor/web/page").rglob("*.*"))
     found["first picture [MB]"] = (first.line.bytes_received + assets + page) / 1e6
     first.listen(3.0)
     received = first.line.bytes_received

@@ -6,7 +6,7 @@ import { Input } from "./input.js";
 import { decodeFrame, FRAME, FREE, SCENE, SCENE_ONLY, TEXTURE } from "./messages.js";
 import { Panels } from "./panels.js";
 import { Adapting } from "./quality.js";
-import { World } from "./world.js";
+import { World } from "./world/world.js";
 
 /** @typedef {import("./messages.js").Frame} Frame */
 

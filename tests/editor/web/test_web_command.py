@@ -135,7 +135,7 @@ def test_a_notebook_shows_its_own_world() -> None:
 
 @pytest.mark.skipif(not PAGE.is_dir(), reason="there is no checkout beside the tests")
 def test_the_page_loads_nothing_from_elsewhere() -> None:
-    for file in PAGE.iterdir():
+    for file in PAGE.rglob("*.*"):
         text = file.read_text()
         assert "http://" not in text and "https://" not in text.replace('"https:"', ""), file
         assert "eval(" not in text and "innerHTML" not in text, file

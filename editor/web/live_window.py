@@ -69,7 +69,7 @@ class LiveWindow:
         self.frames = 0
         self._params: Any = None
 
-    def _body_of(self, path: str) -> tuple[bytes, str, dict[str, str]] | None:
+    def _body_of(self, path: str) -> tuple[bytes | Path, str, dict[str, str]] | None:
         return self.assets.body_of(path) or self.offers.body_of(path)
 
     # What a window needs --------------------------------------------------------------------------
@@ -92,6 +92,7 @@ class LiveWindow:
         io = imgui.get_io()
         flags = imgui.BackendFlags_
         io.backend_flags |= flags.renderer_has_textures | flags.has_mouse_cursors
+        io.config_mac_osx_behaviors = False  # the page's computer counts: it sends Cmd as Ctrl
         window.quality.use(software=False)  # each page finds its own
         window.replay.show_page = lambda address: True  # it is offered as a download
         self._uploads = Uploads(window, self.audience)

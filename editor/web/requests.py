@@ -109,11 +109,15 @@ def answer(
     *,
     more: dict[str, str] | None = None,
     parents: str = "'none'",
+    length: int | None = None,
 ) -> bytes:
-    """A whole answer; nothing of it is kept by the browser unless `more` says so."""
+    """A whole answer, or its head where `length` says how much will follow.
+
+    Nothing of it is kept by the browser unless `more` says so.
+    """
     headers = {
         "Content-Type": kind,
-        "Content-Length": str(len(body)),
+        "Content-Length": str(len(body) if length is None else length),
         "Content-Security-Policy": _POLICY.format(parents=parents),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",

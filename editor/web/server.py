@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
 
 from mjrig.editor.web import page_files, requests
 from mjrig.editor.web.browsers import Browser
@@ -31,6 +34,8 @@ MOST_CONNECTIONS, MOST_STRANGERS, MOST_BROWSERS = 256, 64, 24
 LONGEST_MESSAGE, LONGEST_GREETING = 16 << 20, 4096
 #: Time for the head of a request, for the token, and after a wrong one [s].
 _PATIENCE, _GREETING, _PENALTY = 5.0, 5.0, 0.5
+#: Files go in parts of this size [bytes], each within this time [s].
+_PART, _SLOWEST = 1 << 18, 120.0
 #: How often a live connection is tried [s].
 _PING_EVERY = 20.0
 
@@ -68,13 +73,26 @@ class Inbox:
         return taken
 
 
+@dataclass
+class _Answer:
+    """The answer to a request: all of it, or its head and the file that follows."""
+
+    head: bytes
+    file: BinaryIO | None = None
+    length: int = 0
+    has_token: bool = False
+
+
+#: Finds what lies at a path: its bytes or file, its type, and more headers; None: nothing.
+BodyOf = Callable[[str], tuple[bytes | Path, str, dict[str, str]] | None]
+
+
 class Server:
     """Serves the page. `inbox` fills, `browsers` come and go; everything else is its own thread's.
 
     Args:
         settings: where to listen.
-        body_of: called with a path below `/asset/` or `/download/`; returns body, type and more
-            headers of what lies there, or None.
+        body_of: called with a path below `/asset/` or `/download/`.
 
     Raises:
         SceneError: the port cannot be had.
@@ -83,7 +101,7 @@ class Server:
     def __init__(
         self,
         settings: ServerSettings,
-        body_of: Callable[[str], tuple[bytes, str, dict[str, str]] | None] = lambda path: None,
+        body_of: BodyOf = lambda path: None,
     ) -> None:
         self.settings, self._body_of = settings, body_of
         self.tokens = Tokens()
@@ -169,14 +187,13 @@ class Server:
             self._tasks.discard(task)
             writer.close()
 
-    def _answer(self, request: Request) -> tuple[bytes, bool]:
-        """The answer to a request for a file, and whether it came with the token."""
+    def _answer(self, request: Request) -> _Answer:
         requests.check_host(request, self._hosts)
         if request.method != "GET":
             raise RequestRefusedError(405, "only GET")
         found = page_files.find(request.path)
         if found is not None:
-            return requests.answer(200, *found, parents=self.settings.parents), False
+            return _Answer(requests.answer(200, *found, parents=self.settings.parents))
         if not request.path.startswith(("/asset/", "/download/")):
             raise RequestRefusedError(404, "there is nothing here")
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
@@ -186,7 +203,15 @@ class Server:
         if body is None:
             raise RequestRefusedError(404, "there is nothing here")
         content, kind, more = body
-        return requests.answer(200, content, kind, more=more), True
+        if isinstance(content, bytes):
+            return _Answer(requests.answer(200, content, kind, more=more), has_token=True)
+        try:
+            file = content.open("rb")
+        except OSError as error:
+            raise RequestRefusedError(404, "there is nothing here") from error
+        length = os.fstat(file.fileno()).st_size
+        head = requests.answer(200, b"", kind, more=more, length=length)
+        return _Answer(head, file, length, has_token=True)
 
 
 class _Connection:
@@ -208,20 +233,35 @@ class _Connection:
                 if request.is_upgrade:
                     self._upgrade(request)
                     break
-                wire, has_token = self._server._answer(request)
-                if has_token:
+                answer = self._server._answer(request)
+                if answer.has_token:
                     self._become_known()
             except RequestRefusedError as refused:
                 text = str(refused).encode()
                 self._writer.write(requests.answer(refused.status, text))
                 await self._writer.drain()
                 return
-            self._writer.write(wire)
-            async with asyncio.timeout(600.0):
-                await self._writer.drain()
+            await self._send(answer)
             if request.headers.get("connection", "").lower() == "close":
                 return
         await self._live(request)
+
+    async def _send(self, answer: _Answer) -> None:
+        self._writer.write(answer.head)
+        await self._drain()
+        if answer.file is not None:
+            with answer.file as file:
+                left = answer.length  # a file that grows meanwhile ends where it was promised to
+                while left > 0 and (part := file.read(min(_PART, left))):
+                    left -= len(part)
+                    self._writer.write(part)
+                    await self._drain()
+            if left:
+                raise EOFError  # it has become shorter: the browser sees that it is not whole
+
+    async def _drain(self) -> None:
+        async with asyncio.timeout(_SLOWEST):
+            await self._writer.drain()
 
     def _become_known(self) -> None:
         if not self.is_known:

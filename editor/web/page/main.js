@@ -77,7 +77,7 @@ class Page {
     this.roleBar.querySelector("button")?.addEventListener("click", () => this.connection.send("take"));
     this.asks = element("asks", HTMLDivElement);
     new ResizeObserver(() => this.resize()).observe(canvas);
-    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.resize());
+    this.watchRatio();
     setInterval(() => this.input.commands && this.input.readPad(), 33);
     this.resize();
   }
@@ -149,7 +149,7 @@ class Page {
       this.world.setModel(message.model);
     }
     if (message.clipboard !== undefined) {
-      this.input.copy(message.clipboard);
+      this.input.keyboard.copy(message.clipboard);
     }
     if (message.offer !== undefined) {
       this.files.offer(message.offer);
@@ -220,6 +220,14 @@ class Page {
       this.connection.send("r", box.width, box.height, ratio);
     }
     this.schedule();
+  }
+
+  /** Another pixel ratio: the page is zoomed, or on another screen. */
+  watchRatio() {
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => {
+      this.resize();
+      this.watchRatio();
+    }, { once: true });
   }
 
   /** From a place of the page to one of the editor's window. @param {number} x @param {number} y @returns {[number, number]} */

@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,22 +114,13 @@ class Server:
         self._connections = self._strangers = 0
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._listener = self._listen()
-        self.port = int(self._listener.sockets[0].getsockname()[1])
+        self.port = 0
+        self._started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="mjrig-web", daemon=True)
         self._thread.start()
-
-    def _listen(self) -> asyncio.Server:
-        start = asyncio.start_server(
-            self._connected,
-            self.settings.host,
-            self.settings.port,
-            limit=requests.LONGEST_HEAD,
-        )
         try:
-            return self._loop.run_until_complete(start)
+            self._started.result()
         except OSError as error:
-            self._loop.close()
             place = f"{self.settings.host}:{self.settings.port}"
             reason = error.strerror or error
             raise SceneError(f"{place}: cannot listen there: {reason}; --port takes another") from (
@@ -152,9 +144,20 @@ class Server:
             self._thread.join(5.0)
 
     def _run(self) -> None:
+        """All of its thread; another thread may be running a loop of its own, as notebooks do."""
         asyncio.set_event_loop(self._loop)
+        settings, limit = self.settings, requests.LONGEST_HEAD
+        start = asyncio.start_server(self._connected, settings.host, settings.port, limit=limit)
+        try:
+            listener = self._loop.run_until_complete(start)
+        except OSError as error:
+            self._loop.close()
+            self._started.set_exception(error)
+            return
+        self.port = int(listener.sockets[0].getsockname()[1])
+        self._started.set_result(None)
         self._loop.run_forever()
-        self._listener.close()
+        listener.close()
         for task in self._tasks:
             task.cancel()
         with suppress(Exception):

@@ -24,7 +24,7 @@ export class Connection {
   }
 
   #open() {
-    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+    const socket = new WebSocket(new URL("live", document.baseURI.replace(/^http/, "ws")));
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     socket.onopen = () => {

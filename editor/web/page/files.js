@@ -88,7 +88,7 @@ export class Files {
 
   /** @param {string} id @param {string} name */
   async download(id, name) {
-    const answer = await fetch(`/download/${id}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
+    const answer = await fetch(`download/${id}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
     if (!answer.ok) {
       return;
     }

@@ -55,7 +55,9 @@ export class Keyboard {
     window.addEventListener("blur", () => this.held.clear());
     this.#listenToText();
     this.#listenToClipboard();
-    this.focus();
+    if (window === window.top) {  // in a notebook, who types in a cell goes on there
+      this.focus();
+    }
   }
 
   focus() { this.typing.focus({ preventScroll: true }); }

@@ -33,11 +33,15 @@ function tell(text) {
 /** The token of the address; it does not stay there, where others could read it. */
 function takeToken() {
   const given = location.hash.slice(1);
-  if (given) {
-    sessionStorage.setItem("token", given);
-    history.replaceState(null, "", location.pathname);
+  try {
+    if (given) {
+      sessionStorage.setItem("token", given);
+      history.replaceState(null, "", location.pathname);
+    }
+    return given || sessionStorage.getItem("token") || "";
+  } catch {  // a browser that keeps nothing, as for frames of other pages
+    return given;
   }
-  return given || sessionStorage.getItem("token") || "";
 }
 
 class Page {
@@ -86,7 +90,7 @@ class Page {
   async fetched(hash) {
     for (let wait = 200; ; wait = Math.min(2 * wait, 5000)) {
       try {
-        const answer = await fetch(`/asset/${hash}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
+        const answer = await fetch(`asset/${hash}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
         if (answer.ok) {
           return await answer.arrayBuffer();
         }

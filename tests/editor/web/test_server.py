@@ -1,5 +1,6 @@
 """The server of the page: who gets in, what it serves, and that nobody can harm it."""
 
+import asyncio
 import json
 import os
 import random
@@ -137,6 +138,19 @@ def test_a_tunnel_may_have_another_port(server: Server, host: str) -> None:
 )  # fmt: skip
 def test_what_is_no_request_is_refused(server: Server, request_text: str) -> None:
     assert b" 400 " in _ask(server, request_text).splitlines()[0]
+
+
+def test_a_server_starts_where_a_loop_runs_already() -> None:
+    """As in the kernel of a notebook."""
+
+    async def cell() -> bytes:
+        made = Server(ServerSettings())
+        try:
+            return await asyncio.to_thread(_get, made, "/")
+        finally:
+            made.stop()
+
+    assert b" 200 " in asyncio.run(cell()).splitlines()[0]
 
 
 def test_a_port_that_is_taken_is_named(server: Server) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mjrig
@@ -86,11 +87,45 @@ def test_a_world_is_shown_as_a_picture_where_there_is_no_notebook(
         mjrig.show(world, live=True)
 
 
+def test_a_loop_shows_what_comes_next_and_leaves_the_world_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+
+    def draw_loop(model: Any, states: Any, path: Path, seconds: float) -> None:
+        drawn.append((states, seconds))
+        path.write_bytes(b"RIFF")
+
+    monkeypatch.setattr("mjrig.cli.picture.draw_loop", draw_loop)
+    world = mjrig.World(mjrig.Scene.parse(SWINGS), "python")
+    world.data.qpos[:] = 0.3
+    world.step(50)
+    before = world.snapshot()
+    shown = mjrig.show(world, live=False, seconds=0.5)
+    assert np.array_equal(world.snapshot().integration, before.integration)
+    assert world.steps == before.steps
+    ((states, seconds),) = drawn
+    assert len(states) == 10 and seconds == 0.5
+    world.step(round(0.05 / world.model.opt.timestep))
+    assert np.array_equal(states[1]["qpos"], world.data.qpos)
+    shown.save(tmp_path / "world.webp")
+    assert (tmp_path / "world.webp").read_bytes() == b"RIFF"
+    assert "data:image/webp;base64,UklGRg==" in shown._repr_html_()
+    for wrong in (-1.0, 31.0, float("nan")):
+        with pytest.raises(mjrig.PropertyError, match="a loop lasts 0 to 30 s"):
+            mjrig.show(world, seconds=wrong)
+    monkeypatch.setattr("mjrig.cli.picture.draw_loop", lambda *given: "egl: no display")
+    with pytest.raises(MjrigError, match="no loop of the world: egl"):
+        mjrig.show(world, live=False, seconds=0.1)
+
+
 NOTEBOOK = """
-import sys
+import asyncio, sys
 import mjrig
 world = mjrig.World(mjrig.Scene.parse(sys.stdin.read()), "python")
-view = mjrig.show(world, live=True)
+async def cell():  # a kernel runs its cells in a loop
+    return mjrig.show(world, live=True)
+view = asyncio.run(cell())
 html = view._repr_html_()
 assert html.startswith("<iframe") and view.address in html
 from tests.editor.web.chromium import Line

@@ -57,10 +57,9 @@ _KEYS: dict[str, Any] = {
 }
 #: The arguments of each message: n number, i counting number, s short text, t text, l list, b bool.
 _SHAPES = {
-    "hello": "", "gone": "",
     "m": "nni", "b": "iii", "w": "nnii", "k": "sbii", "t": "ti", "p": "ti",
     "r": "nnn", "f": "b", "g": "l", "drop": "nnl", "dropped": "", "nodrop": "",
-    "take": "", "ask": "", "give": "i", "keep": "i", "shot": "nni",
+    "take": "", "give": "i",
 }  # fmt: skip
 Event = tuple[Any, ...]
 

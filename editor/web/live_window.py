@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from mjrig.editor.web import model_assets
 from mjrig.editor.web.audience import Audience
 from mjrig.editor.web.browsers import Browser, binary
 from mjrig.editor.web.draw_lists import DrawLists, Look, scene_only
+from mjrig.editor.web.inbox import Presence, Sent
 from mjrig.editor.web.input_events import Event, MalformedError, PageInput, parse
 from mjrig.editor.web.labels import draw_labels
 from mjrig.editor.web.model_assets import ModelAssets
@@ -288,9 +288,13 @@ class LiveWindow:
 
     # Messages of pages ----------------------------------------------------------------------------
 
-    def _hear(self, browser: Browser, message: str | bytes) -> None:
+    def _hear(self, browser: Browser, message: Sent) -> None:
         try:
-            if isinstance(message, bytes):
+            if message is Presence.CAME:
+                self.audience.came(browser)
+            elif message is Presence.GONE:
+                self._leave(browser)
+            elif isinstance(message, bytes):
                 if browser is self.audience.commander:
                     self._hear_bytes(browser, message)
             else:
@@ -300,14 +304,8 @@ class LiveWindow:
 
     def _hear_event(self, browser: Browser, event: Event) -> None:
         kind, *values = event
-        anyone: dict[str, Callable[..., None]] = {
-            "hello": lambda: self.audience.came(browser),
-            "gone": lambda: self._leave(browser),
-            "take": lambda: self.audience.take(browser),
-            "ask": lambda: self.audience.take(browser),
-        }
-        if kind in anyone:
-            anyone[kind]()
+        if kind == "take":
+            self.audience.take(browser)
         elif browser is self.audience.commander:
             self._last_input = time.perf_counter()
             self._command(browser, kind, values, event)
@@ -324,7 +322,7 @@ class LiveWindow:
         elif kind == "dropped":
             self._uploads.finish(browser)
         elif kind == "nodrop":
-            self._uploads.abort()
+            self._uploads.cannot_be_read()
         else:
             if kind == "p":
                 self._copied = values[0]

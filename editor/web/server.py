@@ -2,18 +2,18 @@
 
 import asyncio
 import json
-import os
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from mjrig.editor.web import page_files, requests
 from mjrig.editor.web.browsers import Browser
-from mjrig.editor.web.requests import Request, RequestRefusedError, Tokens
+from mjrig.editor.web.inbox import Inbox, Presence
+from mjrig.editor.web.requests import Answer, Request, RequestRefusedError, Tokens
 from mjrig.editor.web.websocket import (
     BINARY,
     CLOSE,
@@ -31,8 +31,9 @@ from mjrig.errors import SceneError
 
 #: Connections at once; those that have not said their token; live ones.
 MOST_CONNECTIONS, MOST_STRANGERS, MOST_BROWSERS = 256, 64, 24
-#: Longest message of a page (a picture of a large screen), and of a stranger [bytes].
-LONGEST_MESSAGE, LONGEST_GREETING = 16 << 20, 4096
+#: Longest message of a page (a picture of a large screen), of one that only watches, and of a
+#: stranger [bytes].
+LONGEST_MESSAGE, LONGEST_OF_WATCHERS, LONGEST_GREETING = 16 << 20, 4096, 4096
 #: Time for the head of a request, for the token, and after a wrong one [s].
 _PATIENCE, _GREETING, _PENALTY = 5.0, 5.0, 0.5
 #: Files go in parts of this size [bytes], each within this time [s].
@@ -50,38 +51,6 @@ class ServerSettings:
     allowed: tuple[str, ...] = ()
     #: Pages that may show the editor in a frame, as the security policy writes them.
     parents: str = "'none'"
-
-
-@dataclass
-class Inbox:
-    """What the pages sent, for the thread of the window."""
-
-    messages: list[tuple[Browser, str | bytes]] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    wake: threading.Event = field(default_factory=threading.Event)
-
-    def put(self, browser: Browser, message: str | bytes) -> None:
-        """Add one and wake the window."""
-        with self.lock:
-            self.messages.append((browser, message))
-        self.wake.set()
-
-    def take(self) -> list[tuple[Browser, str | bytes]]:
-        """All of them, in the order they came."""
-        self.wake.clear()  # first: what comes meanwhile wakes again
-        with self.lock:
-            taken, self.messages = self.messages, []
-        return taken
-
-
-@dataclass
-class _Answer:
-    """The answer to a request: all of it, or its head and the file that follows."""
-
-    head: bytes
-    file: BinaryIO | None = None
-    length: int = 0
-    has_token: bool = False
 
 
 #: Finds what lies at a path: its bytes or file, its type, and more headers; None: nothing.
@@ -108,9 +77,9 @@ class Server:
         self.tokens = Tokens()
         self.inbox = Inbox()
         self.browsers: list[Browser] = []
-        self._hosts = {*requests.LOCAL_NAMES, *settings.allowed}
-        if settings.host not in ("0.0.0.0", "::"):
-            self._hosts.add(settings.host)
+        self._proxies = {name.lower() for name in settings.allowed}
+        self._hosts = {*requests.LOCAL_NAMES, *self._proxies}
+        self._hosts.add((socket.gethostname() if self.is_everywhere else settings.host).lower())
         self._connections = self._strangers = 0
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -127,11 +96,14 @@ class Server:
                 error
             )
 
-    def address(self, token: str) -> str:
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether it listens at every address of this computer."""
+        return self.settings.host in ("0.0.0.0", "::", "")
+
+    def address(self, token: str, name: str = "") -> str:
         """What a browser opens; the token is in the fragment, which it never sends."""
-        name = self.settings.host
-        if name in ("0.0.0.0", "::"):
-            name = "127.0.0.1"
+        name = name or ("127.0.0.1" if self.is_everywhere else self.settings.host)
         shown = f"[{name}]" if ":" in name else name
         return f"http://{shown}:{self.port}/#{token}"
 
@@ -190,13 +162,16 @@ class Server:
             self._tasks.discard(task)
             writer.close()
 
-    def _answer(self, request: Request) -> _Answer:
-        requests.check_host(request, self._hosts)
+    def _check_host(self, request: Request) -> None:
+        requests.check_host(request, self._hosts, by_number=self.is_everywhere)
+
+    def _answer(self, request: Request) -> Answer:
+        self._check_host(request)
         if request.method != "GET":
             raise RequestRefusedError(405, "only GET")
         found = page_files.find(request.path)
         if found is not None:
-            return _Answer(requests.answer(200, *found, parents=self.settings.parents))
+            return Answer(requests.answer(200, *found, parents=self.settings.parents))
         if not request.path.startswith(("/asset/", "/download/")):
             raise RequestRefusedError(404, "there is nothing here")
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
@@ -206,15 +181,9 @@ class Server:
         if body is None:
             raise RequestRefusedError(404, "there is nothing here")
         content, kind, more = body
-        if isinstance(content, bytes):
-            return _Answer(requests.answer(200, content, kind, more=more), has_token=True)
-        try:
-            file = content.open("rb")
-        except OSError as error:
-            raise RequestRefusedError(404, "there is nothing here") from error
-        length = os.fstat(file.fileno()).st_size
-        head = requests.answer(200, b"", kind, more=more, length=length)
-        return _Answer(head, file, length, has_token=True)
+        if isinstance(content, Path):
+            return requests.file_answer(content, kind, more)
+        return Answer(requests.answer(200, content, kind, more=more), has_token=True)
 
 
 class _Connection:
@@ -249,7 +218,7 @@ class _Connection:
                 return
         await self._live(request)
 
-    async def _send(self, answer: _Answer) -> None:
+    async def _send(self, answer: Answer) -> None:
         self._writer.write(answer.head)
         await self._drain()
         if answer.file is not None:
@@ -272,8 +241,8 @@ class _Connection:
             self._server._strangers -= 1
 
     def _upgrade(self, request: Request) -> None:
-        requests.check_host(request, self._server._hosts)
-        requests.check_origin(request)
+        self._server._check_host(request)
+        requests.check_origin(request, self._server._proxies)
         key = request.headers.get("sec-websocket-key", "")
         if request.path != "/live" or not key.isascii() or not key:
             raise RequestRefusedError(404, "there is nothing here")
@@ -302,11 +271,10 @@ class _Connection:
             self._writer.write(closing(4429, "too many browsers"))
             return
         self._become_known()
-        receiver.limit = LONGEST_MESSAGE
         agent = request.headers.get("user-agent", "")
         browser = Browser(self._writer, rights, _short_name(agent))
         self._server.browsers.append(browser)
-        self._server.inbox.put(browser, '["hello"]')
+        self._server.inbox.put(browser, Presence.CAME)
         for message in early:
             self._server.inbox.put(browser, message)
         try:
@@ -316,7 +284,7 @@ class _Connection:
         finally:
             browser.is_gone = True
             self._server.browsers.remove(browser)
-            self._server.inbox.put(browser, '["gone"]')
+            self._server.inbox.put(browser, Presence.GONE)
 
     async def _greeting(self, receiver: Receiver) -> tuple[object, list[str | bytes]]:
         """The token of the first message, and what came along with it."""
@@ -349,6 +317,7 @@ class _Connection:
             if not data:
                 return
             unanswered = 0
+            receiver.limit = LONGEST_MESSAGE if browser.is_trusted else LONGEST_OF_WATCHERS
             for message in receiver.feed(data):
                 if browser.is_flooding():
                     raise ProtocolError(1008, "too many messages")

@@ -73,8 +73,8 @@ def _draw(
             Path(folder, name) for name in ("model.mjb", "state.npz", "picture")
         )
         mujoco.mj_saveModel(model, str(model_file), None)
-        stacked = {name: np.stack([state[name] for state in states]) for name in _FIELDS}
-        np.savez(state_file, **stacked)
+        qpos, act, place, turn = (np.stack([state[name] for state in states]) for name in _FIELDS)
+        np.savez(state_file, qpos=qpos, act=act, mocap_pos=place, mocap_quat=turn)
         reason = "no rendering backend"
         for backend, prefix in _backends():
             command = [

@@ -1,5 +1,8 @@
 """The editor in Chromium: one session, in which a person works as on the desktop."""
 
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +192,56 @@ def test_strangers_are_refused(session: Session, fault: str) -> None:
     message = line.receive(5.0)
     line.close()
     assert message is not None and message.payload[:2] == (4403).to_bytes(2, "big")
+
+
+HOSTILE = """(async () => {
+  const own = %s, live = own.replace("http", "ws") + "/live", found = {};
+  const connects = (address) => new Promise((done) => {
+    const socket = new WebSocket(address);
+    socket.onopen = () => done("open");
+    socket.onerror = () => done("refused");
+  });
+  found.socket = await connects(live);
+  found.asked = await fetch(own + "/").then(() => "read", () => "refused");
+  found.asset = await fetch(own + "/asset/x", {headers: {Authorization: "Bearer x"}})
+    .then(() => "read", () => "refused");
+  const script = await import(own + "/main.js").then(() => "ran", () => "refused");
+  const frame = document.createElement("iframe");
+  frame.src = own + "/";
+  document.body.append(frame);
+  await new Promise((done) => { frame.onload = done; });
+  try { found.frame = frame.contentWindow.document.title; } catch { found.frame = "refused"; }
+  const opened = window.open(own + "/");
+  await new Promise((done) => setTimeout(done, 300));
+  try { found.window = opened?.document.title ?? "refused"; } catch { found.window = "refused"; }
+  return {...found, script};
+})()"""
+
+
+def test_a_hostile_page_gets_nothing(session: Session) -> None:
+    """A page of another server, which a user of the editor happens to visit."""
+
+    class Hostile(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><body></body>")
+
+        def log_message(self, *given: object) -> None:
+            pass
+
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    tab = session.chromium.new_tab()
+    tab.open(f"http://127.0.0.1:{other.server_port}/")
+    tab.wait_for("document.body !== null")
+    found = tab.run(HOSTILE % json.dumps(session.editor.address.partition("/#")[0]))
+    session.chromium.close_tab(tab)
+    other.shutdown()
+    other.server_close()
+    assert set(found.values()) == {"refused"} and len(found) == 6
+    session.chromium.show(session.tab)
 
 
 #: One scene with most of it; `make campaign` compares them all.

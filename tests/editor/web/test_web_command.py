@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 import mjrig
 from mjrig.cli import show as showing
+from mjrig.editor.web.server import Server, ServerSettings
+from mjrig.editor.web_main import _tell
 from mjrig.errors import MjrigError
 from tests.editor.web.chromium import Line
 from tests.editor.windows import SWINGS
@@ -61,6 +64,33 @@ def test_the_command_needs_no_display_and_ends_with_ctrl_c(tmp_path: Path) -> No
     line.close()
     assert process.returncode == 0 and "Traceback" not in said
     assert "can run code as you" in said and "to watch" in said
+
+
+def test_a_server_for_the_network_warns_and_names_its_address(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSH_CONNECTION", "1")
+    for host in ("0.0.0.0", "127.0.0.1"):
+        server = Server(ServerSettings(host))
+        _tell(server, has_view_link=False)
+        said = capsys.readouterr().out
+        server.stop()
+        is_open = host == "0.0.0.0"
+        assert ("warning: the line is not encrypted" in said) == is_open
+        assert (f"http://{socket.gethostname()}:{server.port}/#" in said) == is_open
+        assert f"ssh -L {server.port}:127.0.0.1:{server.port}" in said
+        assert server.tokens.watch not in said
+    assert opened == []  # whoever came by ssh has no browser here
+    monkeypatch.delenv("SSH_CONNECTION")
+    monkeypatch.setenv("DISPLAY", ":7")
+    server = Server(ServerSettings())
+    _tell(server, has_view_link=False)
+    server.stop()
+    assert opened == [server.address(server.tokens.command)]
 
 
 def test_a_world_is_shown_as_a_picture_where_there_is_no_notebook(

@@ -123,7 +123,7 @@ class PageInput:
     @property
     def is_waiting(self) -> bool:
         """Whether the next frame is due at once."""
-        return bool(self._waiting)
+        return bool(self._waiting) or imgui.get_current_context().input_events_queue.size() > 0
 
     def tell(self) -> None:
         """Tell Dear ImGui what fits into the next frame."""

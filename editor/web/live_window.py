@@ -33,6 +33,8 @@ from mjrig.editor.window.window import Window
 _SHORTEST = 0.008
 #: The same where no input asks for a frame: of the panels, and of the world while it plays [s].
 _PANELS, _WORLD = 1.0 / 30.0, 1.0 / 60.0
+#: Frames that are built but not sent: input does not wait for a page that draws slowly.
+_CATCH_UP = 12
 #: How often the editor looks after itself while nobody looks at it [s].
 _ALONE = 0.5
 _SMALLEST, _LARGEST = 200.0, 8000.0
@@ -55,6 +57,7 @@ class LiveWindow:
         self.audience = Audience(self.server, self._let_go)
         self.photographs = Photographs(self.audience)
         self._textures, self._lists = Textures(), DrawLists()
+        self._news: list[bytes] = []
         self._view: WebView | None = None
         self._described = -1
         self._description = b""
@@ -209,21 +212,29 @@ class LiveWindow:
     def draw(self, window: Window) -> None:
         """One frame."""
         now = time.perf_counter()
-        io = imgui.get_io()
-        io.delta_time = min(max(now - self._last, 1e-4), 1.0)
+        self._build(window, now - self._last)
+        for _ in range(_CATCH_UP):
+            if not self.inputs.is_waiting:
+                break
+            self._build(window, 0.0)
         self._last = self._last_world = now
-        self.inputs.tell()
-        self._shown = window.state.simulation.frame
-        window.app.frame()
-        immapp.manual_render.render()
         self._is_world_seen = self._view is not None and self._view.has_changed
         self.frames += 1
         self._send()
         self._share_clipboard()
 
+    def _build(self, window: Window, passed: float) -> None:
+        """Let Dear ImGui take some input, a press or a letter per frame, and draw the window."""
+        imgui.get_io().delta_time = min(max(passed, 1e-4), 1.0)
+        self.inputs.tell()
+        self._shown = window.state.simulation.frame
+        window.app.frame()
+        immapp.manual_render.render()
+        self._news += self._textures.take()
+
     def _send(self) -> None:
         """Send what changed; nothing at all where nothing did."""
-        news = self._textures.take()
+        news, self._news = self._news, []
         self._lists.take(self._look())
         view, inputs = self._view, self.inputs.shown
         has_scene = view is not None and view.has_changed and view.words is not None

@@ -158,7 +158,7 @@ def answer(
 
 
 @dataclass
-class Answer:
+class Reply:
     """The answer to a request: all of it, or its head and the file that follows."""
 
     head: bytes
@@ -167,7 +167,7 @@ class Answer:
     has_token: bool = False
 
 
-def file_answer(path: Path, kind: str, more: dict[str, str]) -> Answer:
+def file_answer(path: Path, kind: str, more: dict[str, str]) -> Reply:
     """A file, which goes in parts.
 
     Raises:
@@ -178,4 +178,4 @@ def file_answer(path: Path, kind: str, more: dict[str, str]) -> Answer:
     except OSError as error:
         raise RequestRefusedError(404, "there is nothing here") from error
     length = os.fstat(file.fileno()).st_size
-    return Answer(answer(200, b"", kind, more=more, length=length), file, length, has_token=True)
+    return Reply(answer(200, b"", kind, more=more, length=length), file, length, has_token=True)

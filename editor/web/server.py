@@ -13,7 +13,7 @@ from pathlib import Path
 from mjrig.editor.web import page_files, requests
 from mjrig.editor.web.browsers import Browser
 from mjrig.editor.web.inbox import Inbox, Presence
-from mjrig.editor.web.requests import Answer, Request, RequestRefusedError, Tokens
+from mjrig.editor.web.requests import Reply, Request, RequestRefusedError, Tokens
 from mjrig.editor.web.websocket import (
     BINARY,
     CLOSE,
@@ -165,13 +165,13 @@ class Server:
     def _check_host(self, request: Request) -> None:
         requests.check_host(request, self._hosts, by_number=self.is_everywhere)
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> Reply:
         self._check_host(request)
         if request.method != "GET":
             raise RequestRefusedError(405, "only GET")
         found = page_files.find(request.path)
         if found is not None:
-            return Answer(requests.answer(200, *found, parents=self.settings.parents))
+            return Reply(requests.answer(200, *found, parents=self.settings.parents))
         if not request.path.startswith(("/asset/", "/download/")):
             raise RequestRefusedError(404, "there is nothing here")
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
@@ -183,7 +183,7 @@ class Server:
         content, kind, more = body
         if isinstance(content, Path):
             return requests.file_answer(content, kind, more)
-        return Answer(requests.answer(200, content, kind, more=more), has_token=True)
+        return Reply(requests.answer(200, content, kind, more=more), has_token=True)
 
 
 class _Connection:
@@ -196,7 +196,7 @@ class _Connection:
         self.is_known = False
 
     async def serve(self) -> None:
-        """Answer until the other side has enough."""
+        """Reply until the other side has enough."""
         while True:
             async with asyncio.timeout(_PATIENCE):
                 head = await self._reader.readuntil(b"\r\n\r\n")
@@ -218,7 +218,7 @@ class _Connection:
                 return
         await self._live(request)
 
-    async def _send(self, answer: Answer) -> None:
+    async def _send(self, answer: Reply) -> None:
         self._writer.write(answer.head)
         await self._drain()
         if answer.file is not None:

@@ -31,7 +31,7 @@ class Still:
         return self.png
 
 
-class Loop:
+class MovingPicture:
     """A moving picture that repeats; notebooks show it, `save` writes it to a file."""
 
     def __init__(self, webp: bytes) -> None:
@@ -93,7 +93,7 @@ def still(world: World) -> Still:
         return Still(path.read_bytes())
 
 
-def loop(world: World, seconds: float) -> Loop:
+def loop(world: World, seconds: float) -> MovingPicture:
     """What a world does next, as a moving picture; it is rewound afterwards.
 
     Raises:
@@ -113,7 +113,7 @@ def loop(world: World, seconds: float) -> Loop:
         problem = picture.draw_loop(world.model, states, path, seconds)
         if problem:
             raise MjrigError(f"no loop of the world: {problem}")
-        return Loop(path.read_bytes())
+        return MovingPicture(path.read_bytes())
 
 
 def _is_notebook() -> bool:

@@ -12,6 +12,8 @@ import { World } from "./world/world.js";
 
 /** After that long without a new scene it is drawn once more, as finely as it can be [ms]. */
 const STANDS = 300;
+/** The editor's window is never smaller, as on a phone, where all of it is drawn smaller instead [points]. */
+const LEAST_WIDTH = 800, LEAST_HEIGHT = 400;
 
 /** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
 function element(id, kind) {
@@ -221,7 +223,8 @@ class Page {
     const wanted = `${box.width} ${box.height} ${ratio}`;
     if (this.input.commands && wanted !== this.sized) {
       this.sized = wanted;
-      this.connection.send("r", box.width, box.height, ratio);
+      const shrunk = Math.max(1, LEAST_WIDTH / Math.max(1, box.width), LEAST_HEIGHT / Math.max(1, box.height));
+      this.connection.send("r", box.width * shrunk, box.height * shrunk, ratio / shrunk);
     }
     this.schedule();
   }

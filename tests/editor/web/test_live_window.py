@@ -201,6 +201,28 @@ def test_nothing_moves_nothing_is_sent(bench: Bench, page: Page) -> None:
     assert page.line.bytes_received == before and bench.screen.frames >= frames + 5
 
 
+def test_input_does_not_wait_for_a_page_that_draws_slowly(bench: Bench, page: Page) -> None:
+    """A frame takes one press or letter; all that came is taken before the next one is sent."""
+    bench.turn(3)
+    seq, number, clicks = bench.screen._seq, 0, []
+    plain = bench.window.app.frame
+    bench.window.app.frame = lambda: (clicks.append(imgui.is_mouse_down(1)), plain())[1]  # type: ignore[method-assign,func-returns-value]
+    for event in (("m", -50, -50), ("b", 2, 0), ("b", -2, 0), ("b", 2, 0), ("b", -2, 0)):
+        number += 1
+        bench.screen.inputs.add((*event, number))
+    bench.screen.draw(bench.window)
+    bench.screen._build(bench.window, 0.0)
+    bench.window.app.frame = plain  # type: ignore[method-assign]
+    assert bench.screen._seq <= seq + 1 and bench.screen.inputs.shown == number
+    assert not bench.screen.inputs.is_waiting
+    assert "".join(str(int(is_down)) for is_down in clicks).strip("0") == "101"  # pressed twice
+    bench.screen.draw(bench.window)
+    bench.until(lambda: page.seen.number == bench.screen._seq)
+    _compare(page, bench)
+    assert bench.screen._view is not None and bench.screen._view.words is not None
+    assert np.array_equal(page.seen.words, bench.screen._view.words.words)
+
+
 def test_slow_pages_get_fewer_frames_and_never_old_ones(bench: Bench, page: Page) -> None:
     page.acknowledges = False
     drawing = bench.window.viewport.drawing

@@ -17,10 +17,10 @@ from mjrig.errors import BindingError
 from mjrig.sim.world import World
 
 #: Pages that may hold the editor in a frame: notebooks on this computer or a tunnel, VS Code's too.
-_PARENTS = (
-    "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:* "
-    "vscode-webview: vscode-file:"
-)
+_PARENTS = " ".join(
+    ("http://localhost:*", "http://127.0.0.1:*", "https://localhost:*", "https://127.0.0.1:*",
+     "vscode-webview:", "vscode-file:")
+)  # fmt: skip
 _FRAME = (
     '<iframe src="{address}" width="100%" height="{height}" style="border:0" '
     'allow="clipboard-read; clipboard-write; gamepad"></iframe>'

@@ -228,7 +228,7 @@ def test_a_hostile_page_gets_nothing(session: Session) -> None:
             self.end_headers()
             self.wfile.write(b"<!doctype html><body></body>")
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     other = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)

@@ -79,6 +79,12 @@ class Session:
         x, y, width, height = self.editor.ask("list(window.viewport.rect)")
         return x, y, width, height
 
+    def type_into(self, name: str) -> None:
+        """Click a field, and wait until it takes text."""
+        self.tab.click(*self.editor.place(name))
+        types = "__import__('imgui_bundle').imgui.get_io().want_text_input"
+        wait_for(lambda: self.editor.ask(types), "the field takes text")
+
     def agree_to_upload(self) -> None:
         """Answer the question; its dialog moves to the middle in its second frame."""
         tab, editor = self.tab, self.editor

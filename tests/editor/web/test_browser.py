@@ -41,8 +41,7 @@ def test_a_gain_is_dragged_and_undone(session: Session) -> None:
 
 def test_text_is_typed_pasted_and_copied(session: Session) -> None:
     tab, editor = session.tab, session.editor
-    tab.click(*editor.place("field filter (regex)"))
-    tab.pause()
+    session.type_into("field filter (regex)")
     tab.type("hip")
     wait_for(lambda: editor.ask("window.gains.tuning.filter") == "hip", "typed")
     tab.do("Input.imeSetComposition", text="に", selectionStart=1, selectionEnd=1)

@@ -71,8 +71,7 @@ def test_keys_of_every_layout(session: Session, name: str) -> None:
 
 def test_a_sign_of_the_third_level_is_typed(session: Session) -> None:
     tab, editor = session.tab, session.editor
-    tab.click(*editor.place("field filter (regex)"))
-    tab.pause()
+    session.type_into("field filter (regex)")
     tab.key("[", "Digit8", 56, text="[")
     tab.key("é", "KeyE", 69, text="é")
     wait_for(lambda: editor.ask("window.gains.tuning.filter") == "[é", "typed")

@@ -79,8 +79,16 @@ class Session:
         x, y, width, height = self.editor.ask("list(window.viewport.rect)")
         return x, y, width, height
 
+    def bring_forward(self, panel: str) -> None:
+        """Show a panel that another may hide, and wait until it is drawn."""
+        self.editor.ask(f"bring_forward({panel!r})")
+        self.tab.mouse("Moved", 30, 400)
+        frames = self.editor.ask("screen.frames")
+        wait_for(lambda: self.editor.ask("screen.frames") > frames + 5, "drawn")
+
     def type_into(self, name: str) -> None:
-        """Click a field, and wait until it takes text."""
+        """Click a field of the gain table, and wait until it takes text."""
+        self.bring_forward("Gains")
         self.tab.click(*self.editor.place(name))
         types = "__import__('imgui_bundle').imgui.get_io().want_text_input"
         wait_for(lambda: self.editor.ask(types), "the field takes text")

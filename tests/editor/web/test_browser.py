@@ -32,6 +32,7 @@ def test_the_robot_and_the_panels_are_seen(session: Session) -> None:
 
 
 def test_a_gain_is_dragged_and_undone(session: Session) -> None:
+    session.bring_forward("Gains")
     before, (x, y) = session.kp(), session.editor.place("FL_hip kp")
     session.tab.drag((x, y), (x + 60, y), 3)
     wait_for(lambda: session.kp() > before + 5, "the drag reached the world")

@@ -72,8 +72,7 @@ def test_a_dropped_folder_comes_with_all_its_files(session: Session) -> None:
 
 def test_an_asset_is_dragged_into_the_viewport(session: Session) -> None:
     tab, editor = session.tab, session.editor
-    editor.ask("bring_forward('Assets')")
-    tab.mouse("Moved", 30, 400)
+    session.bring_forward("Assets")
     wait_for(lambda: any(k.startswith("asset ") for k in editor.ask("list(places)")), "assets")
     names = "[actor.name for actor in editor.state.scene.actors]"
     before = len(editor.ask(names))

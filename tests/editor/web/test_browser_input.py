@@ -103,6 +103,7 @@ def test_two_buttons_at_once_are_both_let_go(session: Session) -> None:
 
 def test_the_cursor_has_the_shape_of_what_is_under_it(session: Session) -> None:
     tab = session.tab
+    session.bring_forward("Gains")
     x, y, _, height = session.view()
     places = {
         "text": session.editor.place("field filter (regex)"),
@@ -135,10 +136,8 @@ def test_a_copied_text_reaches_a_clipboard_that_scripts_may_not_write(session: S
 def test_a_panel_of_somebody_else_works(session: Session) -> None:
     tab, editor = session.tab, session.editor
     count = "[p.count for p in window.app.panels if p.title == 'Counting']"
-    editor.ask("bring_forward('Counting')")
-    tab.mouse("Moved", 30, 30)
+    session.bring_forward("Counting")
     wait_for(lambda: "button Count" in editor.ask("list(places)"), "drawn")
     tab.pause()
     tab.click(*editor.place("button Count"))
     wait_for(lambda: editor.ask(count) == [1], "clicked")
-    editor.ask("bring_forward('Hierarchy')")

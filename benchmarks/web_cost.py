@@ -25,6 +25,7 @@ SCENE = Path(__file__).parent.parent / "config" / "scenes" / "quadruped_trot.yam
 MEASURED = 10.0
 BARS = {
     "CPU a frame beside physics [ms]": 6.0,
+    "CPU of a frame with its panels [ms]": 6.0,
     "bytes a frame [kB]": 12.0,
     "bytes while nothing moves": 0.0,
     "frames a second (at least)": 30.0,
@@ -33,11 +34,14 @@ BARS = {
     "first picture [MB]": 0.6,
     "Chromium: mouse to changed pixel, median [ms]": 200.0,
 }
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def serve() -> None:
-    """The server process: tells its address, then plays or pauses as it is told."""
+    """The server process: tells its address, then plays or pauses as it is told.
+
+    It answers with its simulated time, the processor time of all threads but the simulation's, and
+    that of the frames with panels and their number.
+    """
     import threading
 
     from mjrig.editor.main import opened
@@ -49,13 +53,29 @@ def serve() -> None:
     editor.window.tour.skip()
     print(screen.server.address(screen.server.tokens.command), flush=True)
 
+    plain, drawn = screen.draw, [0.0, 0]
+
+    def draw(window: Any) -> None:
+        began = time.thread_time()
+        plain(window)
+        drawn[0] += time.thread_time() - began
+        drawn[1] += 1
+
+    screen.draw = draw  # type: ignore[method-assign]
+
+    def beside_physics() -> float:
+        (physics,) = (t for t in threading.enumerate() if t.name == "mjrig-sim")
+        assert physics.ident is not None
+        clock = time.pthread_getcpuclockid(physics.ident)
+        return time.process_time() - time.clock_gettime(clock)
+
     def obey() -> None:
         for line in sys.stdin:
             if line == "play\n":
                 editor.state.session.play()
             elif line == "pause\n":
                 editor.simulation.pause()
-            print(editor.simulation.frame.time, flush=True)
+            print(editor.simulation.frame.time, beside_physics(), *drawn, flush=True)
         editor.state.wants_to_close = True
 
     threading.Thread(target=obey, daemon=True).start()
@@ -79,19 +99,13 @@ class ServerProcess:
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().strip()
 
-    def tell(self, word: str) -> float:
-        """Say something to it; returns its simulated time."""
+    def tell(self, word: str) -> tuple[float, ...]:
+        """Say something to it; returns what it measured of itself."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(f"{word}\n")
         process.stdin.flush()
-        return float(process.stdout.readline())
-
-    @property
-    def cpu(self) -> float:
-        """Processor time it took so far [s]."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return tuple(float(value) for value in process.stdout.readline().split())
 
     def stop(self) -> None:
         """End it."""
@@ -174,28 +188,26 @@ def measure_server(server: ServerProcess) -> dict[str, float]:
     found = {}
     first = Client(server.address)
     assets = _assets(first)
-    page = sum(f.stat().st_size for f in Path(SCENE.parents[2], "editor/web/page").iterdir())
+    page = sum(f.stat().st_size for f in Path(SCENE.parents[2], "editor/web/page").rglob("*.*"))
     found["first picture [MB]"] = (first.line.bytes_received + assets + page) / 1e6
     first.listen(3.0)
-    before = first.line.bytes_received
+    received = first.line.bytes_received
     first.listen(3.0)
-    found["bytes while nothing moves"] = float(first.line.bytes_received - before)
+    found["bytes while nothing moves"] = float(first.line.bytes_received - received)
     first.line.close()
     server.tell("play")
-    time.sleep(1.0)
-    began, cpu = time.monotonic(), server.cpu
-    time.sleep(MEASURED / 2)
-    alone = (server.cpu - cpu) / (time.monotonic() - began)
     client = Client(server.address)
-    client.listen(2.0)
-    frames, received, cpu = client.frames, client.line.bytes_received, server.cpu
-    began, simulated = time.monotonic(), server.tell("time")
+    client.listen(3.0)
+    frames, received = client.frames, client.line.bytes_received
+    began, before = time.monotonic(), server.tell("measure")
     client.listen(MEASURED)
     took, frames = time.monotonic() - began, client.frames - frames
-    factor = (server.tell("time") - simulated) / took
+    after = server.tell("measure")
+    simulated, cpu, panels, count = (b - a for a, b in zip(before, after, strict=True))
     found["frames a second (at least)"] = frames / took
-    found["real-time factor (at least)"] = factor
-    found["CPU a frame beside physics [ms]"] = 1e3 * ((server.cpu - cpu) - alone * took) / frames
+    found["real-time factor (at least)"] = simulated / took
+    found["CPU a frame beside physics [ms]"] = 1e3 * cpu / frames
+    found["CPU of a frame with its panels [ms]"] = 1e3 * panels / count
     found["bytes a frame [kB]"] = (client.line.bytes_received - received) / frames / 1e3
     found["mouse to frame, playing, median [ms]"] = 1e3 * _latency(client)
     client.line.close()

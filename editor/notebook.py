@@ -1,5 +1,6 @@
 """The editor in a notebook: a page in a frame, and the notebook's own world in it."""
 
+import atexit
 import threading
 from collections.abc import Callable
 
@@ -13,15 +14,20 @@ from mjrig.editor.texts.texts import tr
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import ServerSettings
 from mjrig.editor.window.window import Window
-from mjrig.errors import BindingError
+from mjrig.errors import BindingError, MjrigError
 from mjrig.sim.world import World
 
-#: Pages that may hold the editor in a frame: those of notebooks on this computer or a tunnel.
-_PARENTS = "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
+#: Pages that may hold the editor in a frame: notebooks on this computer or a tunnel, VS Code's too.
+_PARENTS = " ".join(
+    ("http://localhost:*", "http://127.0.0.1:*", "https://localhost:*", "https://127.0.0.1:*",
+     "vscode-webview:", "vscode-file:")
+)  # fmt: skip
 _FRAME = (
     '<iframe src="{address}" width="100%" height="{height}" style="border:0" '
     'allow="clipboard-read; clipboard-write; gamepad"></iframe>'
 )
+#: How long a view may take to end [s].
+_PATIENCE = 60.0
 _shown: "NotebookView | None" = None
 
 
@@ -77,10 +83,16 @@ class NotebookView:
         self._screen.attend()
 
     def close(self) -> None:
-        """End the view; the world stays."""
+        """End the view; the world stays.
+
+        Raises:
+            MjrigError: it does not end.
+        """
         self.state.wants_to_close = True
         self._screen.attend()
-        self._thread.join(10.0)
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive():  # two windows in one process would end it
+            raise MjrigError(tr("the view before this one does not end"))
 
     def _repr_html_(self) -> str:
         return _FRAME.format(address=self.address, height=self._height)
@@ -89,7 +101,13 @@ class NotebookView:
 def show(world: World, height: int = 600) -> NotebookView:
     """A live view of a world; the one before is closed."""
     global _shown  # noqa: PLW0603 - Dear ImGui has one window per process
-    if _shown is not None:
-        _shown.close()
+    _close()
     _shown = NotebookView(world, height)
     return _shown
+
+
+@atexit.register
+def _close() -> None:
+    """End the view that is shown; its thread must not outlive the interpreter."""
+    if _shown is not None:
+        _shown.close()

@@ -1,6 +1,7 @@
 """`mjrig edit --web`: serve the editor to browsers until it is quit."""
 
 import os
+import socket
 import sys
 import webbrowser
 from pathlib import Path
@@ -43,6 +44,9 @@ def _tell(server: Server, *, has_view_link: bool) -> None:
     if has_view_link:
         watching = server.address(server.tokens.watch)
         print(tr("to watch, file names in the console included: {address}", address=watching))
+    if server.is_everywhere:
+        elsewhere = server.address(server.tokens.command, socket.gethostname())
+        print(tr("from another computer: {address}", address=elsewhere))
     if server.settings.host not in _LOOPBACK:
         print(
             tr(

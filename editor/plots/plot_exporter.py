@@ -9,7 +9,6 @@ from imgui_bundle import imgui
 
 from mjrig.editor.plots.plot_export import Series, clipped, free_name, write_csv, write_png
 from mjrig.editor.plots.plot_model import Plot, PlotBoard
-from mjrig.editor.session.console import Console
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui.scale import px
@@ -54,7 +53,7 @@ class PlotExporter:
         if seen is not None:
             series = clipped(series, *seen)
         units = {p: self._board.about[p].unit for p in series if p in self._board.about}
-        arguments = (self._state.console, path, series, units)
+        arguments = (self._state, path, series, units)
         writer = threading.Thread(target=_write, args=arguments, name="mjrig-export", daemon=True)
         self._writers = [w for w in self._writers if w.is_alive()] + [writer]
         writer.start()
@@ -65,7 +64,8 @@ class PlotExporter:
             writer.join()
 
 
-def _write(console: Console, path: Path, series: Series, units: Mapping[str, str]) -> None:
+def _write(state: EditorState, path: Path, series: Series, units: Mapping[str, str]) -> None:
+    console = state.console
     try:
         if path.suffix == ".png":
             write_png(path, series, units)
@@ -74,6 +74,7 @@ def _write(console: Console, path: Path, series: Series, units: Mapping[str, str
             console.say(
                 tr("wrote {path} ({count} rows)", path=path, count=write_csv(path, series, units))
             )
+        state.offer_file(path)
     except (OSError, ImportError) as error:
         console.fail(tr("the plot cannot be exported: {error}", error=error))
     except Exception as error:

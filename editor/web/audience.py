@@ -66,8 +66,9 @@ class Audience:
     def tell_roles(self) -> None:
         """Tell every page what it may do."""
         for browser in self.browsers:
+            browser.commands = browser is self.commander
             role = {
-                "role": "command" if browser is self.commander else "watch",
+                "role": "command" if browser.commands else "watch",
                 "may": browser.rights,
                 "pages": len(self.browsers),
             }

@@ -39,7 +39,14 @@ class Browser:
         self.last_heard = time.monotonic()
         self._budget, self._refilled = _BURST, time.monotonic()
         self.is_gone = False
+        #: Whether it commands the editor now.
+        self.commands = False
         self.bytes_sent = 0
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it may send files and pictures."""
+        return self.rights == "command" or self.commands
 
     # Out ------------------------------------------------------------------------------------------
 

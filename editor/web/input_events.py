@@ -57,10 +57,9 @@ _KEYS: dict[str, Any] = {
 }
 #: The arguments of each message: n number, i counting number, s short text, t text, l list, b bool.
 _SHAPES = {
-    "hello": "", "gone": "",
     "m": "nni", "b": "iii", "w": "nnii", "k": "sbii", "t": "ti", "p": "ti",
     "r": "nnn", "f": "b", "g": "l", "drop": "nnl", "dropped": "", "nodrop": "",
-    "take": "", "ask": "", "give": "i", "keep": "i", "shot": "nni",
+    "take": "", "give": "i",
 }  # fmt: skip
 Event = tuple[Any, ...]
 
@@ -124,7 +123,7 @@ class PageInput:
     @property
     def is_waiting(self) -> bool:
         """Whether the next frame is due at once."""
-        return bool(self._waiting)
+        return bool(self._waiting) or imgui.get_current_context().input_events_queue.size() > 0
 
     def tell(self) -> None:
         """Tell Dear ImGui what fits into the next frame."""

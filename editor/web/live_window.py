@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from mjrig.editor.web import model_assets
 from mjrig.editor.web.audience import Audience
 from mjrig.editor.web.browsers import Browser, binary
 from mjrig.editor.web.draw_lists import DrawLists, Look, scene_only
+from mjrig.editor.web.inbox import Presence, Sent
 from mjrig.editor.web.input_events import Event, MalformedError, PageInput, parse
 from mjrig.editor.web.labels import draw_labels
 from mjrig.editor.web.model_assets import ModelAssets
@@ -33,6 +33,8 @@ from mjrig.editor.window.window import Window
 _SHORTEST = 0.008
 #: The same where no input asks for a frame: of the panels, and of the world while it plays [s].
 _PANELS, _WORLD = 1.0 / 30.0, 1.0 / 60.0
+#: Frames that are built but not sent: input does not wait for a page that draws slowly.
+_CATCH_UP = 12
 #: How often the editor looks after itself while nobody looks at it [s].
 _ALONE = 0.5
 _SMALLEST, _LARGEST = 200.0, 8000.0
@@ -55,6 +57,7 @@ class LiveWindow:
         self.audience = Audience(self.server, self._let_go)
         self.photographs = Photographs(self.audience)
         self._textures, self._lists = Textures(), DrawLists()
+        self._news: list[bytes] = []
         self._view: WebView | None = None
         self._described = -1
         self._description = b""
@@ -69,7 +72,7 @@ class LiveWindow:
         self.frames = 0
         self._params: Any = None
 
-    def _body_of(self, path: str) -> tuple[bytes, str, dict[str, str]] | None:
+    def _body_of(self, path: str) -> tuple[bytes | Path, str, dict[str, str]] | None:
         return self.assets.body_of(path) or self.offers.body_of(path)
 
     # What a window needs --------------------------------------------------------------------------
@@ -92,6 +95,7 @@ class LiveWindow:
         io = imgui.get_io()
         flags = imgui.BackendFlags_
         io.backend_flags |= flags.renderer_has_textures | flags.has_mouse_cursors
+        io.config_mac_osx_behaviors = False  # the page's computer counts: it sends Cmd as Ctrl
         window.quality.use(software=False)  # each page finds its own
         window.replay.show_page = lambda address: True  # it is offered as a download
         self._uploads = Uploads(window, self.audience)
@@ -208,21 +212,29 @@ class LiveWindow:
     def draw(self, window: Window) -> None:
         """One frame."""
         now = time.perf_counter()
-        io = imgui.get_io()
-        io.delta_time = min(max(now - self._last, 1e-4), 1.0)
+        self._build(window, now - self._last)
+        for _ in range(_CATCH_UP):
+            if not self.inputs.is_waiting:
+                break
+            self._build(window, 0.0)
         self._last = self._last_world = now
-        self.inputs.tell()
-        self._shown = window.state.simulation.frame
-        window.app.frame()
-        immapp.manual_render.render()
         self._is_world_seen = self._view is not None and self._view.has_changed
         self.frames += 1
         self._send()
         self._share_clipboard()
 
+    def _build(self, window: Window, passed: float) -> None:
+        """Let Dear ImGui take some input, a press or a letter per frame, and draw the window."""
+        imgui.get_io().delta_time = min(max(passed, 1e-4), 1.0)
+        self.inputs.tell()
+        self._shown = window.state.simulation.frame
+        window.app.frame()
+        immapp.manual_render.render()
+        self._news += self._textures.take()
+
     def _send(self) -> None:
         """Send what changed; nothing at all where nothing did."""
-        news = self._textures.take()
+        news, self._news = self._news, []
         self._lists.take(self._look())
         view, inputs = self._view, self.inputs.shown
         has_scene = view is not None and view.has_changed and view.words is not None
@@ -287,9 +299,13 @@ class LiveWindow:
 
     # Messages of pages ----------------------------------------------------------------------------
 
-    def _hear(self, browser: Browser, message: str | bytes) -> None:
+    def _hear(self, browser: Browser, message: Sent) -> None:
         try:
-            if isinstance(message, bytes):
+            if message is Presence.CAME:
+                self.audience.came(browser)
+            elif message is Presence.GONE:
+                self._leave(browser)
+            elif isinstance(message, bytes):
                 if browser is self.audience.commander:
                     self._hear_bytes(browser, message)
             else:
@@ -299,14 +315,8 @@ class LiveWindow:
 
     def _hear_event(self, browser: Browser, event: Event) -> None:
         kind, *values = event
-        anyone: dict[str, Callable[..., None]] = {
-            "hello": lambda: self.audience.came(browser),
-            "gone": lambda: self._leave(browser),
-            "take": lambda: self.audience.take(browser),
-            "ask": lambda: self.audience.take(browser),
-        }
-        if kind in anyone:
-            anyone[kind]()
+        if kind == "take":
+            self.audience.take(browser)
         elif browser is self.audience.commander:
             self._last_input = time.perf_counter()
             self._command(browser, kind, values, event)
@@ -323,7 +333,7 @@ class LiveWindow:
         elif kind == "dropped":
             self._uploads.finish(browser)
         elif kind == "nodrop":
-            self._uploads.abort()
+            self._uploads.cannot_be_read()
         else:
             if kind == "p":
                 self._copied = values[0]

@@ -1,7 +1,9 @@
 """The files of the page: a fixed table, no look-up in the file system by what was asked for."""
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 _KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -13,13 +15,18 @@ _KINDS = {
 
 @cache
 def _table() -> dict[str, tuple[bytes, str]]:
-    table = {}
-    for file in files("mjrig.editor.web").joinpath("page").iterdir():
-        kind = _KINDS.get(f".{file.name.rpartition('.')[2]}")
-        if kind is not None:
-            table[f"/{file.name}"] = (file.read_bytes(), kind)
+    table = dict(_files_in(files("mjrig.editor.web").joinpath("page"), "/"))
     table["/"] = table["/index.html"]
     return table
+
+
+def _files_in(folder: Traversable, path: str) -> Iterator[tuple[str, tuple[bytes, str]]]:
+    for file in folder.iterdir():
+        kind = _KINDS.get(f".{file.name.rpartition('.')[2]}")
+        if file.is_dir():
+            yield from _files_in(file, f"{path}{file.name}/")
+        elif kind is not None:
+            yield f"{path}{file.name}", (file.read_bytes(), kind)
 
 
 def find(path: str) -> tuple[bytes, str] | None:

@@ -1,9 +1,13 @@
 """HTTP requests that the page makes: who may ask for what."""
 
 import hmac
+import ipaddress
+import os
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 #: Names under which a browser on the same computer, or at the end of a tunnel, reaches the server.
@@ -60,31 +64,54 @@ def parse(head: bytes) -> Request:
     return Request(method, path, headers)
 
 
-def check_host(request: Request, allowed: Collection[str]) -> None:
+def check_host(request: Request, allowed: Collection[str], *, by_number: bool = False) -> None:
     """Only the names of this server: a foreign page cannot reach it under its own (DNS rebinding).
+
+    Args:
+        request: the request.
+        allowed: the names.
+        by_number: whether any IP address will do; a page cannot be made to have one as its name.
 
     Raises:
         RequestRefusedError: another name, or none.
     """
     host = request.headers.get("host", "")
-    try:
-        name = urlsplit(f"//{host}").hostname
-    except ValueError:
-        name = None
-    if name is None or name not in allowed:
+    name = _name_in(f"//{host}")
+    if name not in allowed and not (by_number and _is_number(name)):
         raise RequestRefusedError(
             403, f"the server is not called {host!r}; --allow-host NAME allows another name"
         )
 
 
-def check_origin(request: Request) -> None:
+def _name_in(address: str) -> str:
+    """The host of an address, in lower case; empty: it has none."""
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def check_origin(request: Request, allowed: Collection[str] = ()) -> None:
     """Only pages of this server: WebSockets know no same-origin rule of their own.
+
+    Args:
+        request: the request.
+        allowed: names under which a proxy shows this server; it may write another `Host`.
 
     Raises:
         RequestRefusedError: another page asks, or something that is no page.
     """
     origin, host = request.headers.get("origin", ""), request.headers.get("host", "")
-    if not origin or urlsplit(origin).netloc.lower() != host.lower():
+    is_same = bool(origin) and origin.partition("://")[2].lower() == host.lower()
+    if not is_same and _name_in(origin) not in allowed:
         raise RequestRefusedError(403, "only the editor's own page may connect")
 
 
@@ -109,11 +136,15 @@ def answer(
     *,
     more: dict[str, str] | None = None,
     parents: str = "'none'",
+    length: int | None = None,
 ) -> bytes:
-    """A whole answer; nothing of it is kept by the browser unless `more` says so."""
+    """A whole answer, or its head where `length` says how much will follow.
+
+    Nothing of it is kept by the browser unless `more` says so.
+    """
     headers = {
         "Content-Type": kind,
-        "Content-Length": str(len(body)),
+        "Content-Length": str(len(body) if length is None else length),
         "Content-Security-Policy": _POLICY.format(parents=parents),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
@@ -124,3 +155,27 @@ def answer(
     }
     lines = [f"HTTP/1.1 {status} {_REASONS[status]}", *(f"{k}: {v}" for k, v in headers.items())]
     return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
+
+
+@dataclass
+class Reply:
+    """The answer to a request: all of it, or its head and the file that follows."""
+
+    head: bytes
+    file: BinaryIO | None = None
+    length: int = 0
+    has_token: bool = False
+
+
+def file_answer(path: Path, kind: str, more: dict[str, str]) -> Reply:
+    """A file, which goes in parts.
+
+    Raises:
+        RequestRefusedError: it cannot be read any more.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise RequestRefusedError(404, "there is nothing here") from error
+    length = os.fstat(file.fileno()).st_size
+    return Reply(answer(200, b"", kind, more=more, length=length), file, length, has_token=True)

@@ -52,7 +52,7 @@ class SceneWords:
             self._geom_words().ravel(),
             _soft_bodies(scene),
         )
-        self._before, self.words = self.words, np.concatenate(parts)
+        self.words = np.concatenate(parts)
 
     def _geom_words(self) -> Words:
         count = int(self.scene.ngeom)
@@ -77,10 +77,12 @@ class SceneWords:
         return [(self._geoms[i].label, np.array(self._geoms[i].pos)) for i in marked]
 
     def message(self, texture: int, generation: int, *, whole: bool) -> bytes:
-        """The scene for pages that have none, or the one before."""
+        """The scene for pages that have none, or the one that the last difference led to."""
         words, before = self.words, self._before
         is_difference = not whole and len(before) == len(words)
         sent = words ^ before if is_difference else words
+        if not whole:
+            self._before = words
         head = struct.pack("<BBHII", SCENE, is_difference, texture, generation, len(words))
         planes = np.ascontiguousarray(sent.view(np.uint8).reshape(-1, 4).T)
         return head + planes.tobytes()

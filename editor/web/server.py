@@ -2,14 +2,18 @@
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 
 from mjrig.editor.web import page_files, requests
 from mjrig.editor.web.browsers import Browser
-from mjrig.editor.web.requests import Request, RequestRefusedError, Tokens
+from mjrig.editor.web.inbox import Inbox, Presence
+from mjrig.editor.web.requests import Reply, Request, RequestRefusedError, Tokens
 from mjrig.editor.web.websocket import (
     BINARY,
     CLOSE,
@@ -27,10 +31,13 @@ from mjrig.errors import SceneError
 
 #: Connections at once; those that have not said their token; live ones.
 MOST_CONNECTIONS, MOST_STRANGERS, MOST_BROWSERS = 256, 64, 24
-#: Longest message of a page (a picture of a large screen), and of a stranger [bytes].
-LONGEST_MESSAGE, LONGEST_GREETING = 16 << 20, 4096
+#: Longest message of a page (a picture of a large screen), of one that only watches, and of a
+#: stranger [bytes].
+LONGEST_MESSAGE, LONGEST_OF_WATCHERS, LONGEST_GREETING = 16 << 20, 4096, 4096
 #: Time for the head of a request, for the token, and after a wrong one [s].
 _PATIENCE, _GREETING, _PENALTY = 5.0, 5.0, 0.5
+#: Files go in parts of this size [bytes], each within this time [s].
+_PART, _SLOWEST = 1 << 18, 120.0
 #: How often a live connection is tried [s].
 _PING_EVERY = 20.0
 
@@ -46,26 +53,8 @@ class ServerSettings:
     parents: str = "'none'"
 
 
-@dataclass
-class Inbox:
-    """What the pages sent, for the thread of the window."""
-
-    messages: list[tuple[Browser, str | bytes]] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    wake: threading.Event = field(default_factory=threading.Event)
-
-    def put(self, browser: Browser, message: str | bytes) -> None:
-        """Add one and wake the window."""
-        with self.lock:
-            self.messages.append((browser, message))
-        self.wake.set()
-
-    def take(self) -> list[tuple[Browser, str | bytes]]:
-        """All of them, in the order they came."""
-        self.wake.clear()  # first: what comes meanwhile wakes again
-        with self.lock:
-            taken, self.messages = self.messages, []
-        return taken
+#: Finds what lies at a path: its bytes or file, its type, and more headers; None: nothing.
+BodyOf = Callable[[str], tuple[bytes | Path, str, dict[str, str]] | None]
 
 
 class Server:
@@ -73,8 +62,7 @@ class Server:
 
     Args:
         settings: where to listen.
-        body_of: called with a path below `/asset/` or `/download/`; returns body, type and more
-            headers of what lies there, or None.
+        body_of: called with a path below `/asset/` or `/download/`.
 
     Raises:
         SceneError: the port cannot be had.
@@ -83,45 +71,39 @@ class Server:
     def __init__(
         self,
         settings: ServerSettings,
-        body_of: Callable[[str], tuple[bytes, str, dict[str, str]] | None] = lambda path: None,
+        body_of: BodyOf = lambda path: None,
     ) -> None:
         self.settings, self._body_of = settings, body_of
         self.tokens = Tokens()
         self.inbox = Inbox()
         self.browsers: list[Browser] = []
-        self._hosts = {*requests.LOCAL_NAMES, *settings.allowed}
-        if settings.host not in ("0.0.0.0", "::"):
-            self._hosts.add(settings.host)
+        self._proxies = {name.lower() for name in settings.allowed}
+        self._hosts = {*requests.LOCAL_NAMES, *self._proxies}
+        self._hosts.add((socket.gethostname() if self.is_everywhere else settings.host).lower())
         self._connections = self._strangers = 0
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._listener = self._listen()
-        self.port = int(self._listener.sockets[0].getsockname()[1])
+        self.port = 0
+        self._started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="mjrig-web", daemon=True)
         self._thread.start()
-
-    def _listen(self) -> asyncio.Server:
-        start = asyncio.start_server(
-            self._connected,
-            self.settings.host,
-            self.settings.port,
-            limit=requests.LONGEST_HEAD,
-        )
         try:
-            return self._loop.run_until_complete(start)
+            self._started.result()
         except OSError as error:
-            self._loop.close()
             place = f"{self.settings.host}:{self.settings.port}"
             reason = error.strerror or error
             raise SceneError(f"{place}: cannot listen there: {reason}; --port takes another") from (
                 error
             )
 
-    def address(self, token: str) -> str:
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether it listens at every address of this computer."""
+        return self.settings.host in ("0.0.0.0", "::", "")
+
+    def address(self, token: str, name: str = "") -> str:
         """What a browser opens; the token is in the fragment, which it never sends."""
-        name = self.settings.host
-        if name in ("0.0.0.0", "::"):
-            name = "127.0.0.1"
+        name = name or ("127.0.0.1" if self.is_everywhere else self.settings.host)
         shown = f"[{name}]" if ":" in name else name
         return f"http://{shown}:{self.port}/#{token}"
 
@@ -134,9 +116,20 @@ class Server:
             self._thread.join(5.0)
 
     def _run(self) -> None:
+        """All of its thread; another thread may be running a loop of its own, as notebooks do."""
         asyncio.set_event_loop(self._loop)
+        settings, limit = self.settings, requests.LONGEST_HEAD
+        start = asyncio.start_server(self._connected, settings.host, settings.port, limit=limit)
+        try:
+            listener = self._loop.run_until_complete(start)
+        except OSError as error:
+            self._loop.close()
+            self._started.set_exception(error)
+            return
+        self.port = int(listener.sockets[0].getsockname()[1])
+        self._started.set_result(None)
         self._loop.run_forever()
-        self._listener.close()
+        listener.close()
         for task in self._tasks:
             task.cancel()
         with suppress(Exception):
@@ -169,14 +162,16 @@ class Server:
             self._tasks.discard(task)
             writer.close()
 
-    def _answer(self, request: Request) -> tuple[bytes, bool]:
-        """The answer to a request for a file, and whether it came with the token."""
-        requests.check_host(request, self._hosts)
+    def _check_host(self, request: Request) -> None:
+        requests.check_host(request, self._hosts, by_number=self.is_everywhere)
+
+    def _answer(self, request: Request) -> Reply:
+        self._check_host(request)
         if request.method != "GET":
             raise RequestRefusedError(405, "only GET")
         found = page_files.find(request.path)
         if found is not None:
-            return requests.answer(200, *found, parents=self.settings.parents), False
+            return Reply(requests.answer(200, *found, parents=self.settings.parents))
         if not request.path.startswith(("/asset/", "/download/")):
             raise RequestRefusedError(404, "there is nothing here")
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
@@ -186,7 +181,9 @@ class Server:
         if body is None:
             raise RequestRefusedError(404, "there is nothing here")
         content, kind, more = body
-        return requests.answer(200, content, kind, more=more), True
+        if isinstance(content, Path):
+            return requests.file_answer(content, kind, more)
+        return Reply(requests.answer(200, content, kind, more=more), has_token=True)
 
 
 class _Connection:
@@ -199,7 +196,7 @@ class _Connection:
         self.is_known = False
 
     async def serve(self) -> None:
-        """Answer until the other side has enough."""
+        """Reply until the other side has enough."""
         while True:
             async with asyncio.timeout(_PATIENCE):
                 head = await self._reader.readuntil(b"\r\n\r\n")
@@ -208,20 +205,35 @@ class _Connection:
                 if request.is_upgrade:
                     self._upgrade(request)
                     break
-                wire, has_token = self._server._answer(request)
-                if has_token:
+                answer = self._server._answer(request)
+                if answer.has_token:
                     self._become_known()
             except RequestRefusedError as refused:
                 text = str(refused).encode()
                 self._writer.write(requests.answer(refused.status, text))
                 await self._writer.drain()
                 return
-            self._writer.write(wire)
-            async with asyncio.timeout(600.0):
-                await self._writer.drain()
+            await self._send(answer)
             if request.headers.get("connection", "").lower() == "close":
                 return
         await self._live(request)
+
+    async def _send(self, answer: Reply) -> None:
+        self._writer.write(answer.head)
+        await self._drain()
+        if answer.file is not None:
+            with answer.file as file:
+                left = answer.length  # a file that grows meanwhile ends where it was promised to
+                while left > 0 and (part := file.read(min(_PART, left))):
+                    left -= len(part)
+                    self._writer.write(part)
+                    await self._drain()
+            if left:
+                raise EOFError  # it has become shorter: the browser sees that it is not whole
+
+    async def _drain(self) -> None:
+        async with asyncio.timeout(_SLOWEST):
+            await self._writer.drain()
 
     def _become_known(self) -> None:
         if not self.is_known:
@@ -229,8 +241,8 @@ class _Connection:
             self._server._strangers -= 1
 
     def _upgrade(self, request: Request) -> None:
-        requests.check_host(request, self._server._hosts)
-        requests.check_origin(request)
+        self._server._check_host(request)
+        requests.check_origin(request, self._server._proxies)
         key = request.headers.get("sec-websocket-key", "")
         if request.path != "/live" or not key.isascii() or not key:
             raise RequestRefusedError(404, "there is nothing here")
@@ -259,11 +271,10 @@ class _Connection:
             self._writer.write(closing(4429, "too many browsers"))
             return
         self._become_known()
-        receiver.limit = LONGEST_MESSAGE
         agent = request.headers.get("user-agent", "")
         browser = Browser(self._writer, rights, _short_name(agent))
         self._server.browsers.append(browser)
-        self._server.inbox.put(browser, '["hello"]')
+        self._server.inbox.put(browser, Presence.CAME)
         for message in early:
             self._server.inbox.put(browser, message)
         try:
@@ -273,7 +284,7 @@ class _Connection:
         finally:
             browser.is_gone = True
             self._server.browsers.remove(browser)
-            self._server.inbox.put(browser, '["gone"]')
+            self._server.inbox.put(browser, Presence.GONE)
 
     async def _greeting(self, receiver: Receiver) -> tuple[object, list[str | bytes]]:
         """The token of the first message, and what came along with it."""
@@ -306,6 +317,7 @@ class _Connection:
             if not data:
                 return
             unanswered = 0
+            receiver.limit = LONGEST_MESSAGE if browser.is_trusted else LONGEST_OF_WATCHERS
             for message in receiver.feed(data):
                 if browser.is_flooding():
                     raise ProtocolError(1008, "too many messages")

@@ -152,6 +152,13 @@ class Uploads:
         self._window.state.console.say(said)
         self._window.files_dropped(list(tops), self._at)
 
+    def cannot_be_read(self) -> None:
+        """The page cannot read what was dropped: a file is gone, or may not be read."""
+        self.abort()
+        problem = tr("the browser cannot read what was dropped; nothing was uploaded")
+        self._window.state.console.fail(problem)
+        self._window.viewport.refusals.reasons = [problem]
+
     def leave(self, browser: Browser) -> None:
         """A page is gone; what it had not sent completely is removed."""
         if browser is self._browser:

@@ -18,18 +18,20 @@ export class Connection {
     /** @type {WebSocket | null} */
     this.socket = null;
     this.wait = 250;
+    this.hasEnded = false;
     this.inputs = 0;
     this.received = 0;
     this.#open();
   }
 
   #open() {
-    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+    const socket = new WebSocket(new URL("live", document.baseURI.replace(/^http/, "ws")));
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     socket.onopen = () => {
       socket.send(JSON.stringify({ token: this.token }));
       this.wait = 250;
+      this.hasEnded = false;
       this.listener.onOpen();
     };
     socket.onmessage = ({ data }) => {
@@ -50,7 +52,8 @@ export class Connection {
       this.listener.onLost("This address is not valid (any more). Open the one that `mjrig edit --web` printed.", false);
       return;
     }
-    const said = code === ENDED ? "The editor has ended." : reason || "The connection is lost.";
+    this.hasEnded ||= code === ENDED;  // and stays so while nothing answers
+    const said = this.hasEnded ? "The editor has ended." : reason || "The connection is lost.";
     this.listener.onLost(`${said}\nIt comes back by itself as soon as the editor can be reached.`, true);
     setTimeout(() => this.#open(), this.wait);
     this.wait = Math.min(2 * this.wait, 4000);

@@ -41,14 +41,19 @@ export class Files {
       Promise.all(entries.map((entry) => filesOf(entry, ""))).then((found) => {
         this.waiting = found.flat();
         this.connection.send("drop", x, y, this.waiting.map(([name, file]) => [name, file.size]));
-      }).catch((error) => console.warn("what was dropped cannot be read", error));
+      }).catch(() => this.connection.send("nodrop"));
     });
   }
 
   /** The user agreed: send them. */
-  async send() {
+  send() {
     const files = this.waiting;
     this.waiting = [];
+    this.#sendAll(files).then(() => this.connection.send("dropped"), () => this.connection.send("nodrop"));
+  }
+
+  /** @param {[string, File][]} files */
+  async #sendAll(files) {
     for (const [name, file] of files) {
       const called = new TextEncoder().encode(name);
       for (let at = 0; at === 0 || at < file.size; at += PART) {
@@ -61,7 +66,6 @@ export class Files {
         await this.connection.drained();
       }
     }
-    this.connection.send("dropped");
   }
 
   /** A file of the editor can be downloaded. @param {{id: string, name: string}} offer */
@@ -88,7 +92,7 @@ export class Files {
 
   /** @param {string} id @param {string} name */
   async download(id, name) {
-    const answer = await fetch(`/download/${id}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
+    const answer = await fetch(`download/${id}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
     if (!answer.ok) {
       return;
     }

@@ -6,12 +6,14 @@ import { Input } from "./input.js";
 import { decodeFrame, FRAME, FREE, SCENE, SCENE_ONLY, TEXTURE } from "./messages.js";
 import { Panels } from "./panels.js";
 import { Adapting } from "./quality.js";
-import { World } from "./world.js";
+import { World } from "./world/world.js";
 
 /** @typedef {import("./messages.js").Frame} Frame */
 
 /** After that long without a new scene it is drawn once more, as finely as it can be [ms]. */
 const STANDS = 300;
+/** The editor's window is never smaller, as on a phone, where all of it is drawn smaller instead [points]. */
+const LEAST_WIDTH = 800, LEAST_HEIGHT = 400;
 
 /** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
 function element(id, kind) {
@@ -33,11 +35,15 @@ function tell(text) {
 /** The token of the address; it does not stay there, where others could read it. */
 function takeToken() {
   const given = location.hash.slice(1);
-  if (given) {
-    sessionStorage.setItem("token", given);
-    history.replaceState(null, "", location.pathname);
+  try {
+    if (given) {
+      sessionStorage.setItem("token", given);
+      history.replaceState(null, "", location.pathname);
+    }
+    return given || sessionStorage.getItem("token") || "";
+  } catch {  // a browser that keeps nothing, as for frames of other pages
+    return given;
   }
-  return given || sessionStorage.getItem("token") || "";
 }
 
 class Page {
@@ -77,7 +83,7 @@ class Page {
     this.roleBar.querySelector("button")?.addEventListener("click", () => this.connection.send("take"));
     this.asks = element("asks", HTMLDivElement);
     new ResizeObserver(() => this.resize()).observe(canvas);
-    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.resize());
+    this.watchRatio();
     setInterval(() => this.input.commands && this.input.readPad(), 33);
     this.resize();
   }
@@ -86,7 +92,7 @@ class Page {
   async fetched(hash) {
     for (let wait = 200; ; wait = Math.min(2 * wait, 5000)) {
       try {
-        const answer = await fetch(`/asset/${hash}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
+        const answer = await fetch(`asset/${hash}`, { headers: { Authorization: `Bearer ${this.connection.token}` } });
         if (answer.ok) {
           return await answer.arrayBuffer();
         }
@@ -149,7 +155,7 @@ class Page {
       this.world.setModel(message.model);
     }
     if (message.clipboard !== undefined) {
-      this.input.copy(message.clipboard);
+      this.input.keyboard.copy(message.clipboard);
     }
     if (message.offer !== undefined) {
       this.files.offer(message.offer);
@@ -217,9 +223,18 @@ class Page {
     const wanted = `${box.width} ${box.height} ${ratio}`;
     if (this.input.commands && wanted !== this.sized) {
       this.sized = wanted;
-      this.connection.send("r", box.width, box.height, ratio);
+      const shrunk = Math.max(1, LEAST_WIDTH / Math.max(1, box.width), LEAST_HEIGHT / Math.max(1, box.height));
+      this.connection.send("r", box.width * shrunk, box.height * shrunk, ratio / shrunk);
     }
     this.schedule();
+  }
+
+  /** Another pixel ratio: the page is zoomed, or on another screen. */
+  watchRatio() {
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => {
+      this.resize();
+      this.watchRatio();
+    }, { once: true });
   }
 
   /** From a place of the page to one of the editor's window. @param {number} x @param {number} y @returns {[number, number]} */

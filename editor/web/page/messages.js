@@ -20,6 +20,10 @@
 
 export const FRAME = 1, TEXTURE = 2, SCENE = 3, FREE = 5, SCENE_ONLY = 6;
 export const HEAD = 24, LIGHT = 24, GEOM = 36;
+/** What is drawn of a scene: the bits of `mjtRndFlag`. */
+export const FLAGS = {
+  SHADOW: 1, WIRE: 2, REFLECTION: 4, ADDITIVE: 8, SKYBOX: 16, FOG: 32, HAZE: 64, DEPTH: 128, SEGMENT: 256, IDCOLOR: 512, CULL: 1024,
+};
 const VERTICES = 1, INDICES = 2, COMMANDS = 4, DIFFERENCE = 8, FLOATS = 16, WIDE = 32;
 
 /**

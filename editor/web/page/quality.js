@@ -1,6 +1,6 @@
 /** How finely the world is drawn, by the time that drawing takes. */
 
-/** @typedef {import("./world.js").Quality} Quality */
+/** @typedef {import("./world/world.js").Quality} Quality */
 
 /** @type {Quality[]} */
 export const LEVELS = [

@@ -482,6 +482,8 @@ def test_a_signal_is_removed_in_the_legend_and_the_layout_is_kept(tmp_path: Path
 
 def test_export_from_the_panel(tmp_path: Path) -> None:
     state, panel, path = _plotted(tmp_path)
+    offered: list[Path] = []
+    state.offer_file = offered.append
 
     def exports(ctx: Any) -> None:
         ctx.item_click(f"//Plots/{panel.board.plots[0].key}/Export")
@@ -491,7 +493,7 @@ def test_export_from_the_panel(tmp_path: Path) -> None:
 
     run_ui_tests(app_with(state, [panel]), exports)
     file = tmp_path / "plot.csv"
-    assert _texts(state) == [f"wrote {file} (3000 rows)"]
+    assert _texts(state) == [f"wrote {file} (3000 rows)"] and offered == [file]
     assert file.read_text().splitlines()[0] == f"time [s],{path} [rad]"
 
 

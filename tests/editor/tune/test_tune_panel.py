@@ -102,7 +102,9 @@ def test_gain_tests_are_drawn_and_their_report_is_written(tune: Tune) -> None:
     for shown in (None, 0, 1):
         tune.shown = shown
         draw(panel, TuneTask.TEST)
-    assert tune.save_report()
+    offered: list[Path] = []
+    tune.state.offer_file = offered.append
+    assert tune.save_report() and offered == [tune.report_path()]
     assert "1 failed, 1 skipped" in tune.report_path().read_text()
     assert tune.report_path().with_suffix(".json").is_file()
     tune.test.tests = []

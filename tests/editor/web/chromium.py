@@ -38,6 +38,7 @@ class Line:
         parts = urlsplit(address)
         assert parts.hostname is not None and parts.port is not None
         self.socket = socket.create_connection((parts.hostname, parts.port), 20.0)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as browsers do
         asked = {
             "Host": parts.netloc, "Upgrade": "websocket", "Connection": "Upgrade",
             "Sec-WebSocket-Version": "13", "Sec-WebSocket-Extensions": "permessage-deflate",

@@ -80,11 +80,18 @@ def _serve(scene: Path) -> None:
 
 
 class ServedEditor:
-    """The editor's process."""
+    """The editor's process.
 
-    def __init__(self, scene: Path, folder: Path) -> None:
+    Args:
+        scene: what it shows.
+        folder: for its settings.
+        packages: a folder of packages that are installed besides; empty: none.
+    """
+
+    def __init__(self, scene: Path, folder: Path, packages: str = "") -> None:
         names = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "MJRIG_STATE")
         env = {**os.environ, **{name: str(folder / name) for name in names}}
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, (packages, env.get("PYTHONPATH"))))
         env.pop("DISPLAY", None)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.editor.web.served", str(scene)],

@@ -1,85 +1,23 @@
 """The editor in Chromium: one session, in which a person works as on the desktop."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.editor.web.chromium import PROGRAM, Chromium, Line, Tab, wait_for
-from tests.editor.web.served import ServedEditor
+from tests.editor.web.browsing import CTRL, Session
+from tests.editor.web.chromium import PROGRAM, Line, Tab, wait_for
 from tests.editor.web.test_zoo import reference
 from tests.editor.web.zoo import zoo
 from tests.editor.web.zoo_page import difference, draw_in_page
-from tests.places import ROOT
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed (apt: chromium)"),
 ]
-SCENE = (ROOT / "config" / "scenes" / "quadruped_trot.yaml").read_text()
-BALL = '<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
-CTRL = 2
-#: The names of the files that the page offers.
-OFFERED = "[...document.querySelectorAll('#offers span')].map((s) => s.textContent)"
-
-
-def _repeat(act: Callable[[], object], condition: Callable[[], Any]) -> Any:
-    """Do something until it has its effect: a slow machine may still be drawing before it."""
-    for _ in range(6):
-        act()
-        end = time.monotonic() + 3.0
-        while time.monotonic() < end:
-            value = condition()
-            if value:
-                return value
-            time.sleep(0.05)
-    raise AssertionError("it has no effect")
-
-
-class Session:
-    """A served editor, and a page of it in a browser."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        models = json.dumps(str(ROOT / "assets"))[1:-1]
-        (folder / "scene.yaml").write_text(SCENE.replace("../../assets", models))
-        self.editor = ServedEditor(folder / "scene.yaml", folder)
-        self.chromium = Chromium()
-        self.tab = self.chromium.new_tab()
-        self.tab.resize(1280, 720)
-        self.tab.open(self.editor.address)
-        self.tab.wait_for(
-            "window.mjrig && mjrig.statistics.drawn > 1 && mjrig.world.solids"
-            " && mjrig.world.solids.missing === 0",
-            40.0,
-        )
-
-    def kp(self) -> float:
-        """kp of the first actuator, in the running world."""
-        value: float = self.editor.ask("float(editor.state.live('quadruped.PDController').kp[0])")
-        return value
-
-    def view(self) -> tuple[float, float, float, float]:
-        """Where the viewport is."""
-        x, y, width, height = self.editor.ask("list(window.viewport.rect)")
-        return x, y, width, height
-
-    def close(self) -> None:
-        self.chromium.close()
-        self.editor.stop()
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    made = Session(tmp_path_factory.mktemp("web"))
-    yield made
-    errors = made.tab.run("mjrig.statistics.errors")
-    made.close()
-    assert errors == []
 
 
 def test_the_robot_and_the_panels_are_seen(session: Session) -> None:
@@ -91,10 +29,10 @@ def test_the_robot_and_the_panels_are_seen(session: Session) -> None:
     assert (text > 180).mean() > 0.005  # the gain table below it
     assert session.tab.run("document.title").startswith("scene.yaml")
     assert "#" not in session.tab.run("location.href")  # the token does not stay there
-    session.tab.run("mjrig.quality.fixed = 0")  # what follows looks at the editor, not at pixels
 
 
 def test_a_gain_is_dragged_and_undone(session: Session) -> None:
+    session.bring_forward("Gains")
     before, (x, y) = session.kp(), session.editor.place("FL_hip kp")
     session.tab.drag((x, y), (x + 60, y), 3)
     wait_for(lambda: session.kp() > before + 5, "the drag reached the world")
@@ -104,8 +42,7 @@ def test_a_gain_is_dragged_and_undone(session: Session) -> None:
 
 def test_text_is_typed_pasted_and_copied(session: Session) -> None:
     tab, editor = session.tab, session.editor
-    tab.click(*editor.place("field filter (regex)"))
-    tab.pause()
+    session.type_into("field filter (regex)")
     tab.type("hip")
     wait_for(lambda: editor.ask("window.gains.tuning.filter") == "hip", "typed")
     tab.do("Input.imeSetComposition", text="に", selectionStart=1, selectionEnd=1)
@@ -114,7 +51,7 @@ def test_text_is_typed_pasted_and_copied(session: Session) -> None:
     tab.key("a", "KeyA", 65, CTRL)
     tab.key("x", "KeyX", 88, CTRL)
     wait_for(lambda: editor.ask("window.gains.tuning.filter") == "", "cut")
-    wait_for(lambda: tab.run("mjrig.input.copied") == "hip日本", "to the clipboard")
+    wait_for(lambda: tab.run("mjrig.input.keyboard.copied") == "hip日本", "to the clipboard")
     tab.run(
         "window.dispatchEvent(new ClipboardEvent('paste', {clipboardData: (() => {"
         "const d = new DataTransfer(); d.setData('text/plain', 'calf'); return d; })()}))"
@@ -174,104 +111,6 @@ def test_fingers_turn_and_pinch(session: Session) -> None:
     touch("End")
     wait_for(lambda: editor.ask(camera)[1] < distance, "two fingers zoom")
     tab.resize(1280, 720)
-
-
-def test_a_dropped_file_is_uploaded_after_asking(session: Session) -> None:
-    tab, editor = session.tab, session.editor
-    (session.folder / "ball one.xml").write_text(BALL)
-    x, y, _width, height = session.view()
-    place = {"x": x + 80, "y": y + height - 30}
-    files = [str(session.folder / "ball one.xml")]
-    data = {"items": [], "files": files, "dragOperationsMask": 1}
-    for kind in ("dragEnter", "dragOver", "drop"):
-        tab.do("Input.dispatchDragEvent", type=kind, **place, data=data)
-    wait_for(lambda: editor.ask("screen._uploads.dialog.is_open"), "asked")
-    assert not (session.folder / "uploads").exists()
-    wait_for(lambda: "button Upload" in editor.ask("list(places)"), "drawn")
-    names = "[actor.name for actor in editor.state.scene.actors]"
-    _repeat(
-        lambda: tab.click(*editor.place("button Upload")),  # a dialog settles for some frames
-        lambda: len(editor.ask(names)) == 2,
-    )
-    (uploaded,) = (session.folder / "uploads").glob("*/ball one.xml")
-    assert uploaded.read_text() == BALL
-
-
-def test_an_asset_is_dragged_into_the_viewport(session: Session) -> None:
-    tab, editor = session.tab, session.editor
-    editor.ask("bring_forward('Assets')")
-    tab.mouse("Moved", 30, 400)
-    wait_for(lambda: any(k.startswith("asset ") for k in editor.ask("list(places)")), "assets")
-    names = "[actor.name for actor in editor.state.scene.actors]"
-    before = len(editor.ask(names))
-    x, y, _, height = session.view()
-    source = _visible_model(editor)
-    tab.drag(source, (x + 120, y + height - 40), 4)
-    wait_for(lambda: len(editor.ask(names)) == before + 1, "the asset is in the scene")
-
-
-def _visible_model(editor: ServedEditor) -> tuple[float, float]:
-    """Where a small model can be seen among the assets."""
-    places: dict[str, list[float]] = editor.ask("places")
-    seen = {
-        name: ((a + c) / 2, (b + d) / 2)
-        for name, (a, b, c, d) in places.items()
-        if name.startswith("asset ") and d < 690 and c < 700
-    }
-    return next(seen[name] for name in sorted(seen) if name.endswith(".xml"))
-
-
-def test_a_picture_and_the_saved_scene_are_offered(session: Session) -> None:
-    tab, editor = session.tab, session.editor
-    pictures = _repeat(
-        lambda: tab.key("F12", "F12", 123),
-        lambda: [o for o in tab.run(OFFERED) if o.endswith(".png")],
-    )
-    offered = f"[str(p) for p in screen.offers._files.values() if p.name == {pictures[0]!r}][0]"
-    path = Path(editor.ask(offered))
-    from PIL import Image
-
-    taken = np.asarray(Image.open(path))
-    path.unlink()
-    assert taken.shape[1::-1] == tuple(int(v) for v in session.view()[2:])
-    assert len(np.unique(taken.reshape(-1, 3)[::31] // 16, axis=0)) > 10
-    tab.key("s", "KeyS", 83, CTRL)
-    wait_for(
-        lambda: (
-            "scene.yaml"
-            in tab.run("[...document.querySelectorAll('#offers span')].map(s => s.textContent)")
-        ),
-        "the saved scene is offered",
-    )
-    saved = tab.run(
-        """(async () => { const made = URL.createObjectURL; let text;
-        const kept = new Promise((done) => {
-          URL.createObjectURL = (blob) => { blob.text().then(done); return made(blob); }; });
-        const row = [...document.querySelectorAll('#offers div')].find(
-          (r) => r.firstChild.textContent === 'scene.yaml');
-        row.querySelector('button').click();
-        text = await kept; URL.createObjectURL = made; return text; })()"""
-    )
-    assert saved == (session.folder / "scene.yaml").read_text()
-
-
-def test_a_gamepad_and_a_video(session: Session) -> None:
-    tab, editor = session.tab, session.editor
-    tab.run("navigator.getGamepads = () => [{axes: [0, -1, 0, 0]}, null]; mjrig.input.readPad()")
-    wait_for(lambda: editor.ask("screen.read_pad()") == [1.0, 0.0, 0.0], "the stick is forward")
-    tab.run("navigator.getGamepads = () => []")
-    wait_for(lambda: editor.ask("screen.read_pad()") is None, "the gamepad is gone")
-    pytest.importorskip("imageio_ffmpeg")
-    editor.ask("window.captures.toggle_video()")
-    wait_for(lambda: editor.ask("window.captures.is_filming"), "filming")
-    wait_for(lambda: editor.ask("window.captures._video.frames") > 0, "a frame")
-    editor.ask("window.captures.stop_video()")
-    name = wait_for(lambda: [n for n in tab.run(OFFERED) if n.endswith(".mp4")], "offered")[0]
-    path = Path(
-        editor.ask(f"[str(p) for p in screen.offers._files.values() if p.name == {name!r}][0]")
-    )
-    assert path.stat().st_size > 500
-    path.unlink()
 
 
 def test_pixels_are_sharp_at_any_ratio_and_size(session: Session) -> None:
@@ -353,6 +192,56 @@ def test_strangers_are_refused(session: Session, fault: str) -> None:
     message = line.receive(5.0)
     line.close()
     assert message is not None and message.payload[:2] == (4403).to_bytes(2, "big")
+
+
+HOSTILE = """(async () => {
+  const own = %s, live = own.replace("http", "ws") + "/live", found = {};
+  const connects = (address) => new Promise((done) => {
+    const socket = new WebSocket(address);
+    socket.onopen = () => done("open");
+    socket.onerror = () => done("refused");
+  });
+  found.socket = await connects(live);
+  found.asked = await fetch(own + "/").then(() => "read", () => "refused");
+  found.asset = await fetch(own + "/asset/x", {headers: {Authorization: "Bearer x"}})
+    .then(() => "read", () => "refused");
+  const script = await import(own + "/main.js").then(() => "ran", () => "refused");
+  const frame = document.createElement("iframe");
+  frame.src = own + "/";
+  document.body.append(frame);
+  await new Promise((done) => { frame.onload = done; });
+  try { found.frame = frame.contentWindow.document.title; } catch { found.frame = "refused"; }
+  const opened = window.open(own + "/");
+  await new Promise((done) => setTimeout(done, 300));
+  try { found.window = opened?.document.title ?? "refused"; } catch { found.window = "refused"; }
+  return {...found, script};
+})()"""
+
+
+def test_a_hostile_page_gets_nothing(session: Session) -> None:
+    """A page of another server, which a user of the editor happens to visit."""
+
+    class Hostile(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><body></body>")
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    tab = session.chromium.new_tab()
+    tab.open(f"http://127.0.0.1:{other.server_port}/")
+    tab.wait_for("document.body !== null")
+    found = tab.run(HOSTILE % json.dumps(session.editor.address.partition("/#")[0]))
+    session.chromium.close_tab(tab)
+    other.shutdown()
+    other.server_close()
+    assert set(found.values()) == {"refused"} and len(found) == 6
+    session.chromium.show(session.tab)
 
 
 #: One scene with most of it; `make campaign` compares them all.

@@ -13,7 +13,7 @@ from imgui_bundle import imgui
 
 from mjrig.editor.main import Editor
 from mjrig.editor.web.draw_lists import MARGIN
-from mjrig.editor.web.input_events import MalformedError, parse
+from mjrig.editor.web.input_events import _SHAPES, MalformedError, parse
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.scene_words import GEOM, HEAD, LIGHT, SceneWords, _by_name
 from mjrig.editor.web.server import ServerSettings
@@ -22,15 +22,16 @@ from mjrig.editor.web.websocket import CLOSE
 from mjrig.scene_edit.scene import Scene
 from tests.editor.web.chromium import Line
 from tests.editor.web.decoder import Decoded
+from tests.editor.web.slow_line import SlowLine
 from tests.editor.windows import SWINGS
 
 
 class Page:
     """A client that reads messages and acknowledges frames."""
 
-    def __init__(self, screen: LiveWindow, token: str = "") -> None:
+    def __init__(self, screen: LiveWindow, token: str = "", port: int = 0) -> None:
         self.screen = screen
-        place = f"127.0.0.1:{screen.server.port}"
+        place = f"127.0.0.1:{port or screen.server.port}"
         self.line = Line(f"ws://{place}/live", Origin=f"http://{place}")
         self.line.send({"token": token or screen.server.tokens.command})
         self.seen = Decoded()
@@ -62,9 +63,9 @@ class Bench:
         self.pages: list[Page] = []
         self.screen.begin(self.window)
 
-    def page(self, token: str = "") -> Page:
+    def page(self, token: str = "", port: int = 0) -> Page:
         """One more page, up to its first frame."""
-        made = Page(self.screen, token)
+        made = Page(self.screen, token, port)
         self.pages.append(made)
         self.until(lambda: made.seen.number > 0 or made.closed > 0)
         return made
@@ -79,7 +80,8 @@ class Bench:
 
     def until(self, condition: Any) -> None:
         """Live until something is so."""
-        for _ in range(300):
+        end = time.monotonic() + 20.0
+        while time.monotonic() < end:
             if condition():
                 return
             self.turn()
@@ -199,6 +201,28 @@ def test_nothing_moves_nothing_is_sent(bench: Bench, page: Page) -> None:
     assert page.line.bytes_received == before and bench.screen.frames >= frames + 5
 
 
+def test_input_does_not_wait_for_a_page_that_draws_slowly(bench: Bench, page: Page) -> None:
+    """A frame takes one press or letter; all that came is taken before the next one is sent."""
+    bench.turn(3)
+    seq, number, clicks = bench.screen._seq, 0, []
+    plain = bench.window.app.frame
+    bench.window.app.frame = lambda: (clicks.append(imgui.is_mouse_down(1)), plain())[1]  # type: ignore[method-assign,func-returns-value]
+    for event in (("m", -50, -50), ("b", 2, 0), ("b", -2, 0), ("b", 2, 0), ("b", -2, 0)):
+        number += 1
+        bench.screen.inputs.add((*event, number))
+    bench.screen.draw(bench.window)
+    bench.screen._build(bench.window, 0.0)
+    bench.window.app.frame = plain  # type: ignore[method-assign]
+    assert bench.screen._seq <= seq + 1 and bench.screen.inputs.shown == number
+    assert not bench.screen.inputs.is_waiting
+    assert "".join(str(int(is_down)) for is_down in clicks).strip("0") == "101"  # pressed twice
+    bench.screen.draw(bench.window)
+    bench.until(lambda: page.seen.number == bench.screen._seq)
+    _compare(page, bench)
+    assert bench.screen._view is not None and bench.screen._view.words is not None
+    assert np.array_equal(page.seen.words, bench.screen._view.words.words)
+
+
 def test_slow_pages_get_fewer_frames_and_never_old_ones(bench: Bench, page: Page) -> None:
     page.acknowledges = False
     drawing = bench.window.viewport.drawing
@@ -214,6 +238,39 @@ def test_slow_pages_get_fewer_frames_and_never_old_ones(bench: Bench, page: Page
     wanted = np.array(drawing.scene.camera[0].forward, np.float32)
     bench.turn(5)
     bench.until(lambda: np.allclose(page.seen.words[11:14].view(np.float32), wanted))
+
+
+def test_a_slow_line_has_the_latest_frame_and_a_cut_one_loses_nothing(bench: Bench) -> None:
+    """A tunnel of 1.6 Mbit/s and 40 ms: nothing waits in it, however much there is to draw."""
+    line = SlowLine(bench.screen.server.port, 200e3, 0.04)
+    page = bench.page(port=line.port)
+    drawing = bench.window.viewport.drawing
+    assert drawing is not None
+    first, turns, behind = bench.screen._seq, 0, []
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        drawing.camera.azimuth += 1.0
+        page.line.send(["m", 100 + turns % 500, 300, turns])
+        bench.turn()
+        turns += 1
+        behind.append(bench.screen._seq - page.seen.number)
+    assert 3 < bench.screen._seq - first < turns  # fewer frames
+    assert max(behind) <= 2 + 60 * 0.25 + 1  # and none of them old
+    drawing.update()
+    wanted = np.array(drawing.scene.camera[0].forward, np.float32)
+    bench.until(lambda: np.allclose(page.seen.words[11:14].view(np.float32), wanted))
+    _compare(page, bench)
+    names = [actor.name for actor in bench.editor.state.scene.actors]
+    line.cut()
+    bench.pages.remove(page)
+    page.line.close()
+    bench.until(lambda: not bench.screen.audience.browsers)
+    again = bench.page(port=line.port)
+    assert again.texts["role"] == "command"
+    assert [actor.name for actor in bench.editor.state.scene.actors] == names
+    _compare(again, bench)
+    bench.leave(again)
+    line.close()
 
 
 def test_without_pages_the_editor_looks_after_itself(bench: Bench) -> None:
@@ -271,7 +328,7 @@ MALFORMED = (
     "x", "[]", "{}", "null", "1", '["m"]', '["m",1]', '["m","a",2,3]', '["m",1e400,0,0]',
     '["m",NaN,0,0]', '["k",1,true,0,0]', '["r",1,2]', '["nothing"]', '["give","x"]',
     '["drop",0,0,{}]', '["g",{}]', '["t",7,1]', '[["m"],1,2,3]', "[" * 20000, '["m",true,1,1]',
-    '["b",99999999999,0,0]', '["hello"',
+    '["b",99999999999,0,0]', '["m"', '["gone"]', '["hello"]',
 )  # fmt: skip
 
 
@@ -320,6 +377,20 @@ def test_uploads_are_written_only_after_asking_and_removed_if_broken(
     bench.leave(page)
 
 
+def test_a_drop_that_the_page_cannot_read_is_told_of_and_removed(bench: Bench, page: Page) -> None:
+    uploads = bench.screen._uploads
+    page.line.send(["drop", 300, 300, [["a.xml", 4]]])
+    bench.until(lambda: uploads.dialog.is_open)
+    uploads.dialog.close()
+    uploads.begin()
+    folder = uploads.folder
+    assert folder.is_dir()
+    page.line.send(["nodrop"])
+    bench.until(lambda: not folder.exists())
+    assert bench.window.viewport.refusals.reasons[0].startswith("the browser cannot read")
+    bench.window.viewport.refusals.reasons = []
+
+
 @pytest.mark.parametrize("files", [[["../x", 1]], [["a", 300 << 20]], [["a", -1]], []])
 def test_uploads_that_cannot_be_are_refused(bench: Bench, page: Page, files: list[Any]) -> None:
     bench.window.viewport.refusals.reasons = []
@@ -331,38 +402,10 @@ def test_uploads_that_cannot_be_are_refused(bench: Bench, page: Page, files: lis
 
 def test_noise_from_a_page_harms_nobody(bench: Bench) -> None:
     rng = random.Random(11)
-    names = [
-        "m",
-        "b",
-        "w",
-        "k",
-        "t",
-        "p",
-        "r",
-        "f",
-        "g",
-        "take",
-        "ask",
-        "give",
-        "nodrop",
-        "dropped",
-    ]
+    names = list(_SHAPES)
     values: list[Any] = [
-        0,
-        -1,
-        1e9,
-        0.5,
-        True,
-        None,
-        "x",
-        "",
-        [],
-        [1, 2, 3],
-        {},
-        "KeyA",
-        1280,
-        -20000,
-    ]
+        0, -1, 1e9, 0.5, True, None, "x", "", [], [1, 2, 3], {}, "KeyA", 1280, -20000,
+    ]  # fmt: skip
     page = bench.page()
     for _ in range(60):
         if page.closed or not page.line.is_open:

@@ -1,5 +1,6 @@
 """The server of the page: who gets in, what it serves, and that nobody can harm it."""
 
+import asyncio
 import json
 import os
 import random
@@ -7,6 +8,8 @@ import socket
 import time
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,6 +133,71 @@ def test_a_tunnel_may_have_another_port(server: Server, host: str) -> None:
     assert b" 200 " in _get(server, "/", Host=host).splitlines()[0]
 
 
+def test_a_proxy_may_show_it_under_a_name_that_was_allowed() -> None:
+    """One that keeps `Host`, and one that writes this server's own into it."""
+    made = Server(ServerSettings(allowed=("Editor.Example",)))
+    try:
+        own = f"127.0.0.1:{made.port}"
+        for host in ("editor.example", own):
+            assert b" 200 " in _get(made, "/", Host=host).splitlines()[0]
+            line = _live(made, Host=host, Origin="https://editor.example")
+            assert line.is_open
+            line.close()
+        for origin in ("https://evil.example", "https://editor.example.evil", "null"):
+            line = _live(made, Host=own, Origin=origin)
+            assert " 403 " in line.head
+            line.close()
+    finally:
+        made.stop()
+
+
+def test_a_server_that_listens_everywhere_answers_to_numbers_but_not_to_names() -> None:
+    made = Server(ServerSettings("0.0.0.0"))
+    try:
+        for host in ("192.168.7.5:80", "[fe80::1]:80", socket.gethostname().lower()):
+            assert b" 200 " in _get(made, "/", Host=host).splitlines()[0]
+        for host in ("evil.example", "192.168.7.5.evil.example", "1e3"):
+            assert b" 403 " in _get(made, "/", Host=host).splitlines()[0]
+        assert made.address("x") == f"http://127.0.0.1:{made.port}/#x"
+    finally:
+        made.stop()
+
+
+def test_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        made = Server(ServerSettings("::1"))
+    except SceneError:
+        pytest.skip("no IPv6 here")
+    try:
+        assert made.address("x") == f"http://[::1]:{made.port}/#x"
+        line = Line(f"ws://[::1]:{made.port}/live", Origin=f"http://[::1]:{made.port}")
+        assert line.is_open
+        line.close()
+    finally:
+        made.stop()
+
+
+def test_a_long_file_goes_in_parts_and_a_slow_reader_holds_nobody_up(tmp_path: Path) -> None:
+    file = tmp_path / "take.h5"
+    file.write_bytes(os.urandom(3_000_000))
+    made = Server(ServerSettings(), lambda path: (file, "application/octet-stream", {}))
+    try:
+        allowed = {"Authorization": f"Bearer {made.tokens.command}"}
+        with socket.create_connection(("127.0.0.1", made.port), 5.0) as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            host, token = f"127.0.0.1:{made.port}", made.tokens.command
+            slow.sendall(
+                f"GET /download/x HTTP/1.1\r\nHost: {host}\r\n"
+                f"Authorization: Bearer {token}\r\n\r\n".encode()
+            )
+            answer = _get(made, "/download/x", **allowed)
+        assert answer.partition(b"\r\n\r\n")[2] == file.read_bytes()
+        file.unlink()
+        assert b" 404 " in _get(made, "/download/x", **allowed).splitlines()[0]
+    finally:
+        made.stop()
+
+
 @pytest.mark.parametrize(
     "request_text",
     ["\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET / HTTP/1.1\r\nx\r\n\r\n",
@@ -137,6 +205,19 @@ def test_a_tunnel_may_have_another_port(server: Server, host: str) -> None:
 )  # fmt: skip
 def test_what_is_no_request_is_refused(server: Server, request_text: str) -> None:
     assert b" 400 " in _ask(server, request_text).splitlines()[0]
+
+
+def test_a_server_starts_where_a_loop_runs_already() -> None:
+    """As in the kernel of a notebook."""
+
+    async def cell() -> bytes:
+        made = Server(ServerSettings())
+        try:
+            return await asyncio.to_thread(_get, made, "/")
+        finally:
+            made.stop()
+
+    assert b" 200 " in asyncio.run(cell()).splitlines()[0]
 
 
 def test_a_port_that_is_taken_is_named(server: Server) -> None:
@@ -200,7 +281,7 @@ def test_strangers_cannot_take_all_connections(
 
 
 def test_floods_and_long_messages_are_cut_off(server: Server) -> None:
-    flood, long = _known(server), _live(server)
+    flood = _known(server)
     wire = packed(TEXT, b'["f",true]', mask=b"abcd")
     try:
         for _ in range(40):
@@ -208,10 +289,11 @@ def test_floods_and_long_messages_are_cut_off(server: Server) -> None:
     except OSError:
         pass
     assert _closed_with(flood) in (1008, 1006)
-    long.send({"token": server.tokens.command})
-    wait_for(lambda: server.browsers, "let in")
+    wait_for(lambda: not server.browsers, "gone")
+    long = _known(server)
     long.send_raw(b"\x82\xff" + (1 << 40).to_bytes(8, "big") + b"abcd")
     assert _closed_with(long) == 1009
+    wait_for(lambda: not server.browsers, "gone")
     bomb = _known(server)
     press = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed_bomb = press.compress(bytes(200 << 20)) + press.flush(zlib.Z_SYNC_FLUSH)
@@ -219,6 +301,37 @@ def test_floods_and_long_messages_are_cut_off(server: Server) -> None:
     bomb.send_raw(bytes([masked[0] | 0x40]) + masked[1:])
     assert _closed_with(bomb) == 1009
     for line in (flood, long, bomb):
+        line.close()
+    wait_for(lambda: not server.browsers, "gone")
+    server.inbox.take()
+
+
+def test_who_watches_cannot_fill_the_memory(server: Server) -> None:
+    watcher = _known(server, server.tokens.watch)
+    watcher.send(b"x" * 5000)
+    assert _closed_with(watcher) == 1009
+    watcher.close()
+    wait_for(lambda: not server.browsers, "gone")
+    again = _known(server, server.tokens.watch)
+    server.browsers[0].commands = True  # it was handed the command
+    again.send(b"x" * 5000)
+    again.send(["f", True])
+    found: list[Any] = []
+    wait_for(lambda: (found.extend(server.inbox.take()), len(found) > 3)[1], "taken")
+    assert found[-2][1] == b"x" * 5000
+    again.close()
+    wait_for(lambda: not server.browsers, "gone")
+    server.inbox.take()
+
+
+def test_there_is_a_limit_of_pages(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MOST_BROWSERS", 2)
+    pages = [_known(server) for _ in range(2)]
+    wait_for(lambda: len(server.browsers) == 2, "both")
+    third = _live(server)
+    third.send({"token": server.tokens.command})
+    assert _closed_with(third) == 4429 and len(server.browsers) == 2
+    for line in (*pages, third):
         line.close()
     wait_for(lambda: not server.browsers, "gone")
     server.inbox.take()
@@ -293,7 +406,7 @@ def test_the_inbox_keeps_order_and_wakes(server: Server) -> None:
     server.inbox.take()
     for i in range(20):
         line.send(["m", i, i, i])
-    found: list[tuple[Browser, str | bytes]] = []
+    found: list[tuple[Browser, Any]] = []
 
     def all_came() -> bool:
         found.extend(server.inbox.take())

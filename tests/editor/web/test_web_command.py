@@ -3,15 +3,19 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mjrig
 from mjrig.cli import show as showing
+from mjrig.editor.web.server import Server, ServerSettings
+from mjrig.editor.web_main import _tell
 from mjrig.errors import MjrigError
 from tests.editor.web.chromium import Line
 from tests.editor.windows import SWINGS
@@ -62,6 +66,33 @@ def test_the_command_needs_no_display_and_ends_with_ctrl_c(tmp_path: Path) -> No
     assert "can run code as you" in said and "to watch" in said
 
 
+def test_a_server_for_the_network_warns_and_names_its_address(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSH_CONNECTION", "1")
+    for host in ("0.0.0.0", "127.0.0.1"):
+        server = Server(ServerSettings(host))
+        _tell(server, has_view_link=False)
+        said = capsys.readouterr().out
+        server.stop()
+        is_open = host == "0.0.0.0"
+        assert ("warning: the line is not encrypted" in said) == is_open
+        assert (f"http://{socket.gethostname()}:{server.port}/#" in said) == is_open
+        assert f"ssh -L {server.port}:127.0.0.1:{server.port}" in said
+        assert server.tokens.watch not in said
+    assert opened == []  # whoever came by ssh has no browser here
+    monkeypatch.delenv("SSH_CONNECTION")
+    monkeypatch.setenv("DISPLAY", ":7")
+    server = Server(ServerSettings())
+    _tell(server, has_view_link=False)
+    server.stop()
+    assert opened == [server.address(server.tokens.command)]
+
+
 def test_a_world_is_shown_as_a_picture_where_there_is_no_notebook(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,11 +117,45 @@ def test_a_world_is_shown_as_a_picture_where_there_is_no_notebook(
         mjrig.show(world, live=True)
 
 
+def test_a_loop_shows_what_comes_next_and_leaves_the_world_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+
+    def draw_loop(model: Any, states: Any, path: Path, seconds: float) -> None:
+        drawn.append((states, seconds))
+        path.write_bytes(b"RIFF")
+
+    monkeypatch.setattr("mjrig.cli.picture.draw_loop", draw_loop)
+    world = mjrig.World(mjrig.Scene.parse(SWINGS), "python")
+    world.data.qpos[:] = 0.3
+    world.step(50)
+    before = world.snapshot()
+    shown = mjrig.show(world, live=False, seconds=0.5)
+    assert np.array_equal(world.snapshot().integration, before.integration)
+    assert world.steps == before.steps
+    ((states, seconds),) = drawn
+    assert len(states) == 10 and seconds == 0.5
+    world.step(round(0.05 / world.model.opt.timestep))
+    assert np.array_equal(states[1]["qpos"], world.data.qpos)
+    shown.save(tmp_path / "world.webp")
+    assert (tmp_path / "world.webp").read_bytes() == b"RIFF"
+    assert "data:image/webp;base64,UklGRg==" in shown._repr_html_()
+    for wrong in (-1.0, 31.0, float("nan")):
+        with pytest.raises(mjrig.PropertyError, match="a loop lasts 0 to 30 s"):
+            mjrig.show(world, seconds=wrong)
+    monkeypatch.setattr("mjrig.cli.picture.draw_loop", lambda *given: "egl: no display")
+    with pytest.raises(MjrigError, match="no loop of the world: egl"):
+        mjrig.show(world, live=False, seconds=0.1)
+
+
 NOTEBOOK = """
-import sys
+import asyncio, sys
 import mjrig
 world = mjrig.World(mjrig.Scene.parse(sys.stdin.read()), "python")
-view = mjrig.show(world, live=True)
+async def cell():  # a kernel runs its cells in a loop
+    return mjrig.show(world, live=True)
+view = asyncio.run(cell())
 html = view._repr_html_()
 assert html.startswith("<iframe") and view.address in html
 from tests.editor.web.chromium import Line
@@ -135,7 +200,7 @@ def test_a_notebook_shows_its_own_world() -> None:
 
 @pytest.mark.skipif(not PAGE.is_dir(), reason="there is no checkout beside the tests")
 def test_the_page_loads_nothing_from_elsewhere() -> None:
-    for file in PAGE.iterdir():
+    for file in PAGE.rglob("*.*"):
         text = file.read_text()
         assert "http://" not in text and "https://" not in text.replace('"https:"', ""), file
         assert "eval(" not in text and "innerHTML" not in text, file

@@ -131,6 +131,11 @@ def zoo() -> Iterator[Animal]:
     yield Animal("shadow", _model(floor + solids))
     two = '<light pos="-1 1 2" dir=".4 -.4 -1" diffuse=".5 .4 .3" cutoff="40" exponent="8" type="spot"/>'
     yield Animal("two_shadows", _model(floor + solids + two))
+    many = "".join(
+        f'<light pos="{x} {y} 3" dir="{-x / 4} {-y / 4} -1" diffuse=".25 .2 .2" cutoff="60"/>'
+        for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+    )
+    yield Animal("six_shadows", _model(floor + solids + two + many))
     far = '<light pos="0 0 2" dir="0 .2 -1" diffuse=".8 .8 .8" attenuation="1 .3 .1" castshadow="false"/>'
     yield Animal("spot_without_shadow", _model(floor + solids + far), flags=(("SHADOW", 0),))
     mirror = '<material name="m" reflectance=".5" rgba=".3 .35 .4 1"/>'

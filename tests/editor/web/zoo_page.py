@@ -13,7 +13,7 @@ from tests.editor.web.chromium import Tab
 from tests.editor.web.zoo import SIZE, Animal
 
 _DRAW = """(async () => {
-  const {World} = await import("/world.js"), {LEVELS} = await import("/quality.js");
+  const {World} = await import("/world/world.js"), {LEVELS} = await import("/quality.js");
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const assets = %s;
   if (!window.zoo) {

@@ -1,8 +1,9 @@
 /** Geoms of a scene as parts: a solid, where it is, its colour and texture. */
 
-import { GEOM, HEAD, LIGHT } from "./messages.js";
+import { GEOM, HEAD, LIGHT } from "../messages.js";
+import { softBodies } from "./soft_bodies.js";
 
-/** @typedef {import("./messages.js").SceneWords} SceneWords */
+/** @typedef {import("../messages.js").SceneWords} SceneWords */
 /** @typedef {import("./solids.js").ModelSolids} ModelSolids */
 /** @typedef {import("./solids.js").Solid} Solid */
 
@@ -177,7 +178,7 @@ export class Parts {
    * @param {(solid: Solid | undefined, scale: number[], shift?: number, more?: Partial<Part>, place?: number[]) => void} add
    */
   #flex(geom, id, add) {
-    const { meshes, model } = this.solids, { built } = this, soft = this.softBodies(), flex = model.flexes[id];
+    const { meshes, model } = this.solids, { built } = this, soft = softBodies(this.words, model), flex = model.flexes[id];
     const options = this.words.numbers[5], used = soft.faceUsed[id], radius = geom.size[0];
     const isSkin = (options & 8) !== 0 && used > 0;
     const vertex = (/** @type {number} */ i) => Array.from(soft.flexVertices.subarray(3 * (flex.vertices[0] + i), 3 * (flex.vertices[0] + i) + 3));
@@ -199,20 +200,6 @@ export class Parts {
     if (used > 0) {
       add(meshes.get(`flex ${id}`), [1, 1, 1]);
     }
-  }
-
-  /** What follows the geoms. */
-  softBodies() {
-    const { words, solids: { model } } = this;
-    let at = HEAD + LIGHT * words.lights + GEOM * words.geoms;
-    const take = (/** @type {number} */ count) => words.floats.subarray(at, at += count);
-    const skinned = 3 * model.skins.reduce((sum, skin) => sum + skin.count, 0);
-    const vertices = model.flexes.reduce((sum, flex) => sum + flex.vertices[1], 0);
-    const faces = model.flexes.reduce((sum, flex) => sum + flex.faces[1], 0);
-    return {
-      skinVertices: take(skinned), skinNormals: take(skinned), faceUsed: take(model.flexes.length),
-      flexVertices: take(3 * vertices), flexFaces: take(9 * faces), flexNormals: take(9 * faces), flexCoords: take(6 * faces),
-    };
   }
 
   /**

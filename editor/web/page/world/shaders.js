@@ -3,15 +3,18 @@
  * them, at every pixel.
  */
 
+/** As many as fixed-function OpenGL has. */
+export const MOST_LIGHTS = 8;
+
 const LIGHT = `
 uniform int u_lights;
-uniform vec4 u_at[8];
-uniform vec4 u_spot[8];
-uniform vec4 u_fade[8];
-uniform vec3 u_ambient[8];
-uniform vec3 u_diffuse[8];
-uniform vec3 u_specular[8];
-uniform int u_shadowOf[8];
+uniform vec4 u_at[${MOST_LIGHTS}];
+uniform vec4 u_spot[${MOST_LIGHTS}];
+uniform vec4 u_fade[${MOST_LIGHTS}];
+uniform vec3 u_ambient[${MOST_LIGHTS}];
+uniform vec3 u_diffuse[${MOST_LIGHTS}];
+uniform vec3 u_specular[${MOST_LIGHTS}];
+uniform int u_shadowOf[${MOST_LIGHTS}];
 uniform float u_everywhere;
 vec3 lightOf(int i, vec3 at, vec3 normal, vec3 colour, vec3 material) {
   vec3 to = u_at[i].xyz - at * u_at[i].w;
@@ -37,29 +40,36 @@ vec3 lightOf(int i, vec3 at, vec3 normal, vec3 colour, vec3 material) {
 }
 `;
 
+/** How a corner of an instance comes to its place in the world. */
+const PLACED = `
+layout(location=0) in vec3 a_position;
+layout(location=3) in vec4 i_right;
+layout(location=4) in vec4 i_ahead;
+layout(location=5) in vec4 i_above;
+layout(location=6) in vec4 i_scale;
+mat3 turn() { return mat3(i_right.xyz, i_ahead.xyz, i_above.xyz); }
+vec4 placed() { return vec4(turn() * (a_position * i_scale.xyz) + vec3(i_right.w, i_ahead.w, i_above.w), 1.0); }
+`;
+
+const FOG = `
+uniform vec4 u_fog;
+uniform vec2 u_fogRange;
+float seenThrough(float depth) {
+  return u_fog.a > 0.0 ? clamp((u_fogRange.y - depth) / (u_fogRange.y - u_fogRange.x), 0.0, 1.0) : 1.0;
+}
+`;
+
 const FIELDS = `
-#if SHADOWS > 0
-  WAY vec4 v_shadow0;
-#endif
-#if SHADOWS > 1
-  WAY vec4 v_shadow1;
-#endif
-#if SHADOWS > 2
-  WAY vec4 v_shadow2;
+#if SHADOWS
+  WAY vec4 v_shadow[SHADOWS];
 #endif
 #if PIXELS
   WAY vec3 v_normal;
   WAY vec3 v_material;
 #else
   WAY vec3 v_base;
-  #if SHADOWS > 0
-    WAY vec3 v_cast0;
-  #endif
-  #if SHADOWS > 1
-    WAY vec3 v_cast1;
-  #endif
-  #if SHADOWS > 2
-    WAY vec3 v_cast2;
+  #if SHADOWS
+    WAY vec3 v_direct[SHADOWS];
   #endif
 #endif
 WAY vec3 v_at;
@@ -68,17 +78,17 @@ WAY vec3 v_coords;
 WAY float v_above;
 `;
 
+/** The sum of the lights that cast no shadow, and each that does: `base` and `direct`. */
 const SUM = `
-  vec3 base = BASE_COLOUR.rgb * (MATERIAL.x + u_everywhere);
-  vec3 thrown[3] = vec3[3](vec3(0.0), vec3(0.0), vec3(0.0));
-  for (int i = 0; i < 8; i++) {
+  vec3 base = v_colour.rgb * (material.x + u_everywhere);
+  vec3 direct[SHADOWS + 1];
+  for (int i = 0; i <= SHADOWS; i++) direct[i] = vec3(0.0);
+  for (int i = 0; i < ${MOST_LIGHTS}; i++) {
     if (i >= u_lights) break;
-    vec3 light = lightOf(i, v_at, NORMAL, BASE_COLOUR.rgb, MATERIAL);
+    vec3 light = lightOf(i, v_at, normal, v_colour.rgb, material);
     int which = u_shadowOf[i];
     if (which < 0 || which >= SHADOWS) base += light;
-    else if (which == 0) thrown[0] += light;
-    else if (which == 1) thrown[1] += light;
-    else thrown[2] += light;
+    else direct[which] += light;
   }
   base = clamp(base, 0.0, 1.0);
 `;
@@ -86,13 +96,9 @@ const SUM = `
 const VERTEX = `
 precision highp float;
 precision highp int;
-layout(location=0) in vec3 a_position;
+${PLACED}
 layout(location=1) in vec3 a_normal;
 layout(location=2) in vec2 a_coords;
-layout(location=3) in vec4 i_right;
-layout(location=4) in vec4 i_ahead;
-layout(location=5) in vec4 i_above;
-layout(location=6) in vec4 i_scale;
 layout(location=7) in vec4 i_colour;
 layout(location=8) in vec4 i_material;
 layout(location=9) in vec4 i_texture;
@@ -100,64 +106,52 @@ uniform mat4 u_view;
 uniform mat4 u_projection;
 uniform vec4 u_clip;
 uniform vec3 u_dim;
-uniform mat4 u_shadow[3];
 ${FIELDS.replaceAll("WAY", "out")}
 ${LIGHT}
+#if SHADOWS
+  uniform mat4 u_shadow[SHADOWS];
+#endif
 void main() {
-  vec3 scaled = a_position * i_scale.xyz;
-  mat3 turn = mat3(i_right.xyz, i_ahead.xyz, i_above.xyz);
-  vec4 world = vec4(turn * scaled + vec3(i_right.w, i_ahead.w, i_above.w), 1.0);
+  vec4 world = placed();
   vec4 eye = u_view * world;
   gl_Position = u_projection * eye;
   v_at = eye.xyz;
   v_above = dot(u_clip, world);
   v_colour = vec4(i_colour.rgb * u_dim, i_colour.a);
-  vec3 normal = normalize(mat3(u_view) * (turn * (a_normal / i_scale.xyz)));
+  vec3 normal = normalize(mat3(u_view) * (turn() * (a_normal / i_scale.xyz))), material = i_material.xyz;
   if (i_scale.w < 0.5) v_coords = vec3(a_coords * i_texture.xy + i_texture.zw, 0.0);
   else if (i_scale.w < 1.5) v_coords = vec3(a_position.xy * i_texture.xy + i_texture.zw, 0.0);
   else v_coords = a_position * i_texture.xyz;
-#if SHADOWS > 0
-  v_shadow0 = u_shadow[0] * world;
-#endif
-#if SHADOWS > 1
-  v_shadow1 = u_shadow[1] * world;
-#endif
-#if SHADOWS > 2
-  v_shadow2 = u_shadow[2] * world;
+#if SHADOWS
+  for (int i = 0; i < SHADOWS; i++) v_shadow[i] = u_shadow[i] * world;
 #endif
 #if PIXELS
   v_normal = normal;
-  v_material = i_material.xyz;
+  v_material = material;
 #else
-  ${SUM.replaceAll("BASE_COLOUR", "v_colour").replaceAll("MATERIAL", "i_material.xyz").replaceAll("NORMAL", "normal")}
+  ${SUM}
   v_base = base;
-  #if SHADOWS > 0
-    v_cast0 = clamp(thrown[0], 0.0, 1.0);
-  #endif
-  #if SHADOWS > 1
-    v_cast1 = clamp(thrown[1], 0.0, 1.0);
-  #endif
-  #if SHADOWS > 2
-    v_cast2 = clamp(thrown[2], 0.0, 1.0);
+  #if SHADOWS
+    for (int i = 0; i < SHADOWS; i++) v_direct[i] = clamp(direct[i], 0.0, 1.0);
   #endif
 #endif
 }`;
 
-const FRAGMENT = `
+/** A sampler of an array is chosen by a constant: one line per map. @param {number} shadows */
+const fragment = (shadows) => `
 precision highp float;
 precision highp int;
 precision highp sampler2DShadow;
 ${FIELDS.replaceAll("WAY", "in")}
 ${LIGHT}
+${FOG}
 uniform int u_kind;
 uniform int u_plain;
 uniform sampler2D u_flat;
 uniform samplerCube u_cube;
-uniform sampler2DShadow u_map0;
-uniform sampler2DShadow u_map1;
-uniform sampler2DShadow u_map2;
-uniform vec4 u_fog;
-uniform vec2 u_fogRange;
+#if SHADOWS
+  uniform sampler2DShadow u_map[SHADOWS];
+#endif
 out vec4 o_colour;
 float litBy(sampler2DShadow map, vec4 at) {
   vec3 place = at.xyz / at.w * 0.5 + 0.5;
@@ -172,66 +166,35 @@ void main() {
   if (u_kind == 1) texel = texture(u_flat, v_coords.xy);
   else if (u_kind == 2) texel = texture(u_cube, v_coords);
 #if PIXELS
-  vec3 normal = normalize(v_normal);
-  ${SUM.replaceAll("BASE_COLOUR", "v_colour").replaceAll("MATERIAL", "v_material").replaceAll("NORMAL", "normal")}
-  vec3 cast0 = clamp(thrown[0], 0.0, 1.0), cast1 = clamp(thrown[1], 0.0, 1.0), cast2 = clamp(thrown[2], 0.0, 1.0);
+  vec3 normal = normalize(v_normal), material = v_material;
+  ${SUM}
 #else
-  vec3 base = v_base, cast0 = vec3(0.0), cast1 = vec3(0.0), cast2 = vec3(0.0);
-  #if SHADOWS > 0
-    cast0 = v_cast0;
-  #endif
-  #if SHADOWS > 1
-    cast1 = v_cast1;
-  #endif
-  #if SHADOWS > 2
-    cast2 = v_cast2;
-  #endif
+  vec3 base = v_base;
 #endif
-  vec3 direct = vec3(0.0);
-#if SHADOWS > 0
-  direct += cast0 * litBy(u_map0, v_shadow0);
-#endif
-#if SHADOWS > 1
-  direct += cast1 * litBy(u_map1, v_shadow1);
-#endif
-#if SHADOWS > 2
-  direct += cast2 * litBy(u_map2, v_shadow2);
-#endif
-  base *= texel.rgb;
-  direct *= texel.rgb;
-  if (u_fog.a > 0.0) {
-    float clear = clamp((u_fogRange.y + v_at.z) / (u_fogRange.y - u_fogRange.x), 0.0, 1.0);
-    base = mix(u_fog.rgb, base, clear);
-    direct *= clear;
-  }
-  o_colour = vec4(base + direct, v_colour.a * texel.a);
+  vec3 lit = vec3(0.0);
+${Array.from({ length: shadows }, (_, k) => `  lit += clamp(DIRECT[${k}], 0.0, 1.0) * litBy(u_map[${k}], v_shadow[${k}]);`).join("\n")}
+  float clear = seenThrough(-v_at.z);
+  o_colour = vec4(mix(u_fog.rgb, base * texel.rgb, clear) + lit * texel.rgb * clear, v_colour.a * texel.a);
 }`;
 
 export const UNIFORMS = [
   "u_view", "u_projection", "u_clip", "u_dim", "u_shadow", "u_lights", "u_at", "u_spot", "u_fade", "u_ambient",
-  "u_diffuse", "u_specular", "u_shadowOf", "u_everywhere", "u_kind", "u_plain", "u_flat", "u_cube", "u_map0", "u_map1",
-  "u_map2", "u_fog", "u_fogRange",
+  "u_diffuse", "u_specular", "u_shadowOf", "u_everywhere", "u_kind", "u_plain", "u_flat", "u_cube", "u_map", "u_fog",
+  "u_fogRange",
 ];
 
 /** @param {number} shadows @param {boolean} pixels @returns {[string, string]} */
 export function worldShaders(shadows, pixels) {
   const head = `#version 300 es\n#define SHADOWS ${shadows}\n#define PIXELS ${pixels ? 1 : 0}\n`;
-  return [head + VERTEX, head + FRAGMENT];
+  return [head + VERTEX, `${head}#define DIRECT ${pixels ? "direct" : "v_direct"}\n${fragment(shadows)}`];
 }
 
 /** What casts shadows: only how far it is from the light. */
 export const CASTING = [`#version 300 es
 precision highp float;
-layout(location=0) in vec3 a_position;
-layout(location=3) in vec4 i_right;
-layout(location=4) in vec4 i_ahead;
-layout(location=5) in vec4 i_above;
-layout(location=6) in vec4 i_scale;
+${PLACED}
 uniform mat4 u_shadow;
-void main() {
-  vec3 turned = mat3(i_right.xyz, i_ahead.xyz, i_above.xyz) * (a_position * i_scale.xyz);
-  gl_Position = u_shadow * vec4(turned + vec3(i_right.w, i_ahead.w, i_above.w), 1.0);
-}`, `#version 300 es
+void main() { gl_Position = u_shadow * placed(); }`, `#version 300 es
 precision mediump float;
 void main() {}`];
 
@@ -276,13 +239,9 @@ void main() {
 precision highp float;
 in vec4 v_colour;
 in float v_depth;
-uniform vec4 u_fog;
-uniform vec2 u_fogRange;
+${FOG}
 out vec4 o_colour;
-void main() {
-  float clear = u_fog.a > 0.0 ? clamp((u_fogRange.y - v_depth) / (u_fogRange.y - u_fogRange.x), 0.0, 1.0) : 1.0;
-  o_colour = vec4(mix(u_fog.rgb, v_colour.rgb, clear), v_colour.a);
-}`];
+void main() { o_colour = vec4(mix(u_fog.rgb, v_colour.rgb, seenThrough(v_depth)), v_colour.a); }`];
 
 /** The sky, and the haze before it. */
 export const SKY = [`#version 300 es
@@ -308,11 +267,9 @@ in float v_opaque;
 in float v_depth;
 uniform samplerCube u_cube;
 uniform vec4 u_haze;
-uniform vec4 u_fog;
-uniform vec2 u_fogRange;
+${FOG}
 out vec4 o_colour;
 void main() {
   vec4 colour = u_haze.a > 0.5 ? vec4(u_haze.rgb, v_opaque) : vec4(texture(u_cube, vec3(v_way.x, v_way.z, -v_way.y)).rgb, 1.0);
-  float clear = u_fog.a > 0.0 ? clamp((u_fogRange.y - v_depth) / (u_fogRange.y - u_fogRange.x), 0.0, 1.0) : 1.0;
-  o_colour = vec4(mix(u_fog.rgb, colour.rgb, clear), colour.a);
+  o_colour = vec4(mix(u_fog.rgb, colour.rgb, seenThrough(v_depth)), colour.a);
 }`];

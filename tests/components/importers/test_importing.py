@@ -91,7 +91,7 @@ d: !!python/object/new:pathlib.Path {{args: ["{mark}"]}}
     imported = gym(tmp_path, biped.GYM + tags)
     data = imported.source.configs[0].data
     assert data["a"] == [f"touch {mark}"]
-    assert (data["b"], data["c"]) == ([1, 2], "")
+    assert (data["b"], data["c"]) == ([1, 2], "os.system")
     assert not mark.exists()
 
 

@@ -14,6 +14,7 @@ from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, match
 from mjrig.components.importers.sources.overrides import Overrides, overridden
 from mjrig.components.importers.sources.robot import ACTOR, Robot
+from mjrig.components.importers.sources.run_folder import expanded
 from mjrig.components.importers.sources.source import PolicySource, open_files, refuse_weights
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.importers.writing import (
@@ -90,12 +91,14 @@ def import_policy(
     policy = scene.with_name(POLICY)
     _check_outputs(scene, policy, overwrite)
     said = overrides or Overrides()
-    for path in [*configs, *([network] if network else [])]:
-        refuse_weights(Path(path))  # before the model is built
-    source = open_files(
-        [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model)), said
-    )
-    found = overridden(stack_named(recognised(source, stack)).read(source), source.robot, said)
+    given = [Path(p) for p in (*configs, *([network] if network else []))]
+    files, unnamed = expanded(given)
+    for path in files:
+        refuse_weights(path)  # before the model is built
+    source = open_files(files, None, Robot(Path(model)), said)
+    source.unnamed = tuple(unnamed)
+    found = stack_named(recognised(source, stack)).read(source)
+    found = overridden(found, source.robot, source.said)
     if source.network is None:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)

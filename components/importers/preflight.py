@@ -52,6 +52,15 @@ def _findings(case: PreflightCase) -> Iterator[Finding]:
     yield from _about_start(case)
     yield from _about_actuators(case)
     yield from about_plant(case.found, case.matched, case.robot)
+    if case.source.unnamed:
+        names = listed(f"{path.parent.name}/{path.name}" for path in case.source.unnamed)
+        yield note("beside", ACTOR, (), f"also read, as it lies beside what was given: {names}")
+    for doubt in case.found.doubts:
+        make = note if doubt.mild else warning
+        yield make(doubt.code, ACTOR, (), doubt.text, doubt.fix)
+    if case.found.gap:
+        fix = "write the terms into policy.yaml, then put {type: Policy, file: policy.yaml} on the robot"
+        yield warning("gap", ACTOR, (), f"the policy is not complete: {case.found.gap}", fix)
     for text in case.found.assumed:
         yield note("assumed", ACTOR, (), text)
 
@@ -206,5 +215,5 @@ def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
     kinds = {robot.actuator_of(j).kind == "motor" for j in case.matched.joints}
     if len(kinds) == 2:
         yield error("actuator-kind", ACTOR, (), "some actuators are motors, others take positions")
-    if case.found.kp is None and not robot.is_servo:
+    if case.found.kp is None and not robot.is_servo and not case.found.controllers:
         yield error("no-gains", ACTOR, (), "motors need gains, and the files have none")

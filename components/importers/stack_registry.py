@@ -13,12 +13,12 @@ from mjrig.errors import SceneError
 from mjrig.names import listed, suggestion
 
 GROUP = "mjrig.stacks"
+#: Tried first: files that say more of a run than its network does.
+FIRST = ("isaac_lab", "leapp")
 #: Tried last: a network that nothing else describes.
 LAST = "mujoco_playground"
 #: Files of other tools by their keys, and what to give instead.
 OTHER_KINDS: dict[tuple[str, ...], str] = {
-    ("actions", "articulations", "observations"): "a list of IO descriptors of Isaac Lab",
-    ("sim", "scene", "decimation", "episode_length_s"): "an environment of Isaac Lab or mjlab",
     ("algorithm", "num_steps_per_env"): "a training configuration of rsl_rl",
     ("models", "pipeline"): "a LEAPP bundle",
 }
@@ -45,7 +45,7 @@ class Stack(Protocol):
 def names() -> list[str]:
     """All registered stacks."""
     found = sorted({point.name for point in entry_points(group=GROUP)})
-    return sorted(found, key=lambda name: name == LAST)
+    return sorted(found, key=lambda name: (name == LAST) - (name in FIRST))
 
 
 def stack_named(name: str) -> Stack:

@@ -264,7 +264,7 @@ def _joint_address(robot: Articulation, name: str, who: str) -> tuple[int, int]:
     """
     model, prefix = robot.model, robot.model_map.prefix
     joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, prefix + name)
-    kinds = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     if joint < 0 or model.jnt_type[joint] not in kinds:
         hint = suggestion(name, robot.joint_names)
         raise BindingError(f"{who}: observed: there is no hinge or slide joint {name!r}; {hint}")

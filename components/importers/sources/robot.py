@@ -24,16 +24,28 @@ _OBJECT = mujoco.mjtObj
 class Robot:
     """A model on its own in a world.
 
+    Args:
+        path: of the model.
+        actor: what the scene says of the actor besides: actuators, dynamics.
+        sim: options of the simulation.
+
     Raises:
         SceneError: the model cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        actor: Mapping[str, Any] | None = None,
+        sim: Mapping[str, Any] | None = None,
+    ) -> None:
         self.path = path
         if not path.exists():
             raise SceneError(f"model {str(path)!r} does not exist")
         scene = Scene()
-        scene.add_actor(ACTOR, model=path.resolve())
+        scene.add_actor(ACTOR, model=path.resolve(), **(actor or {}))
+        if sim:
+            scene.assign({"sim": dict(sim)})
         self.world = World(scene, "python")
         self.articulation = self.world[ACTOR]
         self.model: Any = self.world.model
@@ -121,6 +133,15 @@ class Robot:
                 )
         return ""
 
+    def sensor_size(self, name: str) -> int:
+        """Number of values of a sensor."""
+        return int(self.articulation.sensors[name].size)
+
+    def site_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Position and quaternion (wxyz) of a site in its body."""
+        found = next(i for i, n in self._named(_OBJECT.mjOBJ_SITE, self.model.nsite) if n == name)
+        return self.model.site_pos[found], self.model.site_quat[found]
+
     @property
     def bodies(self) -> tuple[str, ...]:
         """Names of its bodies."""
@@ -192,6 +213,15 @@ class Robot:
     def body_of(self, joint: str) -> str:
         """The body a joint moves."""
         return self._body_name(self.model.jnt_bodyid[self.actuator_of(joint).joint_id])
+
+    def joint_range(self, joint: str) -> tuple[float, float] | None:
+        """The range of any hinge or slide joint; None: unlimited."""
+        prefix = self.articulation.model_map.prefix
+        found = mujoco.mj_name2id(self.model, _OBJECT.mjOBJ_JOINT, prefix + joint)
+        if found < 0 or not self.model.jnt_limited[found]:
+            return None
+        low, high = self.model.jnt_range[found]
+        return float(low), float(high)
 
     def range_of(self, joint: str) -> tuple[float, float] | None:
         """The range of a joint; None: unlimited."""

@@ -102,6 +102,8 @@ class PolicySource:
         said: Overrides,
     ) -> None:
         self.configs, self.network, self.robot, self.said = tuple(configs), network, robot, said
+        #: Files that were found beside those that were given.
+        self.unnamed: tuple[Path, ...] = ()
 
     @property
     def files(self) -> dict[str, str]:

@@ -59,7 +59,7 @@ def _findings(case: PreflightCase) -> Iterator[Finding]:
         make = note if doubt.mild else warning
         yield make(doubt.code, ACTOR, (), doubt.text, doubt.fix)
     if case.found.gap:
-        fix = "write the terms into policy.yaml, then put {type: Policy, file: policy.yaml} on the robot"
+        fix = "write its terms into policy.yaml, then add {type: Policy, file: policy.yaml}"
         yield warning("gap", ACTOR, (), f"the policy is not complete: {case.found.gap}", fix)
     for text in case.found.assumed:
         yield note("assumed", ACTOR, (), text)

@@ -20,7 +20,6 @@ LAST = "mujoco_playground"
 #: Files of other tools by their keys, and what to give instead.
 OTHER_KINDS: dict[tuple[str, ...], str] = {
     ("algorithm", "num_steps_per_env"): "a training configuration of rsl_rl",
-    ("models", "pipeline"): "a LEAPP bundle",
 }
 INSTEAD = (
     "give the deploy.yaml of unitree_rl_lab, a network with metadata (mjlab, BeyondMimic), or a "

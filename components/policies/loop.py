@@ -9,7 +9,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.components.laws.space import Precision
 from mjrig.components.policies.commands import Commands
-from mjrig.components.policies.network import check_sizes, load_network
+from mjrig.components.policies.network_loading import check_sizes, load_network
 from mjrig.components.policies.observer import Observer
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import Phase, StartPhase
@@ -55,6 +55,7 @@ class PolicyLoop:
         self._clip = self._clip_of_motion()
         self._observer = Observer(said, self.view)
         self._network = load_network(said)
+        self._network.feed(self._observer.inputs)
         check_sizes(self._network, self._observer.parts, len(said.joints))
         self.targets = TargetMap(said, robot, self.bindings, self.view)
         self._every = said.decimation

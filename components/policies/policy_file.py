@@ -42,7 +42,10 @@ class PolicyFile(Component):
     Values per joint are a number, a list in the order of `joints`, or a mapping of name patterns.
     """
 
-    network = FilePath(suffixes=(".onnx", ".pt"), doc="The network, relative to this file.")
+    network = FilePath(
+        suffixes=(".onnx", ".pt", ".yaml"),
+        doc="The network, relative to this file; .yaml: the description of a LEAPP bundle.",
+    )
     joints = Names(doc="Joints (or actuators) it moves, in its own order.")
     aliases = Table(a_name, doc="Joint names in the source → names here; for information.")
     timestep = OptionalFloat(

@@ -1,8 +1,9 @@
 """Action terms: what the output of the network commands, joint by joint."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mjrig.components.importers.isaac.patterns import (
     Values,
@@ -211,3 +212,25 @@ def described_action(name: str, entry: VendorEntry, joints: Sequence[str]) -> Ac
     return ActionTerm(
         name, _KINDS[kind], tuple(own), tuple(scale), tuple(offset), tuple(low), tuple(high)
     )
+
+
+def action_recipe(
+    actions: Sequence[ActionTerm], default: Mapping[str, float], clip: float | None
+) -> dict[str, Any]:
+    """`action` of policy.yaml."""
+    scale = [s for term in actions for s in term.scale]
+    offset = [o for term in actions for o in term.offset]
+    moved = [j for term in actions for j in term.joints]
+    kinds = [term.kind for term in actions for _ in term.joints]
+    data: dict[str, Any] = {"scale": scale, "dtype": "float32"}
+    usual = [default[j] if k == "position" else 0.0 for j, k in zip(moved, kinds, strict=True)]
+    if actions[0].measured:
+        data["mode"] = "measured"
+    elif offset != usual:
+        data["offset"] = offset
+    if any(term.clipped for term in actions):
+        low, high = ([v for t in actions for v in getattr(t, side)] for side in ("low", "high"))
+        data["clip_target"] = [low, high]
+    if clip is not None:
+        data |= {"clip": [-clip, clip], "last": "clipped"}
+    return data

@@ -45,7 +45,9 @@ def _read(file: str, root: VendorEntry) -> AgentFile:
     said = [root.mapping().get("empirical_normalization")]
     kind = ""
     if settings is not None:
-        said += [settings.mapping().get(k) for k in ("actor_obs_normalization", "obs_normalization")]
+        said += [
+            settings.mapping().get(k) for k in ("actor_obs_normalization", "obs_normalization")
+        ]
         kind = settings.text("class_name")
     known = [value for value in said if isinstance(value, bool)]
     return AgentFile(

@@ -3,14 +3,13 @@
 import math
 from typing import Any
 
-from mjrig.components.importers.isaac.actions import ActionTerm
+from mjrig.components.importers.isaac.actions import ActionTerm, action_recipe
+from mjrig.components.importers.isaac.actuator_groups import ActuatorGroup, GroupKind
 from mjrig.components.importers.isaac.agent_file import agent_in
 from mjrig.components.importers.isaac.descriptors import DescriptorFile
-from mjrig.components.importers.isaac.drives import Drive, DriveKind
 from mjrig.components.importers.isaac.joint_order import JointOrder, order_from_file
 from mjrig.components.importers.isaac.observations import ObservedTerm, TermContext, read_terms
 from mjrig.components.importers.isaac.plant import PlantWriter, ScenePlant
-from mjrig.components.importers.isaac.run import action_recipe
 from mjrig.components.importers.sources.found import Doubt, FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import PolicySource
@@ -115,9 +114,9 @@ def _plant(
     joints = tuple(j for j in order.names if kp.get(j) or kd.get(j))
     armature = described.values("default_joint_armature")
     nothing: list[float | None] = [None] * len(joints)
-    drive = Drive(
-        group="descriptors",
-        kind=DriveKind.IMPLICIT,
+    group = ActuatorGroup(
+        name="descriptors",
+        kind=GroupKind.IMPLICIT,
         entry=described.robot,
         joints=joints,
         kp=[kp.get(j, 0.0) for j in joints],
@@ -130,7 +129,7 @@ def _plant(
         dynamic=nothing,
     )
     kinds = {joint: term.kind for term in actions for joint in term.joints}
-    plant = PlantWriter(source.robot, order, kinds, described.config.path.parent).write([drive])
+    plant = PlantWriter(source.robot, order, kinds, described.config.path.parent).write([group])
     plant.sim["timestep"] = described.timestep
     source.robot = Robot(source.robot.path, plant.actor, plant.sim)
     return plant

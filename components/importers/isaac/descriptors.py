@@ -43,7 +43,9 @@ class DescriptorFile:
         groups = self.root.at("observations")
         if isinstance(groups.data, list):
             return [described_term(entry) for entry in groups.items()]
-        key = next((k for k in ("policy", "actor") if k in groups), next(iter(groups.mapping()), ""))
+        key = next(
+            (k for k in ("policy", "actor") if k in groups), next(iter(groups.mapping()), "")
+        )
         return [described_term(entry) for entry in groups.at(key).items()]
 
     def actions(self) -> list[ActionTerm]:
@@ -70,5 +72,7 @@ def descriptors_in(configs: Sequence[VendorFile]) -> DescriptorFile | None:
     """
     found = [config for config in configs if config.has(*KEYS)]
     if len(found) > 1:
-        raise SceneError(f"one run has one list of descriptors, got {found[0].path}, {found[1].path}")
+        raise SceneError(
+            f"one run has one list of descriptors, got {found[0].path}, {found[1].path}"
+        )
     return DescriptorFile(found[0]) if found else None

@@ -264,7 +264,9 @@ def _builtin(term: ObservedTerm, context: TermContext) -> Made:
     if local in kinds:
         site = next((s for s in (site, "imu", "imu_in_pelvis") if s and s in on_base), "")
         if not site and local == "imu_lin_vel":
-            text = "the velocity is that of the base's origin: the model has no IMU site on its base"
+            text = (
+                "the velocity is that of the base's origin: the model has no IMU site on its base"
+            )
             context.assumed.append(text)
         return kinds[local], 3, {"site": site} if site else {}
     if local not in context.robot.sensors:
@@ -326,10 +328,14 @@ def observed_term(
     length = own if group_history is None else group_history
     flatten = entry.mapping().get("flatten_history_dim") if flat is None else flat
     if length > 1 and flatten is False:
-        raise entry.error("keeps its history as a dimension of its own (flatten_history_dim: false)")
+        raise entry.error(
+            "keeps its history as a dimension of its own (flatten_history_dim: false)"
+        )
     if "delay_max_lag" in entry and entry.number("delay_max_lag", 0.0) > 0.0:
         lag = entry.number("delay_max_lag")
-        raise entry.at("delay_max_lag").error(f"a delay of measurements of {lag:g} ticks is not taken over")
+        raise entry.at("delay_max_lag").error(
+            f"a delay of measurements of {lag:g} ticks is not taken over"
+        )
     return ObservedTerm(
         name,
         entry,

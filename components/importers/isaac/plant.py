@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mjrig.components.importers.isaac.drives import Drive, DriveKind
+from mjrig.components.importers.isaac.actuator_groups import ActuatorGroup, GroupKind
 from mjrig.components.importers.isaac.joint_order import JointOrder
 from mjrig.components.importers.sources.found import Doubt
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.names import listed, literal
 
-_EXPLICIT_GAINS = (DriveKind.PD, DriveKind.DC, DriveKind.DELAYED, DriveKind.REMOTIZED)
-_NETS = (DriveKind.MLP, DriveKind.LSTM)
+_EXPLICIT_GAINS = (GroupKind.PD, GroupKind.DC, GroupKind.DELAYED, GroupKind.REMOTIZED)
+_NETS = (GroupKind.MLP, GroupKind.LSTM)
 
 
 @dataclass
@@ -55,32 +55,34 @@ class PlantWriter:
         self._motors = {b.joint: b for b in robot.driven}
         self._kept: dict[str, list[str]] = {}
 
-    def write(self, drives: Sequence[Drive]) -> ScenePlant:
+    def write(self, groups: Sequence[ActuatorGroup]) -> ScenePlant:
         """The plant of these groups.
 
         Raises:
             SceneError: a group has no gains, or its law cannot be expressed.
         """
         made = self._made
-        for drive in drives:
-            if drive.joints:
-                self._joint_dynamics(drive)
-                self._gains(drive)
-                if drive.kind is DriveKind.IMPLICIT:
-                    self._native(drive)
+        for group in groups:
+            if group.joints:
+                self._joint_dynamics(group)
+                self._gains(group)
+                if group.kind is GroupKind.IMPLICIT:
+                    self._native(group)
                 else:
-                    self._explicit(drive)
-            if drive.lost:
-                text = f"of the actuators {drive.group!r} is not taken over: {', '.join(drive.lost)}"
+                    self._explicit(group)
+            if group.lost:
+                text = f"of the actuators {group.name!r} is not taken over: {', '.join(group.lost)}"
                 made.doubts.append(Doubt("not-taken-over", text))
-        fast = [d.group for d in drives if "velocity_limit_sim" in d.entry]
+        fast = [d.name for d in groups if "velocity_limit_sim" in d.entry]
         if fast:
             text = f"velocity limits of the solver, which MuJoCo has not, of {listed(fast)}"
             made.doubts.append(Doubt("not-taken-over", text, mild=True))
         if self._kept:
-            text = "; ".join(f"{what} of {listed(groups)}" for what, groups in self._kept.items())
-            made.doubts.append(Doubt("of-the-model", f"not in the files, so the model's: {text}", mild=True))
-        if any(d.kind is DriveKind.IMPLICIT and d.joints for d in drives):
+            text = "; ".join(f"{what} of {listed(names)}" for what, names in self._kept.items())
+            made.doubts.append(
+                Doubt("of-the-model", f"not in the files, so the model's: {text}", mild=True)
+            )
+        if any(d.kind is GroupKind.IMPLICIT and d.joints for d in groups):
             made.sim["integrator"] = "implicitfast"
             made.notes.append(
                 "implicit actuators are the model's own position actuators, under implicitfast"
@@ -92,42 +94,46 @@ class PlantWriter:
 
     # Joints -------------------------------------------------------------------------------------
 
-    def _joint_dynamics(self, drive: Drive) -> None:
-        fields = {"armature": drive.armature, "damping": drive.viscous, "frictionloss": drive.dynamic}
+    def _joint_dynamics(self, group: ActuatorGroup) -> None:
+        fields = {
+            "armature": group.armature,
+            "damping": group.viscous,
+            "frictionloss": group.dynamic,
+        }
         for name, values in fields.items():
-            given = {self._here(j): v for j, v in zip(drive.joints, values, strict=True)
+            given = {self._here(j): v for j, v in zip(group.joints, values, strict=True)
                      if v is not None}  # fmt: skip
             if given:
                 self._made.dynamics.setdefault(name, {}).update(given)
             else:
-                self._keep(name, drive)
+                self._keep(name, group)
 
-    def _keep(self, what: str, drive: Drive) -> None:
+    def _keep(self, what: str, group: ActuatorGroup) -> None:
         """Note what a group leaves to the model."""
-        self._kept.setdefault(what, []).append(drive.group)
+        self._kept.setdefault(what, []).append(group.name)
 
-    def _gains(self, drive: Drive) -> None:
+    def _gains(self, group: ActuatorGroup) -> None:
         """Check that there are gains; a network needs none."""
-        if drive.kind in _NETS:
+        if group.kind in _NETS:
             return
-        for name, values in (("stiffness", drive.kp), ("damping", drive.kd)):
-            without = [j for j, v in zip(drive.joints, values, strict=True) if v is None]
+        for name, values in (("stiffness", group.kp), ("damping", group.kd)):
+            without = [j for j, v in zip(group.joints, values, strict=True) if v is None]
             if without:
-                raise drive.entry.error(
+                raise group.entry.error(
                     f"has no {name} for {listed(without)}: they are in the USD, which is not read; "
                     "write the numbers into the group"
                 )
-        for joint, kp, kd in zip(drive.joints, drive.kp, drive.kd, strict=True):
+        for joint, kp, kd in zip(group.joints, group.kp, group.kd, strict=True):
             assert kp is not None and kd is not None
             if not (kp >= 0.0 and kd >= 0.0):
-                raise drive.entry.error(f"gains must be >= 0, got {kp:g}, {kd:g} for {joint!r}")
+                raise group.entry.error(f"gains must be >= 0, got {kp:g}, {kd:g} for {joint!r}")
             if kp == kd == 0.0 and self._kinds.get(joint) == "position":
-                raise drive.entry.error(
+                raise group.entry.error(
                     f"stiffness and damping of {joint!r} are 0, and the policy commands positions: "
                     "no gains"
                 )
             if kp > 0.0 and self._kinds.get(joint, "position") != "position":
-                raise drive.entry.error(
+                raise group.entry.error(
                     f"the policy commands the {self._kinds[joint]} of {joint!r}, which also has a "
                     f"stiffness of {kp:g}: such a mixture is not taken over"
                 )
@@ -142,16 +148,16 @@ class PlantWriter:
 
     # Native -------------------------------------------------------------------------------------
 
-    def _native(self, drive: Drive) -> None:
-        groups: dict[tuple[Any, ...], list[str]] = {}
+    def _native(self, group: ActuatorGroup) -> None:
+        alike: dict[tuple[Any, ...], list[str]] = {}
         for joint, kp, kd, given in zip(
-            drive.joints, drive.kp, drive.kd, drive.effort, strict=True
+            group.joints, group.kp, group.kd, group.effort, strict=True
         ):
             limit = self._limit(joint, given)
             self._made.limits[joint] = limit
             kind = self._kinds.get(joint, "position")
-            groups.setdefault((kind, kp, kd, limit), []).append(self._here(joint))
-        for (kind, kp, kd, limit), joints in groups.items():
+            alike.setdefault((kind, kp, kd, limit), []).append(self._here(joint))
+        for (kind, kp, kd, limit), joints in alike.items():
             data: dict[str, Any] = {"type": _NATIVE[kind]}
             if kind == "effort":
                 damping = self._made.dynamics.setdefault("damping", {})
@@ -162,10 +168,10 @@ class PlantWriter:
             if math.isfinite(limit):
                 data["forcerange"] = [-limit, limit]
             self._add(data, joints)
-        if drive.delay[1]:
-            raise drive.entry.error("delays of implicit actuators cannot be expressed")
-        if None in drive.effort:
-            self._keep("effort limits", drive)
+        if group.delay[1]:
+            raise group.entry.error("delays of implicit actuators cannot be expressed")
+        if None in group.effort:
+            self._keep("effort limits", group)
 
     def _damping(self, joint: str) -> float:
         return self._robot.dof_value("damping", joint) if joint in self._motors else 0.0
@@ -181,63 +187,63 @@ class PlantWriter:
 
     # Explicit -----------------------------------------------------------------------------------
 
-    def _explicit(self, drive: Drive) -> None:
-        here = [self._here(joint) for joint in drive.joints]
-        for joint, given in zip(drive.joints, drive.effort, strict=True):
+    def _explicit(self, group: ActuatorGroup) -> None:
+        here = [self._here(joint) for joint in group.joints]
+        for joint, given in zip(group.joints, group.effort, strict=True):
             self._made.limits[joint] = self._limit(joint, given)
-        if None in drive.effort:
-            self._keep("effort limits", drive)
+        if None in group.effort:
+            self._keep("effort limits", group)
         lacking = [j for j in here if j not in self._motors or self._motors[j].kind != "motor"]
         for joint in lacking:  # they take efforts from now on; what limits them stays
             limit = self._robot.limit(joint)[0] if joint in self._motors else math.inf
             span = {"forcerange": [-limit, limit]} if math.isfinite(limit) else {}
             self._add({"type": "MotorActuator", **span}, [joint])
-        if drive.kind in _NETS:
-            data = {"type": "NeuralController", **self._network(drive)}
+        if group.kind in _NETS:
+            data = {"type": "NeuralController", **self._network(group)}
         else:
             data = {
                 "type": "PDController",
-                "kp": self._each(drive.joints, drive.kp),
-                "kv": self._each(drive.joints, drive.kd),
+                "kp": self._each(group.joints, group.kp),
+                "kv": self._each(group.joints, group.kd),
                 "order": "textbook",
             }
         data |= {"actuators": [literal(joint) for joint in here]}
         data["torque_limit"] = math.inf
-        clamps = list(self._clamps(drive))
+        clamps = list(self._clamps(group))
         if clamps:
             data["clamps"] = clamps
-        elif any(v is not None for v in drive.effort):
-            limits = [math.inf if v is None else v for v in drive.effort]
-            data["torque_limit"] = self._each(drive.joints, limits)
-        if drive.delay[1]:
-            least, most = drive.delay
+        elif any(v is not None for v in group.effort):
+            limits = [math.inf if v is None else v for v in group.effort]
+            data["torque_limit"] = self._each(group.joints, limits)
+        if group.delay[1]:
+            least, most = group.delay
             data["delay"] = {"steps": most} if least == most else {"random": [least, most]}
         self._made.controllers.append(data)
 
-    def _clamps(self, drive: Drive) -> Iterator[dict[str, Any]]:
-        if drive.kind is DriveKind.REMOTIZED:
-            angles, _, efforts = zip(*drive.table, strict=True)
+    def _clamps(self, group: ActuatorGroup) -> Iterator[dict[str, Any]]:
+        if group.kind is GroupKind.REMOTIZED:
+            angles, _, efforts = zip(*group.table, strict=True)
             yield {"type": "PositionTable", "positions": [*angles], "efforts": [*efforts]}
-        if drive.kind is DriveKind.LSTM:  # its torque-speed line is evaluated at rest
-            limits = [_least(s, e) for s, e in zip(drive.saturation, drive.effort, strict=True)]
-            yield {"type": "MaxEffort", "max_effort": self._each(drive.joints, limits)}
-        if drive.kind not in (DriveKind.DC, DriveKind.MLP):
+        if group.kind is GroupKind.LSTM:  # its torque-speed line is evaluated at rest
+            limits = [_least(s, e) for s, e in zip(group.saturation, group.effort, strict=True)]
+            yield {"type": "MaxEffort", "max_effort": self._each(group.joints, limits)}
+        if group.kind not in (GroupKind.DC, GroupKind.MLP):
             return
-        saturation = [_least(s) for s in drive.saturation]
-        speed, most = [_least(s) for s in drive.speed], [_least(e) for e in drive.effort]
+        saturation = [_least(s) for s in group.saturation]
+        speed, most = [_least(s) for s in group.speed], [_least(e) for e in group.effort]
         if any(math.isinf(v) for v in (*saturation, *speed)):
             text = (
-                f"the actuators {drive.group!r} have no saturation_effort or no velocity_limit: "
+                f"the actuators {group.name!r} have no saturation_effort or no velocity_limit: "
                 "their torque-speed line is in the USD, and only effort_limit is applied"
             )
             self._made.doubts.append(Doubt("not-taken-over", text))
-            yield {"type": "MaxEffort", "max_effort": self._each(drive.joints, most)}
+            yield {"type": "MaxEffort", "max_effort": self._each(group.joints, most)}
             return
         yield {
             "type": "DCMotor",
-            "saturation_effort": self._each(drive.joints, saturation),
-            "velocity_limit": self._each(drive.joints, speed),
-            "max_effort": self._each(drive.joints, most),
+            "saturation_effort": self._each(group.joints, saturation),
+            "velocity_limit": self._each(group.joints, speed),
+            "max_effort": self._each(group.joints, most),
         }
 
     def _each(self, joints: Sequence[str], values: Sequence[float | None]) -> Any:
@@ -247,18 +253,18 @@ class PlantWriter:
             return numbers[0]
         return dict(zip(map(self._here, joints), numbers, strict=True))
 
-    def _network(self, drive: Drive) -> dict[str, Any]:
+    def _network(self, group: ActuatorGroup) -> dict[str, Any]:
         """The ONNX file of a learned actuator, beside the configuration."""
-        name = Path(drive.network.replace("\\", "/")).name
+        name = Path(group.network.replace("\\", "/")).name
         path = self._folder / f"{Path(name).stem}.onnx"
         if not path.is_file():
-            scales = "".join(f", {k}: {v}" for k, v in drive.scales.items())
-            raise drive.entry.error(
+            scales = "".join(f", {k}: {v}" for k, v in group.scales.items())
+            raise group.entry.error(
                 f"the actuators are the network {name!r}: TorchScript is not run here. Convert it "
-                f"to ONNX with metadata (model_type: {drive.kind}{scales}; docs/actuation.md) "
-                f"and put it beside {drive.entry.document.file} as {path.name}"
+                f"to ONNX with metadata (model_type: {group.kind}{scales}; docs/actuation.md) "
+                f"and put it beside {group.entry.document.file} as {path.name}"
             )
-        return {"path": path.resolve().as_posix(), "network": str(drive.kind)}
+        return {"path": path.resolve().as_posix(), "network": str(group.kind)}
 
 
 _NATIVE = {

@@ -91,6 +91,13 @@ class Robot:
         state = self.articulation.keyframe(name)
         return {b.joint: float(state.qpos[places[b.qpos_address]]) for b in self.driven}
 
+    def start_pose(self) -> dict[str, float]:
+        """Positions of its hinges and slides in its first keyframe, else in its reference pose."""
+        keyframes = self.articulation.keyframes
+        if keyframes and self.driven:
+            return self.keyframe_pose(next(iter(keyframes)))
+        return {b.joint: float(self.model.qpos0[b.qpos_address]) for b in self.driven}
+
     def _names(self, kind: Any, count: int) -> tuple[str, ...]:
         return tuple(name for _, name in self._named(kind, count))
 

@@ -48,7 +48,9 @@ class VendorDocument(Document):
         kind = unquote(tag.removeprefix(_PYTHON))
         made_by = kind.partition(":")[2]
         if kind.startswith("object") and made_by.startswith(_ARRAYS):
-            self.places[path] = TextPlace(key, (node.start_mark.line + 1, node.start_mark.column + 1))
+            self.places[path] = TextPlace(
+                key, (node.start_mark.line + 1, node.start_mark.column + 1)
+            )
             return Unread(made_by)
         if type(node) in _COLLECTIONS:
             node.tag = _YAML + _COLLECTIONS[type(node)]

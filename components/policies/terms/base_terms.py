@@ -99,7 +99,9 @@ class BaseLinearVelocity(_BaseVelocityTerm):
         self._aside = bool(self.site)
         if self.point is VelocityPoint.COM:
             if self.site or self.sensor:
-                raise BindingError(f"{self.label}.point: com is of the base, not of a site or sensor")
+                raise BindingError(
+                    f"{self.label}.point: com is of the base, not of a site or sensor"
+                )
             self._offset[:] = view.model.body_ipos[view.base_body(self.label)]
             self._aside = True
         return size

@@ -8,10 +8,10 @@ from typing import Any
 from mjrig.components.importers.isaac.patterns import Values, matching, per_name, python_name
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 from mjrig.errors import SceneError
-from mjrig.names import listed, suggestion
+from mjrig.names import suggestion
 
 
-class DriveKind(StrEnum):
+class GroupKind(StrEnum):
     """Law of an actuator group."""
 
     #: The solver integrates kp and kd implicitly.
@@ -25,16 +25,16 @@ class DriveKind(StrEnum):
 
 
 _CLASSES = {
-    "ImplicitActuator": DriveKind.IMPLICIT,
-    "IdealPDActuator": DriveKind.PD,
-    "DCMotor": DriveKind.DC,
-    "DelayedPDActuator": DriveKind.DELAYED,
-    "RemotizedPDActuator": DriveKind.REMOTIZED,
-    "ActuatorNetMLP": DriveKind.MLP,
-    "ActuatorNetLSTM": DriveKind.LSTM,
+    "ImplicitActuator": GroupKind.IMPLICIT,
+    "IdealPDActuator": GroupKind.PD,
+    "DCMotor": GroupKind.DC,
+    "DelayedPDActuator": GroupKind.DELAYED,
+    "RemotizedPDActuator": GroupKind.REMOTIZED,
+    "ActuatorNetMLP": GroupKind.MLP,
+    "ActuatorNetLSTM": GroupKind.LSTM,
 }
 #: What `--actuators` may take unknown classes for.
-SUBSTITUTES = (DriveKind.IMPLICIT, DriveKind.PD, DriveKind.DC)
+SUBSTITUTES = (GroupKind.IMPLICIT, GroupKind.PD, GroupKind.DC)
 #: Fields of every group, which are read.
 _READ = frozenset((
     "class_type", "joint_names_expr", "target_names_expr", "effort_limit", "velocity_limit",
@@ -48,7 +48,7 @@ _READ = frozenset((
 
 
 @dataclass(frozen=True)
-class Drive:
+class ActuatorGroup:
     """One group: a law and the joints it drives; values per joint, None where the file has none.
 
     Attributes:
@@ -63,8 +63,8 @@ class Drive:
         lost: fields that have no place here, with their values.
     """
 
-    group: str
-    kind: DriveKind
+    name: str
+    kind: GroupKind
     entry: VendorEntry
     joints: tuple[str, ...]
     kp: Values
@@ -82,12 +82,12 @@ class Drive:
     lost: tuple[str, ...] = ()
 
 
-def read_drives(
+def read_groups(
     groups: Sequence[tuple[str, VendorEntry]],
     joints: Sequence[str],
     substitute: str,
     unmatched: list[str],
-) -> list[Drive]:
+) -> list[ActuatorGroup]:
     """The groups of a file.
 
     Args:
@@ -101,41 +101,41 @@ def read_drives(
     """
     if substitute and substitute not in SUBSTITUTES:
         raise SceneError(f"--actuators {substitute}: {suggestion(substitute, list(SUBSTITUTES))}")
-    drives: list[Drive] = []
+    found: list[ActuatorGroup] = []
     unknown: list[str] = []
     for name, entry in groups:
         if entry.data is None:
             continue
-        kind = kind_of(entry) or (DriveKind(substitute) if substitute else None)
+        kind = kind_of(entry) or (GroupKind(substitute) if substitute else None)
         if kind is None:
             unknown.append(f"{name!r} is {_class(entry)[1]} ({_fields(entry)})")
         else:
-            drives.append(_drive(name, entry, kind, joints, unmatched))
+            found.append(_group(name, entry, kind, joints, unmatched))
     if unknown:
         raise groups[0][1].error(
             f"actuators of unknown classes are not taken over: {'; '.join(unknown)}. "
             "--actuators dc, pd or implicit takes them for that, without the fields it has not"
         )
-    for i, drive in enumerate(drives):
-        for other in drives[:i]:
-            both = set(drive.joints) & set(other.joints)
+    for i, group in enumerate(found):
+        for other in found[:i]:
+            both = set(group.joints) & set(other.joints)
             if both:
-                text = f"the groups {other.group!r} and {drive.group!r} both drive {min(both)!r}"
-                raise drive.entry.error(text)
-    return drives
+                text = f"the groups {other.name!r} and {group.name!r} both drive {min(both)!r}"
+                raise group.entry.error(text)
+    return found
 
 
-def kind_of(entry: VendorEntry) -> DriveKind | None:
+def kind_of(entry: VendorEntry) -> GroupKind | None:
     """The law of a group, by its class, or by its fields where the dump lost the class (mjlab)."""
     if "X1" in entry:
         return None
     if "class_type" in entry:
         return _CLASSES.get(_class(entry)[1].removesuffix("Cfg"))
     if "network_file" in entry:
-        return DriveKind.LSTM if "pos_scale" not in entry else DriveKind.MLP
+        return GroupKind.LSTM if "pos_scale" not in entry else GroupKind.MLP
     if "saturation_effort" in entry and "velocity_limit" in entry:
-        return DriveKind.DC
-    return DriveKind.IMPLICIT if "stiffness" in entry else None
+        return GroupKind.DC
+    return GroupKind.IMPLICIT if "stiffness" in entry else None
 
 
 def _class(entry: VendorEntry) -> tuple[str, str]:
@@ -154,9 +154,9 @@ def _brief(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-def _drive(
-    name: str, entry: VendorEntry, kind: DriveKind, joints: Sequence[str], unmatched: list[str]
-) -> Drive:
+def _group(
+    name: str, entry: VendorEntry, kind: GroupKind, joints: Sequence[str], unmatched: list[str]
+) -> ActuatorGroup:
     key = "joint_names_expr" if "joint_names_expr" in entry else "target_names_expr"
     own = tuple(_driven(entry.at(key), joints, unmatched))
 
@@ -166,11 +166,13 @@ def _drive(
                 return per_name(entry.at(wanted), own, unmatched)
         return [None] * len(own)
 
-    implicit = kind is DriveKind.IMPLICIT
+    implicit = kind is GroupKind.IMPLICIT
     effort = values("effort_limit_sim", "effort_limit") if implicit else values("effort_limit")
-    lags = ("min_delay", "max_delay") if "max_delay" in entry else ("delay_min_lag", "delay_max_lag")
-    return Drive(
-        group=name,
+    lags = (
+        ("min_delay", "max_delay") if "max_delay" in entry else ("delay_min_lag", "delay_max_lag")
+    )
+    return ActuatorGroup(
+        name=name,
         kind=kind,
         entry=entry,
         joints=own,
@@ -183,7 +185,7 @@ def _drive(
         viscous=values("viscous_friction", "viscous_damping"),
         dynamic=values("dynamic_friction", "frictionloss"),
         delay=_delay(entry, *lags),
-        table=_table(entry) if kind is DriveKind.REMOTIZED else (),
+        table=_table(entry) if kind is GroupKind.REMOTIZED else (),
         network=entry.text("network_file"),
         scales={k: entry.at(k).data for k in _SCALES if k in entry},
         lost=tuple(_lost(entry)),
@@ -218,7 +220,9 @@ def _delay(entry: VendorEntry, least: str, most: str) -> tuple[int, int]:
 
 
 def _table(entry: VendorEntry) -> list[list[float]]:
-    rows = [[e.as_number() for e in row.items()] for row in entry.at("joint_parameter_lookup").items()]
+    rows = [
+        [e.as_number() for e in row.items()] for row in entry.at("joint_parameter_lookup").items()
+    ]
     if len(rows) < 2 or any(len(row) != 3 for row in rows):
         raise entry.at("joint_parameter_lookup").error("must be rows [angle, ratio, torque]")
     return sorted(rows)

@@ -202,9 +202,10 @@ def _about_start(case: PreflightCase) -> Iterator[Finding]:
 
 def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
     robot = case.robot
+    own = case.found.controllers is not None  # the files describe every actuator
     for joint in case.matched.joints:
         binding = robot.actuator_of(joint)
-        if binding.kind not in ("motor", "position", "pid"):
+        if not own and binding.kind not in ("motor", "position", "pid"):
             text = f"is a {binding.kind} actuator: neither a motor for PD nor a position actuator"
             yield error("actuator-kind", ACTOR, (binding.actuator,), text)
         if abs(binding.factor) != 1.0 and binding.kind == "motor":
@@ -213,7 +214,7 @@ def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
             )
             yield note("gear", ACTOR, (binding.actuator,), text)
     kinds = {robot.actuator_of(j).kind == "motor" for j in case.matched.joints}
-    if len(kinds) == 2:
+    if len(kinds) == 2 and not own:
         yield error("actuator-kind", ACTOR, (), "some actuators are motors, others take positions")
-    if case.found.kp is None and not robot.is_servo and not case.found.controllers:
+    if case.found.kp is None and not robot.is_servo and not own:
         yield error("no-gains", ACTOR, (), "motors need gains, and the files have none")

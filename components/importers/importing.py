@@ -151,7 +151,8 @@ def _write(imported: Imported, *, copy: bool) -> None:
         for path, there in copied.items():
             if there.resolve() != path.resolve():
                 shutil.copyfile(path, there)
-        parts = imported.found, imported.matched, source.robot
+        found = _with_relative_files(imported.found, scene.parent)
+        parts = found, imported.matched, source.robot
         write_policy(policy, *parts, source, named)
         model = relative(source.robot.path, scene.parent)
         data = scene_data(*parts, model, source.said.height)
@@ -160,6 +161,17 @@ def _write(imported: Imported, *, copy: bool) -> None:
         written = Scene.load(scene)
         if network is None or network.onnx is not None or find_spec("torch") is not None:
             World(written)
+
+
+def _with_relative_files(found: FoundPolicy, folder: Path) -> FoundPolicy:
+    """Networks of actuators as a scene in a folder names them."""
+    if not found.controllers:
+        return found
+    named = [
+        {**law, "path": relative(Path(law["path"]), folder)} if "path" in law else law
+        for law in found.controllers
+    ]
+    return replace(found, controllers=named)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from mjrig.names import listed, suggestion
 
 GROUP = "mjrig.stacks"
 #: Tried first: files that say more of a run than its network does.
-FIRST = ("isaac_lab", "leapp")
+FIRST = ("leapp", "isaac_lab")
 #: Tried last: a network that nothing else describes.
 LAST = "mujoco_playground"
 #: Files of other tools by their keys, and what to give instead.
@@ -44,7 +44,8 @@ class Stack(Protocol):
 def names() -> list[str]:
     """All registered stacks."""
     found = sorted({point.name for point in entry_points(group=GROUP)})
-    return sorted(found, key=lambda name: (name == LAST) - (name in FIRST))
+    return [*(n for n in FIRST if n in found), *(n for n in found if n not in (*FIRST, LAST)),
+            *(n for n in found if n == LAST)]  # fmt: skip
 
 
 def stack_named(name: str) -> Stack:

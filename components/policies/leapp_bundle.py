@@ -1,6 +1,6 @@
 """LEAPP bundles: networks with named inputs and outputs, and how values flow between them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -246,9 +246,11 @@ class LeappBundle:
     def _outputs(self, said: Mapping[str, Any]) -> Iterator[BundleTensor]:
         """Those that pipeline.outputs names, in its order; else all."""
         for node in self.nodes:
-            wanted: Sequence[Any] = said.get(node.name) or [t.name for t in node.outputs]
+            given = said.get(node.name)
+            names = [str(n) for n in given] if isinstance(given, list) else None
             known = {tensor.name: tensor for tensor in node.outputs}
-            unknown = [str(name) for name in wanted if name not in known]
+            wanted = list(known) if names is None else names
+            unknown = [name for name in wanted if name not in known]
             if unknown:
                 raise self.error(f"pipeline.outputs of {node.name!r} has no {listed(unknown)}")
             yield from (known[name] for name in wanted)

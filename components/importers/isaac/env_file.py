@@ -142,18 +142,25 @@ class EnvFile:
         return {j: 0.0 if v is None else v for j, v in zip(joints, values, strict=True)}
 
     def knows(self, names: Sequence[str]) -> bool:
-        """Whether the patterns of the actuators match some of these names."""
-        for _, entry in self.groups():
-            if not isinstance(entry.data, dict):
-                continue
-            key = "joint_names_expr" if "joint_names_expr" in entry else "target_names_expr"
-            if key not in entry:
-                continue
-            found = entry.at(key)
-            texts = [found.data] if isinstance(found.data, str) else [e.data for e in found.items()]
-            if any(matching(found, text, names) for text in texts if text != ".*"):
-                return True
-        return False
+        """Whether the patterns of the file match some of these names."""
+        return any(matching(entry, text, names) for entry, text in self._patterns() if text != ".*")
+
+    def _patterns(self) -> Iterator[tuple[VendorEntry, object]]:
+        """Patterns of joints: of actuators, actions and the default pose."""
+        entries = [entry for _, entry in self.groups()]
+        if "actions" in self.root and isinstance(self.root.at("actions").data, dict):
+            entries += [entry for _, entry in self.actions()]
+        keys = ("joint_names_expr", "target_names_expr", "joint_names", "actuator_names")
+        for entry in entries:
+            for key in keys:
+                if key in entry:
+                    found = entry.at(key)
+                    single = isinstance(found.data, str)
+                    texts = [found.data] if single else [item.data for item in found.items()]
+                    yield from ((found, text) for text in texts)
+        state = self.robot.at("init_state")
+        if "joint_pos" in state and isinstance(state.at("joint_pos").data, dict):
+            yield from ((state, key) for key in state.at("joint_pos").mapping())
 
     @property
     def soft_limit(self) -> float:

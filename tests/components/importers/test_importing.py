@@ -107,7 +107,7 @@ def test_files_of_no_known_stack_are_named(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, "a: 1\n")
     assert str(caught.value) == (
-        "walker.yaml, policy.onnx: not a configuration of a known stack (isaac_lab, leapp, "
+        "walker.yaml, policy.onnx: not a configuration of a known stack (leapp, isaac_lab, "
         "beyond_mimic, booster_gym, mjrig, rl_sar, robojudo, unitree_rl_gym, unitree_rl_lab, "
         "mujoco_playground)"
     )

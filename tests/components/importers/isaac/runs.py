@@ -199,7 +199,9 @@ def breadth_first(path: Path) -> list[str]:
     """Joints level by level, from the XML."""
     level, found = [ET.parse(path).getroot().find(".//body[@name='trunk']")], []
     while level:
-        found += [j.get("name") for body in level if body is not None for j in body.findall("joint")]
+        found += [
+            j.get("name") for body in level if body is not None for j in body.findall("joint")
+        ]
         level = [child for body in level if body is not None for child in body.findall("body")]
     return [str(name) for name in found]
 
@@ -233,7 +235,9 @@ def reference(
     m = mujoco.MjModel.from_xml_path(str(path))
     names = breadth_first(path)
     robot = data["scene"]["robot"]
-    default = dict(zip(names, by_pattern(robot["init_state"]["joint_pos"], names, 0.0), strict=True))
+    default = dict(
+        zip(names, by_pattern(robot["init_state"]["joint_pos"], names, 0.0), strict=True)
+    )
     m.opt.timestep = data["sim"]["dt"]
     laws = _plant(m, robot["actuators"], names)
     d = mujoco.MjData(m)
@@ -274,7 +278,9 @@ def _plant(m: Any, groups: Data, names: Sequence[str]) -> dict[str, Any]:
         columns = [by_pattern(group.get(k), own, math.nan) for k in
                    ("stiffness", "damping", "effort_limit", "effort_limit_sim", "armature",
                     "saturation_effort", "velocity_limit")]  # fmt: skip
-        for name, kp, kd, effort, effort_sim, armature, stall, speed in zip(own, *columns):
+        for name, kp, kd, effort, effort_sim, armature, stall, speed in zip(
+            own, *columns, strict=True
+        ):
             i, dof = _actuator(m, name), m.joint(name).dofadr[0]
             if not math.isnan(armature):
                 m.dof_armature[dof] = armature
@@ -372,7 +378,7 @@ def _measured(
     base = np.array([np.float64(np.float32(default[n])) for n in picked])
     values = {
         "base_lin_vel": lambda: to_base @ d.qvel[:3] + np.cross(d.qvel[3:6], m.body("trunk").ipos),
-        "base_ang_vel": lambda: d.qvel[3:6].copy(),
+        "base_ang_vel": d.qvel[3:6].copy,
         "projected_gravity": lambda: to_base @ (0.0, 0.0, -1.0),
         "generated_commands": lambda: np.asarray(command, float),
         "joint_pos_rel": lambda: q - base,
@@ -387,18 +393,18 @@ def _measured(
 def _scan(m: Any, d: Any, scanner: Data) -> np.ndarray:
     """Rays from above onto what belongs to the world."""
     mujoco.mj_kinematics(m, d)
-    x, y = (np.arange(-s / 2, s / 2 + 1e-9, scanner["pattern_cfg"]["resolution"])
+    along, across = (np.arange(-s / 2, s / 2 + 1e-9, scanner["pattern_cfg"]["resolution"])
             for s in scanner["pattern_cfg"]["size"])  # fmt: skip
-    points = [(a, b) for b in y for a in x]
+    points = [(a, b) for b in across for a in along]
     if scanner["pattern_cfg"]["ordering"] == "yx":
-        points = [(a, b) for a in x for b in y]
+        points = [(a, b) for a in along for b in across]
     position, (w, i, j, k) = d.body("trunk").xpos, d.body("trunk").xquat
     yaw = math.atan2(2 * (w * k + i * j), 1 - 2 * (j * j + k * k))
     found, hit = [], np.zeros(1, np.int32)
     groups = np.array([1, 0, 0, 0, 0, 0], np.uint8)
     for a, b in points:
-        start = position + (a * math.cos(yaw) - b * math.sin(yaw),
-                            a * math.sin(yaw) + b * math.cos(yaw), 20.0)  # fmt: skip
+        x, y = a * math.cos(yaw) - b * math.sin(yaw), a * math.sin(yaw) + b * math.cos(yaw)
+        start = position + np.array([x, y, 20.0])
         distance = mujoco.mj_ray(m, d, start, np.array([0.0, 0.0, -1.0]), groups, 1, -1, hit, None)
         found.append(position[2] - (start[2] - distance) - 0.5)
     return np.array(found)
@@ -408,3 +414,119 @@ def onnx_weights(path: Path) -> list[np.ndarray]:
     """The constants of a network."""
     found = biped.onnx.load(str(path)).graph.initializer
     return [biped.onnx.numpy_helper.to_array(tensor) for tensor in found]
+
+
+# Other files of runs ----------------------------------------------------------------------------
+
+
+def descriptors(**changes: Any) -> Data:
+    """IO_descriptors.yaml of the run `env()`, as Isaac Lab writes it: without scans, float32."""
+    default = [-0.2, -0.2, 0.0, 0.4, 0.4]
+    overloads = {"clip": None, "flatten_history_dim": True, "history_length": 0, "scale": None}
+    home = "isaaclab.envs.mdp.observations"
+
+    def said(name: str, size: int, scale: Any = None, **more: Any) -> Data:
+        return {
+            "name": name, "full_path": f"{home}.{name}", "mdp_type": "Observation",
+            "observation_type": "RootState", "dtype": "torch.float32", "shape": [size],
+            "overloads": {**overloads, "scale": scale},
+            "extras": {"description": "…", "modifiers": None}, **more,
+        }  # fmt: skip
+
+    joints = {"joint_names": list(JOINTS)}
+    return {
+        "actions": [{
+            "name": "joint_position_action", "mdp_type": "Action", "action_type": "JointAction",
+            "full_path": "isaaclab.envs.mdp.actions.joint_actions.JointPositionAction",
+            "dtype": "torch.float32", "shape": [5], "joint_names": list(JOINTS),
+            "scale": 0.25, "offset": list(default), "clip": None, "extras": {"description": "…"},
+        }],
+        "articulations": {"robot": {
+            "joint_names": list(JOINTS), "default_joint_pos": list(default),
+            "default_joint_vel": [0.0] * 5, "default_joint_pos_limits": [[-1.0, 1.0]] * 5,
+            "default_joint_stiffness": [60.0] * 5, "default_joint_damping": [2.0] * 5,
+            "default_joint_friction": [0.0] * 5, "default_joint_armature": [0.02] * 5,
+        }},
+        "observations": {"policy": [
+            said("base_lin_vel", 3),
+            said("base_ang_vel", 3, 0.25),
+            said("projected_gravity", 3),
+            said("generated_commands", 3, observation_type="Command"),
+            said("joint_pos_rel", 5, **joints),
+            said("joint_vel_rel", 5, 0.05000000074505806, **joints),
+            said("last_action", 5),
+        ]},
+        "scene": {"physics_dt": 0.005, "dt": 0.02, "decimation": 4},
+        **copy.deepcopy(changes),
+    }  # fmt: skip
+
+
+def mjlab(**changes: Any) -> Data:
+    """env.yaml of mjlab on the walker, but for its Python tags of functions."""
+    home = "mjlab.envs.mdp.observations"
+
+    def said(func: str, **more: Any) -> Data:
+        return {
+            "func": f"{home}.{func}", "params": {}, "noise": None, "clip": None, "scale": None,
+            "delay_min_lag": 0, "delay_max_lag": 0, "history_length": 0,
+            "flatten_history_dim": True, **more,
+        }  # fmt: skip
+
+    return {
+        "decimation": 4,
+        "scene": {
+            "num_envs": 1,
+            "entities": {"robot": {
+                "init_state": {
+                    "pos": (0.0, 0.0, 0.75), "rot": (1.0, 0.0, 0.0, 0.0),
+                    "joint_pos": {".*_hip_joint": -0.2, ".*_knee_joint": 0.4},
+                    "joint_vel": {".*": 0.0},
+                },
+                "articulation": {
+                    "actuators": ({
+                        "target_names_expr": (".*",), "armature": 0.03, "frictionloss": None,
+                        "viscous_damping": None, "delay_min_lag": 0, "delay_max_lag": 0,
+                        "stiffness": 60.0, "damping": 2.0, "effort_limit": 30.0,
+                    },),
+                    "soft_joint_pos_limit_factor": 0.9,
+                },
+            }},
+            "sensors": ({
+                "name": "terrain_scan", "frame": {"type": "body", "name": "trunk"},
+                "pattern": {"size": (0.8, 0.4), "resolution": 0.2, "direction": (0.0, 0.0, -1.0)},
+                "ray_alignment": "yaw", "max_distance": 5.0, "include_geom_groups": (0,),
+            },),
+        },
+        "observations": {"actor": {
+            "terms": {
+                "base_lin_vel": said("builtin_sensor", params={"sensor_name": "robot/imu_lin_vel"}),
+                "base_ang_vel": said("builtin_sensor", params={"sensor_name": "robot/imu_ang_vel"}),
+                "projected_gravity": said("projected_gravity"),
+                "joint_pos": said("joint_pos_rel", params={"biased": True}),
+                "joint_vel": said("joint_vel_rel"),
+                "actions": said("last_action"),
+                "command": said("generated_commands", params={"command_name": "twist"}),
+                "height_scan": said(
+                    "height_scan", params={"sensor_name": "terrain_scan"}, scale=0.2
+                ),
+            },
+            "concatenate_terms": True, "concatenate_dim": -1, "enable_corruption": True,
+            "history_length": None, "flatten_history_dim": True, "nan_policy": "disabled",
+        }},
+        "actions": {"joint_pos": {
+            "entity_name": "robot", "clip": None, "actuator_names": (".*",),
+            "scale": {".*_hip_joint": 0.37, ".*_knee_joint": 0.25}, "offset": 0.0,
+            "preserve_order": False, "use_default_offset": True,
+        }},
+        "sim": {"mujoco": {
+            "timestep": 0.005, "integrator": "implicitfast", "impratio": 10, "cone": "elliptic",
+            "iterations": 10, "ls_iterations": 20, "gravity": (0.0, 0.0, -9.81),
+        }},
+        "commands": {"twist": {
+            "heading_command": True,
+            "ranges": {"lin_vel_x": (-1.0, 1.0), "lin_vel_y": (-1.0, 1.0),
+                       "ang_vel_z": (-0.5, 0.5), "heading": (-3.14, 3.14)},
+        }},
+        "episode_length_s": 20.0,
+        **copy.deepcopy(changes),
+    }  # fmt: skip

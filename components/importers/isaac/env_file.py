@@ -321,7 +321,7 @@ class MjlabEnvFile(EnvFile):
 
     def groups(self) -> list[tuple[str, VendorEntry]]:
         actuators = self.robot.at("articulation").at("actuators")
-        return [(f"actuators {i + 1}", entry) for i, entry in enumerate(actuators.items())]
+        return [(str(i + 1), entry) for i, entry in enumerate(actuators.items())]
 
     @property
     def xyzw(self) -> bool:

@@ -86,6 +86,9 @@ class TermContext:
         elif asset is not None and "joint_names" in asset:
             keep = asset.mapping().get("preserve_order") is True
             names = chosen(asset.at("joint_names"), names, keep_order=keep)
+        unknown = [name for name in names if name not in self.joints]
+        if unknown:
+            raise NoTermError(f"it is of {listed(unknown)}, which the robot has not")
         here = [self.joints[name] for name in names]
         return {} if tuple(here) == self.moved else {"joints": here}
 

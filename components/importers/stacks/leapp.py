@@ -138,7 +138,7 @@ class _BundlePolicy:
     def _default(self, order: JointOrder) -> dict[str, float]:
         """What a network subtracts from the positions; else the model's own pose."""
         for tensor in self._bundle.inputs:
-            if _state(tensor) == "joint_pos":
+            if _state(tensor) == "joint_pos" and len(tensor.names) == tensor.size:
                 values = self._file.subtracted(tensor)
                 if values is not None and set(tensor.names) >= set(order.names):
                     self._assumed.append(
@@ -156,7 +156,7 @@ class _BundlePolicy:
         """Gains that the network gives; they must not depend on what it sees."""
         pair = []
         for kind in ("kp", "kd"):
-            tensors = self._bundle.gains(kind)
+            tensors = [t for t in self._bundle.gains(kind) if len(t.names) == t.size]
             named = {n: i for t in tensors for i, n in enumerate(t.names)}
             lacking = [joint for joint in self._moved if joint not in named]
             if lacking:

@@ -114,7 +114,7 @@ def read_groups(
     if unknown:
         raise groups[0][1].error(
             f"actuators of unknown classes are not taken over: {'; '.join(unknown)}. "
-            "--actuators dc, pd or implicit takes them for that, without the fields it has not"
+            "--actuators dc, pd or implicit imports them as such, and lists the fields that drops"
         )
     for i, group in enumerate(found):
         for other in found[:i]:

@@ -231,7 +231,7 @@ def test_a_learned_actuator_runs_from_the_onnx_file_beside_the_run(tmp_path: Pat
     [
         ({"class_type": "my.lab:Electric", "Fs": 0.3},
          "actuators of unknown classes are not taken over: 'legs' is Electric (stiffness 60, "
-         "damping 2, Fs 0.3). --actuators dc, pd or implicit takes them for that"),
+         "damping 2, Fs 0.3). --actuators dc, pd or implicit imports them as such"),
         ({"X1": 13.5, "X2": 30.0, "Y1": 20.2, "Y2": 23.4}, "X1 13.5, X2 30, Y1 20.2, Y2 23.4"),
         ({"stiffness": None}, "has no stiffness for right_hip_joint"),
         ({"stiffness": {".*_hip_joint": 60.0}}, "has no stiffness for arm_joint, right_knee_joint"),
@@ -494,6 +494,15 @@ def test_weights_beside_a_network_go_with_it(tmp_path: Path) -> None:
     assert (tmp_path / "out/net.onnx.data").is_file()
     assert set(found.source.files) == {"env.yaml", "net.onnx", "net.onnx.data"}
     world_of(found).step(4)
+
+
+def test_a_torchscript_network_is_taken_without_being_opened(tmp_path: Path) -> None:
+    config, network = runs.write(tmp_path, runs.env()), biped.torchscript(tmp_path / "policy.pt")
+    found = import_policy(
+        [config, network], None, runs.model(tmp_path), tmp_path / "out/scene.yaml"
+    )
+    assert "sizes not checked" in codes(found)["torchscript"]
+    assert PolicyFile.load(found.policy).joints == runs.JOINTS
 
 
 # Folders and Direct tasks -----------------------------------------------------------------------

@@ -62,7 +62,7 @@ RUNS = {
     ),
 }  # fmt: skip
 #: Ticks that are run in `make test`; a campaign runs to the end.
-TICKS = 40
+TICKS = 15
 
 
 def imported(name: str, folder: Path) -> Imported:
@@ -109,7 +109,7 @@ def test_a_run_reaches_its_recording(name: str, tmp_path: Path) -> None:
 def test_implicit_actuators_do_not_saturate(tmp_path: Path) -> None:
     world = mjrig.World(mjrig.Scene.load(imported("isaaclab_g1_velocity", tmp_path).scene))
     limits = world.model.actuator_forcerange[:, 1]
-    for _ in range(40):
+    for _ in range(15):
         world.step(4)
         assert (np.abs(world.data.actuator_force) < limits).all()
 

@@ -197,9 +197,7 @@ class LeappBundle:
             if not isinstance(item, dict) or not isinstance(item.get("name"), str):
                 raise self.error(f"models.{node}.{key} has an entry without a name")
             shape = item.get("shape")
-            fits = isinstance(shape, list) and all(
-                isinstance(n, int) and 0 < n < 1e6 for n in shape
-            )
+            fits = isinstance(shape, list) and all(type(n) is int and 0 < n < 1e6 for n in shape)
             if not fits:
                 raise self.error(f"models.{node}.{key}: {item['name']!r} has the shape {shape!r}")
             names = item.get("element_names")

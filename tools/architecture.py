@@ -78,6 +78,7 @@ ROOMS = {
         "mjrig.components.bridges",
         "mjrig.components",
         "mjrig.components.importers.sources",
+        "mjrig.components.importers.isaac",
         "mjrig.components.importers.recordings",
         "mjrig.components.importers.stacks",
         "mjrig.components.importers",

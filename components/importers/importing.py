@@ -14,6 +14,7 @@ from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched, match
 from mjrig.components.importers.sources.overrides import Overrides, overridden
 from mjrig.components.importers.sources.robot import ACTOR, Robot
+from mjrig.components.importers.sources.run_folder import expanded
 from mjrig.components.importers.sources.source import PolicySource, open_files, refuse_weights
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.importers.writing import (
@@ -31,6 +32,8 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
 POLICY = "policy.yaml"
+#: Name of the network in a policy that is not complete and came without one.
+UNNAMED = "policy.onnx"
 
 
 class RefusedError(BindingError):
@@ -90,13 +93,15 @@ def import_policy(
     policy = scene.with_name(POLICY)
     _check_outputs(scene, policy, overwrite)
     said = overrides or Overrides()
-    for path in [*configs, *([network] if network else [])]:
-        refuse_weights(Path(path))  # before the model is built
-    source = open_files(
-        [Path(p) for p in configs], Path(network) if network else None, Robot(Path(model)), said
-    )
-    found = overridden(stack_named(recognised(source, stack)).read(source), source.robot, said)
-    if source.network is None:
+    given = [Path(p) for p in (*configs, *([network] if network else []))]
+    files, unnamed = expanded(given)
+    for path in files:
+        refuse_weights(path)  # before the model is built
+    source = open_files(files, None, Robot(Path(model)), said)
+    source.unnamed = tuple(unnamed)
+    found = stack_named(recognised(source, stack)).read(source)
+    found = overridden(found, source.robot, source.said)
+    if source.network is None and not found.gap:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
     seen = findings(PreflightCase(source, found, matched))
@@ -111,10 +116,11 @@ def import_policy(
     except OSError as problem:
         why = problem.strerror or problem
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
-    if probe and source.network.onnx is not None:
+    runs = source.network is not None and source.network.onnx is not None and not found.gap
+    if probe and runs:
         seen = arranged([*seen, *about_probes(found, source.robot, scene, policy)])
     else:
-        why = "no runs were tried" if source.network.onnx is not None else "TorchScript is not run"
+        why = "no runs were tried" if runs or found.gap else "TorchScript is not run"
         text = f"not judged: order, signs and scales: {why}"
         seen = arranged([*seen, note("not-judged", ACTOR, (), text)])
     return replace(imported, findings=seen)
@@ -135,22 +141,37 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
 def _write(imported: Imported, *, copy: bool) -> None:
     """Write both files and try them; a failure leaves no files behind."""
     source, scene, policy = imported.source, imported.scene, imported.policy
-    assert source.network is not None
-    path = source.network.path
-    copied = scene.parent / path.name
-    named = copied.name if copy else relative(path, scene.parent)
-    with _or_nothing([scene, policy, motion_of(policy), *([copied] if copy else [])]):
-        if copy and copied.resolve() != path.resolve():
-            shutil.copyfile(path, copied)
-        parts = imported.found, imported.matched, source.robot
+    network = source.network
+    paths = network.paths if network is not None else []
+    named = paths[0].name if paths else UNNAMED
+    if paths and not copy:
+        named = relative(paths[0], scene.parent)
+    copied = {path: scene.parent / path.name for path in paths if copy}
+    with _or_nothing([scene, policy, motion_of(policy), *copied.values()]):
+        for path, there in copied.items():
+            if there.resolve() != path.resolve():
+                shutil.copyfile(path, there)
+        found = _with_relative_files(imported.found, scene.parent)
+        parts = found, imported.matched, source.robot
         write_policy(policy, *parts, source, named)
         model = relative(source.robot.path, scene.parent)
         data = scene_data(*parts, model, source.said.height)
         write_atomically(scene, text_of(data, head_of(imported.found, source)))
         PolicyFile.load(policy)
         written = Scene.load(scene)
-        if source.network.onnx is not None or find_spec("torch") is not None:
+        if network is None or network.onnx is not None or find_spec("torch") is not None:
             World(written)
+
+
+def _with_relative_files(found: FoundPolicy, folder: Path) -> FoundPolicy:
+    """Networks of actuators as a scene in a folder names them."""
+    if not found.controllers:
+        return found
+    named = [
+        {**law, "path": relative(Path(law["path"]), folder)} if "path" in law else law
+        for law in found.controllers
+    ]
+    return replace(found, controllers=named)
 
 
 @contextmanager

@@ -25,9 +25,9 @@ def about_plant(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[
         if field in found.trained:
             here = {j: robot.dof_value(field, j) for j in matched.joints}
             yield from _compared(found, matched, field, here)
-    if robot.is_servo:
+    if robot.is_servo and found.controllers is None:
         yield from _about_servo_gains(found, matched, robot)
-    else:
+    elif not robot.is_servo:
         yield from _about_stability(found, matched, robot)
 
 
@@ -64,11 +64,14 @@ def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterato
         return
     limits = dict(zip(matched.joints, theirs, strict=True))
     recovered = "torque_limit" in found.recovered
+    here = {j: robot.limit(j)[0] for j in matched.joints}
+    if found.controllers and found.limits is not None:  # the law limits them besides the model
+        own = dict(zip(matched.joints, found.limits, strict=True))
+        here = {j: min(limit, own[j]) for j, limit in here.items()}
     off = [
-        f"{j} {robot.limit(j)[0]:g} here, {limits[j]:.4g} there"
+        f"{j} {here[j]:g} here, {limits[j]:.4g} there"
         for j in matched.joints
-        if math.isfinite(robot.limit(j)[0])
-        and abs(robot.limit(j)[0] - limits[j]) > CLOSE * limits[j]
+        if math.isfinite(here[j]) and abs(here[j] - limits[j]) > CLOSE * limits[j]
     ]
     if off:
         how = "recovered from the files" if recovered else "in the files"

@@ -52,6 +52,15 @@ def _findings(case: PreflightCase) -> Iterator[Finding]:
     yield from _about_start(case)
     yield from _about_actuators(case)
     yield from about_plant(case.found, case.matched, case.robot)
+    if case.source.unnamed:
+        names = listed(f"{path.parent.name}/{path.name}" for path in case.source.unnamed)
+        yield note("beside", ACTOR, (), f"also read, as it lies beside what was given: {names}")
+    for doubt in case.found.doubts:
+        make = note if doubt.mild else warning
+        yield make(doubt.code, ACTOR, (), doubt.text, doubt.fix)
+    if case.found.gap:
+        fix = "write its terms into policy.yaml, then add {type: Policy, file: policy.yaml}"
+        yield warning("gap", ACTOR, (), f"the policy is not complete: {case.found.gap}", fix)
     for text in case.found.assumed:
         yield note("assumed", ACTOR, (), text)
 
@@ -193,9 +202,10 @@ def _about_start(case: PreflightCase) -> Iterator[Finding]:
 
 def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
     robot = case.robot
+    own = case.found.controllers is not None  # the files describe every actuator
     for joint in case.matched.joints:
         binding = robot.actuator_of(joint)
-        if binding.kind not in ("motor", "position", "pid"):
+        if not own and binding.kind not in ("motor", "position", "pid"):
             text = f"is a {binding.kind} actuator: neither a motor for PD nor a position actuator"
             yield error("actuator-kind", ACTOR, (binding.actuator,), text)
         if abs(binding.factor) != 1.0 and binding.kind == "motor":
@@ -204,7 +214,7 @@ def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
             )
             yield note("gear", ACTOR, (binding.actuator,), text)
     kinds = {robot.actuator_of(j).kind == "motor" for j in case.matched.joints}
-    if len(kinds) == 2:
+    if len(kinds) == 2 and not own:
         yield error("actuator-kind", ACTOR, (), "some actuators are motors, others take positions")
-    if case.found.kp is None and not robot.is_servo:
+    if case.found.kp is None and not robot.is_servo and not own:
         yield error("no-gains", ACTOR, (), "motors need gains, and the files have none")

@@ -4,7 +4,8 @@ A stack is a module with `recognises(source) -> bool` and `read(source) -> Found
 in the group `mjrig.stacks`. `KEYS`, where it has them, are the keys that tell its files.
 """
 
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
 from mjrig.components.importers.sources.found import FoundPolicy
@@ -13,14 +14,13 @@ from mjrig.errors import SceneError
 from mjrig.names import listed, suggestion
 
 GROUP = "mjrig.stacks"
+#: Tried first: files that say more of a run than its network does.
+FIRST = ("leapp", "isaac_lab")
 #: Tried last: a network that nothing else describes.
 LAST = "mujoco_playground"
 #: Files of other tools by their keys, and what to give instead.
 OTHER_KINDS: dict[tuple[str, ...], str] = {
-    ("actions", "articulations", "observations"): "a list of IO descriptors of Isaac Lab",
-    ("sim", "scene", "decimation", "episode_length_s"): "an environment of Isaac Lab or mjlab",
     ("algorithm", "num_steps_per_env"): "a training configuration of rsl_rl",
-    ("models", "pipeline"): "a LEAPP bundle",
 }
 INSTEAD = (
     "give the deploy.yaml of unitree_rl_lab, a network with metadata (mjlab, BeyondMimic), or a "
@@ -42,10 +42,17 @@ class Stack(Protocol):
         ...
 
 
+@cache
+def _points() -> dict[str, EntryPoint]:
+    """The entry points by name; looking for them reads the metadata of all that is installed."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
 def names() -> list[str]:
     """All registered stacks."""
-    found = sorted({point.name for point in entry_points(group=GROUP)})
-    return sorted(found, key=lambda name: name == LAST)
+    found = sorted(_points())
+    return [*(n for n in FIRST if n in found), *(n for n in found if n not in (*FIRST, LAST)),
+            *(n for n in found if n == LAST)]  # fmt: skip
 
 
 def stack_named(name: str) -> Stack:
@@ -54,7 +61,7 @@ def stack_named(name: str) -> Stack:
     Raises:
         SceneError: there is none of that name.
     """
-    points = {point.name: point for point in entry_points(group=GROUP)}
+    points = _points()
     if name not in points:
         raise SceneError(f"unknown stack {name!r}; {suggestion(name, names())}")
     stack: Stack = points[name].load()

@@ -108,6 +108,7 @@ def policy_data(
         "phase": found.phase,
         "state": found.state,
         "default": [float(v) for v in found.default],
+        "observed": {joint: float(v) for joint, v in found.observed.items()},
         "start": _start(found),
         "observation": observation,
         "action": _action(found, matched),
@@ -193,7 +194,7 @@ def scene_data(
     """The content of scene.yaml; `model` is how it names the model, `height` of the base."""
     timestep, _ = timing(found, robot)
     actor: dict[str, Any] = {"name": ACTOR, "model": model}
-    pose = dict(zip(matched.joints, found.default, strict=True))
+    pose = {**found.observed, **dict(zip(matched.joints, found.default, strict=True))}
     for held in found.held:
         if held.motor < len(robot.motors) and robot.motors[held.motor] in matched.extra:
             pose[robot.motors[held.motor]] = held.position
@@ -204,8 +205,10 @@ def scene_data(
     body = _base(found, robot, pose, height)
     if body:
         actor["free_bodies"] = [body]
-    actor["components"] = [*_controller(found, matched, robot), _policy()]
-    return {"mjrig": FORMAT, "sim": {"timestep": timestep}, "actors": [actor]}
+    actor |= found.actor
+    policy = [] if found.gap else [_policy()]
+    actor["components"] = [*_controller(found, matched, robot), *policy]
+    return {"mjrig": FORMAT, "sim": {**found.sim, "timestep": timestep}, "actors": [actor]}
 
 
 def _policy() -> dict[str, Any]:
@@ -239,6 +242,8 @@ def standing_height(robot: Robot, pose: Mapping[str, float]) -> float:
 
 def _controller(found: FoundPolicy, matched: Matched, robot: Robot) -> list[dict[str, Any]]:
     """The PD law of the stack; none where the model's own actuators take positions."""
+    if found.controllers is not None:
+        return [dict(data) for data in found.controllers]
     if found.kp is None or found.kv is None or robot.is_servo:
         return []
     data: dict[str, Any] = {

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.components.laws.space import Precision
 from mjrig.components.policies.commands import Commands
-from mjrig.components.policies.network import check_sizes, load_network
+from mjrig.components.policies.network_loading import check_sizes, load_network
 from mjrig.components.policies.observer import Observer
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import Phase, StartPhase
@@ -19,6 +20,7 @@ from mjrig.components.policies.terms.view import Float32, Indices, View
 from mjrig.control.articulation import Articulation
 from mjrig.errors import BindingError, PolicyError, PropertyError
 from mjrig.model.binding import ActuatorBinding
+from mjrig.names import suggestion
 
 
 class PolicyLoop:
@@ -42,16 +44,18 @@ class PolicyLoop:
             robot,
             robot.model,
             robot.data,
-            said.joints,
+            (*said.joints, *said.observed),
             self.timestep,
-            said.pose,
+            np.append(said.pose, _observed_pose(said)),
             np.zeros(self.commands.size),
             rounded=said.state is Precision.FLOAT32,
             motion=self._motion(),
+            moved=len(said.joints),
         )
         self._clip = self._clip_of_motion()
         self._observer = Observer(said, self.view)
         self._network = load_network(said)
+        self._network.feed(self._observer.inputs)
         check_sizes(self._network, self._observer.parts, len(said.joints))
         self.targets = TargetMap(said, robot, self.bindings, self.view)
         self._every = said.decimation
@@ -60,7 +64,8 @@ class PolicyLoop:
         self._start = said.start
         self._gains = StandGains(said.start or StartPhase(), robot, self.bindings)
         self.start_steps = self._steps_of_start()
-        self._measure = _Measure(self.view, self.bindings)
+        observed = [_joint_address(robot, name, who) for name in said.observed]
+        self._measure = _Measure(self.view, self.bindings, observed)
         self.action: Float32 = np.zeros(len(said.joints), dtype=np.float32)
         self.ticks = 0
         self._begun = False
@@ -226,13 +231,18 @@ class PolicyLoop:
 class _Measure:
     """Reads joint positions and velocities in the policy's order."""
 
-    def __init__(self, view: View, bindings: list[ActuatorBinding]) -> None:
+    def __init__(
+        self, view: View, bindings: list[ActuatorBinding], observed: list[tuple[int, int]]
+    ) -> None:
         self._view = view
         on_joint = np.array([b.on_joint for b in bindings])
-        self._joints: Indices = np.flatnonzero(on_joint)
+        self._joints: Indices = np.append(
+            np.flatnonzero(on_joint), np.arange(view.moved, len(view.joints))
+        ).astype(np.intp)
         self._others: Indices = np.flatnonzero(~on_joint)
-        self._qpos = _indices(bindings[i].qpos_address for i in self._joints)
-        self._dof = _indices(bindings[i].dof_address for i in self._joints)
+        own = [(b.qpos_address, b.dof_address) for b in bindings if b.on_joint]
+        self._qpos = _indices(qpos for qpos, _ in (*own, *observed))
+        self._dof = _indices(dof for _, dof in (*own, *observed))
         self._outputs = _indices(bindings[i].output_address for i in self._others)
 
     def __call__(self) -> None:
@@ -249,6 +259,28 @@ class _Measure:
 
 def _indices(found: Any) -> npt.NDArray[np.intp]:
     return np.array(list(found), dtype=np.intp)
+
+
+def _observed_pose(said: PolicyFile) -> FloatArray:
+    """Default positions of the joints that are only observed, as precise as those of the others."""
+    pose = np.array(list(said.observed.values()))
+    single = said.action_recipe.dtype is Precision.FLOAT32
+    return pose.astype(np.float32).astype(np.float64) if single else pose
+
+
+def _joint_address(robot: Articulation, name: str, who: str) -> tuple[int, int]:
+    """Addresses in qpos and qvel of a hinge or slide joint by local name.
+
+    Raises:
+        BindingError: there is none.
+    """
+    model, prefix = robot.model, robot.model_map.prefix
+    joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, prefix + name)
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    if joint < 0 or model.jnt_type[joint] not in kinds:
+        hint = suggestion(name, robot.joint_names)
+        raise BindingError(f"{who}: observed: there is no hinge or slide joint {name!r}; {hint}")
+    return int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
 
 
 def _checked_timestep(said: PolicyFile, robot: Articulation) -> float:

@@ -13,9 +13,9 @@ from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.terms.motion import KEYS
-from mjrig.components.policies.terms.view import Float32
+from mjrig.components.policies.terms.view import Float32, Indices
 from mjrig.errors import PolicyError, PropertyError
-from mjrig.names import how_many, listed, suggestion
+from mjrig.names import listed, suggestion
 
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
@@ -39,6 +39,17 @@ class PolicyNetwork:
     def run(self, observation: Float32, tick: int) -> Float32:
         """The action; the recurrent state advances unless the action is not finite."""
         raise NotImplementedError
+
+    def feed(self, places: Mapping[str, Indices]) -> None:
+        """Take the inputs that terms name from these places of the observation.
+
+        Raises:
+            PolicyError: there is no such input, or it has another size.
+        """
+        if places:
+            raise self.error(
+                f"takes one observation; a term names the input {next(iter(places))!r}"
+            )
 
     def reference(self, tick: int) -> Mapping[str, npt.NDArray[Any]]:
         """The frame of the motion inside the network at a tick, without side effects."""
@@ -71,16 +82,22 @@ class OnnxNetwork(PolicyNetwork):
             raise PolicyError(str(error)) from error
         self._inputs = {i.name: i for i in self._file.session.get_inputs()}
         self._time = self._named(said.time_step, "time_step", self._file.inputs)
+        own = dict.fromkeys(term.input for term in said.terms if term.input)
+        self._places: Mapping[str, Indices] = {}
+        self._own = [self._named(name, "input of a term", self._file.inputs) for name in own]
         self._carried = self._find_recurrent(said)
-        free = [n for n in self._file.inputs if n not in (*self._carried, self._time)]
-        self._input = self._named(said.input, "input", self._file.inputs) or (free or [""])[0]
+        taken = (*self._carried, self._time, *self._own)
+        free = [n for n in self._file.inputs if n not in taken]
+        rest = (free or self._own or [""])[0]
+        self._input = self._named(said.input, "input", self._file.inputs) or rest
         self._check_inputs(free)
         rest = [n for n in self._file.outputs if n not in self._carried.values()]
         self._output = self._named(said.output, "output", self._file.outputs) or (rest or [""])[0]
         if not self._output:
             raise self.error("has no output that could be the action")
         shape = self._file.shape(self._input)
-        self.size = shape[-1] if shape and isinstance(shape[-1], int) else None
+        whole = shape and isinstance(shape[-1], int) and not self._own
+        self.size = shape[-1] if whole else None
         if said.motion is not None and said.motion.from_network:
             self._check_motion(said)
         self._names = [self._output, *self._carried.values()]
@@ -103,7 +120,7 @@ class OnnxNetwork(PolicyNetwork):
         found: dict[str, str] = {}
         for name in self._file.inputs:
             twin = _twin(name, self._file.outputs)
-            if twin and name not in (said.input, said.time_step):
+            if twin and name not in self._own and name not in (said.input, said.time_step):
                 found[name] = twin
         return found
 
@@ -146,21 +163,34 @@ class OnnxNetwork(PolicyNetwork):
         shape = [_size(s) for s in self._file.shape(name)]
         return np.zeros(shape, dtype=_DTYPES[self._inputs[name].type])
 
+    def feed(self, places: Mapping[str, Indices]) -> None:
+        self._places = places
+
     def _feeds(self, observation: Float32, tick: int) -> dict[str, npt.NDArray[Any]]:
-        sizes = [_size(s) for s in self._file.shape(self._input)[:-1]]
-        kind = _DTYPES[self._inputs[self._input].type]
-        try:
-            feeds = {self._input: observation.reshape(*sizes, -1).astype(kind, copy=False)}
-        except ValueError:
-            raise self.error(
-                f"takes an input of shape {self._file.shape(self._input)}, and the observation "
-                f"has {observation.size} values"
-            ) from None
+        if not self._places:
+            feeds = {self._input: self._shaped(self._input, observation)}
+        else:
+            named = np.concatenate(list(self._places.values()))
+            rest = np.delete(observation, named)
+            feeds = {n: self._shaped(n, observation[at]) for n, at in self._places.items()}
+            feeds |= {self._input: self._shaped(self._input, rest)} if rest.size else {}
         feeds |= self._state
         if self._tick is not None:
             self._tick[...] = tick
             feeds[self._time] = self._tick
         return feeds
+
+    def _shaped(self, name: str, values: Float32) -> npt.NDArray[Any]:
+        """Values as an input takes them."""
+        sizes = [_size(s) for s in self._file.shape(name)[:-1]]
+        kind = _DTYPES[self._inputs[name].type]
+        try:
+            return values.reshape(*sizes, -1).astype(kind, copy=False)
+        except ValueError:
+            raise self.error(
+                f"takes an input of shape {self._file.shape(name)}, and the observation "
+                f"has {values.size} values"
+            ) from None
 
     def run(self, observation: Float32, tick: int) -> Float32:
         found = self._call(self._names, self._feeds(observation, tick))
@@ -240,49 +270,6 @@ class TorchNetwork(PolicyNetwork):
     def restore(self, memory: Any) -> None:
         for name, values in self._module.named_buffers():
             values.copy_(memory[name])
-
-
-def load_network(said: PolicyFile) -> PolicyNetwork:
-    """The network of a policy file.
-
-    Raises:
-        PolicyError: it is missing, or does not match the file.
-    """
-    try:
-        path = said.network_file()
-    except PropertyError as error:
-        raise PolicyError(str(error)) from error
-    kind = TorchNetwork if path.suffix.lower() == ".pt" else OnnxNetwork
-    return kind(path, said)
-
-
-def check_sizes(network: PolicyNetwork, parts: Mapping[str, int], joints: int) -> None:
-    """Run a network once, to check its input and output sizes.
-
-    Args:
-        network: as loaded.
-        parts: the terms of the observation, with the number of values of each.
-        joints: required size of the action.
-
-    Raises:
-        PolicyError: it does not fit; the message has the table of terms.
-    """
-    built = sum(parts.values())
-    table = ", ".join(f"{name} {size}" for name, size in parts.items())
-    if network.size is not None and network.size != built:
-        raise network.error(
-            f"takes {how_many(network.size, 'value')}, the observation has {built}: {table}"
-        )
-    try:
-        action = network.run(np.zeros(built, dtype=np.float32), 0)
-    except PolicyError as error:
-        raise PolicyError(f"{error}; the observation has {built}: {table}") from error
-    network.reset()
-    if action.size != joints:
-        raise network.error(
-            f"gives {how_many(action.size, 'value')} but the policy file names "
-            f"{how_many(joints, 'joint')}: a policy for another robot?"
-        )
 
 
 def _twin(name: str, outputs: list[str]) -> str:

@@ -41,6 +41,8 @@ class Observer:
         self._clip = recipe.clip if not isinstance(recipe.clip, str) else None
         self.vector: Float32 = np.zeros(self._select.size, dtype=np.float32)
         names = [type(term).__name__ for term in self._terms]
+        #: The inputs of the network that terms name → places in the observation.
+        self.inputs = self._named_inputs(sizes, lengths)
         #: The parts of the observation by name, with the number of values of each.
         self.parts: dict[str, int] = {}
         for name, size, length in zip(names, sizes, lengths, strict=True):
@@ -49,6 +51,20 @@ class Observer:
                 key = f"and {key}"
             self.parts[key] = size * length
         self.reset()
+
+    def _named_inputs(self, sizes: list[int], lengths: list[int]) -> dict[str, Indices]:
+        if not any(term.input for term in self._terms):
+            return {}
+        if self._kept.by is HistoryBy.FRAME and max(lengths) > 1:
+            raise BindingError(
+                "policy.observation.history: by: frame cannot be split over the inputs of a network"
+            )
+        ends = np.cumsum([0, *(n * length for n, length in zip(sizes, lengths, strict=True))])
+        found: dict[str, list[Any]] = {}
+        for term, (a, b) in zip(self._terms, pairwise(ends), strict=True):
+            if term.input:
+                found.setdefault(term.input, []).append(np.arange(a, b, dtype=np.intp))
+        return {name: np.concatenate(parts) for name, parts in found.items()}
 
     def _selection(self, ends: Any, lengths: list[int]) -> Indices:
         """Places in the flattened buffer, in the order the network sees them."""

@@ -27,7 +27,7 @@ from mjrig.files.writing import write_atomically
 from mjrig.names import Slots
 from mjrig.properties.component import Component
 from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.mapping_kinds import Table, a_name, anything
+from mjrig.properties.mapping_kinds import Table, a_name, a_number, anything
 from mjrig.properties.nested_kinds import Nested
 from mjrig.properties.scalar_kinds import Choice, FilePath, Int, OptionalFloat, Text
 from mjrig.yaml_text.formatting import format_block
@@ -42,7 +42,10 @@ class PolicyFile(Component):
     Values per joint are a number, a list in the order of `joints`, or a mapping of name patterns.
     """
 
-    network = FilePath(suffixes=(".onnx", ".pt"), doc="The network, relative to this file.")
+    network = FilePath(
+        suffixes=(".onnx", ".pt", ".yaml"),
+        doc="The network, relative to this file; .yaml: the description of a LEAPP bundle.",
+    )
     joints = Names(doc="Joints (or actuators) it moves, in its own order.")
     aliases = Table(a_name, doc="Joint names in the source → names here; for information.")
     timestep = OptionalFloat(
@@ -52,6 +55,9 @@ class PolicyFile(Component):
     phase = Choice(Phase.BEFORE, doc="When a tick occurs relative to the physics step.")
     state = Choice(Precision.FLOAT64, doc="float32: measurements are rounded first.")
     default = PerJoint(unit="rad", doc="Default joint positions.")
+    observed = Table(
+        a_number, doc="Joints it observes but does not move → default position [rad or m]."
+    )
     start = Nested(StartPhase, doc="Targets and gains before the first tick.")
     observation = Nested(ObservationRecipe, doc="Observation of the network.")
     action = Nested(ActionRecipe, doc="Mapping from the network's output to targets.")

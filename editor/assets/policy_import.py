@@ -32,6 +32,8 @@ FOLDER = "policies"
 OWN = "mjrig"
 #: Properties of the starting state that an import replaces.
 _START = ("keyframe", "joints", "free_bodies")
+#: Properties of the plant that an import brings along where its files describe it.
+_PLANT = ("dynamics", "actuators")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,17 @@ class Offer:
         return actor
 
     @property
+    def has_plant(self) -> bool:
+        """Whether it says how joints are actuated."""
+        return any(key in self.described for key in _PLANT)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the simulation it was trained with, besides the timestep."""
+        said = self.imported.found.sim
+        return {key: value for key, value in said.items() if key != "timestep"}
+
+    @property
     def controllers(self) -> list[dict[str, Any]]:
         """The controllers it brings along."""
         return [c for c in self.described["components"] if c["type"] != "Policy"]
@@ -97,7 +110,8 @@ def look_at(
     with TemporaryDirectory(prefix="mjrig-import-") as folder:
         try:
             scene, overrides = Path(folder, "scene.yaml"), Overrides.parse(said or {})
-            return Offer(actor, import_policy(files, None, model, scene, overrides=overrides))
+            imported = import_policy(files, None, model, scene, overrides=overrides)
+            return Offer(actor, imported, imported.found.gap)
         except RefusedError as error:
             return Offer(actor, error.imported, str(error))
 
@@ -115,6 +129,9 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
     lines = [tr("add {names}", names=", ".join([*said, "Policy"]))]
     lines += [tr("remove {label}", label=c.label) for c in gone]
     lines += [tr("disable {label}", label=c.label) for c in off]
+    if offer.has_plant:
+        lines.append(tr("actuators and joints as in the policy's training"))
+    lines += [f"sim.{key}: {value}" for key, value in offer.options.items()]
     lines += [tr("start in the policy's pose")] if any(k in offer.described for k in _START) else []
     now = state.simulation.world.timestep
     if abs(now - offer.timestep) > 1e-12:
@@ -138,7 +155,7 @@ def _leaving(actor: Actor, offer: Offer) -> tuple[list[Any], list[Any]]:
         if isinstance(component, PolicyComponent):
             gone.append(component)
         elif isinstance(component, ArticulationController):
-            gone += [component] if offer.controllers else []
+            gone += [component] if offer.controllers or offer.has_plant else []
         elif commands(component) and component.__dict__.get("enabled"):
             off.append(component)
     return gone, off
@@ -207,8 +224,11 @@ def _apply(scene: Scene, offer: Offer, file: str, timestep: float) -> None:
             data = component.to_data()
             kept.append({**data, "enabled": False} if component in off else data)
     policy = {"type": "Policy", "file": file}
-    actor.assign({"components": [*offer.controllers, *kept, policy]})
     start = offer.described
+    plant = {key: start[key] for key in _PLANT if key in start}
+    actor.assign({**plant, "components": [*offer.controllers, *kept, policy]})
+    for key, value in offer.options.items():
+        scene.set(f"sim.{key}", value)
     if not any(key in start for key in _START):
         return
     for key in _START:

@@ -28,6 +28,14 @@ def numbers(item: object) -> tuple[object, object] | str:
     return plain(item), (found[0],)
 
 
+def a_number(item: object) -> tuple[object, object] | str:
+    """A finite number."""
+    found = number(item)
+    if found is None or not math.isfinite(found):
+        return "a finite number"
+    return plain(item), found
+
+
 def a_name(item: object) -> tuple[object, object] | str:
     """A name that is not empty."""
     return (item, item) if isinstance(item, str) and item else "a name"
@@ -45,6 +53,7 @@ _SCHEMAS: dict[Check, dict[str, object]] = {
             {"type": "array", "items": {"type": ["number", "string"]}},
         ]
     },
+    a_number: {"type": ["number", "string"]},
     a_name: {"type": "string", "minLength": 1},
     anything: {},
 }

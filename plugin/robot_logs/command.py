@@ -17,8 +17,9 @@ def add(commands: Any) -> None:
     """Add the sub-commands."""
     info = commands.add_parser(
         "info",
-        help="summarise a recording or a robot's log",
-        description="Summarise a recording, or topics, rates, gaps and joints of a robot's log.",
+        help="summarise a recording, a robot's log or a file of a training",
+        description="Summarise a recording, topics, rates, gaps and joints of a robot's log, or "
+        "what a file\nof a training is: configurations, networks, checkpoints.",
     )
     info.add_argument("recording", metavar="F", type=Path, help="recording of any known format")
     info.add_argument(
@@ -27,7 +28,7 @@ def add(commands: Any) -> None:
         help="read everything and say which columns and rows are damaged; exit code 1 if any",
     )
     info.set_defaults(run=_info)
-    examples(info, "mjrig info run.h5 --verify", "mjrig info robot.mcap")
+    examples(info, "mjrig info run.h5 --verify", "mjrig info robot.mcap", "mjrig info policy.onnx")
     convert = commands.add_parser(
         "convert",
         help="write a recording in another format",
@@ -70,6 +71,10 @@ def _info(options: argparse.Namespace) -> int:
     if options.verify:
         return _verify(options)
     path, hints = options.recording, hints_of(options)
+    told = _other_kind(path)
+    if told:
+        print(told)
+        return 0
     if path.exists() and _holds_messages(path) and read_mcap(path, {}) is None:
         log = open_log(path, hints.get("episode"))
         if log is not None:
@@ -79,6 +84,17 @@ def _info(options: argparse.Namespace) -> int:
     log = open_log(path, hints.get("episode")) if recording.format == FORMAT else None
     print(summary(recording) if log is None else log_summary(log, hints))
     return 0
+
+
+def _other_kind(path: Path) -> str:
+    """What a file is that is no recording, by those who know it; empty: nobody does."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group="mjrig.summaries"):
+        text = point.load()(path) if path.exists() else None
+        if text:
+            return str(text)
+    return ""
 
 
 def _holds_messages(path: Path) -> bool:

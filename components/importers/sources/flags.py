@@ -8,5 +8,7 @@ FLAGS = {
     "default": ("NAME|X,X…", "default pose: a keyframe, or one number per joint"),
     "height": ("M", "initial base height [m] (of the files, or standing on its feet)"),
     "keyframe": ("NAME|none", "keyframe a run starts in; none: the model's own pose"),
+    "order": ("breadth|sorted|depth", "joint order of an Isaac Lab run that no file names"),
+    "actuators": ("dc|pd|implicit", "what actuators of unknown classes are taken for"),
     "rate": ("HZ", "ticks of the policy per second [Hz]"),
 }

@@ -65,6 +65,19 @@ class Held:
     position: float
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """A finding of a stack's reader: its code, what it is, and what can be done.
+
+    With `mild` it is a note, else a warning.
+    """
+
+    code: str
+    text: str
+    fix: str = ""
+    mild: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class FoundPolicy:
     """A policy as described by the files.
@@ -93,6 +106,11 @@ class FoundPolicy:
         motion: arrays of the reference motion, to be written beside policy.yaml.
         limits: effort limits in the code of the stack, besides those of the model.
         held: motors it does not drive.
+        observed: joints that it sees but does not move, as the model calls them → default position.
+        actor, sim, controllers: what the scene says of the actor (actuators, dynamics), of the
+            simulation, and its controllers, where the files describe the plant; None: a PD law.
+        gap: why the observation is incomplete; the policy is then not put on the robot.
+        doubts: what could not be taken over or must be looked at.
         notes: what was read or adopted, as text for the user.
         assumed: what no file states.
     """
@@ -128,6 +146,12 @@ class FoundPolicy:
     motion: Mapping[str, FloatArray] = field(default_factory=dict)
     limits: Values | None = None
     held: Sequence[Held] = ()
+    observed: Mapping[str, float] = field(default_factory=dict)
+    actor: Mapping[str, Any] = field(default_factory=dict)
+    sim: Mapping[str, Any] = field(default_factory=dict)
+    controllers: Sequence[Mapping[str, Any]] | None = None
+    gap: str = ""
+    doubts: Sequence[Doubt] = ()
     notes: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
 

@@ -110,12 +110,12 @@ def find_joint(name: str, robot: Robot) -> str | None:
     by_name = {b.actuator: b.joint for b in robot.driven} | {j: j for j in robot.joints}
     if name in by_name:
         return by_name[name]
-    wanted = _essence(name)
-    fitting = {joint for other, joint in by_name.items() if _essence(other) == wanted}
+    wanted = essence(name)
+    fitting = {joint for other, joint in by_name.items() if essence(other) == wanted}
     return fitting.pop() if len(fitting) == 1 else None
 
 
-def _essence(name: str) -> str:
+def essence(name: str) -> str:
     """A name without what files write differently."""
     text = name.lower().replace("-", "_")
     for suffix in _SUFFIXES:

@@ -11,6 +11,8 @@ from mjrig.components.importers.sources.robot import Robot
 from mjrig.errors import SceneError
 from mjrig.names import suggestion
 
+#: Flags whose text is taken as it is.
+_WORDS = ("robot", "keyframe", "order", "actuators")
 #: As a keyframe: the model's own pose.
 NONE = "none"
 
@@ -28,6 +30,8 @@ class Overrides:
     default: str | tuple[float, ...] = ()
     height: float | None = None
     keyframe: str = ""
+    order: str = ""
+    actuators: str = ""
     rate: float | None = None
 
     @classmethod
@@ -38,7 +42,7 @@ class Overrides:
             SceneError: a text is not what its flag takes.
         """
         said = {flag: text.strip() for flag, text in texts.items() if text and text.strip()}
-        found: dict[str, Any] = {key: said[key] for key in ("robot", "keyframe") if key in said}
+        found: dict[str, Any] = {key: said[key] for key in _WORDS if key in said}
         if "joints" in said:
             found["joints"] = tuple(n.strip() for n in said["joints"].split(",") if n.strip())
         if "scale" in said:

@@ -24,16 +24,28 @@ _OBJECT = mujoco.mjtObj
 class Robot:
     """A model on its own in a world.
 
+    Args:
+        path: of the model.
+        actor: what the scene says of the actor besides: actuators, dynamics.
+        sim: options of the simulation.
+
     Raises:
         SceneError: the model cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        actor: Mapping[str, Any] | None = None,
+        sim: Mapping[str, Any] | None = None,
+    ) -> None:
         self.path = path
         if not path.exists():
             raise SceneError(f"model {str(path)!r} does not exist")
         scene = Scene()
-        scene.add_actor(ACTOR, model=path.resolve())
+        scene.add_actor(ACTOR, model=path.resolve(), **(actor or {}))
+        if sim:
+            scene.assign({"sim": dict(sim)})
         self.world = World(scene, "python")
         self.articulation = self.world[ACTOR]
         self.model: Any = self.world.model
@@ -79,6 +91,13 @@ class Robot:
         state = self.articulation.keyframe(name)
         return {b.joint: float(state.qpos[places[b.qpos_address]]) for b in self.driven}
 
+    def start_pose(self) -> dict[str, float]:
+        """Positions of its hinges and slides in its first keyframe, else in its reference pose."""
+        keyframes = self.articulation.keyframes
+        if keyframes and self.driven:
+            return self.keyframe_pose(next(iter(keyframes)))
+        return {b.joint: float(self.model.qpos0[b.qpos_address]) for b in self.driven}
+
     def _names(self, kind: Any, count: int) -> tuple[str, ...]:
         return tuple(name for _, name in self._named(kind, count))
 
@@ -120,6 +139,15 @@ class Robot:
                     n for j, n in self._named(_OBJECT.mjOBJ_SITE, self.model.nsite) if j == site
                 )
         return ""
+
+    def sensor_size(self, name: str) -> int:
+        """Number of values of a sensor."""
+        return int(self.articulation.sensors[name].size)
+
+    def site_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Position and quaternion (wxyz) of a site in its body."""
+        found = next(i for i, n in self._named(_OBJECT.mjOBJ_SITE, self.model.nsite) if n == name)
+        return self.model.site_pos[found], self.model.site_quat[found]
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -192,6 +220,15 @@ class Robot:
     def body_of(self, joint: str) -> str:
         """The body a joint moves."""
         return self._body_name(self.model.jnt_bodyid[self.actuator_of(joint).joint_id])
+
+    def joint_range(self, joint: str) -> tuple[float, float] | None:
+        """The range of any hinge or slide joint; None: unlimited."""
+        prefix = self.articulation.model_map.prefix
+        found = mujoco.mj_name2id(self.model, _OBJECT.mjOBJ_JOINT, prefix + joint)
+        if found < 0 or not self.model.jnt_limited[found]:
+            return None
+        low, high = self.model.jnt_range[found]
+        return float(low), float(high)
 
     def range_of(self, joint: str) -> tuple[float, float] | None:
         """The range of a joint; None: unlimited."""

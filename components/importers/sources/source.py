@@ -1,10 +1,12 @@
 """Source: the opened files of one import, before their stack is recognised."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mjrig.components.importers.sources.onnx_graph import OnnxGraph, read_graph
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.vendor_file import LEGGED_GYM, VendorFile
@@ -36,6 +38,29 @@ class NetworkFile:
         if not scripted and path.suffix.lower() != ".onnx":
             raise SceneError(f"{path.name}: is neither an ONNX nor a TorchScript file")
         self.onnx = None if scripted else OnnxFile(path)
+
+    @cached_property
+    def graph(self) -> OnnxGraph:
+        """Its operations; none where it cannot be inspected."""
+        return read_graph(self.path) if self.onnx is not None else OnnxGraph()
+
+    @property
+    def paths(self) -> list[Path]:
+        """All files it consists of: weights of an ONNX file may lie beside it.
+
+        Raises:
+            SceneError: one of them would be elsewhere.
+        """
+        for name in self.graph.beside:
+            if Path(name).name != name:
+                raise SceneError(f"{self.path.name}: its weights {name!r} do not lie beside it")
+        return [self.path, *(self.path.with_name(name) for name in self.graph.beside)]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """File name → SHA-256."""
+        more = {p.name: sha256(p.read_bytes()).hexdigest() for p in self.paths[1:]}
+        return {self.path.name: self.digest, **more}
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -102,13 +127,15 @@ class PolicySource:
         said: Overrides,
     ) -> None:
         self.configs, self.network, self.robot, self.said = tuple(configs), network, robot, said
+        #: Files that were found beside those that were given.
+        self.unnamed: tuple[Path, ...] = ()
 
     @property
     def files(self) -> dict[str, str]:
         """File name → SHA-256 of everything that was read."""
         found = {config.path.name: config.digest for config in self.configs}
         if self.network:
-            found[self.network.path.name] = self.network.digest
+            found |= self.network.digests
         return found
 
     def one(self, *keys: str) -> VendorFile | None:

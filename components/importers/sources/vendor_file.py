@@ -1,6 +1,6 @@
 """Vendors' configuration files, read as plain data only; every value knows its line.
 
-YAML with Python tags is read as the content behind the tag: `!!python/tuple [1, 2]` is a list.
+Python tags in YAML: `vendor_document`.
 """
 
 import json
@@ -11,15 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from mjrig.components.importers.sources.vendor_document import Unread, VendorDocument
 from mjrig.errors import SceneError
 from mjrig.files.paths import read_limited
 from mjrig.names import suggestion
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document, Keys
 
-_PYTHON = "tag:yaml.org,2002:python/"
-_PLAIN = {yaml.MappingNode: "map", yaml.SequenceNode: "seq", yaml.ScalarNode: "str"}
 _MISSING = object()
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LEGGED = re.compile(r"LeggedRobotCfg|legged_gym")
@@ -30,15 +27,6 @@ LEGGED_GYM = (
     "has in deploy/deploy_mujoco/configs, or write a policy.yaml (docs/policies.md), with the "
     "network that play.py exports"
 )
-
-
-class VendorDocument(Document):
-    """A document whose Python tags are ignored and never resolved."""
-
-    def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
-        if type(node) in _PLAIN and str(node.tag).startswith(_PYTHON):
-            node.tag = f"tag:yaml.org,2002:{_PLAIN[type(node)]}"
-        return super()._plain(node, path, key)
 
 
 class VendorFile:
@@ -117,6 +105,8 @@ class VendorEntry:
 
     def mapping(self) -> Mapping[str, Any]:
         """Itself as a mapping."""
+        if isinstance(self.data, Unread):
+            raise self.error(f"is {self.data!r}")
         if not isinstance(self.data, dict):
             raise self.error(f"must be a mapping, got {_short(self.data)}")
         return self.data
@@ -215,4 +205,6 @@ def _number(value: object) -> float | None:
 
 def _short(value: object) -> str:
     text = repr(value)
+    if isinstance(value, Unread):
+        return text
     return text if len(text) <= 60 else f"{text[:57]}…"

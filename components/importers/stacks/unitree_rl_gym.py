@@ -18,6 +18,8 @@ KEYS = (("kps", "kds", "default_angles", "num_actions"),)
 GAIT = 0.8
 #: The joints in the order of the network, in forks of the stack.
 NAMES = "model_joint_names"
+#: The same as the model has them.
+MODEL_NAMES = "mujoco_joint_names"
 _HOME = re.compile(r"(?:robots|pre_train)/([^/]+)")
 
 
@@ -72,8 +74,17 @@ def read(source: PolicySource) -> FoundPolicy:
         size=layout.declared,
         held=_held(root),
         notes=("the target is the default pose until the first tick, after one tick's time",),
-        assumed=(*(() if names else (_BY_PLACE,)), *layout.assumed),
+        assumed=(*(() if names else (_BY_PLACE,)), *_two_orders(root), *layout.assumed),
     )
+
+
+def _two_orders(root: VendorEntry) -> tuple[str, ...]:
+    """Forks list the joints twice: as the network and as the model has them."""
+    if NAMES not in root or MODEL_NAMES not in root:
+        return ()
+    if root.texts(NAMES) == root.texts(MODEL_NAMES):
+        return ()
+    return (f"kps, kds and default_angles are in the order of {NAMES}, not of {MODEL_NAMES}",)
 
 
 _BY_PLACE = "the file has no joint names: its order is taken to be the model's"

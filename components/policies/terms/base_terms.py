@@ -80,8 +80,31 @@ class BaseAngularVelocity(_BaseVelocityTerm):
         out[:] = self._view.seen(found)
 
 
+class VelocityPoint(StrEnum):
+    """Point of the base whose velocity is taken."""
+
+    ORIGIN = "origin"
+    COM = "com"
+
+
 class BaseLinearVelocity(_BaseVelocityTerm):
     """Velocity of the base, in its own frame [m/s]: of the free joint, or a velocimeter."""
+
+    point = Choice(
+        VelocityPoint.ORIGIN, doc="Point of the base: its origin, or its centre of mass (com)."
+    )
+
+    def connect(self, view: View) -> int:
+        size = super().connect(view)
+        self._aside = bool(self.site)
+        if self.point is VelocityPoint.COM:
+            if self.site or self.sensor:
+                raise BindingError(
+                    f"{self.label}.point: com is of the base, not of a site or sensor"
+                )
+            self._offset[:] = view.model.body_ipos[view.base_body(self.label)]
+            self._aside = True
+        return size
 
     def measure(self, out: FloatArray) -> None:
         data = self._view.data
@@ -91,7 +114,7 @@ class BaseLinearVelocity(_BaseVelocityTerm):
         inverse = np.zeros(4)
         mujoco.mju_negQuat(inverse, data.qpos[self._qpos + 3 : self._qpos + 7])
         mujoco.mju_rotVecQuat(out, data.qvel[self._dof : self._dof + 3], inverse)
-        if self.site:
+        if self._aside:
             out += np.cross(data.qvel[self._dof + 3 : self._dof + 6], self._offset)
             out[:] = self._in_frame(out)
         out[:] = self._view.seen(out)

@@ -13,7 +13,7 @@ from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
 from mjrig.errors import BindingError
 from mjrig.properties.array_kinds import Samples
-from mjrig.properties.scalar_kinds import Choice, Float, Text
+from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat, Text
 
 _GEOM = mujoco.mjtGeom
 _DOWN = np.array([0.0, 0.0, -1.0])
@@ -40,7 +40,8 @@ class HeightScan(ObservationTerm):
     grid = Choice(GridOrder.XY, doc="xy: x changes fastest, from −y and −x; yx: y does.")
     offset = Float(0.0, unit="m", doc="Subtracted from every value.")
     above = Float(0.0, min=0.0, unit="m", doc="Height over the body in which the rays begin.")
-    reach = Float(5.0, min=0.0, above=True, unit="m", doc="Value where nothing is nearer below.")
+    reach = Float(5.0, min=0.0, above=True, unit="m", doc="How far below the body it sees.")
+    miss = OptionalFloat(None, unit="m", doc="Value where it sees nothing; none: reach.")
 
     needs_position_stage: ClassVar[bool] = True  # the body's frame must be of the current state
 
@@ -65,11 +66,12 @@ class HeightScan(ObservationTerm):
         turn = np.array([[math.cos(yaw), math.sin(yaw)], [-math.sin(yaw), math.cos(yaw)]])
         start = np.empty(3)
         start[2] = position[2] + self.above
+        miss = self.reach if self.miss is None else self.miss
         for i, place in enumerate(self._points @ turn + position[:2]):
             start[:2] = place
             hits = [hit for hit in (cast(start) for cast in self._rays) if hit >= 0.0]
             height = min(hits, default=math.inf) - self.above
-            out[i] = height - self.offset if height <= self.reach else self.reach
+            out[i] = height - self.offset if height <= self.reach else miss
 
 
 def _axis(size: float, step: float) -> FloatArray:

@@ -1,5 +1,7 @@
 """Joint terms: positions, velocities, target errors, last action."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from mjrig.arrays import FloatArray
@@ -14,14 +16,18 @@ from mjrig.properties.scalar_kinds import Bool, Patterns
 class _JointTerm(ObservationTerm):
     """Base class of joint terms: a selection of joints in order."""
 
-    joints = Names(doc="Joints, in this order; none: all of the policy's.")
+    #: Whether it reads what is measured: then joints that are only observed are among its own.
+    measures: ClassVar[bool] = True
+
+    joints = Names(doc="Joints, in this order; none: all that the policy moves.")
 
     def connect(self, view: View) -> int:
         self._view = view
-        names = self.joints or view.joints
+        known = view.joints if self.measures else view.joints[: view.moved]
+        names = self.joints or view.joints[: view.moved]
         for name in names:
-            if name not in view.joints:
-                raise missing(self, "joint of the policy", name, view.joints)
+            if name not in known:
+                raise missing(self, "joint of the policy", name, known)
         self._columns = np.array([view.joints.index(n) for n in names], dtype=np.intp)
         return len(names)
 
@@ -75,12 +81,16 @@ class JointVelocities(_JointTerm):
 class JointTargetErrors(_JointTerm):
     """Joint position errors q − q* [rad or m]."""
 
+    measures: ClassVar[bool] = False
+
     def measure(self, out: FloatArray) -> None:
         np.subtract(self._view.position[self._columns], self._view.target[self._columns], out=out)
 
 
 class LastAction(_JointTerm):
     """The action of the previous tick, zeros at first, in the form given by `action.last`."""
+
+    measures: ClassVar[bool] = False
 
     def measure(self, out: FloatArray) -> None:
         out[:] = self._view.last[self._columns]

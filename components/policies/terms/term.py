@@ -12,7 +12,7 @@ from mjrig.errors import BindingError
 from mjrig.names import suggestion
 from mjrig.properties.component import Component
 from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.scalar_kinds import Choice, Int
+from mjrig.properties.scalar_kinds import Choice, Int, Text
 
 
 class Order(StrEnum):
@@ -31,6 +31,7 @@ class ObservationTerm(Component):
     scale = Numbers(1.0, doc="Factor: one number, or one per value.")
     clip = Limits(each=True, doc="Clip bound: c for ±c, or [low, high].")
     order = Choice(Order.SCALE_FIRST, doc="Order of scale and clip.")
+    input = Text("", doc="Network input that takes it; empty: that of the observation.")
     history = Int(0, min=0, max=1000, doc="Values kept, this one included; 0: as the observation.")
 
     #: Whether it reads what MuJoCo derives from the state: frames, lengths.

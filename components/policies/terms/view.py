@@ -25,7 +25,9 @@ class View:
     Attributes:
         robot: the actor.
         model, data: MuJoCo's.
-        joints: names, in the policy's order; the order of `position` … `target`.
+        joints: names, in the policy's order, then those only observed; the order of `default`,
+            `position` and `velocity`.
+        moved: how many of them the policy moves: the first ones; the size of `target` and `last`.
         timestep: physics timestep [s].
         default: the default pose.
         command: the current command, unscaled.
@@ -46,13 +48,15 @@ class View:
     command: FloatArray
     rounded: bool = False
     motion: Motion | None = None
+    moved: int = -1
     steps: int = 0
 
     def __post_init__(self) -> None:
         size = len(self.joints)
+        self.moved = size if self.moved < 0 else self.moved
         self.position, self.velocity = np.zeros(size), np.zeros(size)
-        self.target = np.zeros(size)
-        self.last: Float32 = np.zeros(size, dtype=np.float32)
+        self.target = np.zeros(self.moved)
+        self.last: Float32 = np.zeros(self.moved, dtype=np.float32)
 
     def seen(self, values: FloatArray) -> FloatArray:
         """A measurement as the policy sees it: rounded to float32 if the file requires it."""

@@ -69,8 +69,8 @@ def order_probe(
     """Run a policy with its declared order and with others, best first.
 
     Others are: left and right swapped, front and rear swapped, the model's joints in their order,
-    its actuators in theirs, and breadth first. A command that also turns distinguishes more
-    of them.
+    its actuators in theirs, and breadth first, with siblings as in the model or by name. A command
+    that also turns distinguishes more of them.
 
     Raises:
         RecordingError: the file is not a policy file, or its robot is ambiguous.
@@ -221,12 +221,15 @@ def orders(
     here = {drives[n] if n in drives else n: n for n in names}
     by_joint = [here[j] for j in robot.joint_names if j in here]
     by_actuator = [here[j] for a in robot.actuator_names if (j := drives[a]) in here]
-    depths = _depths(robot, world)
-    by_depth = sorted(by_joint, key=lambda n: depths.get(drives.get(n) or n, 0))
+    above = _bodies_above(robot, world)
+    chains = {n: above.get(drives.get(n) or n, []) for n in by_joint}
+    by_depth = sorted(by_joint, key=lambda n: len(chains[n]))
+    by_name = sorted(by_joint, key=lambda n: (len(chains[n]), chains[n]))
     found += [
         ("the model's joint order", by_joint),
         ("the model's actuator order", by_actuator),
         ("the joints breadth first", by_depth),
+        ("the joints breadth first, siblings by name", by_name),
     ]
     seen: list[list[str]] = []
     for name, joints in found:
@@ -235,15 +238,16 @@ def orders(
             yield name, joints
 
 
-def _depths(robot: Articulation, world: World) -> dict[str, int]:
-    """How many bodies are above each joint's: PhysX numbers joints from the base outwards."""
+def _bodies_above(robot: Articulation, world: World) -> dict[str, list[str]]:
+    """Names of the bodies from the base to each joint's: PhysX numbers joints outwards."""
     model, found = world.model, {}
     for binding in robot.actuators:
         if binding.on_joint:
-            body, depth = int(model.jnt_bodyid[binding.joint_id]), 0
+            body, names = int(model.jnt_bodyid[binding.joint_id]), list[str]()
             while body:
-                body, depth = int(model.body_parentid[body]), depth + 1
-            found[binding.joint] = depth
+                names.insert(0, str(model.body(body).name))
+                body = int(model.body_parentid[body])
+            found[binding.joint] = names
     return found
 
 

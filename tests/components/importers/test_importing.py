@@ -92,7 +92,7 @@ d: !!python/object/new:pathlib.Path {{args: ["{mark}"]}}
     imported = gym(tmp_path, biped.GYM + tags)
     data = imported.source.configs[0].data
     assert data["a"] == [f"touch {mark}"]
-    assert (data["b"], data["c"]) == ([1, 2], "")
+    assert (data["b"], data["c"]) == ([1, 2], "os.system")
     assert not mark.exists()
 
 
@@ -108,8 +108,8 @@ def test_files_of_no_known_stack_are_named(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, "a: 1\n")
     assert str(caught.value) == (
-        "walker.yaml, policy.onnx: not a configuration of a known stack (beyond_mimic, "
-        "booster_gym, mjrig, rl_sar, robojudo, unitree_rl_gym, unitree_rl_lab, "
+        "walker.yaml, policy.onnx: not a configuration of a known stack (leapp, isaac_lab, "
+        "beyond_mimic, booster_gym, mjrig, rl_sar, robojudo, unitree_rl_gym, unitree_rl_lab, "
         "mujoco_playground)"
     )
 

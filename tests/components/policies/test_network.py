@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mjrig.components.policies.network import OnnxNetwork, load_network
+from mjrig.components.policies.network import OnnxNetwork
+from mjrig.components.policies.network_loading import load_network
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError, PolicyError
 from tests.components.policies.small import constants, counting, make, policy_data

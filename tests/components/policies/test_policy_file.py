@@ -75,7 +75,7 @@ def test_float32_targets_keep_the_default_pose_in_float32() -> None:
     ("old", "new", "message"),
     [
         ("policy.onnx", "policy.onx",
-         "1:10: network: policy.network: must end in .onnx or .pt, got 'policy.onx'"),
+         "1:10: network: policy.network: must end in .onnx or .pt or .yaml, got 'policy.onx'"),
         ("[hip, knee, wheel]", "[hip, hip]", "2:15: joints: policy.joints: 'hip' is listed twice"),
         ("decimation: 4", "decimaton: 4",
          "5:1: decimaton: PolicyFile has no property 'decimaton'; did you mean 'decimation'?"),

@@ -16,6 +16,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.gains.gain_rows import gain_rows
 from mjrig.scene_edit.scene import Scene
 from tests.components.importers import biped
+from tests.components.importers.isaac import runs
 from tests.editor.ui_driver import editor_state, wait_until
 from tests.editor.windows import Bench
 
@@ -257,3 +258,24 @@ def test_an_edit_that_the_world_refuses_leaves_no_file(
     assert not state.attempt(lambda: policy_import.accept(state, offer))
     assert not list((tmp_path / "policies").iterdir())
     assert not len(state.session.undo_stack)
+
+
+def test_a_run_brings_its_plant_along(tmp_path: Path) -> None:
+    runs.model(tmp_path)
+    scene = biped.write(tmp_path / "scene.yaml", SCENE.replace("biped.xml", "walker.xml"))
+    state = editor_state(Scene.load(scene))
+    before = state.scene.to_text()
+    env = runs.write(tmp_path, runs.env())
+    drop_files(state, [env, biped.network(tmp_path / "policy.onnx", 27, 5)], "walker")
+    offer = offered(state).offer
+    assert offer is not None and not offer.refused
+    lines = changes(state, offer)
+    assert "actuators and joints as in the policy's training" in lines
+    assert "sim.integrator: implicitfast" in lines
+    accept(state, offer)
+    world = state.simulation.world
+    assert {b.kind for b in world["walker"].actuators} == {"position"}
+    assert world.timestep == 0.005
+    assert [c.label for c in state.scene["walker"].components] == ["walker.Policy"]
+    state.session.undo()
+    assert state.scene.to_text() == before

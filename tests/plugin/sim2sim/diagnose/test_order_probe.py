@@ -132,6 +132,26 @@ def test_breadth_first_is_left_and_right_in_turn() -> None:
     }
 
 
+def test_siblings_by_name_are_an_order_of_their_own() -> None:
+    leg = (
+        '<body name="{0}_leg"><joint name="{0}_hip"/><geom size=".1"/>'
+        '<body name="{0}_foot"><joint name="{0}_knee"/><geom size=".1"/></body></body>'
+    )
+    sides = ("LF", "RF", "LH")
+    motors = "".join(
+        f'<motor joint="{s}_{j}" name="{s}_{j}"/>' for s in sides for j in ("hip", "knee")
+    )
+    world = make_world(
+        f"<mujoco><worldbody>{''.join(leg.format(side) for side in sides)}</worldbody>"
+        f"<actuator>{motors}</actuator></mujoco>"
+    )
+    robot = next(iter(world.articulations.values()))
+    found = dict(orders([b.joint for b in robot.actuators], robot, world))
+    assert found["the joints breadth first, siblings by name"] == [
+        "LF_hip", "LH_hip", "RF_hip", "LF_knee", "LH_knee", "RF_knee",
+    ]  # fmt: skip
+
+
 def test_a_file_that_is_no_policy_is_refused(world: mjrig.World, tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("network: net.onnx\n")

@@ -1,0 +1,1 @@
+"""Runs of Isaac Lab and mjlab: env.yaml, agent.yaml and IO descriptors, as policy and plant."""

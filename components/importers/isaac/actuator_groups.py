@@ -1,0 +1,243 @@
+"""Actuator groups of `scene.robot.actuators`: which law drives which joints, with its numbers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from mjrig.components.importers.isaac.patterns import Values, matching, per_name, python_name
+from mjrig.components.importers.sources.vendor_file import VendorEntry
+from mjrig.errors import SceneError
+from mjrig.names import suggestion
+
+
+class GroupKind(StrEnum):
+    """Law of an actuator group."""
+
+    #: The solver integrates kp and kd implicitly.
+    IMPLICIT = "implicit"
+    PD = "pd"
+    DC = "dc"
+    DELAYED = "delayed"
+    REMOTIZED = "remotized"
+    MLP = "mlp"
+    LSTM = "lstm"
+
+
+_CLASSES = {
+    "ImplicitActuator": GroupKind.IMPLICIT,
+    "IdealPDActuator": GroupKind.PD,
+    "DCMotor": GroupKind.DC,
+    "DelayedPDActuator": GroupKind.DELAYED,
+    "RemotizedPDActuator": GroupKind.REMOTIZED,
+    "ActuatorNetMLP": GroupKind.MLP,
+    "ActuatorNetLSTM": GroupKind.LSTM,
+}
+#: What `--actuators` may take unknown classes for.
+SUBSTITUTES = (GroupKind.IMPLICIT, GroupKind.PD, GroupKind.DC)
+#: Fields of every group, which are read.
+_READ = frozenset((
+    "class_type", "joint_names_expr", "target_names_expr", "effort_limit", "velocity_limit",
+    "effort_limit_sim", "velocity_limit_sim", "stiffness", "damping", "armature", "friction",
+    "dynamic_friction", "viscous_friction", "frictionloss", "viscous_damping", "transmission_type",
+    "saturation_effort", "min_delay", "max_delay", "joint_parameter_lookup", "network_file",
+    "pos_scale", "vel_scale", "torque_scale", "input_order", "input_idx",
+    "delay_min_lag", "delay_max_lag", "delay_hold_prob", "delay_update_period",
+    "delay_per_env_phase",
+))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ActuatorGroup:
+    """One group: a law and the joints it drives; values per joint, None where the file has none.
+
+    Attributes:
+        kp, kd: None where the file leaves them to the USD.
+        effort: limit of the effort.
+        saturation, speed: of a DC motor.
+        viscous, dynamic: friction.
+        delay: least and most physics steps that commands are late.
+        table: rows [angle, ratio, torque] of a remotized joint.
+        network: file of a learned actuator, as the group names it.
+        scales: of a learned actuator, as metadata of its file must say them.
+        lost: fields that have no place here, with their values.
+    """
+
+    name: str
+    kind: GroupKind
+    entry: VendorEntry
+    joints: tuple[str, ...]
+    kp: Values
+    kd: Values
+    effort: Values
+    saturation: Values
+    speed: Values
+    armature: Values
+    viscous: Values
+    dynamic: Values
+    delay: tuple[int, int] = (0, 0)
+    table: Sequence[Sequence[float]] = ()
+    network: str = ""
+    scales: dict[str, Any] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+
+
+def read_groups(
+    groups: Sequence[tuple[str, VendorEntry]],
+    joints: Sequence[str],
+    substitute: str,
+    unmatched: list[str],
+) -> list[ActuatorGroup]:
+    """The groups of a file.
+
+    Args:
+        groups: name and entry of each.
+        joints: of the training.
+        substitute: what classes that are not known are taken for; empty: they are refused.
+        unmatched: gets patterns that match no joint.
+
+    Raises:
+        SceneError: a value is wrong, a class is not known, or two groups drive one joint.
+    """
+    if substitute and substitute not in SUBSTITUTES:
+        raise SceneError(f"--actuators {substitute}: {suggestion(substitute, list(SUBSTITUTES))}")
+    found: list[ActuatorGroup] = []
+    unknown: list[str] = []
+    for name, entry in groups:
+        if entry.data is None:
+            continue
+        kind = kind_of(entry) or (GroupKind(substitute) if substitute else None)
+        if kind is None:
+            unknown.append(f"{name!r} is {_class(entry)[1]} ({_fields(entry)})")
+        else:
+            found.append(_group(name, entry, kind, joints, unmatched))
+    if unknown:
+        raise groups[0][1].error(
+            f"actuators of unknown classes are not taken over: {'; '.join(unknown)}. "
+            "--actuators dc, pd or implicit imports them as such, and lists the fields that drops"
+        )
+    for i, group in enumerate(found):
+        for other in found[:i]:
+            both = set(group.joints) & set(other.joints)
+            if both:
+                text = f"the groups {other.name!r} and {group.name!r} both drive {min(both)!r}"
+                raise group.entry.error(text)
+    return found
+
+
+def kind_of(entry: VendorEntry) -> GroupKind | None:
+    """The law of a group, by its class, or by its fields where the dump lost the class (mjlab)."""
+    if "X1" in entry:
+        return None
+    if "class_type" in entry:
+        return _CLASSES.get(_class(entry)[1].removesuffix("Cfg"))
+    if "network_file" in entry:
+        return GroupKind.LSTM if "pos_scale" not in entry else GroupKind.MLP
+    if "saturation_effort" in entry and "velocity_limit" in entry:
+        return GroupKind.DC
+    return GroupKind.IMPLICIT if "stiffness" in entry else None
+
+
+def _class(entry: VendorEntry) -> tuple[str, str]:
+    return python_name(entry.text("class_type", "a class that is not named"))
+
+
+def _fields(entry: VendorEntry) -> str:
+    """The values of a group, for a message."""
+    skipped = ("class_type", "joint_names_expr", "target_names_expr")
+    given = {k: v for k, v in entry.mapping().items() if v is not None and k not in skipped}
+    return ", ".join(f"{key} {_brief(value)}" for key, value in given.items())
+
+
+def _brief(value: object) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+def _group(
+    name: str, entry: VendorEntry, kind: GroupKind, joints: Sequence[str], unmatched: list[str]
+) -> ActuatorGroup:
+    key = "joint_names_expr" if "joint_names_expr" in entry else "target_names_expr"
+    own = tuple(_driven(entry.at(key), joints, unmatched))
+
+    def values(*keys: str) -> Values:
+        for wanted in keys:
+            if wanted in entry:
+                return per_name(entry.at(wanted), own, unmatched)
+        return [None] * len(own)
+
+    implicit = kind is GroupKind.IMPLICIT
+    effort = values("effort_limit_sim", "effort_limit") if implicit else values("effort_limit")
+    lags = (
+        ("min_delay", "max_delay") if "max_delay" in entry else ("delay_min_lag", "delay_max_lag")
+    )
+    return ActuatorGroup(
+        name=name,
+        kind=kind,
+        entry=entry,
+        joints=own,
+        kp=values("stiffness"),
+        kd=values("damping"),
+        effort=effort,
+        saturation=values("saturation_effort"),
+        speed=values("velocity_limit"),
+        armature=values("armature"),
+        viscous=values("viscous_friction", "viscous_damping"),
+        dynamic=values("dynamic_friction", "frictionloss"),
+        delay=_delay(entry, *lags),
+        table=_table(entry) if kind is GroupKind.REMOTIZED else (),
+        network=entry.text("network_file"),
+        scales={k: entry.at(k).data for k in _SCALES if k in entry},
+        lost=tuple(_lost(entry)),
+    )
+
+
+_SCALES = ("pos_scale", "vel_scale", "torque_scale", "input_order", "input_idx")
+
+
+def _driven(entry: VendorEntry, joints: Sequence[str], unmatched: list[str]) -> list[str]:
+    """The joints of a group; a pattern may match none where the model lacks some joints."""
+    patterns = [entry.data] if isinstance(entry.data, str) else [e.data for e in entry.items()]
+    known: list[str] = []
+    for pattern in patterns:
+        own = matching(entry, pattern, joints)
+        if not own:
+            unmatched.append(f"{'.'.join(map(str, entry.path))}: {pattern}")
+        known += own
+    return [joint for joint in joints if joint in known]
+
+
+def _delay(entry: VendorEntry, least: str, most: str) -> tuple[int, int]:
+    steps = []
+    for key in (least, most):
+        value = entry.number(key, 0.0)
+        if value != int(value) or not 0 <= value <= 10_000:
+            raise entry.at(key).error(f"must be a whole number of steps, got {value:g}")
+        steps.append(int(value))
+    if steps[0] > steps[1]:
+        raise entry.at(most).error(f"must be at least {least}, {steps[0]}")
+    return steps[0], steps[1]
+
+
+def _table(entry: VendorEntry) -> list[list[float]]:
+    rows = [
+        [e.as_number() for e in row.items()] for row in entry.at("joint_parameter_lookup").items()
+    ]
+    if len(rows) < 2 or any(len(row) != 3 for row in rows):
+        raise entry.at("joint_parameter_lookup").error("must be rows [angle, ratio, torque]")
+    return sorted(rows)
+
+
+def _lost(entry: VendorEntry) -> Iterator[str]:
+    """Fields with a value that has no place here."""
+    for key, value in entry.mapping().items():
+        if value is None or key in _READ or value in (0.0, 1.0):
+            continue
+        yield f"{key} {_brief(value)}"
+    friction: Any = entry.at("friction").data if "friction" in entry else 0.0
+    values = friction.values() if isinstance(friction, dict) else [friction]
+    if any(v not in (0, 0.0, None) for v in values):
+        yield f"friction {_brief(friction)} (static; a coefficient or an effort, by version)"
+    for key in ("delay_hold_prob", "delay_update_period"):
+        if key in entry and entry.number(key, 0.0):
+            yield f"{key} {_brief(entry.at(key).data)}"

@@ -1,0 +1,384 @@
+"""Observation terms: functions of Isaac Lab and mjlab as terms of policy.yaml."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mjrig.components.importers.isaac.patterns import bounds, chosen, flat_numbers, python_name
+from mjrig.components.importers.isaac.scanners import height_scan
+from mjrig.components.importers.isaac.sensors import SensorPlace, imu_place
+from mjrig.components.importers.sources import terms
+from mjrig.components.importers.sources.found import Term
+from mjrig.components.importers.sources.robot import Robot
+from mjrig.components.importers.sources.vendor_file import VendorEntry
+from mjrig.names import how_many, listed, nearest
+
+#: Modules whose functions are known; of others the name is taken, and said.
+_HOMES = ("isaaclab.", "omni.isaac.lab.", "omni.isaac.orbit.", "mjlab.", "isaaclab_tasks.",
+          "unitree_rl_lab.", "omni.isaac.lab_tasks.")  # fmt: skip
+_NO_TERM = "for which policy.yaml has no term"
+
+
+class NoTermError(Exception):
+    """A function that cannot be expressed; the text says why."""
+
+
+@dataclass(frozen=True)
+class ObservedTerm:
+    """One term of a file, before its function is looked up.
+
+    Attributes:
+        module, function: what computes it.
+        params: its arguments; None: not in the file (descriptors).
+        history: samples, this one included.
+        size: values of one sample, where the file says so.
+        joints: names, where the file says so.
+    """
+
+    name: str
+    entry: VendorEntry
+    module: str
+    function: str
+    params: VendorEntry | None
+    clip: VendorEntry | None
+    scale: VendorEntry | None
+    history: int = 1
+    size: int | None = None
+    joints: tuple[str, ...] = ()
+    kind: str = ""
+
+
+@dataclass
+class TermContext:
+    """What terms refer to.
+
+    Attributes:
+        robot: the model, with the actuators of the scene.
+        joints: of the training in its order → as the model calls them.
+        moved: the joints of all action terms in the order of the network's output, model names.
+        actions: the same by name of the action term.
+        commands: names of the values of each command.
+        sensor: the entry of a sensor by name; None: there is none.
+        xyzw: whether quaternions of the file are x, y, z, w.
+        at_com: whether the velocity of the base is that of its centre of mass.
+        notes, assumed: get what is taken over in a way to be told.
+    """
+
+    robot: Robot
+    joints: Mapping[str, str]
+    moved: tuple[str, ...]
+    actions: Mapping[str, tuple[str, ...]]
+    commands: Mapping[str, Sequence[str]]
+    sensor: Callable[[str], VendorEntry | None]
+    xyzw: bool = False
+    at_com: bool = True
+    robot_name: str = "robot"
+    command: str = ""
+    notes: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+
+    def selection(self, term: ObservedTerm) -> dict[str, Any]:
+        """`joints` of a joint term: left out where they are those that the policy moves."""
+        names = list(self.joints)
+        asset = _param(term, "asset_cfg")
+        if term.joints:
+            names = list(term.joints)
+        elif asset is not None and "joint_names" in asset:
+            keep = asset.mapping().get("preserve_order") is True
+            names = chosen(asset.at("joint_names"), names, keep_order=keep)
+        unknown = [name for name in names if name not in self.joints]
+        if unknown:
+            raise NoTermError(f"it is of {listed(unknown)}, which the robot has not")
+        here = [self.joints[name] for name in names]
+        return {} if tuple(here) == self.moved else {"joints": here}
+
+
+def read_terms(found: Sequence[ObservedTerm], context: TermContext) -> list[Term]:
+    """The terms of policy.yaml, in order.
+
+    Raises:
+        SceneError: some cannot be expressed; all of them are named.
+    """
+    made: list[Term] = []
+    refused: list[str] = []
+    for term in found:
+        try:
+            made.append(_made(term, context))
+        except NoTermError as error:
+            refused.append(f"{term.name!r} ({_source(term)}{_params(term)}): {error}")
+    if refused:
+        known = sum(term.length for term in made)
+        raise found[0].entry.error(
+            f"{how_many(len(refused), 'observation term')} cannot be taken over: "
+            f"{'; '.join(refused)}. The others have {how_many(known, 'value')}"
+        )
+    return made
+
+
+def _source(term: ObservedTerm) -> str:
+    return f"{term.module}:{term.function}" if term.module else term.function
+
+
+def _params(term: ObservedTerm) -> str:
+    if term.params is None or not isinstance(term.params.data, dict):
+        return ""
+    simple = {k: v for k, v in term.params.data.items() if not isinstance(v, dict | list)}
+    return "".join(f", {key}: {value}" for key, value in simple.items())
+
+
+def _param(term: ObservedTerm, key: str) -> VendorEntry | None:
+    if term.params is None or not isinstance(term.params.data, dict) or key not in term.params:
+        return None
+    entry = term.params.at(key)
+    return entry if isinstance(entry.data, dict) or not key.endswith("_cfg") else None
+
+
+def _made(term: ObservedTerm, context: TermContext) -> Term:
+    make = _FUNCTIONS.get(term.function)
+    if make is None and term.kind == "Command":
+        make = _command
+        context.assumed.append(f"the term {term.name!r} ({_source(term)}) is the command")
+    if make is None:
+        close = nearest(term.function, _FUNCTIONS)
+        hint = f" (nearest: {close})" if close else ""
+        raise NoTermError("unknown function" + hint)
+    asset = _param(term, "asset_cfg")
+    name = asset.text("name") if asset is not None else ""
+    if name and name != context.robot_name and not term.function.startswith("imu_"):
+        raise NoTermError(f"it is of {name!r}, not of the robot")
+    kind, size, more = make(term, context)
+    if term.module and not term.module.startswith(_HOMES):
+        text = f"the term {term.name!r}: {_source(term)} is taken for Isaac Lab's {term.function}"
+        context.assumed.append(text)
+    if term.size is not None and term.size != size:
+        raise NoTermError(f"it has {term.size} values in the file, {size} here")
+    more |= {"history": term.history}
+    if term.clip is not None:
+        more |= {"clip": bounds(term.clip)}
+        more |= {"order": "clip_then_scale"} if term.scale is not None else {}
+    scale = flat_numbers(term.scale, size) if term.scale is not None else None
+    return terms.term(kind, size, scale, **more)
+
+
+Made = tuple[str, int, dict[str, Any]]
+Make = Callable[[ObservedTerm, TermContext], Made]
+
+
+def _plain(kind: str, size: int, **more: Any) -> Make:
+    return lambda term, context: (kind, size, dict(more))
+
+
+def _joints(kind: str, **more: Any) -> Make:
+    def make(term: ObservedTerm, context: TermContext) -> Made:
+        own = context.selection(term)
+        return kind, len(own.get("joints", context.moved)), {**more, **own}
+
+    return make
+
+
+def _linear_velocity(term: ObservedTerm, context: TermContext) -> Made:
+    return "BaseLinearVelocity", 3, {"point": "com"} if context.at_com else {}
+
+
+def _orientation(term: ObservedTerm, context: TermContext) -> Made:
+    unique = term.params.mapping().get("make_quat_unique") if term.params is not None else False
+    if unique:
+        raise NoTermError("make_quat_unique is not taken over")
+    return "BaseOrientation", 4, {"convention": "xyzw"} if context.xyzw else {}
+
+
+def _last_action(term: ObservedTerm, context: TermContext) -> Made:
+    name = term.params.text("action_name") if term.params is not None else ""
+    if not name:
+        return "LastAction", len(context.moved), {}
+    if name not in context.actions:
+        raise NoTermError(f"there is no action {name!r}; there are {listed(context.actions)}")
+    own = context.actions[name]
+    return "LastAction", len(own), {} if own == context.moved else {"joints": list(own)}
+
+
+def _command(term: ObservedTerm, context: TermContext) -> Made:
+    """The command; a policy has one."""
+    name = term.params.text("command_name") if term.params is not None else ""
+    name = name or next(iter(context.commands), "")
+    if name not in context.commands and term.size is not None:
+        return "CommandTerm", term.size, {}
+    if name not in context.commands:
+        raise NoTermError(f"there is no command {name!r}; there are {listed(context.commands)}")
+    values = context.commands[name]
+    if not values:
+        raise NoTermError(f"the command {name!r} is of a class that is not known")
+    if context.command not in ("", name):
+        raise NoTermError(f"the policy also takes the command {context.command!r}; here it has one")
+    context.command = name
+    return "CommandTerm", term.size or len(values), {}
+
+
+def _gait(term: ObservedTerm, context: TermContext) -> Made:
+    if term.params is None or "period" not in term.params:
+        raise NoTermError("its period is not in the file")
+    return "GaitPhase", 2, {"period": term.params.number("period", above=0.0), "form": "sin_cos"}
+
+
+def _scan(term: ObservedTerm, context: TermContext) -> Made:
+    sensor = _param(term, "sensor_cfg")
+    name = sensor.text("name") if sensor is not None else ""
+    if term.params is not None and not name:
+        name = term.params.text("sensor_name")
+    entry = context.sensor(name)
+    if entry is None:
+        raise NoTermError(f"its sensor {name!r} is not in the file")
+    offset = term.params.number("offset", 0.5 if context.at_com else 0.0) if term.params else 0.5
+    try:
+        return height_scan(entry, offset, context.robot, context.xyzw)
+    except ValueError as error:
+        raise NoTermError(str(error)) from None
+
+
+def _imu(make: Callable[[SensorPlace, TermContext], Made]) -> Make:
+    def made(term: ObservedTerm, context: TermContext) -> Made:
+        asset = _param(term, "asset_cfg")
+        name = asset.text("name", "imu") if asset is not None else "imu"
+        entry = context.sensor(name)
+        if entry is None:
+            raise NoTermError(f"its sensor {name!r} is not in the file")
+        try:
+            place = imu_place(entry, context.robot, context.xyzw)
+        except ValueError as error:
+            raise NoTermError(str(error)) from None
+        return make(place, context)
+
+    return made
+
+
+def _imu_orientation(place: SensorPlace, context: TermContext) -> Made:
+    if place.site:
+        raise NoTermError("the orientation of a sensor that is turned against the base")
+    return "BaseOrientation", 4, {"convention": "xyzw"} if context.xyzw else {}
+
+
+def _builtin(term: ObservedTerm, context: TermContext) -> Made:
+    """mjlab: a sensor of the model by name, `robot/imu_ang_vel`."""
+    name = term.params.text("sensor_name") if term.params is not None else ""
+    local = name.rpartition("/")[2]
+    site = context.robot.site_of_sensor(local)
+    kinds = {"imu_lin_vel": "BaseLinearVelocity", "imu_ang_vel": "BaseAngularVelocity"}
+    on_base = context.robot.base_sites()
+    if local in kinds:
+        site = next((s for s in (site, "imu", "imu_in_pelvis") if s and s in on_base), "")
+        if not site and local == "imu_lin_vel":
+            text = (
+                "the velocity is that of the base's origin: the model has no IMU site on its base"
+            )
+            context.assumed.append(text)
+        return kinds[local], 3, {"site": site} if site else {}
+    if local not in context.robot.sensors:
+        raise NoTermError(f"the model has no sensor {local!r}")
+    return "SensorTerm", context.robot.sensor_size(local), {"sensor": local}
+
+
+def _refuse(why: str) -> Make:
+    def make(term: ObservedTerm, context: TermContext) -> Made:
+        raise NoTermError(why)
+
+    return make
+
+
+_FUNCTIONS: dict[str, Make] = {
+    "base_lin_vel": _linear_velocity,
+    "base_ang_vel": _plain("BaseAngularVelocity", 3),
+    "projected_gravity": _plain("ProjectedGravity", 3),
+    "root_quat_w": _orientation,
+    "generated_commands": _command,
+    "joint_pos_rel": _joints("JointPositions"),
+    "joint_pos": _joints("JointPositions", relative=False),
+    "joint_vel_rel": _joints("JointVelocities"),
+    "joint_vel": _joints("JointVelocities"),
+    "last_action": _last_action,
+    "height_scan": _scan,
+    "gait_phase": _gait,
+    "builtin_sensor": _builtin,
+    "imu_ang_vel": _imu(lambda place, _: ("BaseAngularVelocity", 3, place.site_key)),
+    "imu_projected_gravity": _imu(lambda place, _: ("ProjectedGravity", 3, place.site_key)),
+    "imu_orientation": _imu(_imu_orientation),
+    "imu_lin_acc": _refuse(f"an accelerometer, {_NO_TERM}"),
+    "joint_pos_limit_normalized": _refuse(f"positions by their limits, {_NO_TERM}"),
+    "joint_effort": _refuse(f"measured efforts, {_NO_TERM}"),
+    "image": _refuse(f"a camera, {_NO_TERM}"),
+    "body_incoming_wrench": _refuse(f"forces in joints, {_NO_TERM}"),
+    "body_pose_w": _refuse(f"a pose in the world, {_NO_TERM}"),
+    "base_pos_z": _refuse(f"the height of the base, {_NO_TERM}"),
+    "root_pos_w": _refuse(f"a position in the world, {_NO_TERM}"),
+    "lambda": _refuse("a lambda: what it computes is in its code"),
+}
+
+
+def observed_term(
+    name: str, entry: VendorEntry, group_history: int | None, flat: bool | None
+) -> ObservedTerm:
+    """A term of env.yaml; the group's history, where it has one, overrides the term's.
+
+    Raises:
+        SceneError: it has what cannot be expressed, or a wrong value.
+    """
+    module, function = python_name(entry.text("func"))
+    if not function:
+        raise entry.error("has no func: nothing says what it measures")
+    if "modifiers" in entry and entry.at("modifiers").data:
+        kinds = [python_name(item.text("func"))[1] for item in entry.at("modifiers").items()]
+        raise entry.at("modifiers").error(f"modifiers are not taken over: {listed(kinds)}")
+    own = int(entry.number("history_length", 0.0)) if "history_length" in entry else 0
+    length = own if group_history is None else group_history
+    flatten = entry.mapping().get("flatten_history_dim") if flat is None else flat
+    if length > 1 and flatten is False:
+        raise entry.error(
+            "keeps its history as a dimension of its own (flatten_history_dim: false)"
+        )
+    if "delay_max_lag" in entry and entry.number("delay_max_lag", 0.0) > 0.0:
+        lag = entry.number("delay_max_lag")
+        raise entry.at("delay_max_lag").error(
+            f"a delay of measurements of {lag:g} ticks is not taken over"
+        )
+    return ObservedTerm(
+        name,
+        entry,
+        module,
+        function,
+        entry.at("params") if "params" in entry else None,
+        entry.at("clip") if "clip" in entry else None,
+        entry.at("scale") if "scale" in entry else None,
+        max(1, length),
+    )
+
+
+def described_term(entry: VendorEntry) -> ObservedTerm:
+    """A term of IO descriptors; histories are resolved already.
+
+    Raises:
+        SceneError: a value is wrong.
+    """
+    module, function = python_name(entry.text("full_path"))
+    more = entry.at("overloads") if "overloads" in entry else entry
+    if "extras" in entry and isinstance(entry.at("extras").data, dict):
+        extras = entry.at("extras")
+        if "modifiers" in extras and extras.at("modifiers").data:
+            raise extras.at("modifiers").error("modifiers are not taken over")
+    history = int(more.number("history_length", 0.0)) if "history_length" in more else 0
+    if history > 1 and more.mapping().get("flatten_history_dim") is False:
+        raise entry.error("keeps its history as a dimension of its own")
+    size = 1
+    for item in entry.at("shape").items():
+        size *= max(1, int(item.as_number()))
+    return ObservedTerm(
+        entry.text("name", function),
+        entry,
+        module,
+        function or entry.text("name"),
+        None,
+        more.at("clip") if "clip" in more else None,
+        more.at("scale") if "scale" in more else None,
+        max(1, history),
+        size,
+        tuple(entry.texts("joint_names")) if "joint_names" in entry else (),
+        entry.text("observation_type"),
+    )

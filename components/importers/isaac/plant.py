@@ -1,0 +1,278 @@
+"""The plant of a training in a scene: actuators, joint dynamics and controllers of the robot."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mjrig.components.importers.isaac.actuator_groups import ActuatorGroup, GroupKind
+from mjrig.components.importers.isaac.joint_order import JointOrder
+from mjrig.components.importers.sources.found import Doubt
+from mjrig.components.importers.sources.robot import Robot
+from mjrig.names import listed, literal
+
+_EXPLICIT_GAINS = (GroupKind.PD, GroupKind.DC, GroupKind.DELAYED, GroupKind.REMOTIZED)
+_NETS = (GroupKind.MLP, GroupKind.LSTM)
+
+
+@dataclass
+class ScenePlant:
+    """What the scene says of the robot, as `FoundPolicy` carries it; lists are by joint name."""
+
+    actuators: list[dict[str, Any]] = field(default_factory=list)
+    dynamics: dict[str, dict[str, float]] = field(default_factory=dict)
+    controllers: list[dict[str, Any]] = field(default_factory=list)
+    sim: dict[str, Any] = field(default_factory=dict)
+    kp: dict[str, float] = field(default_factory=dict)
+    kd: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
+
+    @property
+    def actor(self) -> dict[str, Any]:
+        """Keys of the actor."""
+        parts = {"dynamics": self.dynamics, "actuators": self.actuators}
+        return {key: value for key, value in parts.items() if value}
+
+
+class PlantWriter:
+    """Puts actuator groups on a robot.
+
+    Args:
+        robot: the model as it is.
+        order: the joints of the training.
+        kinds: what the policy commands of each joint it moves: position, velocity or effort.
+        folder: where networks of actuators are looked for.
+    """
+
+    def __init__(
+        self, robot: Robot, order: JointOrder, kinds: Mapping[str, str], folder: Path
+    ) -> None:
+        self._robot, self._order, self._kinds, self._folder = robot, order, kinds, folder
+        self._made = ScenePlant()
+        self._motors = {b.joint: b for b in robot.driven}
+        self._kept: dict[str, list[str]] = {}
+
+    def write(self, groups: Sequence[ActuatorGroup]) -> ScenePlant:
+        """The plant of these groups.
+
+        Raises:
+            SceneError: a group has no gains, or its law cannot be expressed.
+        """
+        made = self._made
+        for group in groups:
+            if group.joints:
+                self._joint_dynamics(group)
+                self._gains(group)
+                if group.kind is GroupKind.IMPLICIT:
+                    self._native(group)
+                else:
+                    self._explicit(group)
+            if group.lost:
+                text = f"of the actuators {group.name!r} is not taken over: {', '.join(group.lost)}"
+                made.doubts.append(Doubt("not-taken-over", text))
+        fast = [d.name for d in groups if "velocity_limit_sim" in d.entry]
+        if fast:
+            text = f"velocity limits of the solver, which MuJoCo has not, of {listed(fast)}"
+            made.doubts.append(Doubt("not-taken-over", text, mild=True))
+        if self._kept:
+            text = "; ".join(f"{what} of {listed(names)}" for what, names in self._kept.items())
+            made.doubts.append(
+                Doubt("of-the-model", f"not in the files, so the model's: {text}", mild=True)
+            )
+        if any(d.kind is GroupKind.IMPLICIT and d.joints for d in groups):
+            made.sim["integrator"] = "implicitfast"
+            made.notes.append(
+                "implicit actuators are the model's own position actuators, under implicitfast"
+            )
+        return made
+
+    def _here(self, joint: str) -> str:
+        return self._order.model_name(joint)
+
+    # Joints -------------------------------------------------------------------------------------
+
+    def _joint_dynamics(self, group: ActuatorGroup) -> None:
+        fields = {
+            "armature": group.armature,
+            "damping": group.viscous,
+            "frictionloss": group.dynamic,
+        }
+        for name, values in fields.items():
+            given = {self._here(j): v for j, v in zip(group.joints, values, strict=True)
+                     if v is not None}  # fmt: skip
+            if given:
+                self._made.dynamics.setdefault(name, {}).update(given)
+            else:
+                self._keep(name, group)
+
+    def _keep(self, what: str, group: ActuatorGroup) -> None:
+        """Note what a group leaves to the model."""
+        self._kept.setdefault(what, []).append(group.name)
+
+    def _gains(self, group: ActuatorGroup) -> None:
+        """Check that there are gains; a network needs none."""
+        if group.kind in _NETS:
+            return
+        for name, values in (("stiffness", group.kp), ("damping", group.kd)):
+            without = [j for j, v in zip(group.joints, values, strict=True) if v is None]
+            if without:
+                raise group.entry.error(
+                    f"has no {name} for {listed(without)}: they are in the USD, which is not read; "
+                    "write the numbers into the group"
+                )
+        for joint, kp, kd in zip(group.joints, group.kp, group.kd, strict=True):
+            assert kp is not None and kd is not None
+            if not (kp >= 0.0 and kd >= 0.0):
+                raise group.entry.error(f"gains must be >= 0, got {kp:g}, {kd:g} for {joint!r}")
+            if kp == kd == 0.0 and self._kinds.get(joint) == "position":
+                raise group.entry.error(
+                    f"stiffness and damping of {joint!r} are 0, and the policy commands positions: "
+                    "no gains"
+                )
+            if kp > 0.0 and self._kinds.get(joint, "position") != "position":
+                raise group.entry.error(
+                    f"the policy commands the {self._kinds[joint]} of {joint!r}, which also has a "
+                    f"stiffness of {kp:g}: such a mixture is not taken over"
+                )
+            self._made.kp[joint], self._made.kd[joint] = kp, kd
+
+    def _limit(self, joint: str, given: float | None) -> float:
+        """The limit of a file, else the model's."""
+        if given is not None:
+            return given
+        here = self._here(joint)
+        return self._robot.limit(here)[0] if here in self._motors else math.inf
+
+    # Native -------------------------------------------------------------------------------------
+
+    def _native(self, group: ActuatorGroup) -> None:
+        alike: dict[tuple[Any, ...], list[str]] = {}
+        for joint, kp, kd, given in zip(
+            group.joints, group.kp, group.kd, group.effort, strict=True
+        ):
+            limit = self._limit(joint, given)
+            self._made.limits[joint] = limit
+            kind = self._kinds.get(joint, "position")
+            alike.setdefault((kind, kp, kd, limit), []).append(self._here(joint))
+        for (kind, kp, kd, limit), joints in alike.items():
+            data: dict[str, Any] = {"type": _NATIVE[kind]}
+            if kind == "effort":
+                damping = self._made.dynamics.setdefault("damping", {})
+                for joint in joints if kd else ():
+                    damping[joint] = damping.get(joint, self._damping(joint)) + kd
+            else:
+                data |= {"kp": kp, "kv": kd} if kind == "position" else {"kv": kd}
+            if math.isfinite(limit):
+                data["forcerange"] = [-limit, limit]
+            self._add(data, joints)
+        if group.delay[1]:
+            raise group.entry.error("delays of implicit actuators cannot be expressed")
+        if None in group.effort:
+            self._keep("effort limits", group)
+
+    def _damping(self, joint: str) -> float:
+        return self._robot.dof_value("damping", joint) if joint in self._motors else 0.0
+
+    def _add(self, data: dict[str, Any], joints: Sequence[str]) -> None:
+        """Replace the model's actuators on these joints, or add some where it has none."""
+        there = [literal(self._motors[j].actuator) for j in joints if j in self._motors]
+        new = [literal(j) for j in joints if j not in self._motors]
+        if there:
+            self._made.actuators.append({"type": data["type"], "replaces": there, **data})
+        if new:
+            self._made.actuators.append({"type": data["type"], "joint": "|".join(new), **data})
+
+    # Explicit -----------------------------------------------------------------------------------
+
+    def _explicit(self, group: ActuatorGroup) -> None:
+        here = [self._here(joint) for joint in group.joints]
+        for joint, given in zip(group.joints, group.effort, strict=True):
+            self._made.limits[joint] = self._limit(joint, given)
+        if None in group.effort:
+            self._keep("effort limits", group)
+        lacking = [j for j in here if j not in self._motors or self._motors[j].kind != "motor"]
+        for joint in lacking:  # they take efforts from now on; what limits them stays
+            limit = self._robot.limit(joint)[0] if joint in self._motors else math.inf
+            span = {"forcerange": [-limit, limit]} if math.isfinite(limit) else {}
+            self._add({"type": "MotorActuator", **span}, [joint])
+        if group.kind in _NETS:
+            data = {"type": "NeuralController", **self._network(group)}
+        else:
+            data = {
+                "type": "PDController",
+                "kp": self._each(group.joints, group.kp),
+                "kv": self._each(group.joints, group.kd),
+                "order": "textbook",
+            }
+        data |= {"actuators": [literal(joint) for joint in here]}
+        data["torque_limit"] = math.inf
+        clamps = list(self._clamps(group))
+        if clamps:
+            data["clamps"] = clamps
+        elif any(v is not None for v in group.effort):
+            limits = [math.inf if v is None else v for v in group.effort]
+            data["torque_limit"] = self._each(group.joints, limits)
+        if group.delay[1]:
+            least, most = group.delay
+            data["delay"] = {"steps": most} if least == most else {"random": [least, most]}
+        self._made.controllers.append(data)
+
+    def _clamps(self, group: ActuatorGroup) -> Iterator[dict[str, Any]]:
+        if group.kind is GroupKind.REMOTIZED:
+            angles, _, efforts = zip(*group.table, strict=True)
+            yield {"type": "PositionTable", "positions": [*angles], "efforts": [*efforts]}
+        if group.kind is GroupKind.LSTM:  # its torque-speed line is evaluated at rest
+            limits = [_least(s, e) for s, e in zip(group.saturation, group.effort, strict=True)]
+            yield {"type": "MaxEffort", "max_effort": self._each(group.joints, limits)}
+        if group.kind not in (GroupKind.DC, GroupKind.MLP):
+            return
+        saturation = [_least(s) for s in group.saturation]
+        speed, most = [_least(s) for s in group.speed], [_least(e) for e in group.effort]
+        if any(math.isinf(v) for v in (*saturation, *speed)):
+            text = (
+                f"the actuators {group.name!r} have no saturation_effort or no velocity_limit: "
+                "their torque-speed line is in the USD, and only effort_limit is applied"
+            )
+            self._made.doubts.append(Doubt("not-taken-over", text))
+            yield {"type": "MaxEffort", "max_effort": self._each(group.joints, most)}
+            return
+        yield {
+            "type": "DCMotor",
+            "saturation_effort": self._each(group.joints, saturation),
+            "velocity_limit": self._each(group.joints, speed),
+            "max_effort": self._each(group.joints, most),
+        }
+
+    def _each(self, joints: Sequence[str], values: Sequence[float | None]) -> Any:
+        """One number where all are equal, else numbers by joint."""
+        numbers = [0.0 if v is None else v for v in values]
+        if len(set(numbers)) == 1:
+            return numbers[0]
+        return dict(zip(map(self._here, joints), numbers, strict=True))
+
+    def _network(self, group: ActuatorGroup) -> dict[str, Any]:
+        """The ONNX file of a learned actuator, beside the configuration."""
+        name = Path(group.network.replace("\\", "/")).name
+        path = self._folder / f"{Path(name).stem}.onnx"
+        if not path.is_file():
+            scales = "".join(f", {k}: {v}" for k, v in group.scales.items())
+            raise group.entry.error(
+                f"the actuators are the network {name!r}: TorchScript is not run here. Convert it "
+                f"to ONNX with metadata (model_type: {group.kind}{scales}; docs/actuation.md) "
+                f"and put it beside {group.entry.document.file} as {path.name}"
+            )
+        return {"path": path.resolve().as_posix(), "network": str(group.kind)}
+
+
+_NATIVE = {
+    "position": "PositionActuator",
+    "velocity": "VelocityActuator",
+    "effort": "MotorActuator",
+}
+
+
+def _least(*values: float | None) -> float:
+    return min((v for v in values if v is not None), default=math.inf)

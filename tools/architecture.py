@@ -56,6 +56,7 @@ ROOMS = {
         "mjrig.sim2sim",
         "mjrig.tuning.responses",
         "mjrig.tuning.assignment",
+        "mjrig.tuning.simulated",
         "mjrig.tuning.fitting",
         "mjrig.tuning.objectives",
         "mjrig.tuning.sweeps",

@@ -9,7 +9,6 @@ from mjrig.arrays import FloatArray
 from mjrig.names import listed
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.effort_laws import JointEfforts
-from mjrig.tuning.fitting.fit_data import RecordedTrack
 from mjrig.tuning.fitting.fit_law import (
     MARGIN,
     ROUNDING,
@@ -35,9 +34,10 @@ from mjrig.tuning.fitting.identifiability import (
     too_little,
     unreached,
 )
-from mjrig.tuning.fitting.plant import DELAY, Drives
 from mjrig.tuning.fitting.statistics import QUANTILE
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+from mjrig.tuning.simulated.fit_data import RecordedTrack
+from mjrig.tuning.simulated.plant import DELAY, Drives
 
 #: Efforts with a larger unexplained share come from another law.
 UNEXPLAINED = 0.2

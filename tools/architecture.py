@@ -58,6 +58,7 @@ ROOMS = {
         "mjrig.tuning.assignment",
         "mjrig.tuning.simulated",
         "mjrig.tuning.fitting",
+        "mjrig.tuning.excitation",
         "mjrig.tuning.objectives",
         "mjrig.tuning.sweeps",
         "mjrig.tuning",

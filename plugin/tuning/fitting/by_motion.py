@@ -54,7 +54,7 @@ from mjrig.tuning.simulated.fit_data import RecordedTrack, cut
 from mjrig.tuning.simulated.fit_jobs import Simulator, Stage
 from mjrig.tuning.simulated.held_out import held_out
 from mjrig.tuning.simulated.inertial import factors_of
-from mjrig.tuning.simulated.plant import DELAY, FRACTION, INERTIAL, OF_BODIES, PAYLOAD, Drives
+from mjrig.tuning.simulated.plant import DELAY, FRACTION, INERTIAL, OF_BODIES, Drives
 from mjrig.tuning.simulated.simulators import BatchSimulator, PoolSimulator
 from mjrig.tuning.simulated.tangent import Tangent
 
@@ -121,8 +121,8 @@ def fit_motion(
     longest = max(int(drives.lags.max()), delay_bounds(bounds)[1] * (DELAY in wanted))
     skip = 0 if drives.remembers else longest * int(drives.ticks.max())
     count = sum(map(len, wanted.values()))
-    stage, judged = _stages(world, drives, [*tracks, *others], len(tracks), options, skip, count)
-    simulator = _simulator(scene, stage)
+    stage, judged = stages_of(world, drives, [*tracks, *others], len(tracks), options, skip, count)
+    simulator = simulator_of(scene, stage)
     try:
         task = _Task(scene, world, stage, judged, simulator, wanted, bounds, options)
         return task.go()
@@ -130,7 +130,7 @@ def fit_motion(
         simulator.close()
 
 
-def _stages(
+def stages_of(
     world: World,
     drives: Drives,
     tracks: list[RecordedTrack],
@@ -167,7 +167,7 @@ def _stages(
     return stage, replace(stage, windows=judged) if judged else None
 
 
-def _simulator(scene: Scene, stage: Stage) -> Simulator:
+def simulator_of(scene: Scene, stage: Stage) -> Simulator:
     try:
         return BatchSimulator(scene, stage)
     except ExecutionError:  # a law that runs in Python
@@ -212,9 +212,6 @@ class _Task:
         unknowns = unknowns_of(
             self.world, self.stage.drives, self.wanted, self.bounds, efforts, self.options.prior
         )
-        for u in unknowns:
-            if u.parameter == PAYLOAD and u.place == 0:
-                start.values[PAYLOAD][0] = u.scale  # the place of nothing has no effect
         parts = fractions_of(problem, self.wanted) if self.is_real else []
         problem = problem.with_unknowns([*unknowns, *parts])
         outcome = self._best(problem, start)
@@ -414,7 +411,7 @@ class _Task:
         if self.judged is None:
             return None
         self.report("held out")
-        simulator = _simulator(self.scene, self.judged)
+        simulator = simulator_of(self.scene, self.judged)
         try:
             problem = Problem(self.judged, simulator, [], apart=not self.options.together)
             begin = problem.start()

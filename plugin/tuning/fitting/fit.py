@@ -200,7 +200,7 @@ def fit(
     check_parameters(parameters, drives, chosen)
     limits = bounds or {}
     check_bounds(limits, parameters)
-    drives, wanted = _wanted(world, drives, parameters, chosen, bodies, payload)
+    drives, wanted = _wanted(drives, parameters, chosen, bodies, payload)
     tracks = read_tracks(world, drives.actor, fitted)
     others = read_tracks(world, drives.actor, judged) if judged else []
     plan = _plan(world, drives, tracks, wanted, evidence)
@@ -282,7 +282,6 @@ def _share(
 
 
 def _wanted(
-    world: World,
     drives: Drives,
     parameters: Sequence[str],
     chosen: Sequence[int],
@@ -299,10 +298,7 @@ def _wanted(
     if payload is not None:
         if payload not in names:
             raise FitError(f"payload: no body {payload!r} can move; {suggestion(payload, names)}")
-        place = names.index(payload)
-        centre = world.model.body_ipos[drives.links[payload]]
-        values = {**drives.values, PAYLOAD: np.array([0.0, *centre])}
-        drives = replace(drives, payload=place, values=values)
+        drives = replace(drives, payload=names.index(payload))
     slots = Slots([(name,) for name in names], drives.actor, "movable body")
     wanted: dict[str, Sequence[int]] = {}
     for name in parameters:

@@ -33,8 +33,6 @@ ALIKE = 0.9
 CHI2 = 3.84
 #: A posterior this close to what was assumed beforehand says nothing new.
 UNCHANGED = 0.7
-#: What a payload's numbers are called.
-PAYLOAD_NAMES = ("payload.mass", "payload.x", "payload.y", "payload.z")
 #: A joint whose position spreads by less than this many times its noise does not move.
 STILL = 1.5
 
@@ -330,8 +328,6 @@ def owner(drives: Drives, unknown: Unknown) -> str:
 
 def named(drives: Drives, unknown: Unknown) -> tuple[str, str, str]:
     """Joint or body, actuator and parameter of an unknown."""
-    if unknown.parameter == PAYLOAD:
-        return owner(drives, unknown), "", PAYLOAD_NAMES[unknown.place]
     if not unknown.is_of_joint:
         return owner(drives, unknown), "", unknown.parameter
     return drives.joints[unknown.place], drives.actuators[unknown.place], unknown.parameter

@@ -33,8 +33,6 @@ Wanted = Mapping[str, Sequence[int]]
 UNDECLARED = {ENCODER: (-0.3, 0.3, 0.01), FEEDBACK: (0.0, 20.0, 1.0)}
 #: Bounds and scale of the numbers of a body, by the parameter they belong to.
 OF_BODY = {"mass": (-2.3, 2.3, 0.2), "centre": (-3.0, 3.0, 0.3), "inertia": (-1.5, 1.5, 0.3)}
-#: Farthest that a payload is from its body's frame [m].
-REACH = 1.0
 #: Bodies are as the model has them, give or take this much, unless the user says otherwise.
 BODY_PRIOR = 0.5
 #: Largest delay that is tried without bounds [ticks].
@@ -78,19 +76,13 @@ def _of_bodies(
     if name == PAYLOAD:
         body = list(drives.links.values())[drives.payload]
         size = float(world.model.body_mass[body])
-        centre = np.asarray(world.model.body_ipos[body])
-        first = Unknown(PAYLOAD, 0, 0.0, np.inf, 0.1 * size)
-        return [first, *(_place_of_payload(k, float(centre[k - 1])) for k in (1, 2, 3))]
+        return [Unknown(PAYLOAD, 0, 0.0, np.inf, 0.1 * size)]
     low, high, scale = OF_BODY[name]
     return [
         Unknown(INERTIAL, place * inertial.SIZE + k, low, high, scale, prior)
         for place in places
         for k in inertial.PARTS[name]
     ]
-
-
-def _place_of_payload(k: int, centre: float) -> Unknown:
-    return Unknown(PAYLOAD, k, centre - REACH, centre + REACH, 0.05)
 
 
 def delay_bounds(bounds: Bounds) -> tuple[int, int]:

@@ -78,9 +78,9 @@ def pseudo_of(base: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 def with_payload(pseudo: FloatArray, payload: FloatArray) -> FloatArray:
-    """J with a point mass: payload (…, 4) are its mass and its place in the body's frame."""
-    at = np.concatenate([payload[..., 1:], np.ones((*payload.shape[:-1], 1))], axis=-1)
-    found: FloatArray = pseudo + payload[..., :1, None] * at[..., :, None] * at[..., None, :]
+    """J with a point mass [kg], payload (…), at the body's centre."""
+    at = pseudo[..., :, 3] / pseudo[..., 3:, 3]
+    found: FloatArray = pseudo + payload[..., None, None] * at[..., :, None] * at[..., None, :]
     return found
 
 

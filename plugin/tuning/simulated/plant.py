@@ -35,7 +35,7 @@ ENCODER = "encoder_offset"
 FEEDBACK = "feedback_delay"
 #: Recorded over true effort: what a torque constant is wrong by.
 TORQUE_GAIN = "torque_gain"
-#: Ten numbers per link, see `inertial`; and the four of a payload.
+#: Ten numbers per link, see `inertial`; and the mass of a payload.
 INERTIAL, PAYLOAD = "inertial", "payload"
 #: Parameters of joints, of bodies, and all of them.
 OF_JOINTS = ("kp", "kv", DELAY, *DYNAMICS, "torque_limit", ENCODER, FEEDBACK, TORQUE_GAIN)
@@ -50,8 +50,7 @@ UNITS = {
     **dict.fromkeys(inertial.REPORTED["mass"], "kg"),
     **dict.fromkeys(inertial.REPORTED["centre"], "m"),
     **dict.fromkeys(inertial.REPORTED["inertia"], "kg·m²"),
-    "payload.mass": "kg",
-    **{f"payload.{axis}": "m" for axis in "xyz"},
+    PAYLOAD: "kg",
 }
 
 
@@ -137,7 +136,7 @@ def drives_of(world: World, actor: str) -> Drives:
     links = _links(world, robot)
     values |= {name: np.zeros(len(rows)) for name in (FRACTION, ENCODER, FEEDBACK)}
     values[INERTIAL] = np.zeros(inertial.SIZE * len(links))
-    values[PAYLOAD] = np.zeros(4)
+    values[PAYLOAD] = np.zeros(1)
     return Drives(
         actor,
         tuple(b.joint for b in bindings),

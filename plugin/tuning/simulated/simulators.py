@@ -52,7 +52,7 @@ class Links:
         changed = (theta != 0.0).any(axis=2)
         carrier, payload = self._drives.payload, jobs.values[PAYLOAD]
         if carrier >= 0:
-            pseudo[:, carrier] = with_payload(pseudo[:, carrier], payload)
+            pseudo[:, carrier] = with_payload(pseudo[:, carrier], payload[:, 0])
             changed[:, carrier] |= payload[:, 0] != 0.0
         made = mujoco_fields(pseudo)
         for name, own in self._own.items():

@@ -20,12 +20,12 @@ from mjrig.recording.recorder import Recorder
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.by_motion import MotionOptions, simulator_of, stages_of
 from mjrig.tuning.fitting.fit_problem import Problem
 from mjrig.tuning.fitting.solver import System
 from mjrig.tuning.fitting.unknowns import unknowns_of
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.plant import DELAY, OF_BODIES, Drives, check_parameters, drives_of
+from mjrig.tuning.simulated.stages import MotionOptions, simulator_of, stages_of
 
 #: Frequencies of the sines [Hz]; slow ones show friction and loads, fast ones inertia.
 FREQUENCIES = (0.3, 0.7, 1.3, 2.2, 3.4, 5.0)
@@ -42,7 +42,7 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True)
-class Limits:
+class ExcitationLimits:
     """What a motion must keep: speed [rad/s or m/s], and the share of the effort limits."""
 
     speed: float = 8.0
@@ -80,7 +80,7 @@ def excite(
     actor: str | None = None,
     joints: str | Sequence[str] = ".*",
     duration: float = 8.0,
-    limits: Limits | None = None,
+    limits: ExcitationLimits | None = None,
     candidates: int = 12,
     seed: int = 0,
 ) -> Excitation:
@@ -101,7 +101,7 @@ def excite(
     """
     if not duration > 1.0:
         raise FitError(f"duration: must be above 1 s, got {duration:g}")
-    design = _Design(scene, parameters, actor, joints, duration, limits or Limits())
+    design = _Design(scene, parameters, actor, joints, duration, limits or ExcitationLimits())
     rng = np.random.default_rng(seed)
     found: list[tuple[float, _Run, FloatArray]] = []
     for _ in range(candidates):
@@ -143,7 +143,7 @@ class _Design:
         actor: str | None,
         joints: str | Sequence[str],
         duration: float,
-        limits: Limits,
+        limits: ExcitationLimits,
     ) -> None:
         self._scene, self._limits = scene, limits
         self.world = World(scene)

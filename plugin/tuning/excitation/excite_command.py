@@ -47,7 +47,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Design a motion, print what it is, and write it as the options request."""
-    from mjrig.tuning.excitation.excite import Limits, excite, record_excitation, write_csv
+    from mjrig.tuning.excitation.excite import (
+        ExcitationLimits,
+        excite,
+        record_excitation,
+        write_csv,
+    )
 
     scene = load_scene(options)
     found = excite(
@@ -56,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         actor=options.actor,
         joints=options.joint,
         duration=options.duration,
-        limits=Limits(options.speed, options.effort),
+        limits=ExcitationLimits(options.speed, options.effort),
         candidates=options.candidates,
         seed=options.seed,
     )

@@ -6,7 +6,6 @@ the recorded setpoints, are compared with the recorded states; the parameters ar
 Levenberg-Marquardt on finite differences, each a world of a batch, and delays by trying them.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.base import base_address
-from mjrig.errors import ExecutionError, FitError
+from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.findings import (
@@ -25,6 +24,7 @@ from mjrig.tuning.fitting.findings import (
     fractions_of,
     offset_notes,
     real_delays,
+    resting_on,
     with_shift,
 )
 from mjrig.tuning.fitting.fit_problem import Point, Problem
@@ -38,7 +38,6 @@ from mjrig.tuning.fitting.identifiability import (
     estimate,
     left_alone,
     not_found,
-    owner,
     with_other_lags,
     without_interval,
 )
@@ -50,16 +49,11 @@ from mjrig.tuning.fitting.statistics import Spread, first_weights, fitted_weight
 from mjrig.tuning.fitting.timestep import Finer
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 from mjrig.tuning.simulated.finer import FinerSimulator
-from mjrig.tuning.simulated.fit_data import RecordedTrack, cut
+from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.fit_jobs import Simulator, Stage
-from mjrig.tuning.simulated.held_out import held_out
-from mjrig.tuning.simulated.inertial import factors_of
 from mjrig.tuning.simulated.plant import DELAY, FRACTION, INERTIAL, OF_BODIES, Drives
-from mjrig.tuning.simulated.simulators import BatchSimulator, PoolSimulator
-from mjrig.tuning.simulated.tangent import Tangent
+from mjrig.tuning.simulated.stages import MotionOptions, simulator_of, stages_of
 
-#: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
-WINDOW = 0.04
 FREE_BASE = (
     "{what}: impacts make the cost rough, so that the search can end beside the "
     "best values, delays one step off, and the intervals are too narrow; record efforts, "
@@ -67,8 +61,6 @@ FREE_BASE = (
 )
 UNCONVERGED = "the search did not converge"
 REJECTED = "no interval: the model is rejected"
-#: Most numbers in the derivatives; beyond that samples are left out.
-ROOM = 1e8
 #: A joint fits badly if its residuals, in units of noise, are this many times the best joint's.
 BAD = 1.5
 #: Another solution must cost less than this share of the first.
@@ -77,26 +69,6 @@ BETTER = 0.999
 STARTS = 8
 #: Pairs of correlated estimates that are noted.
 MOST_PAIRS = 6
-
-
-@dataclass(frozen=True)
-class MotionOptions:
-    """How motion is fitted.
-
-    Attributes:
-        together: include dynamic coupling between joints in the derivatives.
-        window: length of the windows [s]; None: see `fit`.
-        prior: standard deviation around the scene's values that is assumed, as a share; None: of
-            bodies only.
-        validate: share of each recording that is held out; None: nothing is.
-        report: called with progress messages.
-    """
-
-    together: bool = True
-    window: float | None = None
-    prior: float | None = None
-    validate: float | None = None
-    report: Report = lambda text: None
 
 
 def fit_motion(
@@ -128,50 +100,6 @@ def fit_motion(
         return task.go()
     finally:
         simulator.close()
-
-
-def stages_of(
-    world: World,
-    drives: Drives,
-    tracks: list[RecordedTrack],
-    fitted: int,
-    options: MotionOptions,
-    skip: int,
-    count: int,
-) -> tuple[Stage, Stage | None]:
-    """What is fitted to, and what is held out."""
-    tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
-    window = options.window
-    if window is not None and not window > 0.0:
-        raise FitError(f"the length of windows must be above 0 s, got {window:g}")
-    if window is None:
-        window = WINDOW if tangent.turns and not drives.remembers else math.inf
-    length = None if math.isinf(window) else max(round(window / world.timestep), 2)
-    if length is not None and drives.remembers:
-        raise FitError(
-            f"{drives.actor}: its laws have internal state, unknown at the start of a window; "
-            "fit whole recordings: window inf"
-        )
-    multiple = int(np.lcm.reduce(drives.ticks))
-    windows = cut(tracks, length, multiple, skip)
-    seen = [w for w in windows if w.track < fitted]
-    judged = [w for w in windows if w.track >= fitted]
-    if options.validate is not None and not drives.remembers:
-        seen, inside = held_out(tracks[:fitted], seen, options.validate, multiple)
-        judged = [*inside, *judged]
-    size = sum(len(w.samples) for w in seen) * 2 * len(tangent) * (count + 2 * len(tangent))
-    every = max(1, math.ceil(size / ROOM))
-    thin = [replace(w, samples=w.samples[::every], after=w.after[::every]) for w in seen]
-    factors = factors_of(world.model, drives.links.values())
-    stage = Stage(drives, tracks, thin, tangent, world.timestep, factors)
-    return stage, replace(stage, windows=judged) if judged else None
-
-
-def simulator_of(scene: Scene, stage: Stage) -> Simulator:
-    try:
-        return BatchSimulator(scene, stage)
-    except ExecutionError:  # a law that runs in Python
-        return PoolSimulator(scene, stage)
 
 
 @dataclass(frozen=True)
@@ -373,7 +301,7 @@ class _Task:
             one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
             one = with_other_lags(one, problem, i, outcome.profiles, errors)
             found.append(with_shift(one, u, float(shift[i])))
-        found = [_resting_on(e, problem, gone) for e in found]
+        found = [resting_on(e, problem, gone) for e in found]
         found += [
             left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
             for d in gone
@@ -444,21 +372,6 @@ class _Task:
         chosen = sorted({place for own in of_joints for place in own})
         chosen = chosen if len(of_joints) == len(self.wanted) else list(range(len(stage.drives)))
         return {stage.drives.joints[i]: float(values[i]) for i in chosen}
-
-
-def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
-    """Mark values that are valid only together with one that was kept fixed."""
-    joints = problem.stage.drives.joints
-    for drop in gone:
-        partner = drop.partner
-        if partner is None or not partner.is_of_joint or partner.parameter != found.parameter:
-            continue
-        if joints[partner.place] == found.joint:
-            same = drop.unknown.is_of_joint and drop.unknown.place == partner.place
-            whose = "" if same else f" of {owner(problem.stage.drives, drop.unknown)!r}"
-            text = f"if {drop.unknown.parameter}{whose} is as in the scene"
-            return replace(found, reason=text)
-    return found
 
 
 def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:

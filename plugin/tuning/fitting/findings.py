@@ -17,6 +17,7 @@ from mjrig.tuning.fitting.identifiability import (
     Estimate,
     delay_of,
     is_constant,
+    owner,
 )
 from mjrig.tuning.fitting.solver import Solution
 from mjrig.tuning.fitting.statistics import QUANTILE, Spread
@@ -257,4 +258,19 @@ def curves_of(
                 recorded + new[:, columns],
             )
         )
+    return found
+
+
+def resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
+    """Mark values that are valid only together with one that was kept fixed."""
+    joints = problem.stage.drives.joints
+    for drop in gone:
+        partner = drop.partner
+        if partner is None or not partner.is_of_joint or partner.parameter != found.parameter:
+            continue
+        if joints[partner.place] == found.joint:
+            same = drop.unknown.is_of_joint and drop.unknown.place == partner.place
+            whose = "" if same else f" of {owner(problem.stage.drives, drop.unknown)!r}"
+            text = f"if {drop.unknown.parameter}{whose} is as in the scene"
+            return replace(found, reason=text)
     return found

@@ -20,8 +20,8 @@ from mjrig.recording.recording import Recording
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.by_efforts import fit_efforts
-from mjrig.tuning.fitting.by_motion import MotionOptions, fit_motion
+from mjrig.tuning.fitting.by_efforts import disagreements, fit_efforts
+from mjrig.tuning.fitting.by_motion import fit_motion
 from mjrig.tuning.fitting.effort_laws import OF_LAWS, why_not
 from mjrig.tuning.fitting.fit_run import Report
 from mjrig.tuning.fitting.identifiability import (
@@ -47,15 +47,12 @@ from mjrig.tuning.simulated.plant import (
     check_parameters,
     drives_of,
 )
+from mjrig.tuning.simulated.stages import MotionOptions
 from mjrig.tuning.simulated.tangent import Tangent
 
 #: Kinds of evidence; auto: efforts for laws of free-base robots, else motion.
 AUTO = "auto"
 EVIDENCE = (AUTO, MOTION, EFFORTS)
-#: Two kinds of evidence disagree if they differ by more than so many half widths of intervals, ...
-APART = 2.0
-#: ... and by more than this share.
-WORTH_SAYING = 0.02
 #: The share of a recording that is held out, and the largest that can be.
 VALIDATE, MOST_HELD_OUT = 0.25, 0.8
 
@@ -221,7 +218,7 @@ def fit(
         gains = torque_gains(world, _with(drives, by_motion.estimates), tracks, chosen, by_motion)
     if plan.is_check:
         if not gains:
-            notes += _disagreements(by_motion.estimates, by_efforts.estimates)
+            notes += disagreements(by_motion.estimates, by_efforts.estimates)
         by_efforts = Findings()
     found = [*by_efforts.estimates, *by_motion.estimates, *gains]
     order = {name: i for i, name in enumerate(parameters)}
@@ -392,22 +389,3 @@ def _with(drives: Drives, found: Sequence[Estimate]) -> Drives:
         elif e.parameter in GAINS:
             values[e.parameter][place] = e.value
     return replace(drives, values=values, lags=lags)
-
-
-def _disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> tuple[str, ...]:
-    """A note where efforts and motion disagree."""
-    other = {(e.actuator, e.parameter): e for e in efforts if e.identifiable}
-    found = []
-    for e in motion:
-        second = other.get((e.actuator, e.parameter))
-        if second is None or not e.identifiable:
-            continue
-        width = APART * 0.5 * np.hypot(*np.nan_to_num([e.high - e.low, second.high - second.low]))
-        if abs(e.value - second.value) > max(width, WORTH_SAYING * abs(e.value)):
-            found.append(f"{e.parameter} of {e.joint} {second.value:.4g} instead of {e.value:.4g}")
-    if not found:
-        return ()
-    return (
-        f"recorded efforts imply {listed(found)}: they are not what moved the joints, or the model "
-        "differs from the recorded robot",
-    )

@@ -9,7 +9,7 @@ import mjrig
 from mjrig.arrays import FloatArray
 from mjrig.cli.main import main
 from mjrig.errors import FitError
-from mjrig.tuning.excitation.excite import Excitation, Limits, excite
+from mjrig.tuning.excitation.excite import Excitation, ExcitationLimits, excite
 from mjrig.tuning.fitting.fit import fit
 from tests.plugin.tuning.fitting.fit_worlds import noisy, record, swing, with_others
 
@@ -37,7 +37,7 @@ def width(scene: mjrig.Scene, setpoints: FloatArray) -> float:
 
 @pytest.fixture
 def designed(scene: mjrig.Scene) -> Excitation:
-    limits = Limits(speed=3.0, effort=0.05)
+    limits = ExcitationLimits(speed=3.0, effort=0.05)
     return excite(scene, ASKED, duration=1.5, candidates=6, limits=limits)
 
 
@@ -68,7 +68,7 @@ def test_it_keeps_the_limits_where_it_is_simulated(
 
 def test_limits_that_nothing_keeps(scene: mjrig.Scene) -> None:
     with pytest.raises(FitError, match="keeps the limits"):
-        excite(scene, ASKED, duration=1.2, candidates=1, limits=Limits(effort=1e-9))
+        excite(scene, ASKED, duration=1.2, candidates=1, limits=ExcitationLimits(effort=1e-9))
 
 
 def test_the_command_writes_a_table_and_a_recording(
